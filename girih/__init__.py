@@ -1,0 +1,57 @@
+"""girih: a compiler for PyTorch programs, built on MLIR.
+
+``girih.compile`` takes a function or a module and returns it compiled; it has the
+signature and the meaning of ``torch.compile``.
+
+What lives here, in the order to read it:
+
+* ``api``       the public functions: ``compile``, ``reset``, ``report``, ...
+* ``options``   names and values that ``compile`` accepts, and their checks
+* ``backend``   the function that serves both doors (ours and ``torch.compile``)
+* ``compiler``  the driver: the one file that sees every stage
+* ``report``    what a compilation did: kernels, calls, seconds, files
+* ``config``    environment variables, read in one place
+* ``errors``    the exceptions
+* ``log``       loggers and ``GIRIH_LOGS``
+"""
+
+import sys
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "CompileError": "girih.errors",
+    "GirihError": "girih.errors",
+    "UnsupportedError": "girih.errors",
+    "compile": "girih.api",
+    "list_backends": "girih.api",
+    "list_modes": "girih.api",
+    "list_options": "girih.api",
+    "report": "girih.api",
+    "reset": "girih.api",
+}
+
+__all__ = sorted([*_EXPORTS, "__version__"])
+
+
+def __getattr__(name: str):
+    """Loads the public names on first use (PEP 562)."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'girih' has no attribute {name!r}")
+    value = getattr(import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__
+
+
+# A program that has torch loaded wants the compiler: it is loaded now, so that no
+# import is left for the first call. girih-opt and the passes run without torch, and
+# then nothing but this file is loaded.
+if "torch" in sys.modules:
+    for _name in _EXPORTS:
+        __getattr__(_name)
+    import_module("girih.compiler")

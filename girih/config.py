@@ -1,0 +1,45 @@
+"""Environment variables, read here and nowhere else.
+
+=====================  =======================================================
+``GIRIH_CACHE_DIR``    folder of compiled objects (default: the user's cache
+                       folder, ``$XDG_CACHE_HOME/girih`` or ``~/.cache/girih``)
+``GIRIH_NO_CACHE``     ``1``: neither read nor write compiled objects on disk
+``GIRIH_DUMP_DIR``     folder in which each compilation writes its IR, one
+                       file per stage
+``GIRIH_FALLBACK``     ``0``: a failed compilation raises instead of running
+                       eager with a warning
+``GIRIH_LOGS``         comma-separated log names, see ``girih.log``
+=====================  =======================================================
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_dir() -> Path | None:
+    """Folder of compiled objects, or None where the disk cache is off."""
+    if os.environ.get("GIRIH_NO_CACHE", "0") not in ("", "0"):
+        return None
+    if explicit := os.environ.get("GIRIH_CACHE_DIR"):
+        return Path(explicit)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "girih"
+
+
+def dump_dir() -> Path | None:
+    """Folder for IR files, or None."""
+    value = os.environ.get("GIRIH_DUMP_DIR")
+    return Path(value) if value else None
+
+
+def fallback() -> bool:
+    """Whether a failed compilation runs eager with a warning."""
+    return os.environ.get("GIRIH_FALLBACK", "1") != "0"
+
+
+def logs() -> tuple[str, ...]:
+    """Names listed in ``GIRIH_LOGS``."""
+    text = os.environ.get("GIRIH_LOGS", "")
+    return tuple(name.strip() for name in text.split(",") if name.strip())
