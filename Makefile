@@ -1,0 +1,69 @@
+# `make demo` and `make test` do everything on a fresh machine that has Python
+# 3.11 or newer and a C compiler (used once, to build two small extensions).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
+FUZZ_SECONDS ?= 600
+LIT_FLAGS ?= -sv
+PYTEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test bench lint format fuzz check-wheel clean
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
+		$(MAKEFILE_LIST)
+
+install: $(VENV)/.installed ## Create .venv and install girih into it, if needed.
+
+demo: install ## Train on digits, compile, compare with eager; then GPT-2.
+	@$(BIN)/python -m examples.demo
+
+# Both runners run even when the first finds a failure; pytest's summary is last.
+test: install ## Run lit and pytest.
+	@status=0; \
+	$(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) || status=$$?; \
+	exit $$status
+
+bench: install ## Measure eager, Inductor and girih; writes build/benchmarks.
+	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
+	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
+	@$(BIN)/python -m benchmarks.startup --output build/benchmarks/startup
+	@$(BIN)/python -m benchmarks.overhead --output build/benchmarks/overhead
+
+lint: install ## Check style, layering and formatting with ruff.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: install ## Format the sources with ruff.
+	@$(BIN)/ruff format .
+
+fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
+	@$(BIN)/python test/numerics/fuzz.py --seconds $(FUZZ_SECONDS)
+
+check-wheel: install ## Build the wheel, run the quick start where no compiler is.
+	@$(BIN)/python test/check_wheel.py
+
+clean: ## Remove everything that make created.
+	rm -rf $(VENV) build dist *.egg-info
+	find . -name '*.so' -not -path './.venv/*' -delete
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; \
+		sys.exit(v < (3, 11) and "girih needs Python 3.11 or newer, and \
+	$(PYTHON) is %d.%d: run make PYTHON=/path/to/python3.11" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# torch comes first and pinned: nothing that follows can then replace it.
+$(VENV)/.dependencies: $(VENV)/.created constraints.txt
+	$(PIP) install -q -c constraints.txt setuptools wheel torch
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.dependencies pyproject.toml $(C_SOURCES)
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[test,demo]'
+	@touch $@
