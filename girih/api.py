@@ -1,0 +1,143 @@
+"""The public functions of girih."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from girih import backend as backends
+from girih import log
+from girih.options import MODES, check_mode, describe, make_options
+from girih.report import Reports
+
+log.configure()
+
+_reports: WeakKeyDictionary[Any, Reports] = WeakKeyDictionary()
+
+
+def compile(
+    model: Callable | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | backends.Backend = "girih",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+) -> Callable:
+    """Compiles a function or a module; use it as a function or as a decorator.
+
+    Nothing is compiled before the first call. A call with inputs for which the
+    compiled code does not hold (another dtype, rank, size, attribute, ...) compiles
+    again.
+
+    Args:
+        model: A function, method, or ``nn.Module``. None: returns a decorator.
+        fullgraph: Raise where a program can't be captured in one graph, instead of
+            running that frame as plain Python.
+        dynamic: True: sizes are symbolic from the start. False: each size is
+            compiled for itself. None: a size that changes becomes symbolic.
+        backend: ``"girih"``, ``"eager"`` (runs the captured graph as it is), or a
+            callable ``(gm, example_inputs) -> callable``.
+        mode: One of ``girih.list_modes()``. On the CPU all compile alike.
+        options: From option name to value, see ``girih.list_options()``.
+        disable: True: returns ``model`` as it is.
+
+    Returns:
+        The compiled callable. For a module, a module with the same parameters,
+        buffers, attributes and ``state_dict``.
+
+    Raises:
+        TypeError: An argument has the wrong type.
+        ValueError: A backend, mode or option name is not known; the message lists
+            the valid ones.
+        RuntimeError: Both ``mode`` and ``options`` are given.
+        girih.UnsupportedError: At a call, with ``fullgraph=True``.
+    """
+    settings = _check_settings(fullgraph, dynamic, mode, options, disable)
+    reports = Reports()
+    backend_fn = backends.resolve(backend, settings, reports)
+    if model is None:
+        return lambda target: compile(
+            target,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
+    if not callable(model):
+        kind = type(model).__name__
+        raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
+    if disable:
+        return model
+    return _compile(model, fullgraph, dynamic, backend_fn, reports)
+
+
+def _check_settings(fullgraph, dynamic, mode, options, disable):
+    for name, value in (("fullgraph", fullgraph), ("disable", disable)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
+    if mode is not None and options is not None:
+        raise RuntimeError("mode and options can't both be given; use one of them")
+    check_mode(mode)
+    return make_options(options)
+
+
+def _compile(model, fullgraph, dynamic, backend_fn, reports):
+    from girih.frontend.capture.api import compile_callable
+
+    compiled = compile_callable(
+        model, fullgraph=fullgraph, dynamic=dynamic, backend_fn=backend_fn
+    )
+    _reports[compiled] = reports
+    return compiled
+
+
+def report(compiled: Callable | None = None) -> Reports:
+    """What the compilation of ``compiled`` did.
+
+    Args:
+        compiled: What ``girih.compile`` returned. None: the graphs that came
+            through ``torch.compile(..., backend="girih")``.
+
+    Raises:
+        TypeError: ``compiled`` did not come from ``girih.compile``.
+    """
+    if compiled is None:
+        return backends.last_reports
+    try:
+        return _reports[compiled]
+    except (KeyError, TypeError):
+        raise TypeError(
+            f"girih.report expects what girih.compile returned, got {compiled!r}"
+        ) from None
+
+
+def reset() -> None:
+    """Drops all that was compiled: the next calls capture and compile again."""
+    from girih import compiler
+    from girih.frontend.capture.api import reset as reset_capture
+
+    reset_capture()
+    compiler.reset()
+    backends.last_reports.graphs.clear()
+
+
+def list_backends() -> list[str]:
+    """Names that ``backend`` accepts, besides a callable."""
+    return list(backends.BACKENDS)
+
+
+def list_modes() -> list[str]:
+    """Names that ``mode`` accepts."""
+    return list(MODES)
+
+
+def list_options() -> dict[str, str]:
+    """Names that ``options`` accepts, each with its default."""
+    return describe()

@@ -1,0 +1,73 @@
+"""The function between a captured graph and a callable, for both doors.
+
+``girih.compile`` and ``torch.compile(f, backend="girih")`` hand over the same thing:
+a ``torch.fx.GraphModule`` of torch-level calls and its example inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from girih.options import Options, check_mode, make_options, unknown_name
+from girih.report import Report, Reports
+
+Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
+"""``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
+
+BACKENDS = ("eager", "girih")
+
+last_reports = Reports()
+"""Graphs that were compiled through ``torch.compile``."""
+
+
+def girih(gm, example_inputs, *, mode: str | None = None, options=None):
+    """The backend that ``torch.compile`` finds under the name ``"girih"``.
+
+    Args:
+        gm: The captured graph, a ``torch.fx.GraphModule`` of torch-level calls.
+        example_inputs: Tensors (real or fake) and integers, one per placeholder.
+        mode: One of ``girih.list_modes()``, or None.
+        options: Dictionary of options, see ``girih.list_options()``.
+
+    Returns:
+        A callable that takes the inputs and returns a tuple of outputs.
+
+    Raises:
+        ValueError: The mode or an option is not known.
+    """
+    check_mode(mode)
+    return _compile(gm, example_inputs, make_options(options), last_reports)
+
+
+def resolve(backend: str | Backend, options: Options, reports: Reports) -> Backend:
+    """The backend function for the ``backend`` argument of ``girih.compile``.
+
+    Raises:
+        TypeError: ``backend`` is neither a name nor a callable.
+        ValueError: The name is not known.
+    """
+    if callable(backend):
+        return backend
+    if not isinstance(backend, str):
+        kind = type(backend).__name__
+        raise TypeError(f"backend must be a name or a callable, got {kind}")
+    if backend == "eager":
+        return run_eagerly
+    if backend == "girih":
+        return lambda gm, inputs: _compile(gm, inputs, options, reports)
+    names = unknown_name("backend", backend, BACKENDS)
+    raise ValueError(f"{names}, or a callable (gm, example_inputs) -> callable")
+
+
+def run_eagerly(gm, example_inputs):
+    """The backend ``"eager"``: runs the captured graph as it is."""
+    return gm.forward
+
+
+def _compile(gm, example_inputs, options: Options, reports: Reports):
+    from girih.compiler import compile_graph
+
+    report = Report(name=f"graph{len(reports.graphs)}")
+    reports.graphs.append(report)
+    return compile_graph(gm, example_inputs, options, report)

@@ -1,0 +1,125 @@
+"""What ``girih.compile`` accepts as ``mode`` and ``options``, and their checks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from girih import config
+
+MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
+"""Accepted modes, torch's names. On the CPU they all compile alike."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one compilation; each field is a key of ``options``."""
+
+    cache: bool = True
+    """Read and write compiled objects on disk (see ``GIRIH_CACHE_DIR``)."""
+    cache_dir: str | None = None
+    """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
+    dump_dir: str | None = None
+    """Folder in which the IR of each stage is written; None: ``GIRIH_DUMP_DIR``."""
+    fallback: bool = True
+    """Run eager with one warning where compilation fails; False: raise."""
+    max_fusion_inputs: int = 64
+    """Most tensors that one kernel reads."""
+    parallel_grain: int = 32768
+    """Elements of work under which a kernel runs on one thread."""
+    vector_bits: int = 0
+    """Width of vectors in bits: 128, 256 or 512; 0: as wide as the host's."""
+    verify: bool = False
+    """Verify the IR after every pass, not only where stages meet."""
+
+    def cache_folder(self) -> Path | None:
+        """Folder of compiled objects, or None where the disk cache is off."""
+        if not self.cache:
+            return None
+        return Path(self.cache_dir) if self.cache_dir else config.cache_dir()
+
+    def dump_folder(self) -> Path | None:
+        """Folder for IR files, or None."""
+        return Path(self.dump_dir) if self.dump_dir else config.dump_dir()
+
+    def falls_back(self) -> bool:
+        """Whether a failed compilation runs eager."""
+        return self.fallback and config.fallback()
+
+
+_TYPES = {
+    "cache": bool,
+    "cache_dir": (str, Path),
+    "dump_dir": (str, Path),
+    "fallback": bool,
+    "max_fusion_inputs": int,
+    "parallel_grain": int,
+    "vector_bits": int,
+    "verify": bool,
+}
+_VECTOR_BITS = (0, 128, 256, 512)
+
+
+def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
+    """The message for a name that is not among ``valid``, with the closest one."""
+    valid = sorted(valid)
+    close = difflib.get_close_matches(str(name), valid, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"unknown {what} {name!r}{hint}; valid: {', '.join(map(repr, valid))}"
+
+
+def check_mode(mode: str | None) -> str:
+    """The mode, ``"default"`` for None.
+
+    Raises:
+        ValueError: The mode is not known.
+    """
+    if mode is None:
+        return "default"
+    if mode not in MODES:
+        raise ValueError(unknown_name("mode", mode, MODES))
+    return mode
+
+
+def make_options(values: Mapping[str, Any] | None) -> Options:
+    """Options from the dictionary that the user gave.
+
+    Raises:
+        TypeError: ``values`` is no mapping, or a value has the wrong type.
+        ValueError: A name is not known, or a value is out of range.
+    """
+    if values is None:
+        return Options()
+    if not isinstance(values, Mapping):
+        kind = type(values).__name__
+        raise TypeError(f"options must be a dict from name to value, got {kind}")
+    for name, value in values.items():
+        _check_option(name, value)
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
+    return replace(Options(), **plain)
+
+
+def _check_option(name: str, value: Any) -> None:
+    if name not in _TYPES:
+        raise ValueError(unknown_name("option", name, _TYPES))
+    expected = _TYPES[name]
+    is_bool_for_int = expected is int and isinstance(value, bool)
+    if not isinstance(value, expected) or is_bool_for_int:
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        names = " or ".join(kind.__name__ for kind in expected)
+        raise TypeError(
+            f"option {name!r} must be {names}, got {value!r} "
+            f"of type {type(value).__name__}"
+        )
+    if name == "vector_bits" and value not in _VECTOR_BITS:
+        raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
+    if name in ("max_fusion_inputs", "parallel_grain") and value < 1:
+        raise ValueError(f"option {name!r} must be at least 1, got {value}")
+
+
+def describe() -> dict[str, str]:
+    """Each option with its default, for help texts."""
+    return {field.name: repr(field.default) for field in fields(Options)}

@@ -1,0 +1,102 @@
+"""What a compilation did, as an object that prints well."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Report:
+    """One compiled graph.
+
+    Attributes:
+        name: Name of the graph.
+        stage_seconds: Seconds spent in each stage, in order.
+        kernels: Distinct fused kernels.
+        launches: Kernel launches in one call.
+        native_calls: Calls into compiled code in one call.
+        externs: Calls of ATen ops in one call.
+        workspace_bytes: Bytes of the shared workspace, or None where symbolic.
+        cache: Where the object code came from: "compiled", "memory", "disk" or
+            "none" where the graph has no kernel.
+        ir_paths: File of each level of IR, where a dump folder was given.
+        fallback: Why the graph runs eager, or None.
+    """
+
+    name: str = ""
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    kernels: int = 0
+    launches: int = 0
+    native_calls: int = 0
+    externs: int = 0
+    workspace_bytes: int | None = 0
+    cache: str = "none"
+    ir_paths: dict[str, Path] = field(default_factory=dict)
+    fallback: str | None = None
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds from the captured graph to the callable."""
+        return sum(self.stage_seconds.values())
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Adds the time of the block to the stage's seconds."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + spent
+
+    def __str__(self) -> str:
+        if self.fallback is not None:
+            return f"{self.name}: runs eager: {self.fallback}"
+        stages = ", ".join(
+            f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()
+        )
+        return (
+            f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
+            f"{self.native_calls} native calls, {self.externs} ATen calls, "
+            f"code: {self.cache}; {self.compile_seconds * 1e3:.1f} ms ({stages})"
+        )
+
+
+@dataclass
+class Reports:
+    """All graphs that one compiled callable holds, in the order of compilation."""
+
+    graphs: list[Report] = field(default_factory=list)
+
+    @property
+    def kernels(self) -> int:
+        """Distinct fused kernels, over all graphs."""
+        return sum(graph.kernels for graph in self.graphs)
+
+    @property
+    def launches(self) -> int:
+        """Kernel launches of one call of every graph."""
+        return sum(graph.launches for graph in self.graphs)
+
+    @property
+    def externs(self) -> int:
+        """ATen calls of one call of every graph."""
+        return sum(graph.externs for graph in self.graphs)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds from the captured graphs to callables."""
+        return sum(graph.compile_seconds for graph in self.graphs)
+
+    @property
+    def ir_paths(self) -> dict[str, Path]:
+        """File of each level of IR of the last graph that was dumped."""
+        dumped = [graph.ir_paths for graph in self.graphs if graph.ir_paths]
+        return dumped[-1] if dumped else {}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.graphs)) or "nothing compiled yet"
