@@ -1,0 +1,50 @@
+"""Names and values that ``girih.compile`` accepts."""
+
+from pathlib import Path
+
+import pytest
+
+from girih.options import MODES, Options, check_mode, make_options
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"vectr_bits": 1}, ValueError, ["vectr_bits", "did you mean 'vector_bits'"]),
+        ({"vectr_bits": 1}, ValueError, ["'cache_dir'", "'parallel_grain'"]),
+        ({"vector_bits": 7}, ValueError, ["(0, 128, 256, 512)", "got 7"]),
+        ({"parallel_grain": 0}, ValueError, ["at least 1"]),
+        ({"cache": 1}, TypeError, ["'cache' must be bool", "int"]),
+        ({"parallel_grain": True}, TypeError, ["must be int", "True"]),
+        (["cache"], TypeError, ["options must be a dict", "list"]),
+    ],
+)
+def test_bad_options_name_the_rule(values, error, words):
+    with pytest.raises(error) as raised:
+        make_options(values)
+    assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+def test_options_are_taken():
+    options = make_options({"cache_dir": Path("/x"), "vector_bits": 256})
+    assert options == Options(cache_dir="/x", vector_bits=256)
+    assert options.cache_folder() == Path("/x")
+    assert make_options({"cache": False}).cache_folder() is None
+
+
+def test_modes():
+    assert check_mode(None) == "default"
+    assert [check_mode(mode) for mode in MODES] == list(MODES)
+    with pytest.raises(ValueError, match="unknown mode 'max-autotun'.*max-autotune"):
+        check_mode("max-autotun")
+
+
+def test_environment(monkeypatch):
+    monkeypatch.setenv("GIRIH_CACHE_DIR", "/cache")
+    monkeypatch.setenv("GIRIH_DUMP_DIR", "/dump")
+    monkeypatch.setenv("GIRIH_FALLBACK", "0")
+    assert Options().cache_folder() == Path("/cache")
+    assert Options().dump_folder() == Path("/dump")
+    assert not Options().falls_back()
+    monkeypatch.setenv("GIRIH_NO_CACHE", "1")
+    assert Options().cache_folder() is None
