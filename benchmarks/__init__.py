@@ -1,0 +1,14 @@
+"""Measurements of eager PyTorch, Inductor and girih side by side.
+
+Run one of these; each has ``--help``:
+
+* ``python -m benchmarks.kernels``   single kernels, in and out of cache
+* ``python -m benchmarks.models``    BERT and GPT-2: time of a call, cold compile time
+* ``python -m benchmarks.startup``   import time, first call in a fresh process
+* ``python -m benchmarks.overhead``  cost of one call on 16 floats
+
+What they share: ``cases`` and ``models`` hold the tables of what is measured,
+``engines`` what it is measured with, ``agreement`` the check that comes before any
+measurement, ``measure`` the alternating rounds, ``fresh`` the runs in new processes,
+``results`` tables and JSON, ``plot`` the SVG, ``options`` the command line.
+"""

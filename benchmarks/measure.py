@@ -1,0 +1,82 @@
+"""Times of several functions, measured in alternating rounds."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+_SAMPLE_SECONDS = 2e-3
+_WARM_UP_SECONDS = 2e-2
+_WARM_UP_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call, over all rounds."""
+
+    median: float
+    minimum: float
+    rounds: int
+
+
+def measure(
+    functions: Mapping[str, Callable[[], object]],
+    *,
+    seconds: float = 2.0,
+    min_rounds: int = 7,
+    max_rounds: int = 101,
+) -> dict[str, Timing]:
+    """Measures the functions in turn, round after round.
+
+    Alternating rounds let a change of the machine's speed hit all functions alike;
+    each round starts with another function.
+
+    Args:
+        functions: From name to a function without arguments.
+        seconds: Time after which no further round starts.
+        min_rounds: Rounds that are done in any case.
+        max_rounds: Rounds after which it ends.
+
+    Returns:
+        From name to its times.
+    """
+    calls = {name: _calls_per_sample(f) for name, f in functions.items()}
+    samples: dict[str, list[float]] = {name: [] for name in functions}
+    names = list(functions)
+    end = time.perf_counter() + seconds
+    gc.collect()
+    gc.disable()
+    try:
+        for round_ in range(max_rounds):
+            if round_ >= min_rounds and time.perf_counter() > end:
+                break
+            first = round_ % len(names)
+            for name in names[first:] + names[:first]:
+                samples[name].append(_sample(functions[name], calls[name]))
+    finally:
+        gc.enable()
+    return {name: _summary(values) for name, values in samples.items()}
+
+
+def _calls_per_sample(function: Callable[[], object]) -> int:
+    start = time.perf_counter()
+    calls = 0
+    while calls < _WARM_UP_CALLS or time.perf_counter() - start < _WARM_UP_SECONDS:
+        function()
+        calls += 1
+    # The first calls may compile, so the estimate comes from calls after them.
+    return max(1, round(_SAMPLE_SECONDS / _sample(function, max(1, calls // 10))))
+
+
+def _sample(function: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter() - start) / calls
+
+
+def _summary(values: list[float]) -> Timing:
+    return Timing(statistics.median(values), min(values), len(values))

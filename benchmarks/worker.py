@@ -1,0 +1,70 @@
+"""What runs in the fresh processes of the benchmarks; prints one line of JSON.
+
+``python -m benchmarks.worker imports torch girih`` times imports,
+``... first-call ENGINE`` the first call of a pointwise function,
+``... compile MODEL ENGINE`` the first and later calls of a model.
+"""
+
+import json
+import sys
+import time
+
+
+def time_imports(*names: str) -> dict[str, float]:
+    """Seconds that importing the modules takes, in all."""
+    start = time.perf_counter()
+    for name in names:
+        __import__(name)
+    return {"seconds": time.perf_counter() - start}
+
+
+def time_first_call(engine: str) -> dict[str, float]:
+    """Seconds of the first and the second call of ten elementwise operations."""
+    import torch
+
+    import girih  # noqa: F401 - loading it is not part of the first call
+    from benchmarks.cases import chain
+    from benchmarks.engines import ENGINES
+
+    x = torch.randn(1000)
+    with torch.no_grad():
+        start = time.perf_counter()
+        function = ENGINES[engine](chain)
+        function(x)
+        first = time.perf_counter()
+        function(x)
+        return {"first": first - start, "second": time.perf_counter() - first}
+
+
+def time_compile(model: str, engine: str) -> dict[str, float]:
+    """Seconds of the first call of a model, and the least of five later ones."""
+    import torch
+
+    from benchmarks.engines import ENGINES
+    from benchmarks.model_table import MODELS
+
+    module, inputs = MODELS[model].build()
+    with torch.no_grad():
+        module(**inputs)
+        start = time.perf_counter()
+        compiled = ENGINES[engine](module)
+        compiled(**inputs)
+        first = time.perf_counter() - start
+        later = min(_seconds(compiled, inputs) for _ in range(5))
+    return {"first": first, "later": later}
+
+
+def _seconds(function, inputs) -> float:
+    start = time.perf_counter()
+    function(**inputs)
+    return time.perf_counter() - start
+
+
+TASKS = {
+    "compile": time_compile,
+    "first-call": time_first_call,
+    "imports": time_imports,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(TASKS[sys.argv[1]](*sys.argv[2:])))
