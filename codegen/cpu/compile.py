@@ -1,0 +1,85 @@
+"""Object code of an LLVM-dialect module, made in this process for this host.
+
+The module must have gone through the `cpu` pipeline: every function is an
+`llvm.func`. Public functions with a body are exported, declarations are imported.
+No tool is started; the object travels through anonymous memory.
+
+Measured 2026-11-20 (2 cores, AVX-512, ten-op kernel): 25 ms for the first kernel of a
+process, 15 ms for the next. Levels 2 and 3 take the same time; 3 is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.link import Library
+from girih.codegen.cpu.object_code import ObjectCode
+from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.dialects.bindings import ExecutionEngine, ir
+
+
+def compile_module(
+    module: ir.Module,
+    *,
+    symbols: Mapping[str, int] | None = None,
+    opt_level: int = 3,
+) -> tuple[ObjectCode, Library]:
+    """Compile a module and load it.
+
+    Args:
+        module: functions in the LLVM dialect.
+        symbols: addresses of declared functions; those not given are looked up as
+            `resolve` does.
+        opt_level: LLVM's optimisation level, 0 to 3.
+
+    Returns:
+        The object code, for a cache, and the loaded library, ready to call.
+
+    Raises:
+        CodegenError: a declared function has no address, or LLVM failed.
+    """
+    exports, imports = _interface(module)
+    addresses = openmp_symbols() | resolve(imports, symbols or {})
+    engine = ExecutionEngine(module, opt_level=opt_level)
+    for name, address in addresses.items():
+        engine.raw_register_runtime(name, ctypes.c_void_p(address))
+    found = {name: engine.raw_lookup(name) for name in exports}
+    if missing := sorted(name for name, address in found.items() if not address):
+        raise CodegenError(f"LLVM made no code for {', '.join(missing)} (girih bug)")
+    code = ObjectCode(_object_bytes(engine), exports, imports)
+    return code, Library(found, owner=engine)
+
+
+def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the functions that the module defines for others, and declares."""
+    exports, imports = [], []
+    for op in module.body.operations:
+        if op.operation.name != "llvm.func":
+            continue
+        attributes = op.operation.attributes
+        name = ir.StringAttr(attributes["sym_name"]).value
+        if not op.operation.regions[0].blocks:
+            imports.append(name)
+        elif "internal" not in str(attributes["linkage"]):
+            exports.append(name)
+    return tuple(exports), tuple(n for n in imports if not n.startswith("llvm."))
+
+
+def _object_bytes(engine: ExecutionEngine) -> bytes:
+    """The object file that the engine compiled, without a file where possible."""
+    if not hasattr(os, "memfd_create"):
+        with tempfile.TemporaryDirectory(prefix="girih-") as folder:
+            path = Path(folder) / "kernel.o"
+            engine.dump_to_object_file(str(path))
+            return path.read_bytes()
+    descriptor = os.memfd_create("girih-object")
+    try:
+        engine.dump_to_object_file(f"/proc/self/fd/{descriptor}")
+        return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    finally:
+        os.close(descriptor)

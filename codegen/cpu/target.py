@@ -1,0 +1,60 @@
+"""What the compiler must know of this machine's processor."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+# The widest vectors that each feature gives, best first. Intel's and AMD's names are
+# those of /proc/cpuinfo. The AVX-512 set is what LLVM needs for 512-bit vectors of
+# bytes, words and masks (x86-64-v4).
+_VECTOR_BITS = (
+    ({"avx512f", "avx512bw", "avx512dq", "avx512vl"}, 512),
+    ({"avx2", "fma"}, 256),
+)
+_BASELINE_BITS = 128
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor.
+
+    Attributes:
+        name: its model, for messages.
+        vector_bits: width of its widest vector registers.
+        fingerprint: changes whenever code for it might; part of cache keys.
+    """
+
+    name: str
+    vector_bits: int
+    fingerprint: str
+
+
+@functools.cache
+def host_target() -> Target:
+    """The processor that this process runs on, for which LLVM makes code too."""
+    name, flags = _read_cpuinfo(Path("/proc/cpuinfo"))
+    bits = next((b for need, b in _VECTOR_BITS if need <= flags), _BASELINE_BITS)
+    identity = "\n".join((platform.machine(), name, *sorted(flags)))
+    return Target(name, bits, hashlib.sha256(identity.encode()).hexdigest())
+
+
+def _read_cpuinfo(path: Path) -> tuple[str, frozenset[str]]:
+    """Model and feature flags of the first processor; empty where unknown."""
+    fields: dict[str, str] = {}
+    try:
+        with path.open() as lines:
+            for line in lines:
+                key, separator, value = line.partition(":")
+                if not separator:
+                    break  # the blank line after the first processor
+                fields[key.strip()] = value.strip()
+    except OSError:
+        pass
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    flags = fields.get("flags") or fields.get("Features") or ""
+    version = f"{name} {fields.get('cpu family', '')}/{fields.get('model', '')}"
+    return version, frozenset(flags.split())
