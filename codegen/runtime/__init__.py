@@ -1,0 +1,10 @@
+"""The runtime: a host program becomes one C object that is called with tensors.
+
+What lives here, in the order to read it:
+
+* ``_program.h``   the instructions of a program and its data
+* ``_runtime.c``   runs them; ``_validate.c`` checks them once
+* ``assembler``    writes them from Python
+* ``torch_entry``  the entry points of torch that programs call
+* ``program``      host function to program
+"""

@@ -1,4 +1,487 @@
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_runtime", NULL, -1, NULL};
-PyMODINIT_FUNC PyInit__runtime(void) { return PyModule_Create(&module); }
+/* Runs launch programs: see _program.h for what they are made of. */
+#include "_program.h"
+#include <stdlib.h>
+#include <string.h>
+#include "structmember.h"
+
+#define WORKSPACE_ALIGNMENT 64
+/* A workspace up to this size stays with the program between calls: below it, malloc
+ * and the page faults of fresh memory would cost more than the kernels do. */
+#define WORKSPACE_KEPT_BYTES (4 << 20)
+#define FRAME_STACK_WORDS 256
+
+typedef void (*native_function)(void **pointers, int64_t *symbols, int32_t *status);
+
+typedef struct {
+    Program *program;
+    PyObject *const *inputs;
+    PyObject **values; /* values[i - inputs], owned */
+    int64_t *registers;
+    int64_t *scratch; /* arguments of the running CALL or RUN */
+    void *workspace;
+    int64_t workspace_bytes;
+    PyObject *result;
+} Frame;
+
+/* --- items --- */
+
+static PyObject *value_of(const Frame *frame, int64_t index) {
+    PyObject *value = index < frame->program->inputs
+                          ? frame->inputs[index]
+                          : frame->values[index - frame->program->inputs];
+    if (value == NULL)
+        PyErr_Format(PyExc_SystemError, "girih bug: value %lld read when empty",
+                     (long long)index);
+    return value;
+}
+
+static PyObject *build_item(const Frame *frame, const int64_t **at);
+
+static PyObject *build_sequence(const Frame *frame, const int64_t **at, Py_ssize_t size,
+                                int is_tuple) {
+    PyObject *sequence = is_tuple ? PyTuple_New(size) : PyList_New(size);
+    for (Py_ssize_t i = 0; sequence != NULL && i < size; i++) {
+        PyObject *item = build_item(frame, at);
+        if (item == NULL)
+            Py_CLEAR(sequence);
+        else if (is_tuple)
+            PyTuple_SET_ITEM(sequence, i, item);
+        else
+            PyList_SET_ITEM(sequence, i, item);
+    }
+    return sequence;
+}
+
+/* A new reference to the object that the item at `*at` describes; `*at` moves behind
+ * the item. */
+static PyObject *build_item(const Frame *frame, const int64_t **at) {
+    int64_t word = *(*at)++, index = word >> ITEM_KIND_BITS;
+    switch (word & ((1 << ITEM_KIND_BITS) - 1)) {
+    case ITEM_CONSTANT:
+        return Py_NewRef(PyTuple_GET_ITEM(frame->program->constants, index));
+    case ITEM_VALUE: return Py_XNewRef(value_of(frame, index));
+    case ITEM_REGISTER: return PyLong_FromLongLong(frame->registers[index]);
+    case ITEM_TUPLE: return build_sequence(frame, at, index, 1);
+    default: return build_sequence(frame, at, index, 0);
+    }
+}
+
+/* --- calls of Python objects --- */
+
+static PyObject *call_items(Frame *frame, int64_t callable, int64_t keywords,
+                            int64_t count, const int64_t **at) {
+    PyObject *constants = frame->program->constants;
+    /* One spare word in front, as PY_VECTORCALL_ARGUMENTS_OFFSET promises to the
+     * callee. */
+    PyObject **arguments = (PyObject **)frame->scratch + 1;
+    PyObject *result = NULL;
+    int64_t built = 0;
+    while (built < count && (arguments[built] = build_item(frame, at)) != NULL) built++;
+    if (built == count) {
+        PyObject *names = keywords < 0 ? NULL : PyTuple_GET_ITEM(constants, keywords);
+        size_t positional =
+            (size_t)(count - (names == NULL ? 0 : PyTuple_GET_SIZE(names)));
+        result =
+            PyObject_Vectorcall(PyTuple_GET_ITEM(constants, callable), arguments,
+                                positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    }
+    while (built > 0) Py_DECREF(arguments[--built]);
+    return result;
+}
+
+static int store_int(Frame *frame, int64_t destination, PyObject *object) {
+    if (object == NULL) return -1;
+    int64_t number = PyLong_AsLongLong(object);
+    frame->registers[destination] = number;
+    return number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static void store_value(Frame *frame, int64_t destination, PyObject *object) {
+    if (destination < 0)
+        Py_DECREF(object);
+    else
+        Py_XSETREF(frame->values[destination - frame->program->inputs], object);
+}
+
+static int step_call(Frame *frame, const int64_t **at) {
+    int64_t destination = *(*at)++, callable = *(*at)++, keywords = *(*at)++,
+            count = *(*at)++;
+    PyObject *result = call_items(frame, callable, keywords, count, at);
+    if (result == NULL) return -1;
+    store_value(frame, destination, result);
+    return 0;
+}
+
+static int step_call_int(Frame *frame, const int64_t **at) {
+    int64_t destination = *(*at)++, callable = *(*at)++, count = *(*at)++;
+    PyObject *result = call_items(frame, callable, -1, count, at);
+    int failed = store_int(frame, destination, result);
+    Py_XDECREF(result);
+    return failed;
+}
+
+static int step_load_int(Frame *frame, const int64_t **at) {
+    int64_t destination = *(*at)++, value = *(*at)++;
+    return store_int(frame, destination, value_of(frame, value));
+}
+
+static int step_unpack(Frame *frame, const int64_t **at) {
+    int64_t value = *(*at)++, count = *(*at)++;
+    PyObject *object = value_of(frame, value);
+    PyObject *items =
+        object == NULL
+            ? NULL
+            : PySequence_Fast(object, "expected several results of an ATen call");
+    if (items == NULL) return -1;
+    if (PySequence_Fast_GET_SIZE(items) != count) {
+        PyErr_Format(PyExc_SystemError,
+                     "girih bug: expected %lld results of an ATen call, got %zd",
+                     (long long)count, PySequence_Fast_GET_SIZE(items));
+        Py_DECREF(items);
+        return -1;
+    }
+    for (int64_t i = 0; i < count; i++, (*at)++)
+        if (**at >= 0)
+            store_value(frame, **at, Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
+    Py_DECREF(items);
+    return 0;
+}
+
+/* Generated code reads a tensor with the strides that the compiler was told: ATen's
+ * result is checked once. */
+static int step_layout(Frame *frame, const int64_t **at) {
+    int64_t index = *(*at)++, stride = *(*at)++, repair = *(*at)++;
+    PyObject *constants = frame->program->constants, *value = value_of(frame, index),
+             *expected = NULL, *actual = NULL;
+    int equal = -1;
+    if (value == NULL || (expected = build_item(frame, at)) == NULL) return -1;
+    if ((actual = PyObject_CallOneArg(PyTuple_GET_ITEM(constants, stride), value)) !=
+        NULL)
+        equal = PyObject_RichCompareBool(actual, expected, Py_EQ);
+    if (equal == 0) {
+        PyObject *arguments[] = {value, expected};
+        PyObject *repaired = PyObject_Vectorcall(PyTuple_GET_ITEM(constants, repair),
+                                                 arguments, 2, NULL);
+        if (repaired != NULL)
+            store_value(frame, index, repaired);
+        else
+            equal = -1;
+    }
+    Py_DECREF(expected);
+    Py_XDECREF(actual);
+    return equal < 0 ? -1 : 0;
+}
+
+/* --- arithmetic on sizes --- */
+
+static int64_t floor_divide(int64_t lhs, int64_t rhs) {
+    int64_t quotient = lhs / rhs;
+    return lhs % rhs != 0 && (lhs < 0) != (rhs < 0) ? quotient - 1 : quotient;
+}
+
+static int step_arithmetic(Frame *frame, int64_t opcode, const int64_t **at) {
+    int64_t *destination = &frame->registers[*(*at)++];
+    int64_t lhs = frame->registers[*(*at)++], rhs = frame->registers[*(*at)++];
+    if (rhs == 0 &&
+        (opcode == OP_FLOORDIV || opcode == OP_CEILDIV || opcode == OP_MOD)) {
+        PyErr_SetString(PyExc_ZeroDivisionError,
+                        "division by zero in the size of a tensor");
+        return -1;
+    }
+    switch (opcode) {
+    case OP_ADD: *destination = lhs + rhs; break;
+    case OP_SUB: *destination = lhs - rhs; break;
+    case OP_MUL: *destination = lhs * rhs; break;
+    case OP_FLOORDIV: *destination = floor_divide(lhs, rhs); break;
+    case OP_CEILDIV: *destination = -floor_divide(-lhs, rhs); break;
+    case OP_MOD: *destination = lhs - rhs * floor_divide(lhs, rhs); break;
+    case OP_MAX: *destination = lhs > rhs ? lhs : rhs; break;
+    default: *destination = lhs < rhs ? lhs : rhs; break;
+    }
+    return 0;
+}
+
+/* --- memory and generated code --- */
+
+static int step_workspace(Frame *frame, const int64_t **at) {
+    Program *program = frame->program;
+    int64_t destination = *(*at)++, bytes = frame->registers[*(*at)++];
+    bytes = (bytes + WORKSPACE_ALIGNMENT) & ~(int64_t)(WORKSPACE_ALIGNMENT - 1);
+    if (program->kept_workspace != NULL && program->kept_bytes >= bytes) {
+        frame->workspace = program->kept_workspace;
+        frame->workspace_bytes = program->kept_bytes;
+        program->kept_workspace = NULL;
+    } else {
+        frame->workspace = aligned_alloc(WORKSPACE_ALIGNMENT, (size_t)bytes);
+        frame->workspace_bytes = bytes;
+    }
+    frame->registers[destination] = (int64_t)(intptr_t)frame->workspace;
+    if (frame->workspace != NULL) return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+static void release_workspace(Frame *frame) {
+    Program *program = frame->program;
+    if (frame->workspace == NULL) return;
+    if (frame->workspace_bytes <= WORKSPACE_KEPT_BYTES &&
+        program->kept_bytes <= frame->workspace_bytes) {
+        free(program->kept_workspace);
+        program->kept_workspace = frame->workspace;
+        program->kept_bytes = frame->workspace_bytes;
+    } else {
+        free(frame->workspace);
+    }
+    frame->workspace = NULL;
+}
+
+/* The status that generated code reports: 0, or 1 when a check failed. */
+static int32_t step_run(Frame *frame, const int64_t **at) {
+    native_function run = (native_function)(intptr_t)*(*at)++;
+    int64_t unlock = *(*at)++, pointers = *(*at)++, words = 0;
+    for (int64_t i = 0; i < pointers; i++)
+        frame->scratch[words++] = frame->registers[*(*at)++];
+    int64_t symbols = *(*at)++;
+    for (int64_t i = 0; i < symbols; i++)
+        frame->scratch[words++] = frame->registers[*(*at)++];
+    int32_t status = 0;
+    PyThreadState *state = unlock ? PyEval_SaveThread() : NULL;
+    run((void **)frame->scratch, frame->scratch + pointers, &status);
+    if (state != NULL) PyEval_RestoreThread(state);
+    return status;
+}
+
+/* --- a call --- */
+
+enum outcome { CALL_FAILED = -1, CALL_RETURNED = 0, CALL_CHECK_FAILED = 1 };
+
+static enum outcome execute(Frame *frame) {
+    const int64_t *at = frame->program->code;
+    for (;;) {
+        int64_t opcode = *at++;
+        PyObject **slot;
+        int failed = 0;
+        switch (opcode) {
+        case OP_CALL: failed = step_call(frame, &at); break;
+        case OP_CALL_INT: failed = step_call_int(frame, &at); break;
+        case OP_LOAD_INT: failed = step_load_int(frame, &at); break;
+        case OP_UNPACK: failed = step_unpack(frame, &at); break;
+        case OP_LAYOUT: failed = step_layout(frame, &at); break;
+        case OP_CONSTANT:
+            frame->registers[at[0]] = at[1];
+            at += 2;
+            break;
+        case OP_WORKSPACE: failed = step_workspace(frame, &at); break;
+        case OP_RUN:
+            if (step_run(frame, &at) != 0) return CALL_CHECK_FAILED;
+            break;
+        case OP_FREE:
+            slot = &frame->values[*at++ - frame->program->inputs];
+            Py_CLEAR(*slot);
+            break;
+        case OP_RETURN:
+            frame->result = build_item(frame, &at);
+            return frame->result == NULL ? CALL_FAILED : CALL_RETURNED;
+        default: failed = step_arithmetic(frame, opcode, &at); break;
+        }
+        if (failed) return CALL_FAILED;
+    }
+}
+
+static void clear_frame(Frame *frame) {
+    Py_ssize_t owned = frame->program->values - frame->program->inputs;
+    for (Py_ssize_t i = 0; i < owned; i++) Py_CLEAR(frame->values[i]);
+    release_workspace(frame);
+}
+
+static PyObject *call_fallback(Program *program, PyObject *const *inputs) {
+    if (program->fallback == Py_None) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a check of a compiled kernel failed, and the program has no fallback");
+        return NULL;
+    }
+    return PyObject_Vectorcall(program->fallback, inputs, (size_t)program->inputs,
+                               NULL);
+}
+
+static PyObject *call_with_memory(Program *program, PyObject *const *inputs,
+                                  int64_t *memory) {
+    Py_ssize_t owned = program->values - program->inputs;
+    Frame frame = {.program = program,
+                   .inputs = inputs,
+                   .values = (PyObject **)memory,
+                   .registers = memory + owned,
+                   .scratch = memory + owned + program->registers};
+    memset(memory, 0, (size_t)owned * sizeof(PyObject *));
+    enum outcome outcome = execute(&frame);
+    clear_frame(&frame);
+    return outcome == CALL_CHECK_FAILED ? call_fallback(program, inputs) : frame.result;
+}
+
+static PyObject *call_program(PyObject *self, PyObject *const *inputs, size_t flags,
+                              PyObject *names) {
+    Program *program = (Program *)self;
+    Py_ssize_t given = PyVectorcall_NARGS(flags);
+    if (given != program->inputs || (names != NULL && PyTuple_GET_SIZE(names) != 0))
+        return PyErr_Format(
+            PyExc_TypeError,
+            "expected %zd positional inputs and no keywords, got %zd and %zd",
+            program->inputs, given,
+            names == NULL ? (Py_ssize_t)0 : PyTuple_GET_SIZE(names));
+    Py_ssize_t words =
+        program->values - program->inputs + program->registers + program->arguments;
+    int64_t stack[FRAME_STACK_WORDS];
+    if (words <= FRAME_STACK_WORDS) return call_with_memory(program, inputs, stack);
+    int64_t *memory = PyMem_Malloc((size_t)words * sizeof(int64_t));
+    if (memory == NULL) return PyErr_NoMemory();
+    PyObject *result = call_with_memory(program, inputs, memory);
+    PyMem_Free(memory);
+    return result;
+}
+
+/* --- the type --- */
+
+static int copy_code(Program *program, Py_buffer *code) {
+    if (code->len % (Py_ssize_t)sizeof(int64_t) != 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "girih bug: expected code in words of 64 bits");
+        return -1;
+    }
+    program->length = code->len / (Py_ssize_t)sizeof(int64_t);
+    program->code = PyMem_Malloc((size_t)code->len + 1);
+    if (program->code == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(program->code, code->buf, (size_t)code->len);
+    return validate_program(program);
+}
+
+static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"code",      "constants", "inputs",          "values",
+                            "registers", "fallback",  "owner",           "kernels",
+                            "launches",  "externs",   "workspace_bytes", NULL};
+    Program *program = (Program *)type->tp_alloc(type, 0);
+    PyObject *constants = NULL, *fallback = Py_None, *owner = Py_None;
+    Py_buffer code = {0};
+    if (program == NULL) return NULL;
+    int parsed = PyArg_ParseTupleAndKeywords(
+        args, kwargs, "y*O!nnn|$OOnnnn", names, &code, &PyTuple_Type, &constants,
+        &program->inputs, &program->values, &program->registers, &fallback, &owner,
+        &program->kernels, &program->launches, &program->externs,
+        &program->workspace_bytes);
+    program->vectorcall = call_program;
+    program->constants = Py_XNewRef(constants);
+    program->fallback = Py_NewRef(fallback);
+    program->owner = Py_NewRef(owner);
+    if (parsed && (program->inputs < 0 || program->values < program->inputs ||
+                   program->registers < 0)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "girih bug: expected 0 <= inputs <= values and 0 <= registers");
+        parsed = 0;
+    }
+    if (parsed && copy_code(program, &code) < 0) parsed = 0;
+    if (code.obj != NULL) PyBuffer_Release(&code);
+    if (!parsed) Py_CLEAR(program);
+    return (PyObject *)program;
+}
+
+static int program_traverse(PyObject *self, visitproc visit, void *arg) {
+    Program *program = (Program *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(program->constants);
+    Py_VISIT(program->fallback);
+    Py_VISIT(program->owner);
+    return 0;
+}
+
+/* Cycles through the fallback are broken here; `constants` and `owner` stay usable
+ * until the object dies. */
+static int program_clear(PyObject *self) {
+    Program *program = (Program *)self;
+    Py_XSETREF(program->fallback, Py_NewRef(Py_None));
+    return 0;
+}
+
+static void program_dealloc(PyObject *self) {
+    Program *program = (Program *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(program->constants);
+    Py_CLEAR(program->fallback);
+    Py_CLEAR(program->owner);
+    PyMem_Free(program->code);
+    free(program->kept_workspace);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef program_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Program, vectorcall), READONLY, NULL},
+    {"inputs", T_PYSSIZET, offsetof(Program, inputs), READONLY,
+     "number of positional inputs"},
+    {"kernels", T_PYSSIZET, offsetof(Program, kernels), READONLY,
+     "number of distinct kernels"},
+    {"launches", T_PYSSIZET, offsetof(Program, launches), READONLY,
+     "number of kernel launches of one call"},
+    {"externs", T_PYSSIZET, offsetof(Program, externs), READONLY,
+     "number of ATen calls of one call"},
+    {"workspace_bytes", T_PYSSIZET, offsetof(Program, workspace_bytes), READONLY,
+     "bytes of the shared workspace, -1 where they depend on the sizes of the inputs"},
+    {"owner", T_OBJECT, offsetof(Program, owner), READONLY,
+     "what keeps the generated code alive"},
+    {"fallback", T_OBJECT, offsetof(Program, fallback), READONLY,
+     "called when a check of a kernel fails"},
+    {NULL}};
+
+static PyType_Slot program_slots[] = {
+    {Py_tp_new, program_new},
+    {Py_tp_dealloc, program_dealloc},
+    {Py_tp_traverse, program_traverse},
+    {Py_tp_clear, program_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, program_members},
+    {Py_tp_doc, "Program(code, constants, inputs, values, registers, *, fallback=None, "
+                "owner=None, kernels=0, "
+                "launches=0, externs=0, workspace_bytes=0)\n--\n\nA compiled graph: "
+                "call it with the input tensors."},
+    {0, NULL}};
+
+static PyType_Spec program_spec = {.name = "girih.codegen.runtime._runtime.Program",
+                                   .basicsize = sizeof(Program),
+                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                            Py_TPFLAGS_HAVE_VECTORCALL |
+                                            Py_TPFLAGS_IMMUTABLETYPE,
+                                   .slots = program_slots};
+
+/* --- the module --- */
+
+#define WORD(name) {#name, name}
+static const struct {
+    const char *name;
+    int number;
+} words[] = {
+    WORD(OP_CALL),       WORD(OP_CALL_INT), WORD(OP_LOAD_INT),   WORD(OP_UNPACK),
+    WORD(OP_LAYOUT),     WORD(OP_CONSTANT), WORD(OP_ADD),        WORD(OP_SUB),
+    WORD(OP_MUL),        WORD(OP_FLOORDIV), WORD(OP_CEILDIV),    WORD(OP_MOD),
+    WORD(OP_MAX),        WORD(OP_MIN),      WORD(OP_WORKSPACE),  WORD(OP_RUN),
+    WORD(OP_FREE),       WORD(OP_RETURN),   WORD(ITEM_CONSTANT), WORD(ITEM_VALUE),
+    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),  WORD(ITEM_LIST),     WORD(ITEM_KIND_BITS)};
+
+static int module_exec(PyObject *module) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (PyModule_AddIntConstant(module, words[i].name, words[i].number) < 0)
+            return -1;
+    PyObject *type = PyType_FromModuleAndSpec(module, &program_spec, NULL);
+    int failed = type == NULL || PyModule_AddObjectRef(module, "Program", type) < 0;
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Runs launch programs.",
+    .m_slots = module_slots};
+
+PyMODINIT_FUNC PyInit__runtime(void) { return PyModuleDef_Init(&module_definition); }

@@ -1,0 +1,74 @@
+/* The launch program of one compiled graph: its data and its instructions.
+ *
+ * A Program is an immutable array of instructions over two register files: `values`
+ * (tensors, Python objects) and `registers` (int64: sizes, pointers, results of
+ * arithmetic on sizes). Everything that torch does (allocate, view, ATen calls) is one
+ * instruction, CALL: a vectorcall of a constant callable. Generated code is called by
+ * RUN. A call keeps all its state in a frame of its own, so a Program may run in
+ * several threads at once.
+ *
+ * assembler.py writes the instructions, _validate.c checks them, _runtime.c runs them.
+ */
+#ifndef GIRIH_CODEGEN_RUNTIME_PROGRAM_H
+#define GIRIH_CODEGEN_RUNTIME_PROGRAM_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+/* An instruction is its opcode and the int64 words that are listed here. */
+enum opcode {
+    /* dst, callable, keywords, n, n items: values[dst] = callable(items). A dst of -1
+     * drops the result; keywords is the constant tuple of names, or -1. */
+    OP_CALL,
+    OP_CALL_INT, /* dst, callable, n, n items: registers[dst] = int(callable(items)) */
+    OP_LOAD_INT, /* dst, value: registers[dst] = int(values[value]) */
+    OP_UNPACK,   /* value, n, n destinations: each takes one result; -1 skips it */
+    /* value, stride, repair, item: values[value] = repair(values[value], item) unless
+     * stride(values[value]) == item */
+    OP_LAYOUT,
+    OP_CONSTANT, /* dst, number */
+    OP_ADD,      /* dst, lhs, rhs; the same for the seven that follow */
+    OP_SUB,
+    OP_MUL,
+    OP_FLOORDIV,
+    OP_CEILDIV,
+    OP_MOD,
+    OP_MAX,
+    OP_MIN,
+    OP_WORKSPACE, /* dst, size: the address of registers[size] bytes of scratch */
+    /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
+     * registers named; unlock = 1 releases the GIL meanwhile */
+    OP_RUN,
+    OP_FREE,  /* value: drops the reference */
+    OP_RETURN /* item: ends the call */
+};
+
+/* An item is one word `kind | index << ITEM_KIND_BITS`. */
+enum item_kind {
+    ITEM_CONSTANT,
+    ITEM_VALUE,
+    ITEM_REGISTER, /* as a Python int */
+    ITEM_TUPLE,    /* of the `index` items that follow */
+    ITEM_LIST
+};
+#define ITEM_KIND_BITS 3
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *constants; /* tuple */
+    PyObject *fallback;  /* called with the same inputs after a failed check */
+    PyObject *owner;     /* keeps the generated code linked */
+    int64_t *code;
+    Py_ssize_t length, inputs, values, registers;
+    Py_ssize_t arguments; /* most words that one CALL or RUN needs; set by validation */
+    Py_ssize_t kernels, launches, externs, workspace_bytes; /* for reports */
+    void *kept_workspace;
+    int64_t kept_bytes;
+} Program;
+
+/* Checks that no instruction can leave its arrays: 0, or -1 with an exception set. */
+int validate_program(Program *program);
+
+#endif

@@ -1,0 +1,113 @@
+"""The entry points of torch that programs call: one seam, the cheapest correct ones.
+
+Measured on torch 2.13, CPython 3.11, 16 floats (2026-11-20): `empty_strided` 0.67 us,
+`guards._empty_strided_cpu` 0.30, `as_strided` 0.96, `guards._reinterpret_tensor` 0.40;
+`addmm` through its overload's `__call__` 2.2, through `_op` 1.86, through the parser of
+`torch._C` 1.47 us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+_guards = torch._C._dynamo.guards  # part of the C library; imports no Python module
+_base = torch._C.TensorBase
+
+size = _base.size
+stride = _base.stride
+data_ptr = _base.data_ptr
+storage_offset = _base.storage_offset
+as_strided = _base.as_strided
+copy_ = _base.copy_
+increment_version = torch._C._increment_version
+
+
+def _empty_strided_generic(
+    sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype
+) -> torch.Tensor:
+    return torch.empty_strided(sizes, strides, dtype=dtype)
+
+
+def _reinterpret_generic(
+    tensor: torch.Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int
+) -> torch.Tensor:
+    return tensor.detach().as_strided(sizes, strides, tensor.storage_offset() + offset)
+
+
+empty_strided: Callable = getattr(_guards, "_empty_strided_cpu", _empty_strided_generic)
+"""`(sizes, strides, dtype)` to a fresh CPU tensor."""
+
+reinterpret: Callable = getattr(_guards, "_reinterpret_tensor", _reinterpret_generic)
+"""`(tensor, sizes, strides, offset)` to a tensor on the same storage, not a view of
+`tensor` for autograd; `offset` counts elements from the tensor's own offset."""
+
+# ATen overloads whose torch function takes the same positional arguments and can only
+# end in this overload. The value is the path under `torch._C`.
+FAST_ENTRIES = {
+    "aten.addmm.default": "_VariableFunctions.addmm",
+    "aten.baddbmm.default": "_VariableFunctions.baddbmm",
+    "aten.bmm.default": "_VariableFunctions.bmm",
+    "aten.linear.default": "_nn.linear",
+    "aten.mm.default": "_VariableFunctions.mm",
+    "aten.scaled_dot_product_attention.default": "_nn.scaled_dot_product_attention",
+}
+
+
+def overload(name: str) -> torch._ops.OpOverload:
+    """The ATen overload called `name`, such as "aten.mm.default".
+
+    Raises:
+        LookupError: torch has no such operator.
+    """
+    namespace, packet, overload_name = _split_name(name)
+    try:
+        packet_object = getattr(getattr(torch.ops, namespace), packet)
+        return getattr(packet_object, overload_name)
+    except AttributeError:
+        raise LookupError(f"torch {torch.__version__} has no operator {name}") from None
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    parts = name.replace("::", ".").split(".")
+    if len(parts) == 2:
+        parts.append("default")
+    if len(parts) != 3:
+        raise LookupError(
+            f"expected an operator's name as in aten.mm.default, got {name}"
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def entry(name: str) -> Callable:
+    """The cheapest callable that runs the ATen overload called `name`.
+
+    Raises:
+        LookupError: torch has no such operator.
+    """
+    found = overload(name)
+    target: object = torch._C
+    for part in FAST_ENTRIES.get(name, "").split("."):
+        target = getattr(target, part, None) if part else None
+    return target if callable(target) else found._op
+
+
+def restride(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` laid out with `strides`; itself where only dims of size 1 differ.
+
+    Called when an ATen op chose other strides than its fake-tensor rule had announced.
+    """
+    actual = tensor.stride()
+    if len(actual) == len(strides) and (
+        tensor.numel() == 0
+        or all(
+            size <= 1 or here == there
+            for size, here, there in zip(tensor.shape, actual, strides, strict=True)
+        )
+    ):
+        return tensor
+    laid_out = torch.empty_strided(
+        tensor.shape, strides, dtype=tensor.dtype, device=tensor.device
+    )
+    return laid_out.copy_(tensor)

@@ -1,0 +1,400 @@
+"""The C object `Program` on hand-made code: instructions, errors, leaks, threads."""
+
+import ctypes
+import gc
+import sys
+import threading
+import weakref
+
+import pytest
+import torch
+
+from girih.codegen.runtime import _runtime, torch_entry
+from girih.codegen.runtime.assembler import (
+    Assembler,
+    Constant,
+    RegisterItem,
+    ValueItem,
+    group,
+)
+
+NATIVE = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int32),
+)
+
+
+def floats(address, count):
+    return (ctypes.c_float * count).from_address(address)
+
+
+@NATIVE
+def double(pointers, symbols, status):
+    """y = 2 * x for `symbols[0]` floats."""
+    if symbols[0] == 0:
+        return  # the pointers of empty tensors are null
+    source, target = floats(pointers[0], symbols[0]), floats(pointers[1], symbols[0])
+    for i in range(symbols[0]):
+        target[i] = 2 * source[i]
+
+
+@NATIVE
+def reject(pointers, symbols, status):
+    status[0] = 1
+
+
+def address(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def emit_double(assembler, source, length, *, unlock=False):
+    """`2 * source` for a float vector whose length is in a register."""
+    sizes = group([RegisterItem(length)])
+    result = assembler.call(
+        torch_entry.empty_strided, [sizes, Constant((1,)), Constant(torch.float32)]
+    )
+    pointers = [
+        assembler.call_int(torch_entry.data_ptr, [ValueItem(value)])
+        for value in (source, result)
+    ]
+    assembler.run(address(double), pointers, [length], unlock=unlock)
+    return result
+
+
+def doubling_program(*, unlock=False, **details):
+    assembler = Assembler(1)
+    length = assembler.call_int(torch_entry.size, [ValueItem(0), Constant(0)])
+    result = emit_double(assembler, 0, length, unlock=unlock)
+    assembler.return_(group([ValueItem(result)]))
+    return assembler.program(**details)
+
+
+def program_returning(build, inputs=1, **details):
+    """A program that returns the tuple of items that `build(assembler)` makes."""
+    assembler = Assembler(inputs)
+    assembler.return_(group(build(assembler)))
+    return assembler.program(**details)
+
+
+@pytest.mark.parametrize("unlock", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 7, 16, 1000])
+def test_native_code_sees_sizes_of_each_call(size, unlock):
+    x = torch.randn(size)
+    (y,) = doubling_program(unlock=unlock)(x)
+    assert torch.equal(y, 2 * x)
+
+
+def test_reports_numbers_and_keeps_its_owner():
+    owner = object()
+    program = doubling_program(
+        owner=owner, kernels=1, launches=2, externs=3, workspace_bytes=64
+    )
+    assert program.owner is owner
+    assert (program.kernels, program.launches) == (1, 2)
+    assert (program.externs, program.workspace_bytes) == (3, 64)
+    assert program.inputs == 1
+
+
+def test_arithmetic_agrees_with_python():
+    def build(assembler):
+        lhs, rhs = assembler.load_int(0), assembler.load_int(1)
+        operators = ["+", "-", "*", "//", "ceildiv", "%", "max", "min"]
+        return [RegisterItem(assembler.arithmetic(op, lhs, rhs)) for op in operators]
+
+    program = program_returning(build, inputs=2)
+    for a in (-7, -6, 0, 1, 6, 7, 1 << 40):
+        for b in (-3, -1, 1, 2, 3):
+            expected = (a + b, a - b, a * b, a // b, -(-a // b), a % b)
+            assert program(a, b) == (*expected, max(a, b), min(a, b))
+    with pytest.raises(ZeroDivisionError, match="size of a tensor"):
+        program(1, 0)
+
+
+def test_numbers_and_expressions_are_computed_once():
+    assembler = Assembler(1)
+    assert assembler.number(5) == assembler.number(5)
+    five, seven = assembler.number(5), assembler.number(7)
+    sums = {assembler.arithmetic("+", five, seven) for _ in range(3)}
+    assert len(sums) == 1
+
+
+def test_constants_are_shared_only_when_indistinguishable():
+    assembler = Assembler(0)
+    kept = [1, True, 1.0, 0.0, -0.0, (1,), (True,), (1.0,), "1"]
+    assert len({assembler.constant(constant) for constant in kept}) == len(kept)
+    assert assembler.constant((1, 2)) == assembler.constant((1, 2))
+
+
+def test_groups_of_constants_are_built_once():
+    item = group([Constant(1), group([Constant(2), Constant(3)], list)])
+    assert item == Constant((1, [2, 3]))
+    mixed = group([Constant(1), ValueItem(0)], list)
+    assert program_returning(lambda _: [mixed])("x") == ([1, "x"],)
+
+
+def test_keywords_and_several_results():
+    def build(assembler):
+        values = assembler.call(
+            torch_entry.entry("aten.max.dim"),
+            [ValueItem(0)],
+            [("dim", Constant(1)), ("keepdim", Constant(True))],
+        )
+        _, indices = assembler.unpack(values, [False, True])
+        return [ValueItem(indices)]
+
+    x = torch.randn(3, 4)
+    (indices,) = program_returning(build)(x)
+    assert torch.equal(indices, x.max(1, keepdim=True).indices)
+
+
+def test_wrong_number_of_results_is_a_bug():
+    def build(assembler):
+        assembler.unpack(assembler.call(lambda: (1, 2), []), [True] * 3)
+        return []
+
+    with pytest.raises(SystemError, match="girih bug: expected 3 results"):
+        program_returning(build, inputs=0)()
+
+
+def layout_program(strides):
+    def build(assembler):
+        value = assembler.call(lambda x: x, [ValueItem(0)])
+        assembler.check_layout(
+            value, torch_entry.stride, torch_entry.restride, Constant(strides)
+        )
+        return [ValueItem(value)]
+
+    return program_returning(build)
+
+
+def test_layout_is_repaired_when_aten_chose_another():
+    x = torch.randn(3, 4)
+    assert layout_program((4, 1))(x)[0] is x
+    (y,) = layout_program((1, 3))(x)
+    assert y.stride() == (1, 3) and torch.equal(x, y)
+
+
+def test_strides_of_dims_of_size_one_do_not_matter():
+    x = torch.randn(1, 4)
+    assert layout_program((17, 1))(x)[0] is x
+    empty = torch.empty(0, 4)
+    assert layout_program((1, 9))(empty)[0] is empty
+
+
+def test_workspace_is_aligned_and_kept():
+    def build(assembler):
+        size = assembler.load_int(0)
+        return [RegisterItem(assembler.workspace(size))]
+
+    program = program_returning(build)
+    (first,) = program(100)
+    assert first % 64 == 0
+    assert program(100) == program(50) == (first,)
+    assert program(0) == (first,)
+    assert program(64 << 20)[0] % 64 == 0
+
+
+def test_workspace_of_impossible_size():
+    program = program_returning(
+        lambda assembler: [RegisterItem(assembler.workspace(assembler.load_int(0)))]
+    )
+    with pytest.raises(MemoryError):
+        program(1 << 60)
+
+
+def test_failed_check_calls_the_fallback_with_the_same_inputs():
+    def build(assembler):
+        assembler.call(torch_entry.size, [ValueItem(0), Constant(0)])
+        assembler.run(address(reject), [], [], unlock=True)
+        return []
+
+    program = program_returning(build, fallback=lambda x: ("eager", x))
+    x = torch.randn(3)
+    assert program(x) == ("eager", x)
+    with pytest.raises(RuntimeError, match="no fallback"):
+        program_returning(build)(x)
+
+
+def test_error_of_the_fallback_propagates():
+    def fail(x):
+        raise IndexError("index out of range in self")
+
+    def build(assembler):
+        assembler.run(address(reject), [], [], unlock=False)
+        return []
+
+    with pytest.raises(IndexError, match="out of range in self"):
+        program_returning(build, fallback=fail)(torch.zeros(1))
+
+
+@pytest.mark.parametrize("arguments", [(), (1, 2)])
+def test_wrong_number_of_inputs(arguments):
+    with pytest.raises(TypeError, match="expected 1 positional inputs"):
+        doubling_program()(*arguments)
+    with pytest.raises(TypeError, match="no keywords, got 1 and 1"):
+        doubling_program()(torch.zeros(1), x=1)
+
+
+def test_inputs_of_a_wrong_type():
+    with pytest.raises(TypeError, match="doesn't apply to a 'int'"):
+        doubling_program()(3)
+
+
+def test_errors_of_aten_propagate():
+    def build(assembler):
+        mm = torch_entry.entry("aten.mm.default")
+        return [ValueItem(assembler.call(mm, [ValueItem(0), ValueItem(0)]))]
+
+    program = program_returning(build)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        program(torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        [],
+        [99],
+        [_runtime.OP_RETURN],
+        [_runtime.OP_RETURN, _runtime.ITEM_VALUE | 7 << _runtime.ITEM_KIND_BITS],
+        [_runtime.OP_RETURN, -1],
+        [_runtime.OP_RETURN, _runtime.ITEM_TUPLE | 9 << _runtime.ITEM_KIND_BITS],
+        [_runtime.OP_FREE, 0, _runtime.OP_RETURN, 4],
+        [_runtime.OP_CONSTANT, 0, 1],
+        [_runtime.OP_CALL, -1, 0, -1, 1 << 40],
+        [_runtime.OP_RUN, 0, 0, 0, 0],
+        [_runtime.OP_RETURN, _runtime.ITEM_TUPLE, 0],
+    ],
+)
+def test_malformed_code_is_rejected(code):
+    with pytest.raises(ValueError, match="girih bug: expected"):
+        _runtime.Program(torch.tensor(code, dtype=torch.int64).numpy(), (), 1, 1, 0)
+
+
+def test_unknown_operators_are_named():
+    with pytest.raises(LookupError, match=r"no operator aten\.nothing\.default"):
+        torch_entry.entry("aten.nothing.default")
+    with pytest.raises(LookupError, match=r"aten\.mm\.default, got mm"):
+        torch_entry.entry("mm")
+
+
+def test_every_fast_entry_exists_and_agrees():
+    x = torch.randn(2, 3, 3)
+    arguments = {
+        "aten.addmm.default": (x[0], x[0], x[1]),
+        "aten.baddbmm.default": (x, x, x),
+        "aten.bmm.default": (x, x),
+        "aten.linear.default": (x, x[0]),
+        "aten.mm.default": (x[0], x[1]),
+        "aten.scaled_dot_product_attention.default": (x, x, x),
+    }
+    assert arguments.keys() == torch_entry.FAST_ENTRIES.keys()
+    for name, given in arguments.items():
+        fast = torch_entry.entry(name)
+        assert fast is not torch_entry.overload(name)._op
+        assert torch.equal(fast(*given), torch_entry.overload(name)(*given))
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as statistics:
+        return int(statistics.read().split()[1]) * 4096
+
+
+def test_calls_leak_neither_references_nor_memory():
+    program = doubling_program()
+    x = torch.randn(16)
+    for _ in range(1000):
+        program(x)
+    references, resident = sys.getrefcount(x), resident_bytes()
+    for _ in range(30_000):
+        program(x)
+    assert sys.getrefcount(x) == references
+    assert resident_bytes() - resident < 2 << 20
+
+
+def test_failing_calls_leak_nothing():
+    marker = object()
+
+    def fail(_):
+        raise ValueError("no")
+
+    def build(assembler):
+        kept = assembler.call(lambda x: x, [ValueItem(0)])
+        assembler.workspace(assembler.number(1 << 16))
+        assembler.call(fail, [group([ValueItem(kept), RegisterItem(0)])])
+        return []
+
+    program = program_returning(build)
+    references, resident = sys.getrefcount(marker), resident_bytes()
+    for _ in range(20_000):
+        with pytest.raises(ValueError, match="no"):
+            program(marker)
+    assert sys.getrefcount(marker) == references
+    assert resident_bytes() - resident < 2 << 20
+
+
+def test_freed_values_die_at_once():
+    alive = []
+
+    def build(assembler):
+        value = assembler.call(lambda: torch.zeros(3), [])
+        watch = assembler.call(weakref.ref, [ValueItem(value)])
+        assembler.free(value)
+        assembler.call(lambda ref: alive.append(ref()), [ValueItem(watch)])
+        return []
+
+    program_returning(build, inputs=0)()
+    assert alive == [None]
+
+
+def test_reading_a_freed_value_is_a_bug():
+    def build(assembler):
+        value = assembler.call(object, [])
+        assembler.free(value)
+        return [ValueItem(value)]
+
+    with pytest.raises(SystemError, match="girih bug: value 0 read when empty"):
+        program_returning(build, inputs=0)()
+
+
+def test_cycles_through_the_fallback_are_collected():
+    class Fallback:
+        def __call__(self, *inputs):
+            return inputs
+
+    fallback = Fallback()
+    fallback.program = doubling_program(fallback=fallback)
+    watch = weakref.ref(fallback)
+    del fallback
+    gc.collect()
+    assert watch() is None
+
+
+def test_large_frames_live_on_the_heap():
+    def build(assembler):
+        number = assembler.load_int(0)
+        for i in range(1000):
+            number = assembler.arithmetic("+", number, assembler.number(i))
+        return [RegisterItem(number)]
+
+    assert program_returning(build)(1) == (1 + sum(range(1000)),)
+
+
+def test_threads_share_a_program():
+    program = doubling_program(unlock=True)
+    failures = []
+
+    def work(seed):
+        x = torch.full((64,), float(seed))
+        for _ in range(300):
+            if not torch.equal(program(x)[0], 2 * x):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
