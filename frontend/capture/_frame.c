@@ -1,4 +1,190 @@
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_frame", NULL, -1, NULL};
-PyMODINIT_FUNC PyInit__frame(void) { return PyModule_Create(&module); }
+/* The PEP 523 hook and the module.
+ *
+ * Compiled code is reached through Dispatcher, which needs no hook. The hook serves the
+ * frames that run as they were: while one does, the Python functions it calls are offered
+ * to the dispatcher's `admit`, so that they are captured on their own. It is installed
+ * only meanwhile. */
+#include "_frame.h"
+
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include <internal/pycore_frame.h>
+
+_Thread_local Dispatcher *girih_active = NULL;
+
+static Py_ssize_t watchers = 0;
+static _PyFrameEvalFunction next_eval = NULL;
+
+/* ---- differences between CPython versions -------------------------------------- */
+
+#if PY_VERSION_HEX < 0x030C0000
+
+#define FRAME_CODE(frame) ((frame)->f_code)
+#define FRAME_FUNCTION(frame) ((PyObject *)(frame)->f_func)
+
+/* The caller clears the frame. */
+static void leave_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame) {}
+
+#else
+
+#if PY_VERSION_HEX < 0x030D0000
+#define FRAME_CODE(frame) ((frame)->f_code)
+#else
+#define FRAME_CODE(frame) ((PyCodeObject *)(frame)->f_executable)
+#endif
+#define FRAME_FUNCTION(frame) ((frame)->f_funcobj)
+
+#if PY_VERSION_HEX >= 0x030D0000
+extern void _PyEval_FrameClearAndPop(PyThreadState *, struct _PyInterpreterFrame *);
+static void leave_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame) {
+    _PyEval_FrameClearAndPop(thread, frame);
+}
+#else
+/* 3.12 exports nothing that clears a frame. Ours never ran: no frame object, no stack,
+ * no namespace; only the arguments, the function and the code are held. The frame lies
+ * on the thread's data stack, maybe as the first thing of a chunk. */
+static void leave_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame) {
+    int count = frame->stacktop;
+    frame->stacktop = 0;
+    for (int i = 0; i < count; i++) Py_XDECREF(frame->localsplus[i]);
+    Py_XDECREF(frame->frame_obj);
+    Py_XDECREF(frame->f_locals);
+    Py_DECREF(frame->f_funcobj);
+    Py_DECREF(frame->f_code);
+    PyObject **base = (PyObject **)frame;
+    _PyStackChunk *chunk = thread->datastack_chunk;
+    if (base != &chunk->data[0]) {
+        thread->datastack_top = base;
+        return;
+    }
+    _PyStackChunk *previous = chunk->previous;
+    thread->datastack_top = &previous->data[previous->top];
+    thread->datastack_chunk = previous;
+    thread->datastack_limit = (PyObject **)(((char *)previous) + previous->size);
+    PyObjectArenaAllocator arena;
+    PyObject_GetArenaAllocator(&arena);
+    arena.free(arena.ctx, chunk, chunk->size);
+}
+#endif
+
+#endif
+
+/* ---- the hook ------------------------------------------------------------------- */
+
+static PyObject *evaluate_as_it_was(PyThreadState *thread, struct _PyInterpreterFrame *frame,
+                                    int throwing) {
+    _PyFrameEvalFunction evaluate = next_eval ? next_eval : _PyEval_EvalFrameDefault;
+    return evaluate(thread, frame, throwing);
+}
+
+/* The callee's dispatcher (borrowed) or NULL, with an exception only on real errors. */
+static Dispatcher *dispatcher_of(Dispatcher *owner, PyCodeObject *code, PyObject *function) {
+    PyObject *found = PyDict_GetItemWithError(owner->callees, (PyObject *)code);
+    if (!found) {
+        if (PyErr_Occurred()) return NULL;
+        girih_active = NULL;
+        PyObject *made = PyObject_CallOneArg(owner->admit, function);
+        girih_active = owner;
+        if (!made) return NULL;
+        int stored = PyDict_SetItem(owner->callees, (PyObject *)code, made);
+        Py_DECREF(made);
+        if (stored < 0) return NULL;
+        found = made;
+    }
+    return Py_IS_TYPE(found, &Dispatcher_Type) || PyObject_TypeCheck(found, &Dispatcher_Type)
+               ? (Dispatcher *)found
+               : NULL;
+}
+
+enum { UNSUPPORTED_FLAGS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };
+
+static int is_plain_function_frame(PyCodeObject *code, PyObject *function) {
+    return (code->co_flags & UNSUPPORTED_FLAGS) == 0 && (code->co_flags & CO_NEWLOCALS) &&
+           function && PyFunction_Check(function);
+}
+
+static PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame,
+                                int throwing) {
+    Dispatcher *owner = girih_active;
+    PyCodeObject *code = FRAME_CODE(frame);
+    PyObject *function = FRAME_FUNCTION(frame);
+    if (!owner || throwing || !is_plain_function_frame(code, function))
+        return evaluate_as_it_was(thread, frame, throwing);
+    Dispatcher *callee = dispatcher_of(owner, code, function);
+    PyObject *result = NULL;
+    if (callee) {
+        Py_ssize_t count = code->co_argcount + code->co_kwonlyargcount +
+                           ((code->co_flags & CO_VARARGS) != 0) +
+                           ((code->co_flags & CO_VARKEYWORDS) != 0);
+        Py_INCREF(callee);
+        result = Dispatcher_run(callee, function, frame->localsplus, count);
+        Py_DECREF(callee);
+    }
+    if (!result && !PyErr_Occurred()) return evaluate_as_it_was(thread, frame, throwing);
+    leave_frame(thread, frame);
+    return result;
+}
+
+/* Another tool's hook that was there before keeps working beneath ours. */
+static void watch(void) {
+    if (watchers++) return;
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    next_eval = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate_frame);
+}
+
+static void unwatch(void) {
+    if (--watchers) return;
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate_frame)
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, next_eval);
+}
+
+PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf,
+                           PyObject *kwnames) {
+    if (self->admit == Py_None) {
+        Dispatcher *outer = girih_active;
+        girih_active = NULL;
+        PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+        girih_active = outer;
+        return result;
+    }
+    PyObject *code = PyFunction_GET_CODE(self->function);
+    if (PyDict_SetItem(self->callees, code, Py_None) < 0) return NULL;
+    Dispatcher *outer = girih_active;
+    watch();
+    girih_active = self;
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    girih_active = outer;
+    unwatch();
+    return result;
+}
+
+/* ---- the module ------------------------------------------------------------------ */
+
+static PyObject *is_watching(PyObject *module, PyObject *ignored) {
+    return PyBool_FromLong(watchers > 0);
+}
+
+static PyMethodDef methods[] = {
+    {"is_watching", is_watching, METH_NOARGS, "Whether the frame hook is installed."},
+    {NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "girih.frontend.capture._frame",
+    .m_doc = "Guards, compiled callables and the frame hook.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__frame(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    if (PyModule_AddType(module, &Guards_Type) < 0 || PyModule_AddType(module, &Entry_Type) < 0 ||
+        PyModule_AddType(module, &Dispatcher_Type) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,654 @@
+/* The guard tree.
+ *
+ * A node reaches a value from its parent (a local, an attribute, a dict item, ...),
+ * checks it, and may store it in a slot: slots are what the compiled code takes, so
+ * that guarding and fetching inputs are one walk. Tensors occupy the first slots and
+ * are checked together by one call of torch's own checker; then torch's global state,
+ * then relations between symbolic sizes.
+ *
+ * [Note: pinned regions] Attributes of modules and globals almost never change, and
+ * walking hundreds of them would cost more than the work. A region of the tree that is
+ * reached through dicts and types alone is walked once; then the version tags of those
+ * dicts and types are compared instead (a version tag changes at every write). When
+ * one differs the region is walked again. */
+#include "_frame.h"
+
+enum Access {
+    ACCESS_LOCAL, ACCESS_CONSTANT, ACCESS_FUNCTION, ACCESS_ATTRIBUTE, ACCESS_DICT,
+    ACCESS_DICT_ITEM, ACCESS_INDEX, ACCESS_ITEM, ACCESS_CELL, ACCESS_TYPE,
+    ACCESS_TYPE_LOOKUP, ACCESS_CLOSURE, ACCESS_COUNT
+};
+
+enum CheckKind {
+    CHECK_IS, CHECK_TYPE, CHECK_EQUALS, CHECK_LENGTH, CHECK_CONTAINS, CHECK_ABSENT,
+    CHECK_KEYS, CHECK_CODE, CHECK_SAME_AS, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL,
+    CHECK_DISTINCT, CHECK_COUNT
+};
+
+typedef struct {
+    int kind;
+    int record;         /* index of the guard's record, for messages */
+    PyObject *operand;
+    Py_ssize_t number;
+} Check;
+
+typedef struct Node {
+    int access;
+    int stable;         /* may be pinned: see [Note: pinned regions] */
+    PyObject *key;
+    Py_ssize_t index;
+    Py_ssize_t slot;    /* -1: not stored */
+    Py_ssize_t check_count, child_count;
+    Check *checks;
+    struct Node *children;
+} Node;
+
+typedef struct {
+    PyObject *owner;    /* borrowed: the dict, the object or the type */
+    PyTypeObject *type; /* of an object whose dict is watched, else NULL */
+    PyObject *dict;     /* borrowed; NULL: `owner` is a type, or only its type matters */
+    uint64_t version;
+} Pin;
+
+typedef struct {
+    const Node *node;
+    PyObject *parent;   /* borrowed: kept alive by the pinned dicts */
+} Residual;
+
+typedef struct {
+    Py_ssize_t slot;
+    PyObject *value;    /* borrowed, as above */
+} PinnedSlot;
+
+/* One root of the tree and its pinned region. */
+typedef struct {
+    Node node;
+    int pinned;
+    int recording;
+    int busy;           /* being evaluated: a nested or concurrent call walks without pins */
+    int misses;         /* consecutive re-walks; a region that keeps changing is not pinned */
+    PyObject *root;     /* borrowed: only compared; the version tags below it are unique */
+    Pin *pins;
+    PinnedSlot *pinned_slots;
+    Residual *residuals;
+    Py_ssize_t pin_count, pin_room, slot_count, slot_room, residual_count, residual_room;
+} Group;
+
+struct Guards {
+    PyObject_HEAD
+    Group *groups;
+    Py_ssize_t group_count, slot_count, tensor_count;
+    PyObject *tensor_check, *state_check, *shape_check;
+    Py_ssize_t failed;
+};
+
+enum { FAILED_TENSORS = -2, FAILED_STATE = -3, FAILED_SHAPES = -4, MAXIMAL_MISSES = 16 };
+
+/* ---- version tags ------------------------------------------------------------- */
+
+#if PY_VERSION_HEX < 0x030C0000
+#define DICT_VERSION(dict) (((PyDictObject *)(dict))->ma_version_tag)
+#else
+/* The low eight bits belong to dict watchers; the rest still counts the writes. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#define DICT_VERSION(dict) (((PyDictObject *)(dict))->ma_version_tag >> 8)
+#endif
+
+/* 3.13 may store attributes without touching the dict's version tag. */
+#define CAN_PIN (PY_VERSION_HEX < 0x030D0000)
+
+static void *grow(void *items, Py_ssize_t *room, Py_ssize_t count, size_t size) {
+    if (count < *room) return items;
+    Py_ssize_t wanted = *room ? *room * 2 : 16;
+    void *larger = PyMem_Realloc(items, (size_t)wanted * size);
+    if (larger) *room = wanted;
+    return larger;
+}
+
+/* Remembers a dict of `owner` (or `owner` itself, a plain dict). */
+static void pin_dict(Group *group, PyObject *owner, PyTypeObject *type, PyObject *dict) {
+    void *pins = grow(group->pins, &group->pin_room, group->pin_count, sizeof(Pin));
+    if (!pins) { group->recording = 0; return; }
+    group->pins = pins;
+    group->pins[group->pin_count++] = (Pin){owner, type, dict, DICT_VERSION(dict)};
+}
+
+static void pin_type(Group *group, PyTypeObject *type) {
+    if (type->tp_version_tag == 0) { group->recording = 0; return; }
+    void *pins = grow(group->pins, &group->pin_room, group->pin_count, sizeof(Pin));
+    if (!pins) { group->recording = 0; return; }
+    group->pins = pins;
+    group->pins[group->pin_count++] = (Pin){(PyObject *)type, NULL, NULL, type->tp_version_tag};
+}
+
+static void pin_instance(Group *group, PyObject *owner) {
+    void *pins = grow(group->pins, &group->pin_room, group->pin_count, sizeof(Pin));
+    if (!pins) { group->recording = 0; return; }
+    group->pins = pins;
+    group->pins[group->pin_count++] = (Pin){owner, Py_TYPE(owner), NULL, 0};
+}
+
+static void pin_residual(Group *group, const Node *node, PyObject *parent) {
+    void *items = grow(group->residuals, &group->residual_room, group->residual_count,
+                       sizeof(Residual));
+    if (!items) { group->recording = 0; return; }
+    group->residuals = items;
+    group->residuals[group->residual_count++] = (Residual){node, parent};
+}
+
+static void pin_slot(Group *group, Py_ssize_t slot, PyObject *value) {
+    void *items = grow(group->pinned_slots, &group->slot_room, group->slot_count,
+                       sizeof(PinnedSlot));
+    if (!items) { group->recording = 0; return; }
+    group->pinned_slots = items;
+    group->pinned_slots[group->slot_count++] = (PinnedSlot){slot, value};
+}
+
+static int pin_holds(const Pin *pin) {
+    if (!pin->dict && pin->type) return Py_TYPE(pin->owner) == pin->type;
+    if (!pin->dict) return ((PyTypeObject *)pin->owner)->tp_version_tag == pin->version;
+    if (pin->type) {
+        if (Py_TYPE(pin->owner) != pin->type) return 0;
+        PyObject *dict = PyObject_GenericGetDict(pin->owner, NULL);
+        if (!dict) { PyErr_Clear(); return 0; }
+        Py_DECREF(dict);  /* the owner holds it */
+        if (dict != pin->dict) return 0;
+    }
+    return DICT_VERSION(pin->dict) == pin->version;
+}
+
+/* ---- accessors ---------------------------------------------------------------- */
+
+static PyObject *item_of_dict(PyObject *dict, PyObject *key) {
+    if (!PyDict_Check(dict)) return NULL;
+    return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+}
+
+static PyObject *item_at(PyObject *sequence, Py_ssize_t index) {
+    if (PyList_Check(sequence) && index < PyList_GET_SIZE(sequence))
+        return Py_NewRef(PyList_GET_ITEM(sequence, index));
+    if (PyTuple_Check(sequence) && index < PyTuple_GET_SIZE(sequence))
+        return Py_NewRef(PyTuple_GET_ITEM(sequence, index));
+    return NULL;
+}
+
+static PyObject *closure_cell(PyObject *function, Py_ssize_t index) {
+    if (!PyFunction_Check(function)) return NULL;
+    PyObject *cells = PyFunction_GET_CLOSURE(function);
+    return cells ? item_at(cells, index) : NULL;
+}
+
+static PyObject *cell_contents(PyObject *cell) {
+    return PyCell_Check(cell) ? Py_XNewRef(PyCell_GET(cell)) : NULL;
+}
+
+static PyObject *type_lookup(PyObject *type, PyObject *name) {
+    if (!PyType_Check(type)) return NULL;
+    return Py_XNewRef(_PyType_Lookup((PyTypeObject *)type, name));
+}
+
+/* A new reference, or NULL (with or without an exception) when out of reach. */
+static PyObject *reach(const Node *node, PyObject *parent) {
+    switch (node->access) {
+    case ACCESS_ATTRIBUTE: return PyObject_GetAttr(parent, node->key);
+    case ACCESS_DICT: return PyObject_GenericGetDict(parent, NULL);
+    case ACCESS_DICT_ITEM: return item_of_dict(parent, node->key);
+    case ACCESS_INDEX: return item_at(parent, node->index);
+    case ACCESS_ITEM: return PyObject_GetItem(parent, node->key);
+    case ACCESS_CELL: return cell_contents(parent);
+    case ACCESS_TYPE: return Py_NewRef((PyObject *)Py_TYPE(parent));
+    case ACCESS_TYPE_LOOKUP: return type_lookup(parent, node->key);
+    case ACCESS_CLOSURE: return closure_cell(parent, node->index);
+    default: return NULL;
+    }
+}
+
+/* ---- checks ------------------------------------------------------------------- */
+
+static int equal_values(PyObject *value, PyObject *expected) {
+    if (value == expected) return 1;
+    if (Py_TYPE(value) != Py_TYPE(expected)) return 0;
+    if (PyFloat_CheckExact(value)) {  /* bitwise: tells -0.0 from 0.0, and NaN is itself */
+        double a = PyFloat_AS_DOUBLE(value), b = PyFloat_AS_DOUBLE(expected);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    return PyObject_RichCompareBool(value, expected, Py_EQ);
+}
+
+static int contains(PyObject *value, PyObject *key) {
+    if (PyDict_Check(value)) return PyDict_Contains(value, key);
+    if (PyAnySet_Check(value)) return PySet_Contains(value, key);
+    return PySequence_Contains(value, key);
+}
+
+static int same_keys(PyObject *dict, PyObject *keys) {
+    if (!PyDict_Check(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return 0;
+    PyObject *key;
+    Py_ssize_t position = 0, index = 0;
+    while (index < PyTuple_GET_SIZE(keys) && PyDict_Next(dict, &position, &key, NULL)) {
+        PyObject *expected = PyTuple_GET_ITEM(keys, index++);
+        if (key == expected) continue;
+        if (Py_TYPE(key) != Py_TYPE(expected)) return 0;
+        int same = PyObject_RichCompareBool(key, expected, Py_EQ);
+        if (same != 1) return same;
+    }
+    return 1;
+}
+
+static int has_length(PyObject *value, Py_ssize_t length) {
+    Py_ssize_t size = PyDict_Check(value)    ? PyDict_GET_SIZE(value)
+                      : PyList_Check(value)  ? PyList_GET_SIZE(value)
+                      : PyTuple_Check(value) ? PyTuple_GET_SIZE(value)
+                                             : PyObject_Size(value);
+    return size == length;
+}
+
+static int call_check(PyObject *callable, PyObject *value) {
+    PyObject *result = PyObject_CallOneArg(callable, value);
+    if (!result) return -1;
+    int truth = PyObject_IsTrue(result);
+    Py_DECREF(result);
+    return truth;
+}
+
+static int distinct(PyObject *value, PyObject *const *slots, PyObject *indices) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(indices); i++)
+        if (slots[PyLong_AsSsize_t(PyTuple_GET_ITEM(indices, i))] == value) return 0;
+    return 1;
+}
+
+static int check_holds(const Check *check, PyObject *value, PyObject *const *slots) {
+    switch (check->kind) {
+    case CHECK_IS: return value == check->operand;
+    case CHECK_TYPE: return (PyObject *)Py_TYPE(value) == check->operand;
+    case CHECK_EQUALS: return equal_values(value, check->operand);
+    case CHECK_LENGTH: return has_length(value, check->number);
+    case CHECK_CONTAINS: return contains(value, check->operand);
+    case CHECK_ABSENT: return contains(value, check->operand) == 0;
+    case CHECK_KEYS: return same_keys(value, check->operand);
+    case CHECK_CODE:
+        return PyFunction_Check(value) && PyFunction_GET_CODE(value) == check->operand;
+    case CHECK_SAME_AS: return value == slots[check->number];
+    case CHECK_TYPE_ABSENT:
+        return PyType_Check(value) && !_PyType_Lookup((PyTypeObject *)value, check->operand);
+    case CHECK_CALL: return call_check(check->operand, value);
+    case CHECK_EMPTY_CELL: return PyCell_Check(value) && !PyCell_GET(value);
+    case CHECK_DISTINCT: return distinct(value, slots, check->operand);
+    default: return 0;
+    }
+}
+
+/* ---- evaluation --------------------------------------------------------------- */
+
+static int has_child(const Node *node, int access) {
+    for (Py_ssize_t i = 0; i < node->child_count; i++)
+        if (node->children[i].access == access) return 1;
+    return 0;
+}
+
+static int has_check(const Node *node, int first, int last) {
+    for (Py_ssize_t i = 0; i < node->check_count; i++)
+        if (node->checks[i].kind >= first && node->checks[i].kind <= last) return 1;
+    return 0;
+}
+
+/* False for a value whose content is checked but has no version tag (a list, a set). */
+static int has_version(const Node *node, PyObject *value) {
+    return PyDict_Check(value) || !has_check(node, CHECK_LENGTH, CHECK_KEYS);
+}
+
+/* Notes what the node's own checks and the pinned nodes below it rest on. */
+static void record_value(Group *group, const Node *node, PyObject *value) {
+    if (node->slot >= 0) pin_slot(group, node->slot, value);
+    if (PyDict_Check(value) && node->access != ACCESS_DICT)
+        pin_dict(group, value, NULL, value);
+    if (PyType_Check(value)) {
+        if (has_child(node, ACCESS_TYPE_LOOKUP) || has_check(node, CHECK_TYPE_ABSENT, CHECK_TYPE_ABSENT))
+            pin_type(group, (PyTypeObject *)value);
+    } else if (has_child(node, ACCESS_DICT)) {
+        PyObject *dict = PyObject_GenericGetDict(value, NULL);
+        if (!dict) { PyErr_Clear(); group->recording = 0; return; }
+        pin_dict(group, value, Py_TYPE(value), dict);
+        Py_DECREF(dict);
+    } else if (node->slot < 0 && has_check(node, CHECK_TYPE, CHECK_TYPE) &&
+               PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) {
+        pin_instance(group, value);
+    }
+}
+
+static int evaluate_node(Guards *self, Group *group, const Node *node, PyObject *value,
+                         PyObject **slots);
+
+/* `group` is NULL outside a region that is being recorded. */
+static int evaluate_child(Guards *self, Group *group, const Node *child, PyObject *parent,
+                          PyObject **slots) {
+    PyObject *value = reach(child, parent);
+    if (!value) {
+        self->failed = child->check_count ? child->checks[0].record : -1;
+        return 0;
+    }
+    if (group && !(child->stable && has_version(child, value))) {
+        pin_residual(group, child, parent);
+        group = NULL;
+    }
+    int held = evaluate_node(self, group, child, value, slots);
+    Py_DECREF(value);
+    return held;
+}
+
+static int evaluate_node(Guards *self, Group *group, const Node *node, PyObject *value,
+                         PyObject **slots) {
+    for (Py_ssize_t i = 0; i < node->check_count; i++) {
+        if (check_holds(&node->checks[i], value, slots) != 1) {
+            self->failed = node->checks[i].record;
+            return 0;
+        }
+    }
+    if (node->slot >= 0) Py_XSETREF(slots[node->slot], Py_NewRef(value));
+    if (group) record_value(group, node, value);
+    for (Py_ssize_t i = 0; i < node->child_count; i++)
+        if (!evaluate_child(self, group, &node->children[i], value, slots)) return 0;
+    return 1;
+}
+
+static int pins_hold(const Group *group) {
+    for (Py_ssize_t i = 0; i < group->pin_count; i++)
+        if (!pin_holds(&group->pins[i])) return 0;
+    return 1;
+}
+
+static int evaluate_pinned(Guards *self, Group *group, PyObject **slots) {
+    for (Py_ssize_t i = 0; i < group->slot_count; i++) {
+        PinnedSlot *pinned = &group->pinned_slots[i];
+        Py_XSETREF(slots[pinned->slot], Py_NewRef(pinned->value));
+    }
+    for (Py_ssize_t i = 0; i < group->residual_count; i++) {
+        Residual *residual = &group->residuals[i];
+        if (!evaluate_child(self, NULL, residual->node, residual->parent, slots)) return 0;
+    }
+    return 1;
+}
+
+static int walk_group(Guards *self, Group *group, PyObject *value, PyObject **slots) {
+    group->pinned = 0;
+    group->pin_count = group->slot_count = group->residual_count = 0;
+    group->recording = CAN_PIN && group->node.stable && group->node.child_count &&
+                       group->misses < MAXIMAL_MISSES && has_version(&group->node, value);
+    int held = evaluate_node(self, group->recording ? group : NULL, &group->node, value, slots);
+    if (held && group->recording) {
+        group->root = value;
+        group->pinned = 1;
+        group->misses++;
+    }
+    group->recording = 0;
+    return held;
+}
+
+static int evaluate_group(Guards *self, Group *group, PyObject *value, PyObject **slots) {
+    if (group->busy) return evaluate_node(self, NULL, &group->node, value, slots);
+    int held;
+    group->busy = 1;
+    if (group->pinned && group->root == value && pins_hold(group)) {
+        group->misses = 0;
+        held = evaluate_pinned(self, group, slots);
+    } else {
+        held = walk_group(self, group, value, slots);
+    }
+    group->busy = 0;
+    return held;
+}
+
+static PyObject *root_value(const Node *node, PyObject *function, PyObject *const *locals,
+                            Py_ssize_t count) {
+    switch (node->access) {
+    case ACCESS_LOCAL: return node->index < count ? locals[node->index] : NULL;
+    case ACCESS_FUNCTION: return function;
+    default: return node->key;
+    }
+}
+
+static int ask(PyObject *check, PyObject *const *args, Py_ssize_t count) {
+    PyObject *result = PyObject_Vectorcall(check, args, (size_t)count, NULL);
+    int held = result == Py_True;
+    if (!result) PyErr_Clear();
+    Py_XDECREF(result);
+    return held;
+}
+
+static int evaluate_together(Guards *self, PyObject **slots) {
+    if (self->state_check && !ask(self->state_check, NULL, 0)) {
+        self->failed = FAILED_STATE;
+        return 0;
+    }
+    if (self->tensor_check && !ask(self->tensor_check, slots, self->tensor_count)) {
+        self->failed = FAILED_TENSORS;
+        return 0;
+    }
+    if (self->shape_check && !ask(self->shape_check, slots, self->slot_count)) {
+        self->failed = FAILED_SHAPES;
+        return 0;
+    }
+    return 1;
+}
+
+int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
+                    Py_ssize_t count, PyObject **slots) {
+    memset(slots, 0, sizeof(PyObject *) * (size_t)self->slot_count);
+    int held = 1;
+    for (Py_ssize_t i = 0; held && i < self->group_count; i++) {
+        Group *group = &self->groups[i];
+        PyObject *value = root_value(&group->node, function, locals, count);
+        if (!value) self->failed = -1;
+        held = value && evaluate_group(self, group, value, slots);
+    }
+    held = held && evaluate_together(self, slots);
+    if (held) return 1;
+    if (PyErr_Occurred()) PyErr_Clear();
+    for (Py_ssize_t i = 0; i < self->slot_count; i++) Py_CLEAR(slots[i]);
+    return 0;
+}
+
+Py_ssize_t Guards_slot_count(Guards *self) { return self->slot_count; }
+
+/* ---- building from the Python description ------------------------------------- */
+
+/* (kind, record, operand, number) */
+static int read_check(PyObject *spec, Check *check) {
+    PyObject *operand;
+    if (!PyArg_ParseTuple(spec, "iiOn", &check->kind, &check->record, &operand, &check->number))
+        return -1;
+    if (check->kind < 0 || check->kind >= CHECK_COUNT) {
+        PyErr_Format(PyExc_ValueError, "unknown check %d", check->kind);
+        return -1;
+    }
+    check->operand = Py_NewRef(operand);
+    return 0;
+}
+
+static int read_node(PyObject *spec, Node *node);
+
+static int read_checks(PyObject *specs, Node *node) {
+    Py_ssize_t count = PyTuple_GET_SIZE(specs);
+    node->checks = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Check));
+    if (!node->checks) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (read_check(PyTuple_GET_ITEM(specs, i), &node->checks[i]) < 0) return -1;
+        node->check_count++;
+    }
+    return 0;
+}
+
+static int read_children(PyObject *specs, Node *node) {
+    Py_ssize_t count = PyTuple_GET_SIZE(specs);
+    node->children = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Node));
+    if (!node->children) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        node->child_count++;
+        if (read_node(PyTuple_GET_ITEM(specs, i), &node->children[i]) < 0) return -1;
+    }
+    return 0;
+}
+
+/* Values under a dict or a type change only together with its version tag. */
+static int is_stable(const Node *node) {
+    switch (node->access) {
+    case ACCESS_LOCAL: case ACCESS_CONSTANT: case ACCESS_FUNCTION:
+    case ACCESS_DICT: case ACCESS_DICT_ITEM: case ACCESS_TYPE_LOOKUP: case ACCESS_TYPE: break;
+    default: return 0;
+    }
+    return !has_check(node, CHECK_SAME_AS, CHECK_SAME_AS) &&
+           !has_check(node, CHECK_CALL, CHECK_DISTINCT);
+}
+
+/* (access, key, index, slot, checks, children) */
+static int read_node(PyObject *spec, Node *node) {
+    PyObject *key, *checks, *children;
+    if (!PyArg_ParseTuple(spec, "iOnnO!O!", &node->access, &key, &node->index, &node->slot,
+                          &PyTuple_Type, &checks, &PyTuple_Type, &children))
+        return -1;
+    if (node->access < 0 || node->access >= ACCESS_COUNT) {
+        PyErr_Format(PyExc_ValueError, "unknown access %d", node->access);
+        return -1;
+    }
+    node->key = Py_NewRef(key);
+    if (read_checks(checks, node) < 0 || read_children(children, node) < 0) return -1;
+    node->stable = is_stable(node);
+    return 0;
+}
+
+/* ---- the type ----------------------------------------------------------------- */
+
+static int visit_node(Node *node, visitproc visit, void *arg) {
+    Py_VISIT(node->key);
+    for (Py_ssize_t i = 0; i < node->check_count; i++) Py_VISIT(node->checks[i].operand);
+    for (Py_ssize_t i = 0; i < node->child_count; i++) {
+        int stop = visit_node(&node->children[i], visit, arg);
+        if (stop) return stop;
+    }
+    return 0;
+}
+
+static int Guards_traverse(Guards *self, visitproc visit, void *arg) {
+    for (Py_ssize_t i = 0; i < self->group_count; i++) {
+        int stop = visit_node(&self->groups[i].node, visit, arg);
+        if (stop) return stop;
+    }
+    Py_VISIT(self->tensor_check);
+    Py_VISIT(self->state_check);
+    Py_VISIT(self->shape_check);
+    return 0;
+}
+
+static void free_node(Node *node) {
+    for (Py_ssize_t i = 0; i < node->child_count; i++) free_node(&node->children[i]);
+    for (Py_ssize_t i = 0; i < node->check_count; i++) Py_CLEAR(node->checks[i].operand);
+    Py_CLEAR(node->key);
+    PyMem_Free(node->children);
+    PyMem_Free(node->checks);
+}
+
+static int Guards_clear(Guards *self) {
+    Group *groups = self->groups;
+    Py_ssize_t count = self->group_count;
+    self->groups = NULL;
+    self->group_count = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        free_node(&groups[i].node);
+        PyMem_Free(groups[i].pins);
+        PyMem_Free(groups[i].pinned_slots);
+        PyMem_Free(groups[i].residuals);
+    }
+    PyMem_Free(groups);
+    Py_CLEAR(self->tensor_check);
+    Py_CLEAR(self->state_check);
+    Py_CLEAR(self->shape_check);
+    return 0;
+}
+
+static void Guards_dealloc(Guards *self) {
+    PyObject_GC_UnTrack(self);
+    Guards_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static int read_groups(Guards *self, PyObject *roots) {
+    Py_ssize_t count = PyTuple_GET_SIZE(roots);
+    self->groups = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Group));
+    if (!self->groups) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        self->group_count++;
+        if (read_node(PyTuple_GET_ITEM(roots, i), &self->groups[i].node) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *none_to_null(PyObject *value) {
+    return value == Py_None ? NULL : Py_NewRef(value);
+}
+
+static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *roots, *tensor_check, *state_check, *shape_check;
+    Py_ssize_t slot_count, tensor_count;
+    if (!PyArg_ParseTuple(args, "O!nnOOO", &PyTuple_Type, &roots, &slot_count, &tensor_count,
+                          &tensor_check, &state_check, &shape_check))
+        return NULL;
+    Guards *self = (Guards *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->slot_count = slot_count;
+    self->tensor_count = tensor_count;
+    self->tensor_check = none_to_null(tensor_check);
+    self->state_check = none_to_null(state_check);
+    self->shape_check = none_to_null(shape_check);
+    if (read_groups(self, roots) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* check(function, locals) -> the slots, or None when a guard fails (see `failed`). */
+static PyObject *Guards_check(Guards *self, PyObject *args) {
+    PyObject *function, *locals;
+    if (!PyArg_ParseTuple(args, "OO!", &function, &PyTuple_Type, &locals)) return NULL;
+    PyObject **slots = PyMem_Calloc((size_t)self->slot_count + 1, sizeof(PyObject *));
+    if (!slots) return PyErr_NoMemory();
+    PyObject *result = NULL;
+    if (!Guards_evaluate(self, function, &PyTuple_GET_ITEM(locals, 0),
+                         PyTuple_GET_SIZE(locals), slots)) {
+        result = Py_NewRef(Py_None);
+    } else if ((result = PyTuple_New(self->slot_count))) {
+        for (Py_ssize_t i = 0; i < self->slot_count; i++)
+            PyTuple_SET_ITEM(result, i, slots[i] ? slots[i] : Py_NewRef(Py_None));
+    }
+    PyMem_Free(slots);
+    return result;
+}
+
+static PyObject *Guards_get_failed(Guards *self, void *closure) {
+    return PyLong_FromSsize_t(self->failed);
+}
+
+static PyMethodDef Guards_methods[] = {
+    {"check", (PyCFunction)Guards_check, METH_VARARGS,
+     "check(function, locals): the slots as a tuple, or None when a guard fails."},
+    {NULL},
+};
+
+static PyGetSetDef Guards_getset[] = {
+    {"failed", (getter)Guards_get_failed, NULL, "Record of the guard that failed last.", NULL},
+    {NULL},
+};
+
+PyTypeObject Guards_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "girih.frontend.capture._frame.Guards",
+    .tp_basicsize = sizeof(Guards),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "Guards(roots, slots, tensors, tensor_check, state_check, shape_check)",
+    .tp_new = Guards_new,
+    .tp_dealloc = (destructor)Guards_dealloc,
+    .tp_traverse = (traverseproc)Guards_traverse,
+    .tp_clear = (inquiry)Guards_clear,
+    .tp_methods = Guards_methods,
+    .tp_getset = Guards_getset,
+};
