@@ -36,7 +36,9 @@ enum opcode {
     OP_MOD,
     OP_MAX,
     OP_MIN,
-    OP_WORKSPACE, /* dst, size: the address of registers[size] bytes of scratch */
+    /* dst, size: the address of registers[size] bytes of scratch, until OP_RELEASE */
+    OP_WORKSPACE,
+    OP_RELEASE,
     /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
      * registers named; unlock = 1 releases the GIL meanwhile */
     OP_RUN,

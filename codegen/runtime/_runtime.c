@@ -203,9 +203,24 @@ static int step_arithmetic(Frame *frame, int64_t opcode, const int64_t **at) {
 
 /* --- memory and generated code --- */
 
+static void release_workspace(Frame *frame) {
+    Program *program = frame->program;
+    if (frame->workspace == NULL) return;
+    if (frame->workspace_bytes <= WORKSPACE_KEPT_BYTES &&
+        program->kept_bytes <= frame->workspace_bytes) {
+        free(program->kept_workspace);
+        program->kept_workspace = frame->workspace;
+        program->kept_bytes = frame->workspace_bytes;
+    } else {
+        free(frame->workspace);
+    }
+    frame->workspace = NULL;
+}
+
 static int step_workspace(Frame *frame, const int64_t **at) {
     Program *program = frame->program;
     int64_t destination = *(*at)++, bytes = frame->registers[*(*at)++];
+    release_workspace(frame);
     bytes = (bytes + WORKSPACE_ALIGNMENT) & ~(int64_t)(WORKSPACE_ALIGNMENT - 1);
     if (program->kept_workspace != NULL && program->kept_bytes >= bytes) {
         frame->workspace = program->kept_workspace;
@@ -219,20 +234,6 @@ static int step_workspace(Frame *frame, const int64_t **at) {
     if (frame->workspace != NULL) return 0;
     PyErr_NoMemory();
     return -1;
-}
-
-static void release_workspace(Frame *frame) {
-    Program *program = frame->program;
-    if (frame->workspace == NULL) return;
-    if (frame->workspace_bytes <= WORKSPACE_KEPT_BYTES &&
-        program->kept_bytes <= frame->workspace_bytes) {
-        free(program->kept_workspace);
-        program->kept_workspace = frame->workspace;
-        program->kept_bytes = frame->workspace_bytes;
-    } else {
-        free(frame->workspace);
-    }
-    frame->workspace = NULL;
 }
 
 /* The status that generated code reports: 0, or 1 when a check failed. */
@@ -272,6 +273,7 @@ static enum outcome execute(Frame *frame) {
             at += 2;
             break;
         case OP_WORKSPACE: failed = step_workspace(frame, &at); break;
+        case OP_RELEASE: release_workspace(frame); break;
         case OP_RUN:
             if (step_run(frame, &at) != 0) return CALL_CHECK_FAILED;
             break;
@@ -462,12 +464,13 @@ static const struct {
     const char *name;
     int number;
 } words[] = {
-    WORD(OP_CALL),       WORD(OP_CALL_INT), WORD(OP_LOAD_INT),   WORD(OP_UNPACK),
-    WORD(OP_LAYOUT),     WORD(OP_CONSTANT), WORD(OP_ADD),        WORD(OP_SUB),
-    WORD(OP_MUL),        WORD(OP_FLOORDIV), WORD(OP_CEILDIV),    WORD(OP_MOD),
-    WORD(OP_MAX),        WORD(OP_MIN),      WORD(OP_WORKSPACE),  WORD(OP_RUN),
-    WORD(OP_FREE),       WORD(OP_RETURN),   WORD(ITEM_CONSTANT), WORD(ITEM_VALUE),
-    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),  WORD(ITEM_LIST),     WORD(ITEM_KIND_BITS)};
+    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),  WORD(OP_UNPACK),
+    WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),       WORD(OP_SUB),
+    WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),   WORD(OP_MOD),
+    WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE), WORD(OP_RELEASE),
+    WORD(OP_RUN),        WORD(OP_FREE),       WORD(OP_RETURN),    WORD(ITEM_CONSTANT),
+    WORD(ITEM_VALUE),    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),   WORD(ITEM_LIST),
+    WORD(ITEM_KIND_BITS)};
 
 static int module_exec(PyObject *module) {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

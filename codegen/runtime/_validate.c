@@ -128,6 +128,7 @@ static int64_t read_instruction(Reader *reader) {
         read_register(reader);
         break;
     case OP_RUN: read_run(reader); break;
+    case OP_RELEASE: break;
     case OP_FREE: read_destination(reader, 0); break;
     case OP_RETURN: read_item(reader, 0); break;
     default:

@@ -191,10 +191,17 @@ class Assembler:
         )
 
     def workspace(self, size: Register) -> Register:
-        """The address of scratch memory of as many bytes as `size` holds."""
+        """The address of scratch memory of as many bytes as `size` holds.
+
+        A program has one workspace at a time: this one ends the one before.
+        """
         destination = self.new_register()
         self._emit(_runtime.OP_WORKSPACE, destination, size)
         return destination
+
+    def release(self) -> None:
+        """Ends the use of the workspace."""
+        self._emit(_runtime.OP_RELEASE)
 
     def run(
         self,

@@ -196,6 +196,18 @@ def test_workspace_is_aligned_and_kept():
     assert program(64 << 20)[0] % 64 == 0
 
 
+def test_released_workspace_is_used_again():
+    def build(assembler):
+        size = assembler.number(1 << 12)
+        first = assembler.workspace(size)
+        assembler.release()
+        second = assembler.workspace(size)
+        third = assembler.workspace(size)
+        return [RegisterItem(register) for register in (first, second, third)]
+
+    assert len(set(program_returning(build, inputs=0)())) == 1
+
+
 def test_workspace_of_impossible_size():
     program = program_returning(
         lambda assembler: [RegisterItem(assembler.workspace(assembler.load_int(0)))]
