@@ -1,0 +1,132 @@
+"""One compilation serves all sizes."""
+
+import pytest
+import torch
+from torch import nn
+
+import girih
+
+SIZES = (2, 3, 7, 16, 31, 64, 257, 1000)
+
+
+def pointwise(x):
+    return torch.relu(x * 2 + 1)
+
+
+def row_reduction(x):
+    return torch.softmax(x, -1), x.mean(-1)
+
+
+def column_reduction(x):
+    return x.sum(0), x.amax(0)
+
+
+def full_reduction(x):
+    return (x * x).sum()
+
+
+def sizes_as_values(x):
+    return x * x.shape[0] + x.numel()
+
+
+def views(x):
+    halves = torch.cat([x[:, 8:], -x[:, :8]], 1)
+    return halves.reshape(-1, 4), x.t().contiguous()
+
+
+class MatmulModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 8)
+        )
+
+    def forward(self, x):
+        return torch.log_softmax(self.layers(x), -1)
+
+
+FUNCTIONS = (
+    pointwise,
+    row_reduction,
+    column_reduction,
+    full_reduction,
+    sizes_as_values,
+    views,
+)
+
+
+def compilations(compiled):
+    graphs = girih.report(compiled).graphs
+    assert all(graph.fallback is None for graph in graphs), girih.report(compiled)
+    return len(graphs)
+
+
+def assert_serves(compiled, model, sizes, columns=16):
+    with torch.no_grad():
+        for size in sizes:
+            x = torch.randn(size, columns)
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_one_compilation_serves_all_batches(function):
+    compiled = girih.compile(function, dynamic=True)
+    assert_serves(compiled, function, SIZES)
+    assert compilations(compiled) == 1
+
+
+def test_one_compilation_of_a_matmul_model_serves_all_batches():
+    model = MatmulModel().eval()
+    compiled = girih.compile(model, dynamic=True)
+    assert_serves(compiled, model, SIZES)
+    assert compilations(compiled) == 1
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_sizes_0_and_1(function):
+    if function is column_reduction:
+        sizes = (1,)  # amax has no value for no rows
+    else:
+        sizes = (0, 1)
+    assert_serves(girih.compile(function, dynamic=True), function, (5, *sizes, 9))
+    assert_serves(girih.compile(function, dynamic=False), function, sizes)
+
+
+def test_both_dims_symbolic():
+    compiled = girih.compile(row_reduction, dynamic=True)
+    for columns in (2, 17, 300):
+        assert_serves(compiled, row_reduction, (2, 5, 100), columns)
+    assert compilations(compiled) == 1
+
+
+def test_a_size_that_changes_becomes_symbolic():
+    compiled = girih.compile(pointwise)
+    assert_serves(compiled, pointwise, SIZES)
+    assert compilations(compiled) == 2
+
+
+def test_dynamic_false_compiles_each_size():
+    compiled = girih.compile(pointwise, dynamic=False)
+    assert_serves(compiled, pointwise, (4, 5, 6, 4, 5, 6))
+    assert compilations(compiled) == 3
+
+
+def test_equal_sizes_are_one_symbol():
+    def add_transposed(x):
+        return x + x.t()
+
+    compiled = girih.compile(add_transposed, dynamic=True)
+    with torch.no_grad():
+        for size in (3, 8, 33):
+            x = torch.randn(size, size)
+            torch.testing.assert_close(compiled(x), add_transposed(x))
+    assert compilations(compiled) == 1
+
+
+def test_dynamic_behind_torch_compile():
+    torch.compiler.reset()
+    before = len(girih.report().graphs)
+    model = MatmulModel().eval()
+    compiled = torch.compile(model, backend="girih", dynamic=True)
+    assert_serves(compiled, model, SIZES)
+    assert len(girih.report().graphs) == before + 1
