@@ -1,0 +1,26 @@
+"""Fake tensors that are quick to make, without Dynamo and without sympy.
+
+What lives here, in the order to read it:
+
+* ``mode``         the fake tensor mode; ``make_fake_mode`` and ``fake_like``
+* ``rules``        the table of shape rules, and the form of a result
+* ``promotion``    dtypes of results, by torch's rules of type promotion
+* ``layout``       sizes after broadcasting, and strides of results
+* ``elementwise``  shape rules: arithmetic, comparison, functions, activations
+* ``reduction``    shape rules: sums, extrema, scans, softmax
+* ``contraction``  shape rules: matrix products, attention
+* ``structure``    shape rules: concatenation, indexing, padding, normalisation
+* ``creation``     shape rules: new tensors, random numbers
+"""
+
+from girih.frontend.fake import (  # noqa: F401  (they register their rules)
+    contraction,
+    creation,
+    elementwise,
+    reduction,
+    structure,
+)
+from girih.frontend.fake.mode import LightFakeTensorMode, fake_like, make_fake_mode
+from girih.frontend.fake.promotion import promote
+
+__all__ = ["LightFakeTensorMode", "fake_like", "make_fake_mode", "promote"]

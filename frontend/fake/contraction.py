@@ -1,0 +1,83 @@
+"""Shape rules of matrix products and attention."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.frontend.fake.layout import broadcast, contiguous_strides
+from girih.frontend.fake.rules import Result, shape_rule
+
+
+def _product(rank: int, lhs: torch.Tensor, rhs: torch.Tensor):
+    if lhs.dim() != rank or rhs.dim() != rank or lhs.dtype != rhs.dtype:
+        return NotImplemented
+    left, right = lhs.size(), rhs.size()
+    if left[-1] != right[-2] or tuple(left[:-2]) != tuple(right[:-2]):
+        return NotImplemented
+    return Result((*left[:-1], right[-1]), lhs.dtype)
+
+
+@shape_rule("mm")
+def _mm(self, mat2):
+    return _product(2, self, mat2)
+
+
+@shape_rule("bmm")
+def _bmm(self, mat2):
+    return _product(3, self, mat2)
+
+
+@shape_rule("mv")
+def _mv(self, vec):
+    if self.dim() != 2 or vec.dim() != 1 or self.dtype != vec.dtype:
+        return NotImplemented
+    if self.size()[1] != vec.size()[0]:
+        return NotImplemented
+    return Result((self.size()[0],), self.dtype)
+
+
+@shape_rule("dot")
+def _dot(self, tensor):
+    if self.dim() != 1 or tensor.dim() != 1 or self.dtype != tensor.dtype:
+        return NotImplemented
+    if self.size()[0] != tensor.size()[0]:
+        return NotImplemented
+    return Result((), self.dtype)
+
+
+def _biased(bias: torch.Tensor, product):
+    if product is NotImplemented or bias.dtype != product.dtype:
+        return NotImplemented
+    if broadcast([bias.size(), product.size]) != product.size:
+        return NotImplemented
+    return product
+
+
+@shape_rule("addmm")
+def _addmm(self, mat1, mat2, beta=1, alpha=1):
+    return _biased(self, _product(2, mat1, mat2))
+
+
+@shape_rule("baddbmm")
+def _baddbmm(self, batch1, batch2, beta=1, alpha=1):
+    return _biased(self, _product(3, batch1, batch2))
+
+
+@shape_rule("_scaled_dot_product_flash_attention_for_cpu")
+def _attention(
+    query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None
+):
+    """Output and logsumexp are transposed views of [batch, length, heads, ...]."""
+    batch, heads, length, _ = query.size()
+    depth = value.size()[-1]
+    high = torch.float64 if query.dtype == torch.float64 else torch.float32
+    output = contiguous_strides((batch, length, heads, depth))
+    lse = contiguous_strides((batch, length, heads))
+    return (
+        Result(
+            (batch, heads, length, depth),
+            query.dtype,
+            (output[0], output[2], output[1], output[3]),
+        ),
+        Result((batch, heads, length), high, (lse[0], lse[2], lse[1])),
+    )

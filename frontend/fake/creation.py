@@ -1,0 +1,111 @@
+"""Shape rules of new tensors and random numbers."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from girih.frontend.fake.layout import preserved_strides
+from girih.frontend.fake.promotion import scalar_dtype
+from girih.frontend.fake.rules import Result, shape_rule
+
+
+def _plain(layout, pin_memory, memory_format=None):
+    formats = (None, torch.contiguous_format, torch.preserve_format)
+    strided = layout in (None, torch.strided)
+    return strided and not pin_memory and memory_format in formats
+
+
+@shape_rule("zeros", "ones", "rand", "randn")
+def _sized(size, dtype=None, layout=None, device=None, pin_memory=None):
+    if not _plain(layout, pin_memory):
+        return NotImplemented
+    return Result(tuple(size), dtype or torch.get_default_dtype())
+
+
+@shape_rule("empty.memory_format")
+def _empty(
+    size, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None
+):
+    if not _plain(layout, pin_memory, memory_format):
+        return NotImplemented
+    return Result(tuple(size), dtype or torch.get_default_dtype())
+
+
+@shape_rule("full")
+def _full(size, fill_value, dtype=None, layout=None, device=None, pin_memory=None):
+    if not _plain(layout, pin_memory):
+        return NotImplemented
+    return Result(tuple(size), dtype or scalar_dtype(fill_value))
+
+
+@shape_rule("scalar_tensor")
+def _scalar_tensor(s, dtype=None, layout=None, device=None, pin_memory=None):
+    if not _plain(layout, pin_memory):
+        return NotImplemented
+    return Result((), dtype or torch.get_default_dtype())
+
+
+@shape_rule("arange")
+def _arange(end, dtype=None, layout=None, device=None, pin_memory=None):
+    return _arange_step(0, end, 1, dtype, layout, device, pin_memory)
+
+
+@shape_rule("arange.start")
+def _arange_start(start, end, dtype=None, layout=None, device=None, pin_memory=None):
+    return _arange_step(start, end, 1, dtype, layout, device, pin_memory)
+
+
+@shape_rule("arange.start_step")
+def _arange_step(
+    start, end, step=1, dtype=None, layout=None, device=None, pin_memory=None
+):
+    bounds = (start, end, step)
+    integral = all(isinstance(bound, (int, torch.SymInt)) for bound in bounds)
+    if not _plain(layout, pin_memory) or step == 0:
+        return NotImplemented
+    if integral:
+        count = (end - start + step - (1 if step > 0 else -1)) // step
+    else:
+        count = math.ceil((end - start) / step)
+    if count < 0:
+        return NotImplemented
+    dtype = dtype or (torch.int64 if integral else torch.get_default_dtype())
+    return Result((count,), dtype)
+
+
+@shape_rule("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like")
+def _like(
+    self, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None
+):
+    if not _plain(layout, pin_memory, memory_format):
+        return NotImplemented
+    stride = None
+    if memory_format is not torch.contiguous_format:
+        stride = preserved_strides(self)
+    return Result(tuple(self.size()), dtype or self.dtype, stride)
+
+
+@shape_rule("full_like")
+def _full_like(self, fill_value, **options):
+    return _like(self, **options)
+
+
+@shape_rule("new_zeros", "new_ones", "new_empty")
+def _new(self, size, dtype=None, layout=None, device=None, pin_memory=None):
+    if not _plain(layout, pin_memory):
+        return NotImplemented
+    return Result(tuple(size), dtype or self.dtype)
+
+
+@shape_rule("new_full")
+def _new_full(
+    self, size, fill_value, dtype=None, layout=None, device=None, pin_memory=None
+):
+    return _new(self, size, dtype, layout, device, pin_memory)
+
+
+@shape_rule("bernoulli.p", "bernoulli")
+def _bernoulli(self, p=0.5, generator=None):
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))

@@ -1,0 +1,213 @@
+"""Shape rules of elementwise ops: arithmetic, comparison, functions, activations."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.frontend.fake.layout import broadcast, elementwise_strides
+from girih.frontend.fake.promotion import promote, promote_to_float, real_dtype
+from girih.frontend.fake.rules import Result, shape_rule
+
+
+def elementwise_result(operands: tuple, dtype: torch.dtype) -> Result:
+    """The result of an elementwise op on tensors and numbers."""
+    tensors = [value for value in operands if isinstance(value, torch.Tensor)]
+    if len(tensors) == 1:
+        size = tuple(tensors[0].size())
+    else:
+        size = broadcast([tensor.size() for tensor in tensors])
+    if size is None:
+        return NotImplemented
+    return Result(size, dtype, elementwise_strides(tensors, size))
+
+
+# Results with the promoted dtype of the operands.
+@shape_rule(
+    "add.Tensor",
+    "add.Scalar",
+    "sub.Tensor",
+    "sub.Scalar",
+    "rsub.Tensor",
+    "rsub.Scalar",
+)
+def _scaled_sum(self, other, alpha=1):
+    dtype = promote(self, other)
+    if dtype == torch.bool or (
+        isinstance(alpha, float) and not dtype.is_floating_point
+    ):
+        return NotImplemented
+    return elementwise_result((self, other), dtype)
+
+
+@shape_rule(
+    "mul.Tensor",
+    "mul.Scalar",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "pow.Tensor_Tensor",
+    "pow.Tensor_Scalar",
+    "pow.Scalar",
+    "clamp_min.Tensor",
+    "clamp_max.Tensor",
+    "clamp_min",
+    "clamp_max",
+)
+def _promoting(self, other):
+    return elementwise_result((self, other), promote(self, other))
+
+
+@shape_rule(
+    "floor_divide",
+    "floor_divide.Scalar",
+    "remainder.Tensor",
+    "remainder.Scalar",
+    "remainder.Scalar_Tensor",
+    "fmod.Tensor",
+    "fmod.Scalar",
+    "bitwise_and.Tensor",
+    "bitwise_and.Scalar",
+    "bitwise_or.Tensor",
+    "bitwise_or.Scalar",
+    "bitwise_xor.Tensor",
+    "bitwise_xor.Scalar",
+    "bitwise_left_shift.Tensor",
+    "bitwise_left_shift.Tensor_Scalar",
+    "bitwise_right_shift.Tensor",
+    "bitwise_right_shift.Tensor_Scalar",
+)
+def _promoting_numbers(self, other):
+    dtype = promote(self, other)
+    if dtype.is_complex:
+        return NotImplemented
+    return elementwise_result((self, other), dtype)
+
+
+@shape_rule("clamp", "clamp.Tensor")
+def _clamp(self, min=None, max=None):
+    operands = tuple(value for value in (self, min, max) if value is not None)
+    if len(operands) == 1:
+        return NotImplemented
+    return elementwise_result(operands, promote(*operands))
+
+
+# Results of float dtype.
+@shape_rule("div.Tensor", "div.Scalar", "atan2")
+def _dividing(self, other):
+    return elementwise_result((self, other), promote_to_float(self, other))
+
+
+@shape_rule("div.Tensor_mode", "div.Scalar_mode")
+def _dividing_with_mode(self, other, rounding_mode):
+    if rounding_mode is None:
+        return _dividing(self, other)
+    dtype = promote(self, other)
+    if dtype == torch.bool or dtype.is_complex:
+        return NotImplemented
+    return elementwise_result((self, other), dtype)
+
+
+@shape_rule(
+    *"acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2 expm1 lgamma log "
+    "log10 log1p log2 reciprocal rsqrt sigmoid sin sinc sinh sqrt tan tanh".split()
+)
+def _float_function(self):
+    return elementwise_result((self,), promote_to_float(self))
+
+
+# Results with the dtype of the operand.
+@shape_rule(*"neg relu positive bitwise_not sign sgn conj_physical frac".split())
+def _same_dtype(self):
+    if self.dtype == torch.bool:
+        return NotImplemented
+    return elementwise_result((self,), self.dtype)
+
+
+@shape_rule("floor", "ceil", "trunc", "round")
+def _rounding(self):
+    if self.dtype == torch.bool or self.dtype.is_complex:
+        return NotImplemented
+    return elementwise_result((self,), self.dtype)
+
+
+@shape_rule("abs")
+def _absolute(self):
+    return elementwise_result((self,), real_dtype(self.dtype))
+
+
+@shape_rule(
+    *"silu mish hardsigmoid hardswish gelu elu leaky_relu softplus hardtanh".split()
+)
+def _activation(self, *args, **kwargs):
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    return elementwise_result((self,), self.dtype)
+
+
+@shape_rule("log_sigmoid_forward")
+def _log_sigmoid(self):
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    buffer = Result((0,), self.dtype)
+    return elementwise_result((self,), self.dtype), buffer
+
+
+# Results of dtype bool.
+@shape_rule(
+    *(
+        f"{name}.{overload}"
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for overload in ("Tensor", "Scalar")
+    ),
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
+def _comparison(self, other):
+    return elementwise_result((self, other), torch.bool)
+
+
+@shape_rule("logical_not", "isnan", "isinf")
+def _predicate(self):
+    return elementwise_result((self,), torch.bool)
+
+
+# Selection and fused arithmetic.
+@shape_rule("where.self")
+def _where(condition, self, other):
+    if condition.dtype != torch.bool:
+        return NotImplemented
+    return elementwise_result((condition, self, other), promote(self, other))
+
+
+@shape_rule("masked_fill.Scalar", "masked_fill.Tensor")
+def _masked_fill(self, mask, value):
+    if mask.dtype != torch.bool:
+        return NotImplemented
+    size = broadcast([self.size(), mask.size()])
+    if size is None:
+        return NotImplemented
+    return Result(size, self.dtype, elementwise_strides([self, mask], size))
+
+
+@shape_rule("lerp.Scalar", "lerp.Tensor")
+def _lerp(self, end, weight):
+    return elementwise_result((self, end, weight), self.dtype)
+
+
+@shape_rule("addcmul", "addcdiv")
+def _scaled_product(self, tensor1, tensor2, value=1):
+    dtype = promote(self, tensor1, tensor2)
+    if not dtype.is_floating_point:
+        return NotImplemented
+    return elementwise_result((self, tensor1, tensor2), dtype)
+
+
+@shape_rule("glu")
+def _glu(self, dim=-1):
+    size = list(self.size())
+    if not size or size[dim] % 2 or not self.is_contiguous():
+        return NotImplemented
+    size[dim] = size[dim] // 2
+    return Result(tuple(size), self.dtype)

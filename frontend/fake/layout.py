@@ -1,0 +1,140 @@
+"""Sizes after broadcasting, and the strides that eager gives to results.
+
+Source: the strides of elementwise results follow ``TensorIteratorBase`` (ATen's
+``TensorIterator.cpp``: ``reorder_dimensions`` and ``fast_set_up``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+
+def contiguous_strides(size: Sequence) -> tuple:
+    """Strides of a contiguous tensor."""
+    strides, step = [], 1
+    for extent in reversed(size):
+        strides.append(step)
+        step = step * (1 if extent == 0 else extent)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(tensor: torch.Tensor) -> bool:
+    """``Tensor.is_contiguous`` from sizes and strides, without dispatch."""
+    step = 1
+    for extent, stride in zip(reversed(tensor.size()), reversed(tensor.stride())):
+        if extent == 0:
+            return True
+        if extent != 1:
+            if stride != step:
+                return False
+            step = step * extent
+    return True
+
+
+def broadcast(sizes: Sequence[Sequence]) -> tuple | None:
+    """The sizes that all these broadcast to, or None where they do not."""
+    result = list(max(sizes, key=len))
+    for size in sizes:
+        for axis in range(-len(size), 0):
+            extent = size[axis]
+            if extent is result[axis] or extent == 1 or extent == result[axis]:
+                continue
+            if result[axis] != 1:
+                return None
+            result[axis] = extent
+    return tuple(result)
+
+
+def elementwise_strides(tensors: Sequence[torch.Tensor], size: tuple) -> tuple | None:
+    """Strides of an elementwise result, or None where it is contiguous."""
+    if all(is_contiguous(tensor) for tensor in tensors):
+        return None
+    shaped = [tensor for tensor in tensors if tensor.dim()]
+    first = shaped[0]
+    if all(t.size() == size and t.stride() == first.stride() for t in shaped):
+        if _is_dense(first):
+            return tuple(first.stride())
+    return _permuted_strides(size, _loop_order(shaped, size))
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill their storage without gap or overlap."""
+    step = 1
+    pairs = [(s, n) for n, s in zip(tensor.size(), tensor.stride()) if n != 1]
+    if any(extent == 0 for _, extent in pairs):
+        return True
+    for stride, extent in sorted(pairs, key=lambda pair: pair[0]):
+        if stride != step:
+            return False
+        step = step * extent
+    return True
+
+
+def _expanded_strides(tensor: torch.Tensor, size: tuple) -> list:
+    missing = len(size) - tensor.dim()
+    strides = [
+        0 if own == 1 and full != 1 else stride
+        for own, stride, full in zip(tensor.size(), tensor.stride(), size[missing:])
+    ]
+    return [0] * missing + strides
+
+
+def _loop_order(tensors: Sequence[torch.Tensor], size: tuple) -> list[int]:
+    """Dims from innermost to outermost, as TensorIterator orders its loops."""
+    strides = [_expanded_strides(tensor, size) for tensor in tensors]
+    order = list(reversed(range(len(size))))
+
+    def compare(dim0: int, dim1: int) -> int:
+        for stride in strides:
+            if stride[dim0] == 0 or stride[dim1] == 0:
+                continue
+            if stride[dim0] != stride[dim1]:
+                return -1 if stride[dim0] < stride[dim1] else 1
+            if size[dim0] > size[dim1]:
+                return 1
+        return 0
+
+    # Insertion sort with ambiguous pairs left alone, exactly as ATen does it: the
+    # relation is no total order, so that another algorithm gives another result.
+    for i in range(1, len(order)):
+        place = i
+        for j in range(i - 1, -1, -1):
+            comparison = compare(order[j], order[place])
+            if comparison > 0:
+                order[j], order[place] = order[place], order[j]
+                place = j
+            elif comparison < 0:
+                break
+    return order
+
+
+def _permuted_strides(size: tuple, order: list[int]) -> tuple:
+    strides, step = [0] * len(size), 1
+    for dim in order:
+        strides[dim] = step
+        step = step * (1 if size[dim] == 0 else size[dim])
+    return tuple(strides)
+
+
+def preserved_strides(tensor: torch.Tensor) -> tuple | None:
+    """Strides of a copy with ``torch.preserve_format``, None where contiguous."""
+    if _is_dense(tensor):
+        return None if is_contiguous(tensor) else tuple(tensor.stride())
+    return elementwise_strides([tensor], tuple(tensor.size()))
+
+
+def wrap_dims(dims: object, rank: int) -> list[int] | None:
+    """Dims as a sorted list of indices from 0; None where one is out of range."""
+    if dims is None:
+        return list(range(rank))
+    if isinstance(dims, int):
+        dims = [dims]
+    if len(dims) == 0:
+        return list(range(rank))
+    limit = max(rank, 1)
+    if any(not -limit <= dim < limit for dim in dims):
+        return None
+    wrapped = sorted({dim % limit for dim in dims})
+    return wrapped if len(wrapped) == len(dims) else None

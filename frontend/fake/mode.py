@@ -1,0 +1,313 @@
+"""Fake tensors without Dynamo.
+
+``FakeTensorMode.__init__`` reads two settings from ``torch._dynamo.config``, its
+dispatch handler is wrapped in ``torch._dynamo.disable`` (as is that of every class
+derived from ``TorchDispatchMode`` that does not say otherwise), and ``from_tensor``
+imports ``torch._dynamo.source``; each costs a second in a fresh process. The mode
+made here and the tensors made with ``fake_like`` are ordinary fake tensors, made
+and used without that import.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from girih.frontend.fake.rules import RULES, Result
+
+# What FakeTensorMode reads from torch._dynamo.config. Its cache of results is off:
+# making a key loads sympy, and costs as much as most meta kernels.
+_DYNAMO_CONFIG = types.SimpleNamespace(
+    fake_tensor_cache_enabled=False,
+    fake_tensor_cache_crosscheck_enabled=False,
+    _custom_ops_profile=None,
+)
+
+
+class _TorchWithoutDynamo:
+    """Stands for the ``torch`` module inside the methods of ``FakeTensorMode``."""
+
+    _dynamo = types.SimpleNamespace(config=_DYNAMO_CONFIG)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(torch, name)
+
+
+class _NotLoaded:
+    """Stands for a module of symbolic shapes that a static program never uses."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> _NotLoaded:
+        return _NotLoaded(f"{self._name}.{attribute}")
+
+    def __call__(self, *args, **kwargs):
+        raise AssertionError(f"girih bug: {self._name} used for static shapes")
+
+
+_SYMBOLIC = ("torch.fx.experimental.symbolic_shapes", "sympy")
+
+
+def _import_lightly(name, globals=None, locals=None, fromlist=(), level=0):
+    if name == "torch._dynamo.config" and not fromlist:
+        return _TorchWithoutDynamo()
+    if name in _SYMBOLIC and name not in sys.modules:
+        return _NotLoaded(name)
+    module = builtins.__import__(name, globals, locals, fromlist, level)
+    # ``import torch.a.b`` binds ``torch`` anew: keep the stand-in.
+    return _TorchWithoutDynamo() if module is torch and not fromlist else module
+
+
+def _lightly(original: types.FunctionType) -> types.FunctionType:
+    """The same function with ``import`` statements and ``torch`` of its own."""
+    scope = {**vars(builtins), "__import__": _import_lightly}
+    names = {**original.__globals__, "__builtins__": scope}
+    if "torch" in names:
+        names["torch"] = _TorchWithoutDynamo()
+    light = types.FunctionType(
+        original.__code__,
+        names,
+        original.__name__,
+        original.__defaults__,
+        original.__closure__,
+    )
+    light.__kwdefaults__ = original.__kwdefaults__
+    return light
+
+
+# Views and copies whose meta kernel is C++. Some have fake implementations as well,
+# for unbacked sizes or several devices only.
+_META_IN_CPP = frozenset(
+    """_to_copy alias as_strided clone copy_ detach diagonal expand permute
+    select.int slice.Tensor split.Tensor split_with_sizes squeeze squeeze.dim
+    squeeze.dims t transpose.int unbind.int unfold unsqueeze view view.dtype
+    view_as_complex view_as_real""".split()
+)
+
+
+class _Plan(NamedTuple):
+    """How to run one op, looked up once.
+
+    Attributes:
+        kernel: Called with the arguments of the op.
+        mutates: Whether the op writes its first argument and returns it.
+    """
+
+    kernel: Callable | None
+    in_cpp: bool = False
+    mutates: bool = False
+
+
+_LIFT = _Plan(None)
+
+
+@functools.cache
+def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
+    """The quick way to run an op, or None where there is none."""
+    namespace, name = func.name().split("::")
+    if namespace != "aten":
+        return None
+    if name in ("lift_fresh", "lift_fresh_copy"):
+        return _LIFT
+    if name in _META_IN_CPP:
+        return _Plan(None, in_cpp=True)
+    if name in RULES:
+        return _Plan(RULES[name])
+    base, _, overload = name.partition(".")
+    functional = base[:-1] + ("." + overload if overload else "")
+    if base.endswith("_") and functional in RULES:
+        return _Plan(RULES[functional], mutates=True)
+    return _Plan(None, mutates=True) if name in _WRITES_IN_PLACE else None
+
+
+# Written without looking at anything else: the result has no rule of its own.
+_WRITES_IN_PLACE = frozenset(
+    """zero_ fill_.Scalar bernoulli_.float uniform_ normal_ random_ random_.from
+    random_.to exponential_""".split()
+)
+
+
+class _Unusual(Exception):
+    """This call needs the whole of ``FakeTensorMode``."""
+
+
+def _only_device(values: Iterable, device: torch.device | None) -> torch.device | None:
+    """The device that all tensors among ``values`` are on.
+
+    Raises:
+        _Unusual: They differ, or one is no fake tensor.
+    """
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if type(value) is not FakeTensor:
+                raise _Unusual
+            if device is None:
+                device = value.fake_device
+            elif device != value.fake_device:
+                raise _Unusual
+        elif isinstance(value, (list, tuple)):
+            device = _only_device(value, device)
+    return device
+
+
+def _device_of_call(args: tuple, kwargs: dict) -> torch.device | None:
+    """The one device of the call, or None where the call is unusual."""
+    asked = kwargs.get("device")
+    try:
+        device = _only_device(kwargs.values(), _only_device(args, None))
+    except _Unusual:
+        return None
+    if device is None:
+        return asked if asked is not None else torch.get_default_device()
+    same = asked is None or asked == device
+    return device if same and device.type != "meta" else None
+
+
+class LightFakeTensorMode(FakeTensorMode):
+    """A ``FakeTensorMode`` that is made and used without loading Dynamo.
+
+    Ops that have a shape rule or a C++ meta kernel go straight there, which takes a
+    fraction of the time and loads no module; the others go torch's whole way.
+    """
+
+    __init__ = _lightly(FakeTensorMode.__init__)
+    _dispatch_impl = _lightly(inspect.unwrap(FakeTensorMode._dispatch_impl))
+    _dispatch_fully = inspect.unwrap(FakeTensorMode.__torch_dispatch__)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keeps torch from wrapping the handler in ``torch._dynamo.disable``."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Runs one op on fake tensors."""
+        plan = _plan_for(func)
+        if plan is _LIFT:
+            return self._lift(args[0])
+        if plan is not None:
+            result = self._dispatch_quickly(plan, func, args, kwargs or {})
+            if result is not NotImplemented:
+                return result
+        return self._dispatch_fully(func, types, args, kwargs)
+
+    def _dispatch_quickly(self, plan, func, args, kwargs):
+        device = _device_of_call(args, kwargs)
+        if device is None:
+            return NotImplemented
+        if plan.in_cpp or plan.mutates:
+            # A known value would not follow what is written through a view of it.
+            args[0].constant = None
+        if plan.in_cpp:
+            return self._run_meta(func, args, kwargs, device)
+        if plan.mutates:
+            return self._write(plan, args, kwargs)
+        results = plan.kernel(*args, **kwargs)
+        if results is NotImplemented:
+            return NotImplemented
+        if isinstance(results, Result):
+            return self.wrap(results.make_meta(), device)
+        return tuple(self.wrap(result.make_meta(), device) for result in results)
+
+    def _lift(self, constant: torch.Tensor) -> FakeTensor:
+        """A fake tensor for what ``torch.tensor`` made, which knows its value."""
+        if type(constant) is FakeTensor:
+            return constant
+        fake = fake_like(self, constant)
+        if constant.numel() == 1:
+            fake.constant = constant.detach().clone()
+        return fake
+
+    def _write(self, plan, args, kwargs):
+        """Checks that the result of the functional op fits into its first argument."""
+        target = args[0]
+        if plan.kernel is not None:
+            result = plan.kernel(*args, **kwargs)
+            if result is NotImplemented or result.size != tuple(target.size()):
+                return NotImplemented
+            if not torch.can_cast(result.dtype, target.dtype):
+                return NotImplemented
+        return target
+
+    def _run_meta(self, func, args, kwargs, device):
+        kwargs = {key: value for key, value in kwargs.items() if key != "device"}
+        metas = [_meta_of(arg) if type(arg) is FakeTensor else arg for arg in args]
+        if any(meta is None for meta, arg in zip(metas, args) if arg is not None):
+            return NotImplemented
+        result = func(*metas, **kwargs)
+        if result is metas[0]:
+            return args[0]
+        if isinstance(result, (tuple, list)):
+            return type(result)([self.wrap(one, device) for one in result])
+        return self.wrap(result, device)
+
+    def wrap(self, meta: torch.Tensor, device: torch.device) -> FakeTensor:
+        """The fake tensor on ``device`` with the sizes and storage of ``meta``."""
+        with torch.no_grad():
+            fake = FakeTensor(self, meta, device)
+        fake.girih_meta = meta
+        return fake
+
+
+def _meta_of(fake: FakeTensor) -> torch.Tensor | None:
+    """The meta tensor that ``fake`` was made from, unless it changed since then.
+
+    A fake tensor given to an op inside its own mode makes torch look whether it is a
+    DTensor, and for that load ``torch.distributed``; a meta tensor does not.
+    """
+    meta = fake.__dict__.get("girih_meta")
+    if meta is None or meta.dim() != fake.dim() or meta.dtype != fake.dtype:
+        return None
+    same = meta.size() == fake.size() and meta.stride() == fake.stride()
+    return meta if same else None
+
+
+def make_fake_mode(shape_env: object | None = None, **options) -> FakeTensorMode:
+    """A fake tensor mode.
+
+    Args:
+        shape_env: The ``ShapeEnv`` of symbolic sizes, or None where all are static.
+        **options: As for ``FakeTensorMode``.
+    """
+    loaded = "torch._dynamo.config" in sys.modules
+    cls = FakeTensorMode if loaded else LightFakeTensorMode
+    return cls(shape_env=shape_env, **options)
+
+
+def fake_like(
+    mode: FakeTensorMode, tensor: torch.Tensor, base: FakeTensor | None = None
+) -> FakeTensor:
+    """A fake tensor with the type, device, sizes and strides of ``tensor``.
+
+    Args:
+        mode: The mode that the result belongs to.
+        tensor: A strided tensor; its sizes are taken as they are (static).
+        base: A fake tensor whose storage the result shares, where ``tensor`` shares
+            that of the tensor which ``base`` stands for.
+
+    Returns:
+        A fake tensor that requires no gradient.
+    """
+    size, stride = tensor.size(), tensor.stride()
+    offset = tensor.storage_offset()
+    if base is not None:
+        with torch.no_grad(), mode:
+            return torch.as_strided(base, size, stride, offset)
+    if offset == 0 or tensor.numel() == 0:
+        meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
+    else:
+        # ``empty_strided`` has offset 0: room in front makes the storage large enough.
+        extent = 1 + offset + sum((n - 1) * s for n, s in zip(size, stride))
+        meta = torch.empty(extent, dtype=tensor.dtype, device="meta")
+        meta = meta.as_strided(size, stride, offset)
+    if isinstance(mode, LightFakeTensorMode):
+        return mode.wrap(meta, tensor.device)
+    return FakeTensor(mode, meta, tensor.device)

@@ -1,0 +1,142 @@
+"""Shape rules of reductions, scans and softmax."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.frontend.fake.layout import wrap_dims
+from girih.frontend.fake.promotion import sum_dtype
+from girih.frontend.fake.rules import Result, shape_rule
+
+
+def _reduced_size(tensor: torch.Tensor, dims: list[int], keepdim: bool) -> tuple:
+    size = tensor.size()
+    if keepdim:
+        return tuple(1 if dim in dims else size[dim] for dim in range(len(size)))
+    return tuple(size[dim] for dim in range(len(size)) if dim not in dims)
+
+
+def _reduce(tensor, dims, keepdim, dtype, *, nonempty=False):
+    wrapped = wrap_dims(dims, tensor.dim())
+    if wrapped is None:
+        return NotImplemented
+    if nonempty and any(tensor.size()[dim] == 0 for dim in wrapped if tensor.dim()):
+        return NotImplemented
+    return Result(_reduced_size(tensor, wrapped, keepdim), dtype)
+
+
+@shape_rule("sum", "prod")
+def _sum_all(self, dtype=None):
+    return Result((), dtype or sum_dtype(self.dtype))
+
+
+@shape_rule("sum.dim_IntList", "prod.dim_int")
+def _sum(self, dim, keepdim=False, dtype=None):
+    return _reduce(self, dim, keepdim, dtype or sum_dtype(self.dtype))
+
+
+@shape_rule("mean")
+def _mean_all(self, dtype=None):
+    return _mean(self, None, dtype=dtype)
+
+
+@shape_rule("mean.dim")
+def _mean(self, dim, keepdim=False, dtype=None):
+    dtype = dtype or self.dtype
+    if not dtype.is_floating_point:
+        return NotImplemented
+    return _reduce(self, dim, keepdim, dtype)
+
+
+@shape_rule("var.correction", "std.correction")
+def _variance(self, dim=None, correction=None, keepdim=False):
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    return _reduce(self, dim, keepdim, self.dtype)
+
+
+@shape_rule("var_mean.correction", "std_mean.correction")
+def _variance_and_mean(self, dim=None, correction=None, keepdim=False):
+    one = _variance(self, dim, correction, keepdim)
+    return NotImplemented if one is NotImplemented else (one, one)
+
+
+@shape_rule("amax", "amin")
+def _extremum(self, dim=(), keepdim=False):
+    return _reduce(self, dim, keepdim, self.dtype, nonempty=True)
+
+
+@shape_rule("max", "min")
+def _extremum_of_all(self):
+    return _reduce(self, None, False, self.dtype, nonempty=True)
+
+
+@shape_rule("max.dim", "min.dim")
+def _extremum_and_index(self, dim, keepdim=False):
+    values = _reduce(self, dim, keepdim, self.dtype, nonempty=True)
+    if values is NotImplemented:
+        return NotImplemented
+    return values, Result(values.size, torch.int64)
+
+
+@shape_rule("argmax", "argmin")
+def _index_of_extremum(self, dim=None, keepdim=False):
+    if self.dtype == torch.bool:
+        return NotImplemented
+    return _reduce(self, dim, keepdim, torch.int64, nonempty=True)
+
+
+@shape_rule("any", "all")
+def _truth_of_all(self):
+    return _truth(self, None)
+
+
+@shape_rule("any.dim", "all.dim", "any.dims", "all.dims")
+def _truth(self, dim=None, keepdim=False):
+    dtype = torch.uint8 if self.dtype == torch.uint8 else torch.bool
+    return _reduce(self, dim, keepdim, dtype)
+
+
+@shape_rule("logsumexp")
+def _logsumexp(self, dim, keepdim=False):
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    return _reduce(self, dim, keepdim, self.dtype)
+
+
+@shape_rule("cumsum", "cumprod")
+def _scan(self, dim, dtype=None):
+    if wrap_dims(dim, self.dim()) is None or not self.is_contiguous():
+        return NotImplemented
+    return Result(tuple(self.size()), dtype or sum_dtype(self.dtype))
+
+
+@shape_rule("_softmax", "_log_softmax")
+def _softmax(self, dim, half_to_float):
+    if half_to_float or wrap_dims(dim, self.dim()) is None:
+        return NotImplemented
+    return _normalized(self)
+
+
+@shape_rule("_safe_softmax")
+def _safe_softmax(self, dim, dtype=None):
+    if dtype is not None or wrap_dims(dim, self.dim()) is None:
+        return NotImplemented
+    return _normalized(self)
+
+
+def _normalized(tensor):
+    if not tensor.dtype.is_floating_point:
+        return NotImplemented
+    return Result(tuple(tensor.size()), tensor.dtype)
+
+
+@shape_rule("nll_loss_forward")
+def _nll_loss(self, target, weight, reduction, ignore_index):
+    batched = self.dim() == 2 and target.dim() == 1
+    if not batched or self.size()[0] != target.size()[0]:
+        return NotImplemented
+    if target.dtype != torch.int64 or (weight is not None and weight.dim() != 1):
+        return NotImplemented
+    size = tuple(target.size()) if reduction == 0 else ()
+    return Result(size, self.dtype), Result((), self.dtype)

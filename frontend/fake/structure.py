@@ -1,0 +1,190 @@
+"""Shape rules of concatenation, indexing, padding and normalisation."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.frontend.fake.layout import (
+    broadcast,
+    elementwise_strides,
+    is_contiguous,
+    preserved_strides,
+)
+from girih.frontend.fake.promotion import promote
+from girih.frontend.fake.rules import Result, shape_rule
+
+_INDEX_DTYPES = (torch.int64, torch.int32)
+
+
+@shape_rule("_unsafe_view", "_reshape_copy")
+def _unsafe_view(self, size):
+    if not is_contiguous(self) or any(extent == -1 for extent in size):
+        return NotImplemented
+    return Result(tuple(size), self.dtype)
+
+
+@shape_rule("cat")
+def _cat(tensors, dim=0):
+    first = tensors[0]
+    rank = first.dim()
+    if not -rank <= dim < rank or any(t.dim() != rank for t in tensors):
+        return NotImplemented
+    if not all(is_contiguous(tensor) for tensor in tensors):
+        return NotImplemented
+    dim, size = dim % rank, list(first.size())
+    for tensor in tensors[1:]:
+        for axis, extent in enumerate(tensor.size()):
+            if axis == dim:
+                size[dim] = size[dim] + extent
+            elif extent != size[axis]:
+                return NotImplemented
+    return Result(tuple(size), promote(*tensors))
+
+
+@shape_rule("stack")
+def _stack(tensors, dim=0):
+    size = list(tensors[0].size())
+    if not -len(size) - 1 <= dim <= len(size):
+        return NotImplemented
+    if any(list(tensor.size()) != size for tensor in tensors):
+        return NotImplemented
+    size.insert(dim % (len(size) + 1), len(tensors))
+    if not all(is_contiguous(tensor) for tensor in tensors):
+        return NotImplemented
+    return Result(tuple(size), promote(*tensors))
+
+
+@shape_rule("embedding")
+def _embedding(weight, indices, padding_idx=-1, *args):
+    if weight.dim() != 2 or indices.dtype not in _INDEX_DTYPES:
+        return NotImplemented
+    return Result((*indices.size(), weight.size()[1]), weight.dtype)
+
+
+@shape_rule("gather")
+def _gather(self, dim, index, sparse_grad=False):
+    rank = self.dim()
+    if index.dim() != rank or not -rank <= dim < rank:
+        return NotImplemented
+    if index.dtype not in _INDEX_DTYPES:
+        return NotImplemented
+    dim = dim % rank
+    if any(
+        axis != dim and index.size()[axis] > self.size()[axis] for axis in range(rank)
+    ):
+        return NotImplemented
+    return Result(tuple(index.size()), self.dtype)
+
+
+@shape_rule("index_select")
+def _index_select(self, dim, index):
+    rank = self.dim()
+    if not -rank <= dim < rank or index.dim() != 1:
+        return NotImplemented
+    size = list(self.size())
+    size[dim] = index.size()[0]
+    return Result(tuple(size), self.dtype)
+
+
+@shape_rule("index.Tensor")
+def _index(self, indices):
+    """Leading or adjacent int64 indices into a contiguous tensor."""
+    present = [i for i, index in enumerate(indices) if index is not None]
+    used = [indices[i] for i in present]
+    if not used or any(index.dtype not in _INDEX_DTYPES for index in used):
+        return NotImplemented
+    if len(indices) > self.dim() or not is_contiguous(self):
+        return NotImplemented
+    shape = broadcast([index.size() for index in used])
+    if shape is None or present[-1] - present[0] + 1 != len(present):
+        return NotImplemented
+    size = self.size()
+    result = (*size[: present[0]], *shape, *size[present[-1] + 1 :])
+    # Only with a leading index is the result contiguous for certain.
+    return Result(result, self.dtype) if present[0] == 0 else NotImplemented
+
+
+@shape_rule("tril", "triu")
+def _triangle(self, diagonal=0):
+    if self.dim() < 2 or not is_contiguous(self):
+        return NotImplemented
+    return Result(tuple(self.size()), self.dtype)
+
+
+@shape_rule("flip")
+def _flip(self, dims):
+    rank = self.dim()
+    if not is_contiguous(self) or any(not -rank <= dim < rank for dim in dims):
+        return NotImplemented
+    return Result(tuple(self.size()), self.dtype)
+
+
+@shape_rule("repeat")
+def _repeat(self, repeats):
+    missing = len(repeats) - self.dim()
+    if missing < 0 or any(count < 0 for count in repeats):
+        return NotImplemented
+    size = (1,) * missing + tuple(self.size())
+    return Result(tuple(a * b for a, b in zip(size, repeats)), self.dtype)
+
+
+@shape_rule("constant_pad_nd")
+def _pad(self, pad, value=0):
+    size = list(self.size())
+    if len(pad) % 2 or len(pad) > 2 * len(size) or not is_contiguous(self):
+        return NotImplemented
+    for position in range(len(pad) // 2):
+        extent = size[-1 - position] + pad[2 * position] + pad[2 * position + 1]
+        if extent < 0:
+            return NotImplemented
+        size[-1 - position] = extent
+    return Result(tuple(size), self.dtype)
+
+
+@shape_rule("slice_scatter", "select_scatter", "diagonal_scatter")
+def _scatter_view(self, src, *args, **kwargs):
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+
+
+@shape_rule("native_layer_norm")
+def _layer_norm(input, normalized_shape, weight, bias, eps):
+    rank = input.dim() - len(normalized_shape)
+    size = tuple(input.size())
+    if rank < 0 or size[rank:] != tuple(normalized_shape):
+        return NotImplemented
+    if not _same_dtype(input, weight, bias):
+        return NotImplemented
+    statistics = Result(size[:rank] + (1,) * len(normalized_shape), input.dtype)
+    return Result(size, input.dtype), statistics, statistics
+
+
+@shape_rule("native_group_norm")
+def _group_norm(input, weight, bias, N, C, HxW, group, eps):
+    if C % group or not _same_dtype(input, weight, bias) or not is_contiguous(input):
+        return NotImplemented
+    statistics = Result((N, group), input.dtype)
+    return Result(tuple(input.size()), input.dtype), statistics, statistics
+
+
+@shape_rule("_native_batch_norm_legit_no_training")
+def _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps):
+    if not _same_dtype(input, weight, bias, running_mean, running_var):
+        return NotImplemented
+    nothing = Result((0,), input.dtype)
+    strides = elementwise_strides([input], tuple(input.size()))
+    return Result(tuple(input.size()), input.dtype, strides), nothing, nothing
+
+
+@shape_rule("native_batch_norm")
+def _native_batch_norm(
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    if training:
+        return NotImplemented
+    return _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+def _same_dtype(tensor, *others):
+    if not tensor.dtype.is_floating_point:
+        return False
+    return all(other is None or other.dtype == tensor.dtype for other in others)
