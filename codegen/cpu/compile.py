@@ -20,7 +20,7 @@ from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.link import Library
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.dialects.bindings import ExecutionEngine, ir
+from girih.dialects.bindings import execution_engine, ir, llvm
 
 
 def compile_module(
@@ -45,14 +45,13 @@ def compile_module(
     """
     exports, imports = _interface(module)
     addresses = openmp_symbols() | resolve(imports, symbols or {})
-    engine = ExecutionEngine(module, opt_level=opt_level)
+    _add_entry_table(module, exports)
+    engine = execution_engine.ExecutionEngine(module, opt_level=opt_level)
     for name, address in addresses.items():
         engine.raw_register_runtime(name, ctypes.c_void_p(address))
-    found = {name: engine.raw_lookup(name) for name in exports}
-    if missing := sorted(name for name, address in found.items() if not address):
-        raise CodegenError(f"LLVM made no code for {', '.join(missing)} (girih bug)")
+    found = _entry_addresses(engine, len(exports))
     code = ObjectCode(_object_bytes(engine), exports, imports)
-    return code, Library(found, owner=engine)
+    return code, Library(dict(zip(exports, found, strict=True)), owner=engine)
 
 
 def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -70,7 +69,51 @@ def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(exports), tuple(n for n in imports if not n.startswith("llvm."))
 
 
-def _object_bytes(engine: ExecutionEngine) -> bytes:
+_ENTRY_TABLE = "girih_entry_table"
+
+
+def _add_entry_table(module: ir.Module, exports: tuple[str, ...]) -> None:
+    """Add a function that writes the addresses of the exports into an array.
+
+    The engine's lookup gives wrappers that unpack their arguments from an array of
+    pointers; through one such wrapper we get the addresses of the functions proper.
+    """
+    location = ir.Location.unknown(module.context)
+    with location, ir.InsertionPoint(module.body):
+        pointer = llvm.PointerType.get()
+        kind = llvm.FunctionType.get(ir.Type.parse("!llvm.void"), [pointer])
+        function = ir.Operation.create(
+            "llvm.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(_ENTRY_TABLE),
+                "function_type": ir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+        block = function.regions[0].blocks.append(pointer)
+    with location, ir.InsertionPoint(block):
+        for index, name in enumerate(exports):
+            address = llvm.AddressOfOp(pointer, name).result
+            slot = llvm.GEPOp(pointer, block.arguments[0], [], [index], pointer, None)
+            llvm.StoreOp(address, slot.result)
+        llvm.ReturnOp()
+
+
+def _entry_addresses(
+    engine: execution_engine.ExecutionEngine, count: int
+) -> tuple[int, ...]:
+    """The addresses of the exported functions, in order."""
+    wrapper = engine.raw_lookup(_ENTRY_TABLE)
+    if not wrapper:
+        raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
+    table = (ctypes.c_void_p * count)()
+    argument = ctypes.c_void_p(ctypes.addressof(table))
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wrapper)(ctypes.addressof(arguments))
+    return tuple(table)
+
+
+def _object_bytes(engine: execution_engine.ExecutionEngine) -> bytes:
     """The object file that the engine compiled, without a file where possible."""
     if not hasattr(os, "memfd_create"):
         with tempfile.TemporaryDirectory(prefix="girih-") as folder:

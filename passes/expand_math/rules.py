@@ -1,0 +1,43 @@
+"""The table of inlined functions: which rule expands which math op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from girih.passes.expand_math.emitter import Expr
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one math op on float32 is inlined.
+
+    Attributes:
+        function: (emitter, *operands) -> result; where `with_library`, also a last
+            argument that emits the library's call on demand.
+        with_library: the formula covers a part of the arguments only.
+    """
+
+    function: Callable[..., Expr]
+    with_library: bool
+
+
+RULES: dict[str, Rule] = {}
+
+
+def expands(
+    name: str, *, with_library: bool = False
+) -> Callable[[Callable[..., Expr]], Callable[..., Expr]]:
+    """Register the decorated function as the rule of a math op.
+
+    Raises:
+        ValueError: the op has a rule already.
+    """
+
+    def register(function: Callable[..., Expr]) -> Callable[..., Expr]:
+        if name in RULES:
+            raise ValueError(f"two rules expand {name}")
+        RULES[name] = Rule(function, with_library)
+        return function
+
+    return register
