@@ -14,7 +14,8 @@ ALL = (*FLOATS, *INTEGERS, torch.bool)
 SHAPES = ((), (0,), (1,), (7,), (1009,), (3, 0, 5), (2, 3, 5), (64, 129), (40009,))
 """None, one, primes, more than a vector, more than a thread's share."""
 
-_SPECIAL = (0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"))
+_SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e5, -1e5, 1e-30, float("inf"), -float("inf"))
+_SPECIAL += (float("nan"),)
 
 
 def normal(shape, dtype, *, special: bool = False, scale: float = 3.0) -> Tensor:
@@ -87,3 +88,8 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     layout.__name__: layout
     for layout in (contiguous, transposed, strided, offset, expanded)
 }
+
+
+def positive(x: Tensor) -> Tensor:
+    """Absolute values, well above zero; for variances and scales."""
+    return x.abs() + 0.5

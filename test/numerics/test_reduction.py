@@ -1,0 +1,156 @@
+"""Reductions and softmax against eager, over all dims."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from samples import check
+from tensors import ALL, FLOATS, INTEGERS, LAYOUTS, normal
+
+NUMBERS = (*FLOATS, *INTEGERS)
+SHAPES = ((), (0,), (1,), (7,), (1009,), (3, 0, 5), (64, 129), (5, 1, 33), (4, 5, 6, 7))
+LARGE = ((40009,), (300, 211), (2, 17, 1031), (16384, 3), (3, 16411))
+DIMS = (None, 0, -1, 1, (0, 1), (0, 2), (-1, -2))
+
+# name: (function of tensor, dims, keepdim; dtypes)
+OVER_DIMS = {
+    "sum": (torch.sum, ALL),
+    "mean": (torch.mean, FLOATS),
+    "amax": (torch.amax, NUMBERS),
+    "amin": (torch.amin, NUMBERS),
+    "var": (torch.var, FLOATS),
+    "std": (torch.std, FLOATS),
+    "var-uncorrected": (lambda x, d, k: x.var(d, correction=0, keepdim=k), FLOATS),
+    "var_mean": (torch.var_mean, FLOATS),
+    "logsumexp": (torch.logsumexp, FLOATS),
+    "norm": (lambda x, d, k: torch.linalg.vector_norm(x, 2, d, k), FLOATS),
+    "norm-1": (lambda x, d, k: torch.linalg.vector_norm(x, 1, d, k), FLOATS),
+    "any": (torch.any, ALL),
+    "all": (torch.all, ALL),
+}
+OVER_ONE_DIM = {
+    "prod": (torch.prod, NUMBERS),
+    "argmax": (torch.argmax, NUMBERS),
+    "argmin": (torch.argmin, NUMBERS),
+    "max": (lambda x, d, k: tuple(torch.max(x, d, k)), NUMBERS),
+    "min": (lambda x, d, k: tuple(torch.min(x, d, k)), NUMBERS),
+}
+SAME_SHAPE = {
+    "softmax": (torch.softmax, FLOATS),
+    "log_softmax": (torch.log_softmax, FLOATS),
+    "softmin": (torch.nn.functional.softmin, FLOATS),
+    "cumsum": (torch.cumsum, NUMBERS),
+}
+
+
+def of(table):
+    return [
+        pytest.param(function, dtype, id=f"{name}-{str(dtype)[6:]}")
+        for name, (function, dtypes) in table.items()
+        for dtype in dtypes
+    ]
+
+
+def bound(function, dim, keepdim):
+    return lambda x: function(x, dim, keepdim)
+
+
+def calls_over_dims(function, dtype, dims):
+    """One call for each shape, dims and keepdim, all in one program."""
+    shapes = SHAPES if dtype == torch.float32 else SHAPES[3:7]
+    for shape in shapes:
+        for number, dim in enumerate(dims):
+            yield (
+                f"{shape} over {dim}",
+                (
+                    bound(function, dim, number % 2 == 0),
+                    normal(shape, dtype, scale=1.0),
+                ),
+            )
+
+
+def check_bound(calls):
+    check(lambda function, x: function(x), dict(calls))
+
+
+@pytest.mark.parametrize(("function", "dtype"), of(OVER_DIMS))
+def test_over_dims(function, dtype):
+    check_bound(calls_over_dims(function, dtype, DIMS))
+
+
+@pytest.mark.parametrize(("function", "dtype"), of(OVER_ONE_DIM))
+def test_over_one_dim(function, dtype):
+    check_bound(calls_over_dims(function, dtype, (0, -1, 1)))
+
+
+@pytest.mark.parametrize(("function", "dtype"), of(SAME_SHAPE))
+def test_same_shape(function, dtype):
+    check_bound(calls_over_dims(lambda x, d, k: function(x, d), dtype, (0, -1, 1)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "var", "any"])
+def test_large(name, dtype):
+    function = OVER_DIMS[name][0]
+    calls = {
+        f"{shape} over {dim}": (
+            bound(function, dim, False),
+            normal(shape, dtype, scale=1.0),
+        )
+        for shape in LARGE
+        for dim in (None, 0, -1)
+    }
+    check_bound(calls.items())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_layouts(layout):
+    x = layout(normal((37, 5, 19), torch.float32))
+    calls = {}
+    for name in ("sum", "amax", "var_mean", "all"):
+        for dim in DIMS:
+            calls[f"{name} over {dim}"] = (bound(OVER_DIMS[name][0], dim, True), x)
+    for dim in (0, 1, 2):
+        calls[f"softmax over {dim}"] = (bound(lambda x, d, k: x.softmax(d), dim, 0), x)
+    check_bound(calls.items())
+
+
+SPECIAL = {
+    "sum": lambda x: x.sum(-1),
+    "amax": lambda x: x.amax(-1),
+    "amin": lambda x: x.amin(0),
+    "max": lambda x: tuple(x.max(-1)),
+    "argmax": lambda x: x.argmax(-1),
+    "argmin": lambda x: x.argmin(0),
+    "softmax": lambda x: x.softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "any": lambda x: x.any(-1),
+}
+
+
+@pytest.mark.parametrize("function", SPECIAL.values(), ids=SPECIAL)
+def test_special_values(function):
+    rows = [
+        [1.0, float("nan"), 3.0, float("inf")],
+        [float("inf")] * 4,
+        [-float("inf")] * 4,
+        [0.0, -0.0, 0.0, -0.0],
+        [float("nan")] * 4,
+        [2.0, 5.0, 5.0, 1.0],
+    ]
+    x = torch.tensor(rows)
+    calls = {"small": (x,), "wide": (x.repeat(1, 40),), "long": (x.repeat(90, 1),)}
+    check(function, calls)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_sum_is_accurate(dtype):
+    x = torch.rand(1 << 20).to(dtype)
+    check(lambda x: (x.sum(), x.mean(), x.view(1024, 1024).sum(0)), {"rand": (x,)})
+
+
+def test_dtype_argument():
+    x = normal((9, 31), torch.float16)
+    i = normal((9, 31), torch.int8)
+    calls = {"half": (x, torch.float32), "int": (i, torch.float64)}
+    check(lambda x, d: (x.sum(1, dtype=d), x.to(d).mean(), x.prod(0, dtype=d)), calls)
