@@ -1,0 +1,82 @@
+"""The graph dialect: tensor programs with value semantics.
+
+One file for each family of ops:
+
+- ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
+  (what may stand in a kernel), and a few composites of the same family.
+- ``normalization``, ``activation``: composites, lowered by ``decompose``.
+- ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops.
+- ``structure``: fusions.
+- ``base``: base classes and shape rules that they share.
+
+To make an op: ``graph.build("softmax", [x], {"dim": 1}, loc=loc, ip=ip).result`` or
+``graph.SoftmaxOp.build(...)`` with the same arguments. Optional operands are ``None``
+where left out, variadic ones are lists, attributes are Python values; the result types
+follow from the op's ``infer_types`` unless given (``results=[type]``: obligatory for
+``cast``, ``constant``, ``full``, ``iota``, ``reshape``, ``broadcast_to``, ``slice``,
+``extern``, ``fusion`` and random ops). A context must be active.
+"""
+
+from girih.dialects import definition
+from girih.dialects.bindings import add_dialect_package, ir
+from girih.dialects.definition import Op
+from girih.dialects.graph import (
+    activation,
+    contraction,
+    creation,
+    elementwise,
+    extern,
+    indexing,
+    normalization,
+    pooling,
+    random,
+    reduction,
+    scan,
+    shape,
+    structure,
+)
+from girih.dialects.graph.base import GraphOp, LibraryOp, OrderedOp
+
+NAME = "graph"
+
+OPS_BY_FAMILY = definition.ops_by_family(NAME)
+OPS: dict[str, type[Op]] = {
+    cls.OPERATION_NAME: cls for classes in OPS_BY_FAMILY.values() for cls in classes
+}
+globals().update({cls.__name__: cls for cls in OPS.values()})
+
+PRIMITIVE_FAMILIES = ("elementwise", "creation", "shape", "reduction", "indexing")
+COMPOSITES = frozenset(
+    {
+        "graph.embedding",
+        "graph.index",
+        "graph.mean",
+        "graph.tril",
+        "graph.triu",
+        "graph.var",
+    }
+) | {
+    cls.OPERATION_NAME
+    for family in ("activation", "normalization")
+    for cls in OPS_BY_FAMILY[family]
+}
+LIBRARY = frozenset(name for name, cls in OPS.items() if issubclass(cls, LibraryOp)) | {
+    "graph.extern"
+}
+PRIMITIVES = frozenset(OPS) - COMPOSITES - LIBRARY - {"graph.fusion", "graph.yield"}
+
+_loaded = False
+
+
+def load() -> None:
+    """Registers the op classes with the bindings; later calls do nothing."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        add_dialect_package("girih.dialects")
+        definition.register(NAME)
+
+
+def build(name: str, *args: object, **kwargs: object) -> ir.Operation:
+    """Makes the op ``graph.name``; the other arguments are those of ``Op.build``."""
+    return OPS[f"graph.{name}"].build(*args, **kwargs)

@@ -1,0 +1,435 @@
+"""What an op of girih is: fields, one type rule, a verifier, a fast builder.
+
+An op is a class. Its fields are descriptors, so ``op.eps`` reads the attribute as a
+Python value and ``op.weight`` the operand (or None)::
+
+    class RmsNormOp(GraphOp, name="rms_norm"):
+        '''y = x / sqrt(mean(x**2) + eps) * weight'''
+
+        x = operand()
+        weight = optional_operand()
+        eps = attribute(FLOAT, default=1e-5)
+        y = result()
+
+        @staticmethod
+        def infer_types(types, attributes):
+            return [types[0]]
+
+    RmsNormOp.build([x, None], {"eps": 1e-6}, loc=loc, ip=ip).result
+
+``infer_types`` is the type rule: the builder calls it for the result types, and the
+verifier compares the results with it. ``verify_invariants`` checks what is left.
+
+[Note: how ops are registered] MLIR registers ops that are defined from Python through
+IRDL. There, all values of a variadic operand must have one type (each constraint is a
+variable that is bound once), so ``graph.extern`` or ``host.launch`` cannot be defined.
+It also calls back into Python for each op whenever a pass ends. Our ops are therefore
+known to the bindings (walks return these classes) but not to the C++ context, which
+allows unregistered ops: they parse, print, nest and carry locations as any other,
+upstream passes treat them with care (unknown effects), and ``verifier.verify`` checks
+them, when we ask. What may be removed, merged or moved is said by ``effects``.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from girih.dialects.attributes import Kind
+from girih.dialects.bindings import ir, register_operation_class
+
+
+class InvalidOp(ValueError):
+    """An op breaks a rule: ``expected <subject> to <rule>, got <value>``."""
+
+    def __init__(self, subject: str, rule: str, got: Any):
+        super().__init__(f"expected {subject} to {rule}, got {got}")
+
+
+def expect(condition: bool, subject: str, rule: str, got: Any) -> None:
+    """Raises ``InvalidOp`` unless the condition holds."""
+    if not condition:
+        raise InvalidOp(subject, rule, got)
+
+
+class Effects(enum.Enum):
+    """What an op does besides computing its results."""
+
+    PURE = "nothing: it may be removed, merged and moved"
+    READS = "reads memory: it may be removed, and merged where nothing writes between"
+    WRITES = "writes memory: it stays, in order with other accesses"
+    ORDERED = "anything: it stays, in order with all others of this kind"
+
+
+class _Group(enum.Enum):
+    SINGLE = "single"
+    OPTIONAL = "optional"
+    VARIADIC = "variadic"
+
+
+# Fields -------------------------------------------------------------------------
+
+
+class _ValueField:
+    """An operand or a result, or a group of them."""
+
+    def __init__(self, group: _Group):
+        self.group = group
+        self.name = ""
+        self.index = 0
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def _select(self, values: Sequence, sizes: Sequence[int]) -> Any:
+        start = sum(sizes[: self.index])
+        group = list(values[start : start + sizes[self.index]])
+        if self.group is _Group.VARIADIC:
+            return group
+        return group[0] if group else None
+
+
+class _OperandField(_ValueField):
+    def __get__(self, op: Any, owner: type) -> Any:
+        if op is None:
+            return self
+        if owner.ALL_OPERANDS_SINGLE:
+            return op.operands[self.index]
+        return self._select(op.operands, operand_groups(op))
+
+
+class _ResultField(_ValueField):
+    def __get__(self, op: Any, owner: type) -> Any:
+        if op is None:
+            return self
+        if owner.ALL_RESULTS_SINGLE:
+            return op.results[self.index]
+        return self._select(op.results, _group_sizes(owner.RESULTS, len(op.results)))
+
+
+_REQUIRED = object()
+
+
+class _AttributeField:
+    def __init__(self, kind: Kind, default: Any, is_optional: bool):
+        self.kind = kind
+        self.default = default
+        self.is_optional = is_optional
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Any, owner: type) -> Any:
+        if op is None:
+            return self
+        attributes = op.attributes
+        if self.is_optional and self.name not in attributes:
+            return None
+        return self.kind.decode(attributes[self.name])
+
+
+class _RegionField:
+    def __init__(self) -> None:
+        self.index = 0
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Any, owner: type) -> Any:
+        return self if op is None else op.regions[self.index]
+
+
+def operand() -> Any:
+    """Declares an operand."""
+    return _OperandField(_Group.SINGLE)
+
+
+def optional_operand() -> Any:
+    """Declares an operand that may be left out (None)."""
+    return _OperandField(_Group.OPTIONAL)
+
+
+def variadic_operand() -> Any:
+    """Declares any number of operands, of any types."""
+    return _OperandField(_Group.VARIADIC)
+
+
+def result() -> Any:
+    """Declares a result."""
+    return _ResultField(_Group.SINGLE)
+
+
+def variadic_result() -> Any:
+    """Declares any number of results, of any types."""
+    return _ResultField(_Group.VARIADIC)
+
+
+def attribute(kind: Kind, *, default: Any = _REQUIRED) -> Any:
+    """Declares an attribute; the builder fills in the default."""
+    return _AttributeField(kind, default, is_optional=False)
+
+
+def optional_attribute(kind: Kind) -> Any:
+    """Declares an attribute that may be absent (None)."""
+    return _AttributeField(kind, None, is_optional=True)
+
+
+def region() -> Any:
+    """Declares a region."""
+    return _RegionField()
+
+
+# Ops ----------------------------------------------------------------------------
+
+_SEGMENTS = "operandSegmentSizes"
+
+
+def _group_sizes(fields: Sequence[_ValueField], count: int) -> list[int]:
+    """Returns the sizes of groups of which at most one is not single."""
+    rest = count - sum(field.group is _Group.SINGLE for field in fields)
+    return [1 if field.group is _Group.SINGLE else rest for field in fields]
+
+
+def operand_groups(op: ir.OpView) -> list[int]:
+    """Returns how many operands each declared operand of the op stands for."""
+    if type(op).HAS_SEGMENTS:
+        return list(op.attributes[_SEGMENTS])
+    return _group_sizes(type(op).OPERANDS, len(op.operands))
+
+
+class Op(ir.OpView):
+    """The base of all ops.
+
+    Attributes:
+        OPERANDS, RESULTS, ATTRIBUTES, REGIONS: the declared fields, in order.
+        FAMILY: the file that defines the op, such as ``elementwise``.
+        EFFECTS: what the op does besides computing; see ``effects_of``.
+        IS_TERMINATOR: whether it ends a block.
+    """
+
+    OPERATION_NAME: ClassVar[str] = ""
+    OPERANDS: ClassVar[tuple[_OperandField, ...]] = ()
+    RESULTS: ClassVar[tuple[_ResultField, ...]] = ()
+    ATTRIBUTES: ClassVar[dict[str, _AttributeField]] = {}
+    REGIONS: ClassVar[tuple[_RegionField, ...]] = ()
+    DIALECT: ClassVar[str] = ""
+    FAMILY: ClassVar[str] = ""
+    EFFECTS: ClassVar[Effects] = Effects.PURE
+    IS_TERMINATOR: ClassVar[bool] = False
+    ALL_OPERANDS_SINGLE: ClassVar[bool] = True
+    ALL_RESULTS_SINGLE: ClassVar[bool] = True
+    HAS_SEGMENTS: ClassVar[bool] = False
+    _ODS_REGIONS: ClassVar[tuple[int, bool]] = (0, True)
+
+    def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        cls._collect_fields()
+        if name is not None:
+            cls.OPERATION_NAME = f"{cls.DIALECT}.{name}"
+            cls.FAMILY = cls.__module__.rpartition(".")[2]
+            _add_class(cls)
+
+    @classmethod
+    def _collect_fields(cls) -> None:
+        fields = {}
+        for base in reversed(cls.__mro__):
+            fields.update(vars(base))
+        found = fields.values()
+        cls.OPERANDS = tuple(f for f in found if isinstance(f, _OperandField))
+        cls.RESULTS = tuple(f for f in found if isinstance(f, _ResultField))
+        cls.REGIONS = tuple(f for f in found if isinstance(f, _RegionField))
+        cls.ATTRIBUTES = {f.name: f for f in found if isinstance(f, _AttributeField)}
+        for group in (cls.OPERANDS, cls.RESULTS, cls.REGIONS):
+            for index, field in enumerate(group):
+                field.index = index
+        several = [f for f in cls.OPERANDS if f.group is not _Group.SINGLE]
+        cls.ALL_OPERANDS_SINGLE = not several
+        cls.HAS_SEGMENTS = len(several) > 1
+        cls.ALL_RESULTS_SINGLE = all(f.group is _Group.SINGLE for f in cls.RESULTS)
+        cls._ODS_REGIONS = (len(cls.REGIONS), True)
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type] | None:
+        """Returns the result types, or None if operands do not determine them.
+
+        Args:
+            types: for each declared operand its type, None where it is left out,
+                a list where it is variadic.
+            attributes: the attributes as Python values.
+
+        Raises:
+            InvalidOp: Operands or attributes break a rule.
+        """
+        return None
+
+    @classmethod
+    def check_result(cls, index: int, inferred: ir.Type, actual: ir.Type) -> None:
+        """Raises ``InvalidOp`` unless a result type agrees with the inferred one."""
+        name = cls.RESULTS[min(index, len(cls.RESULTS) - 1)].name
+        expect(inferred == actual, name, f"have type {inferred}", actual)
+
+    def verify_invariants(self) -> None:
+        """Checks what ``infer_types`` does not; raises ``InvalidOp``."""
+
+    @classmethod
+    def build(
+        cls,
+        operands: Sequence[Any] = (),
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        results: Sequence[ir.Type] | None = None,
+        loc: ir.Location | None = None,
+        ip: ir.InsertionPoint | None = None,
+    ) -> ir.Operation:
+        """Makes the op.
+
+        Args:
+            operands: one entry for each declared operand: a value, None where an
+                optional one is left out, a list for a variadic one.
+            attributes: Python values or attributes; defaults are filled in.
+            results: result types; by default those that ``infer_types`` gives.
+            loc: location; by default the current one.
+            ip: insertion point; by default the current one.
+
+        Returns:
+            The operation. Regions are empty: append blocks to them.
+
+        Raises:
+            InvalidOp: Operands or attributes break the type rule.
+        """
+        values = cls._with_defaults(attributes)
+        if results is None:
+            results = cls._infer(operands, values)
+        return ir.Operation.create(
+            cls.OPERATION_NAME,
+            results=results,
+            operands=_flattened(operands),
+            attributes=cls._encoded(values, operands),
+            regions=len(cls.REGIONS),
+            loc=loc,
+            ip=ip,
+        )
+
+    @classmethod
+    def _with_defaults(cls, attributes: Mapping[str, Any] | None) -> dict[str, Any]:
+        if not cls.ATTRIBUTES:
+            return dict(attributes or ())
+        values = {
+            name: field.default
+            for name, field in cls.ATTRIBUTES.items()
+            if not field.is_optional
+        }
+        values.update(attributes or ())
+        for name, value in values.items():
+            expect(value is not _REQUIRED, name, "be given", "nothing")
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def _infer(cls, operands: Sequence[Any], values: dict[str, Any]) -> list[ir.Type]:
+        decoded = {
+            name: cls._decoded(name, value)
+            if isinstance(value, ir.Attribute)
+            else value
+            for name, value in values.items()
+        }
+        types = cls.infer_types([_types_of(item) for item in operands], decoded)
+        if types is None:
+            raise TypeError(f"'{cls.OPERATION_NAME}' needs its result types")
+        return types
+
+    @classmethod
+    def _decoded(cls, name: str, value: ir.Attribute) -> Any:
+        field = cls.ATTRIBUTES.get(name)
+        return value if field is None else field.kind.decode(value)
+
+    @classmethod
+    def _encoded(cls, values: dict[str, Any], operands: Sequence[Any]) -> dict:
+        encoded = {}
+        for name, value in values.items():
+            if isinstance(value, ir.Attribute):
+                encoded[name] = value
+            elif name not in cls.ATTRIBUTES:
+                raise TypeError(f"'{cls.OPERATION_NAME}' has no attribute {name!r}")
+            else:
+                encoded[name] = cls.ATTRIBUTES[name].kind.encode(value)
+        if cls.HAS_SEGMENTS:
+            encoded[_SEGMENTS] = ir.DenseI32ArrayAttr.get(
+                [_group_size(item) for item in operands]
+            )
+        return encoded
+
+    @classmethod
+    def of(cls, operation: ir.Operation | ir.OpView) -> Self | None:
+        """Returns the op as this class, or None if it is another op."""
+        return operation.opview if operation.name == cls.OPERATION_NAME else None
+
+
+def _types_of(item: Any) -> Any:
+    if item is None:
+        return None
+    if isinstance(item, list | tuple):
+        return [value.type for value in item]
+    return item.type
+
+
+def _group_size(item: Any) -> int:
+    if item is None:
+        return 0
+    return len(item) if isinstance(item, list | tuple) else 1
+
+
+def _flattened(operands: Iterable[Any]) -> list[ir.Value]:
+    flat = []
+    for item in operands:
+        if isinstance(item, list | tuple):
+            flat.extend(item)
+        elif item is not None:
+            flat.append(item)
+    return flat
+
+
+def effects_of(op: ir.OpView) -> Effects:
+    """Returns what an op does besides computing its results.
+
+    An op with the unit attribute ``effects`` is ordered whatever its class says.
+    Ops of other dialects count as ordered, unless they are known to be pure.
+    """
+    cls = OPS.get(op.name)
+    if cls is None:
+        pure = op.name.partition(".")[0] in _PURE_DIALECTS
+        return Effects.PURE if pure else Effects.ORDERED
+    return Effects.ORDERED if "effects" in op.attributes else cls.EFFECTS
+
+
+_PURE_DIALECTS = frozenset({"arith", "math"})
+
+# Every op of girih by its full name; filled as the classes are defined.
+OPS: dict[str, type[Op]] = {}
+
+
+def _add_class(cls: type[Op]) -> None:
+    if cls.OPERATION_NAME in OPS:
+        raise ValueError(f"two classes define the op '{cls.OPERATION_NAME}'")
+    OPS[cls.OPERATION_NAME] = cls
+
+
+def ops_by_family(dialect: str) -> dict[str, tuple[type[Op], ...]]:
+    """Returns the op classes of a dialect by family, in order of definition."""
+    families: dict[str, list[type[Op]]] = {}
+    for cls in OPS.values():
+        if cls.DIALECT == dialect:
+            families.setdefault(cls.FAMILY, []).append(cls)
+    return {family: tuple(classes) for family, classes in families.items()}
+
+
+def build(dialect: str, name: str, *args: Any, **kwargs: Any) -> ir.Operation:
+    """Makes the op ``dialect.name``; the other arguments are those of ``Op.build``."""
+    return OPS[f"{dialect}.{name}"].build(*args, **kwargs)
+
+
+def register(dialect: str) -> None:
+    """Makes walks of the IR return our classes for the ops of a dialect."""
+    marker = type(dialect, (ir.Dialect,), {"DIALECT_NAMESPACE": dialect})
+    for cls in OPS.values():
+        if cls.DIALECT == dialect:
+            register_operation_class(marker, cls)

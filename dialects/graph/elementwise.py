@@ -1,0 +1,517 @@
+"""Elementwise primitives: one result element from one element of each operand.
+
+Operands broadcast as in NumPy (right-aligned) and have one element type. Each class
+docstring gives the formula; ``Dtypes`` are those of the base class:
+
+- ``FloatUnary``: real or complex floating point.
+- ``NumericUnary``, ``NumericBinary``: any but bool.
+- ``Comparison``, ``Predicate``: any; the result is ``i1``.
+- ``LogicalUnary``, ``LogicalBinary``: ``i1`` only (cast first).
+- ``BitwiseUnary``, ``BitwiseBinary``: integers and ``i1``; shifts: integers.
+
+Integer arithmetic wraps around. ``Errors`` of all: operands that are no ranked
+tensors, of different element types, or of shapes that do not broadcast.
+``Source`` of all: https://docs.pytorch.org/docs/stable/torch.html#math-operations
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import expect, operand, result
+from girih.dialects.graph.base import (
+    GraphOp,
+    broadcast,
+    element_of,
+    expect_same_element,
+    with_element,
+)
+
+# Bases --------------------------------------------------------------------------
+
+
+class Unary(GraphOp):
+    """One operand; the result has its type. ``ELEMENTS`` says what it may hold."""
+
+    ELEMENTS = "any"
+
+    x = operand()
+    y = result()
+
+    @classmethod
+    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's type."""
+        _expect_elements(types[0], "x", cls.ELEMENTS)
+        return [types[0]]
+
+
+class Binary(GraphOp):
+    """Two operands that broadcast; the result has their element type."""
+
+    ELEMENTS = "any"
+
+    lhs = operand()
+    rhs = operand()
+    y = result()
+
+    @classmethod
+    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The broadcast shape with the operands' element type."""
+        lhs, rhs = types
+        _expect_elements(lhs, "lhs", cls.ELEMENTS)
+        if lhs == rhs:
+            return [lhs]
+        expect_same_element(rhs, "rhs", element_of(lhs, "lhs"))
+        shape = broadcast(types, ("lhs", "rhs"))
+        return [ty.tensor_type(shape, lhs.element_type)]
+
+
+def _is_number(element: ir.Type) -> bool:
+    return not ty.is_bool(element)
+
+
+# What ``ELEMENTS`` may be: name -> (predicate on the element type, for messages).
+_ELEMENT_RULES = {
+    "any": (lambda element: True, "any element type"),
+    "number": (_is_number, "a numeric element type other than i1"),
+    "real": (
+        lambda element: _is_number(element) and not ty.is_complex(element),
+        "a real element type other than i1",
+    ),
+    "ordered": (lambda element: not ty.is_complex(element), "a real element type"),
+    "float": (
+        lambda element: ty.is_float(element) or ty.is_complex(element),
+        "a float element type",
+    ),
+    "real float": (ty.is_float, "a real float element type"),
+    "integer": (ty.is_integer, "an integer element type"),
+    "bits": (
+        lambda element: isinstance(element, ir.IntegerType),
+        "an integer element type or i1",
+    ),
+    "bool": (ty.is_bool, "element type i1"),
+}
+
+
+def _expect_elements(type_: ir.Type, name: str, rule: str) -> None:
+    predicate, text = _ELEMENT_RULES[rule]
+    element = element_of(type_, name)
+    expect(predicate(element), name, f"have {text}", element)
+
+
+class NumericUnary(Unary):
+    """Any elements but bool."""
+
+    ELEMENTS = "number"
+
+
+class FloatUnary(Unary):
+    """Real or complex floating point."""
+
+    ELEMENTS = "float"
+
+
+class RealFloatUnary(Unary):
+    """Real floating point."""
+
+    ELEMENTS = "real float"
+
+
+class Predicate(Unary):
+    """The result is ``i1``."""
+
+    ELEMENTS = "ordered"
+
+    @classmethod
+    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's shape with bools."""
+        _expect_elements(types[0], "x", cls.ELEMENTS)
+        return [with_element(types[0], ty.i1())]
+
+
+class NumericBinary(Binary):
+    """Any elements but bool."""
+
+    ELEMENTS = "number"
+
+
+class RealBinary(Binary):
+    """Integers and real floating point."""
+
+    ELEMENTS = "real"
+
+
+class Comparison(Binary):
+    """The result is ``i1``."""
+
+    ELEMENTS = "ordered"
+
+    @classmethod
+    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The broadcast shape with bools."""
+        return [with_element(super().infer_types(types, attributes)[0], ty.i1())]
+
+
+class LogicalBinary(Binary):
+    """Bools to bools."""
+
+    ELEMENTS = "bool"
+
+
+class BitwiseBinary(Binary):
+    """Integers and bools."""
+
+    ELEMENTS = "bits"
+
+
+# Unary: arithmetic --------------------------------------------------------------
+
+
+class AbsOp(Unary, name="abs"):
+    """y = |x|; real part type for complex operands."""
+
+    ELEMENTS = "number"
+
+    @classmethod
+    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's type, real where it is complex."""
+        element = element_of(types[0], "x")
+        _expect_elements(types[0], "x", cls.ELEMENTS)
+        if not ty.is_complex(element):
+            return [types[0]]
+        return [with_element(types[0], ty.real_part(element))]
+
+
+class NegOp(NumericUnary, name="neg"):
+    """y = -x."""
+
+
+class SignOp(RealFloatUnary, name="sign"):
+    """y = -1, 0 or 1, the sign of x; 0 for NaN, as torch gives."""
+
+    ELEMENTS = "real"
+
+
+class FloorOp(RealFloatUnary, name="floor"):
+    """y = the largest integer not above x."""
+
+
+class CeilOp(RealFloatUnary, name="ceil"):
+    """y = the smallest integer not below x."""
+
+
+class RoundOp(RealFloatUnary, name="round"):
+    """y = the nearest integer, halves to even."""
+
+
+class TruncOp(RealFloatUnary, name="trunc"):
+    """y = x without its fraction."""
+
+
+class ReluOp(Unary, name="relu"):
+    """y = max(x, 0); NaN stays NaN."""
+
+    ELEMENTS = "real"
+
+
+class ReciprocalOp(FloatUnary, name="reciprocal"):
+    """y = 1 / x."""
+
+
+class SqrtOp(FloatUnary, name="sqrt"):
+    """y = x**0.5; NaN below 0."""
+
+
+class RsqrtOp(FloatUnary, name="rsqrt"):
+    """y = x**-0.5."""
+
+
+# Unary: exponentials and logarithms ---------------------------------------------
+
+
+class ExpOp(FloatUnary, name="exp"):
+    """y = e**x."""
+
+
+class Exp2Op(RealFloatUnary, name="exp2"):
+    """y = 2**x."""
+
+
+class Expm1Op(FloatUnary, name="expm1"):
+    """y = e**x - 1, exact near 0."""
+
+
+class LogOp(FloatUnary, name="log"):
+    """y = ln x; NaN below 0, -inf at 0."""
+
+
+class Log2Op(FloatUnary, name="log2"):
+    """y = log2 x."""
+
+
+class Log10Op(FloatUnary, name="log10"):
+    """y = log10 x."""
+
+
+class Log1pOp(FloatUnary, name="log1p"):
+    """y = ln(1 + x), exact near 0."""
+
+
+class SigmoidOp(FloatUnary, name="sigmoid"):
+    """y = 1 / (1 + e**-x)."""
+
+
+class ErfOp(RealFloatUnary, name="erf"):
+    """y = 2 / sqrt(pi) * the integral of e**(-t*t) from 0 to x."""
+
+
+class ErfcOp(RealFloatUnary, name="erfc"):
+    """y = 1 - erf(x), exact for large x."""
+
+
+# Unary: trigonometric and hyperbolic --------------------------------------------
+
+
+class SinOp(FloatUnary, name="sin"):
+    """y = sin x."""
+
+
+class CosOp(FloatUnary, name="cos"):
+    """y = cos x."""
+
+
+class TanOp(FloatUnary, name="tan"):
+    """y = tan x."""
+
+
+class AsinOp(FloatUnary, name="asin"):
+    """y = asin x; NaN outside [-1, 1]."""
+
+
+class AcosOp(FloatUnary, name="acos"):
+    """y = acos x; NaN outside [-1, 1]."""
+
+
+class AtanOp(FloatUnary, name="atan"):
+    """y = atan x."""
+
+
+class SinhOp(FloatUnary, name="sinh"):
+    """y = (e**x - e**-x) / 2."""
+
+
+class CoshOp(FloatUnary, name="cosh"):
+    """y = (e**x + e**-x) / 2."""
+
+
+class TanhOp(FloatUnary, name="tanh"):
+    """y = (e**x - e**-x) / (e**x + e**-x)."""
+
+
+class AsinhOp(FloatUnary, name="asinh"):
+    """y = ln(x + sqrt(x*x + 1))."""
+
+
+class AcoshOp(FloatUnary, name="acosh"):
+    """y = ln(x + sqrt(x*x - 1)); NaN below 1."""
+
+
+class AtanhOp(FloatUnary, name="atanh"):
+    """y = ln((1 + x) / (1 - x)) / 2; NaN outside [-1, 1]."""
+
+
+# Unary: predicates, logic, bits -------------------------------------------------
+
+
+class IsnanOp(Predicate, name="isnan"):
+    """y = x is NaN."""
+
+
+class IsinfOp(Predicate, name="isinf"):
+    """y = x is infinite."""
+
+
+class IsfiniteOp(Predicate, name="isfinite"):
+    """y = x is neither NaN nor infinite."""
+
+
+class LogicalNotOp(Unary, name="logical_not"):
+    """y = not x."""
+
+    ELEMENTS = "bool"
+
+
+class BitwiseNotOp(Unary, name="bitwise_not"):
+    """y = x with all bits flipped; logical not for bools."""
+
+    ELEMENTS = "bits"
+
+
+# Binary: arithmetic -------------------------------------------------------------
+
+
+class AddOp(NumericBinary, name="add"):
+    """y = lhs + rhs."""
+
+
+class SubOp(NumericBinary, name="sub"):
+    """y = lhs - rhs."""
+
+
+class MulOp(NumericBinary, name="mul"):
+    """y = lhs * rhs."""
+
+
+class DivOp(Binary, name="div"):
+    """y = lhs / rhs, for floats (the importer casts integers first)."""
+
+    ELEMENTS = "float"
+
+
+class FloorDivideOp(RealBinary, name="floor_divide"):
+    """y = floor(lhs / rhs); an integer divided by 0 raises eager's error."""
+
+
+class TruncDivideOp(RealBinary, name="trunc_divide"):
+    """y = trunc(lhs / rhs); an integer divided by 0 raises eager's error."""
+
+
+class RemainderOp(RealBinary, name="remainder"):
+    """y = lhs - floor(lhs / rhs) * rhs: the sign of rhs, as Python's %."""
+
+
+class FmodOp(RealBinary, name="fmod"):
+    """y = lhs - trunc(lhs / rhs) * rhs: the sign of lhs, as C's fmod."""
+
+
+class PowOp(NumericBinary, name="pow"):
+    """y = lhs ** rhs; integers wrap, negative exponents give 0 unless |lhs| is 1."""
+
+
+class Atan2Op(Binary, name="atan2"):
+    """y = the angle of the point (rhs, lhs), in (-pi, pi]."""
+
+    ELEMENTS = "real float"
+
+
+class CopysignOp(Binary, name="copysign"):
+    """y = |lhs| with the sign of rhs."""
+
+    ELEMENTS = "real float"
+
+
+class MaximumOp(RealBinary, name="maximum"):
+    """y = the larger; NaN if either is."""
+
+
+class MinimumOp(RealBinary, name="minimum"):
+    """y = the smaller; NaN if either is."""
+
+
+# Binary: comparison, logic, bits ------------------------------------------------
+
+
+class EqOp(Comparison, name="eq"):
+    """y = (lhs == rhs)."""
+
+    ELEMENTS = "any"
+
+
+class NeOp(Comparison, name="ne"):
+    """y = (lhs != rhs); true for NaN."""
+
+    ELEMENTS = "any"
+
+
+class LtOp(Comparison, name="lt"):
+    """y = (lhs < rhs)."""
+
+
+class LeOp(Comparison, name="le"):
+    """y = (lhs <= rhs)."""
+
+
+class GtOp(Comparison, name="gt"):
+    """y = (lhs > rhs)."""
+
+
+class GeOp(Comparison, name="ge"):
+    """y = (lhs >= rhs)."""
+
+
+class LogicalAndOp(LogicalBinary, name="logical_and"):
+    """y = lhs and rhs."""
+
+
+class LogicalOrOp(LogicalBinary, name="logical_or"):
+    """y = lhs or rhs."""
+
+
+class LogicalXorOp(LogicalBinary, name="logical_xor"):
+    """y = (lhs != rhs)."""
+
+
+class BitwiseAndOp(BitwiseBinary, name="bitwise_and"):
+    """y = lhs & rhs."""
+
+
+class BitwiseOrOp(BitwiseBinary, name="bitwise_or"):
+    """y = lhs | rhs."""
+
+
+class BitwiseXorOp(BitwiseBinary, name="bitwise_xor"):
+    """y = lhs ^ rhs."""
+
+
+class ShiftLeftOp(Binary, name="shift_left"):
+    """y = lhs << rhs; 0 where rhs is negative or not below the width."""
+
+    ELEMENTS = "integer"
+
+
+class ShiftRightOp(Binary, name="shift_right"):
+    """y = lhs >> rhs, arithmetic for signed; a rhs out of range shifts all bits out."""
+
+    ELEMENTS = "integer"
+
+
+# Other --------------------------------------------------------------------------
+
+
+class WhereOp(GraphOp, name="where"):
+    """y = a where cond, else b.
+
+    Operands: cond of ``i1``; a and b of one element type; all three broadcast.
+    """
+
+    cond = operand()
+    a = operand()
+    b = operand()
+    y = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The broadcast shape with the element type of a and b."""
+        cond, a, b = types
+        expect_same_element(cond, "cond", ty.i1())
+        expect_same_element(b, "b", element_of(a, "a"))
+        shape = broadcast(types, ("cond", "a", "b"))
+        return [ty.tensor_type(shape, a.element_type)]
+
+
+class CastOp(GraphOp, name="cast"):
+    """y = x converted to the result's element type, as ``Tensor.to`` does.
+
+    To bool: x != 0. Floats to integers truncate. Result types are given when built.
+    """
+
+    x = operand()
+    y = result()
+
+    def verify_invariants(self) -> None:
+        """Checks that the shape stays."""
+        x, y = self.x.type, self.y.type
+        element = element_of(y, "y")
+        expected = with_element(x, element)
+        expect(expected == y, "y", f"have type {expected}", y)

@@ -1,0 +1,253 @@
+"""Types with symbolic sizes: tensors and buffers; element types.
+
+A tensor is a builtin ranked tensor. Where sizes are symbolic its encoding holds one
+expression for each ``?``: ``tensor<?x16xf32, ["s0"]>``. A buffer is
+``!tile.buffer<f32, ["s0", 16], [16, 1]>``: element type, sizes, strides in elements.
+Both are written canonically, so that equal types are equal text.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from girih.dialects import dims
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size
+
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+class InvalidType(ValueError):
+    """A type breaks a rule of this module."""
+
+
+# Elements -----------------------------------------------------------------------
+
+# Name -> bytes in memory. A bool is a byte there, as in torch.
+ELEMENT_BYTES = {
+    "bf16": 2,
+    "complex<f16>": 4,
+    "complex<f32>": 8,
+    "complex<f64>": 16,
+    "f16": 2,
+    "f32": 4,
+    "f64": 8,
+    "f8E4M3FN": 1,
+    "f8E5M2": 1,
+    "i1": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "i8": 1,
+    "ui16": 2,
+    "ui32": 4,
+    "ui64": 8,
+    "ui8": 1,
+}
+
+
+def element_type(name: str) -> ir.Type:
+    """Returns the element type called ``name``, such as ``"f32"``."""
+    if name not in ELEMENT_BYTES:
+        raise InvalidType(f"expected one of {', '.join(ELEMENT_BYTES)}, got {name}")
+    return ir.Type.parse(name)
+
+
+def byte_width(element: ir.Type) -> int:
+    """Returns how many bytes an element takes in memory."""
+    return ELEMENT_BYTES[str(element)]
+
+
+def is_bool(element: ir.Type) -> bool:
+    """Tells whether the element type is ``i1``."""
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def is_float(element: ir.Type) -> bool:
+    """Tells whether the element type is a real floating-point type."""
+    return isinstance(element, ir.FloatType)
+
+
+def is_integer(element: ir.Type) -> bool:
+    """Tells whether the element type is an integer type other than bool."""
+    return isinstance(element, ir.IntegerType) and element.width > 1
+
+
+def is_unsigned(element: ir.Type) -> bool:
+    """Tells whether the element type is an unsigned integer type."""
+    return isinstance(element, ir.IntegerType) and element.is_unsigned
+
+
+def is_complex(element: ir.Type) -> bool:
+    """Tells whether the element type is complex."""
+    return isinstance(element, ir.ComplexType)
+
+
+def real_part(element: ir.Type) -> ir.Type:
+    """Returns the type of the real part of a complex type; others as they are."""
+    return element.element_type if isinstance(element, ir.ComplexType) else element
+
+
+def i1() -> ir.Type:
+    """Returns the type of booleans."""
+    return ir.IntegerType.get_signless(1)
+
+
+def i64() -> ir.Type:
+    """Returns the type of indices."""
+    return ir.IntegerType.get_signless(64)
+
+
+# Tensors ------------------------------------------------------------------------
+
+
+def tensor_type(shape: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
+    """Returns the tensor type of this shape; ``Dim`` sizes go into the encoding."""
+    texts = [str(size) for size in shape if isinstance(size, Dim)]
+    if not texts:
+        return ir.RankedTensorType.get(shape, element, None, _unknown(element))
+    sizes = [DYNAMIC if isinstance(size, Dim) else size for size in shape]
+    context = element.context
+    encoding = ir.ArrayAttr.get(
+        [ir.StringAttr.get(text, context) for text in texts], context
+    )
+    return ir.RankedTensorType.get(sizes, element, encoding, _unknown(element))
+
+
+def _unknown(type_: ir.Type) -> ir.Location:
+    return ir.Location.unknown(type_.context)
+
+
+def shape_of(type_: ir.Type) -> tuple[Size, ...]:
+    """Returns the sizes of a tensor or buffer type.
+
+    Raises:
+        InvalidType: The type is of another kind, or lacks expressions for its ``?``.
+    """
+    if isinstance(type_, ir.RankedTensorType):
+        encoding = type_.encoding
+        if encoding is None and type_.has_static_shape:
+            return tuple(type_.shape)
+        return _symbolic_shape(type_, encoding)
+    if is_buffer(type_):
+        return buffer_parts(type_).shape
+    raise InvalidType(f"expected a ranked tensor or a buffer, got {type_}")
+
+
+def _symbolic_shape(type_: ir.Type, encoding: ir.Attribute) -> tuple[Size, ...]:
+    texts = list(encoding) if isinstance(encoding, ir.ArrayAttr) else []
+    sizes = type_.shape
+    if len(texts) != sum(size == DYNAMIC for size in sizes):
+        raise InvalidType(f"expected one dim expression for each '?', got {type_}")
+    remaining = iter(texts)
+    return tuple(
+        _canonical_dim(next(remaining).value) if size == DYNAMIC else size
+        for size in sizes
+    )
+
+
+def _canonical_dim(text: str) -> Dim:
+    size = dims.parse(text)
+    if not isinstance(size, Dim) or str(size) != text:
+        raise InvalidType(f"expected the canonical dim expression {size}, got {text}")
+    return size
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """Returns the element type of a tensor or buffer type."""
+    if isinstance(type_, ir.RankedTensorType):
+        return type_.element_type
+    return buffer_parts(type_).element_type
+
+
+# Buffers ------------------------------------------------------------------------
+
+
+class BufferParts(NamedTuple):
+    """What a buffer type says.
+
+    Attributes:
+        element_type: the type of an element.
+        shape: the sizes.
+        strides: for each dim, the distance of neighbours, in elements.
+    """
+
+    element_type: ir.Type
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+
+
+def buffer_type(
+    shape: Sequence[Size], strides: Sequence[Size], element: ir.Type
+) -> ir.Type:
+    """Returns ``!tile.buffer<element, shape, strides>``."""
+    if len(shape) != len(strides):
+        raise InvalidType(
+            f"expected as many strides as sizes ({len(shape)}), got {len(strides)}"
+        )
+    data = f"buffer<{element}, {_sizes_text(shape)}, {_sizes_text(strides)}>"
+    return ir.OpaqueType.get("tile", data, element.context)
+
+
+def _sizes_text(sizes: Sequence[Size]) -> str:
+    texts = [f'"{s}"' if isinstance(s, Dim) else str(int(s)) for s in sizes]
+    return f"[{', '.join(texts)}]"
+
+
+def is_buffer(type_: ir.Type) -> bool:
+    """Tells whether this is a buffer type."""
+    return (
+        isinstance(type_, ir.OpaqueType)
+        and type_.dialect_namespace == "tile"
+        and type_.data.startswith("buffer<")
+    )
+
+
+def buffer_parts(type_: ir.Type) -> BufferParts:
+    """Returns element type, sizes and strides of a buffer type.
+
+    Raises:
+        InvalidType: The type is no buffer, or is not written canonically.
+    """
+    if not is_buffer(type_):
+        raise InvalidType(f"expected a buffer, got {type_}")
+    element, shape, strides = _parse_buffer(type_.data)
+    return BufferParts(ir.Type.parse(element, type_.context), shape, strides)
+
+
+@lru_cache(maxsize=4096)
+def _parse_buffer(data: str) -> tuple[str, tuple, tuple]:
+    element, bracket, rest = data[len("buffer<") : -1].partition(", [")
+    shape_text, _, strides_text = rest[:-1].partition("], [")
+    shape, strides = _parse_sizes(shape_text), _parse_sizes(strides_text)
+    canonical = f"buffer<{element}, {_sizes_text(shape)}, {_sizes_text(strides)}>"
+    if canonical != data or not bracket or element not in ELEMENT_BYTES:
+        raise InvalidType(f"expected a buffer as {canonical}, got {data}")
+    if len(shape) != len(strides):
+        raise InvalidType(f"expected as many strides as sizes, got {data}")
+    return element, shape, strides
+
+
+def _parse_sizes(text: str) -> tuple[Size, ...]:
+    # Expressions stand in quotes because calls have commas of their own.
+    parts = text.split('"')
+    sizes: list[Size] = []
+    for index, part in enumerate(parts):
+        if index % 2:
+            sizes.append(dims.parse(part))
+        else:
+            sizes.extend(int(n) for n in part.replace(",", " ").split())
+    return tuple(sizes)
+
+
+def contiguous_strides(shape: Sequence[Size]) -> tuple[Size, ...]:
+    """Returns the row-major strides of a shape, those that torch gives.
+
+    A size of 0 counts as 1 there, so that strides are positive.
+    """
+    strides: list[Size] = []
+    step: Size = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step = step * (size if isinstance(size, Dim) else max(size, 1))
+    return tuple(reversed(strides))

@@ -1,0 +1,174 @@
+"""Checks a module: fields, type rules and invariants of every op of girih.
+
+``problems_of`` lists what is wrong, ``verify`` raises. A message reads
+``'<op>' expected <operand or attribute> to <rule>, got <value>`` and belongs to the
+op's location.
+"""
+
+from typing import NamedTuple
+
+from girih.dialects.bindings import ir
+from girih.dialects.definition import (
+    OPS,
+    InvalidOp,
+    Op,
+    _Group,
+    expect,
+    operand_groups,
+)
+from girih.dialects.types import InvalidType
+
+_OWN_DIALECTS = frozenset({"graph", "host", "tile"})
+
+
+class Problem(NamedTuple):
+    """One broken rule.
+
+    Attributes:
+        location: where the op comes from.
+        message: which rule, with the op's name.
+    """
+
+    location: ir.Location
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.message}"
+
+
+class VerificationError(ValueError):
+    """A module breaks rules; ``problems`` lists them."""
+
+    def __init__(self, problems: list[Problem]):
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+def verify(root: ir.Module | ir.Operation | ir.OpView) -> None:
+    """Checks all ops under ``root``.
+
+    Raises:
+        VerificationError: Some op breaks a rule.
+    """
+    if problems := problems_of(root):
+        raise VerificationError(problems)
+
+
+def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
+    """Returns what is wrong in the ops under ``root``, in their order."""
+    operation = root.operation
+    problems: list[Problem] = []
+    foreign: dict[str, bool] = {}
+    context = operation.context
+
+    def check(op: ir.Operation) -> ir.WalkResult:
+        name = op.name
+        if name in OPS:
+            problem = _problem_of(op.opview)
+        else:
+            if name not in foreign:
+                foreign[name] = context.is_registered_operation(name)
+            problem = None if foreign[name] else _unknown_op(name)
+        if problem is not None:
+            problems.append(Problem(op.location, f"'{name}' {problem}"))
+        return ir.WalkResult.ADVANCE
+
+    with context:
+        operation.walk(check, ir.WalkOrder.PRE_ORDER)
+    return problems
+
+
+def _unknown_op(name: str) -> str:
+    dialect = name.partition(".")[0]
+    known = "is no op of this dialect" if dialect in _OWN_DIALECTS else "is unknown"
+    return f"expected the op's name to be registered, got one that {known}"
+
+
+def _problem_of(op: Op) -> str | None:
+    try:
+        _check_counts(op)
+        attributes = _decoded_attributes(op)
+        inferred = op.infer_types(_grouped_types(op), attributes)
+        if inferred is not None:
+            _check_results(op, inferred)
+        op.verify_invariants()
+    except (InvalidOp, InvalidType) as error:
+        return str(error)
+    return None
+
+
+def _check_counts(op: Op) -> None:
+    cls = type(op)
+    if cls.HAS_SEGMENTS:
+        _check_segments(op)
+    else:
+        _check_count("operands", cls.OPERANDS, len(op.operands))
+    _check_count("results", cls.RESULTS, len(op.results))
+    regions = len(op.regions)
+    expected = len(cls.REGIONS)
+    expect(regions == expected, "regions", f"number {expected}", regions)
+
+
+def _check_count(subject: str, fields: tuple, count: int) -> None:
+    singles = sum(field.group is _Group.SINGLE for field in fields)
+    if singles == len(fields):
+        expect(count == singles, subject, f"number {singles}", count)
+    else:
+        expect(count >= singles, subject, f"number at least {singles}", count)
+        if all(field.group is not _Group.VARIADIC for field in fields):
+            most = len(fields)
+            expect(count <= most, subject, f"number at most {most}", count)
+
+
+def _check_segments(op: Op) -> None:
+    name, fields = "operandSegmentSizes", type(op).OPERANDS
+    attribute = op.attributes[name] if name in op.attributes else None
+    well_formed = isinstance(attribute, ir.DenseI32ArrayAttr)
+    rule = f"be an array<i32> of {len(fields)} group sizes"
+    expect(well_formed and len(attribute) == len(fields), name, rule, attribute)
+    for field, size in zip(fields, attribute, strict=True):
+        most = {_Group.SINGLE: (1, 1), _Group.OPTIONAL: (0, 1)}.get(field.group)
+        if most is not None:
+            expect(most[0] <= size <= most[1], field.name, f"be {_one(field)}", size)
+    rule = f"add up to the {len(op.operands)} operands"
+    expect(sum(attribute) == len(op.operands), name, rule, attribute)
+
+
+def _one(field: object) -> str:
+    return "one value" if field.group is _Group.SINGLE else "at most one value"
+
+
+def _decoded_attributes(op: Op) -> dict[str, object]:
+    attributes, decoded = op.attributes, {}
+    for name, field in type(op).ATTRIBUTES.items():
+        if name not in attributes:
+            expect(field.is_optional, name, field.kind.rule, "nothing")
+            continue
+        try:
+            decoded[name] = field.kind.decode(attributes[name])
+        except ValueError:
+            raise InvalidOp(name, field.kind.rule, attributes[name]) from None
+    return decoded
+
+
+def _grouped_types(op: Op) -> list:
+    types = [value.type for value in op.operands]
+    if type(op).ALL_OPERANDS_SINGLE:
+        return types
+    grouped, start = [], 0
+    for field, size in zip(type(op).OPERANDS, operand_groups(op), strict=True):
+        group = types[start : start + size]
+        start += size
+        if field.group is _Group.VARIADIC:
+            grouped.append(group)
+        else:
+            grouped.append(group[0] if group else None)
+    return grouped
+
+
+def _check_results(op: Op, inferred: list[ir.Type]) -> None:
+    actual = [value.type for value in op.results]
+    count = len(inferred)
+    expect(len(actual) == count, "results", f"number {count}", len(actual))
+    for index, (expected, type_) in enumerate(zip(inferred, actual, strict=True)):
+        type(op).check_result(index, expected, type_)
