@@ -1,0 +1,200 @@
+"""Kernels: functions over buffers, the grids of programs that they run, loops.
+
+An unscheduled kernel reads whole tensors, computes with ``graph`` primitives and
+writes whole tensors. A scheduled one consists of grids.
+"""
+
+from girih.dialects import types as ty
+from girih.dialects.attributes import INT, INTS, SIZES, STRING, STRINGS
+from girih.dialects.bindings import ir
+from girih.dialects.definition import (
+    Effects,
+    attribute,
+    expect,
+    operand,
+    optional_attribute,
+    region,
+    result,
+    variadic_operand,
+    variadic_result,
+)
+from girih.dialects.tile.base import TileOp, expect_buffer, expect_index
+
+
+class KernelOp(TileOp, name="kernel"):
+    """A kernel called ``sym_name``: its block takes buffers, then symbols' values.
+
+    The last ``outputs`` buffers are written. ``symbols`` names the values of the
+    trailing ``index`` arguments. ``domain`` and ``reduced`` are those of the fusion
+    that the kernel was made of; ``schedule`` says in words how it was scheduled.
+    The block has no terminator.
+    """
+
+    EFFECTS = Effects.ORDERED
+
+    sym_name = attribute(STRING)
+    symbols = attribute(STRINGS, default=())
+    outputs = attribute(INT)
+    domain = attribute(SIZES)
+    reduced = attribute(INTS, default=())
+    schedule = optional_attribute(STRING)
+    body = region()
+
+    @property
+    def block(self) -> ir.Block:
+        """The kernel's only block."""
+        return self.regions[0].blocks[0]
+
+    @property
+    def buffers(self) -> list[ir.Value]:
+        """The arguments that are buffers, inputs before outputs."""
+        arguments = list(self.block.arguments)
+        return arguments[: len(arguments) - len(self.symbols)]
+
+    @property
+    def symbol_values(self) -> dict[str, ir.Value]:
+        """The ``index`` argument that holds each symbol's value."""
+        values = list(self.block.arguments)[len(self.buffers) :]
+        return dict(zip(self.symbols, values, strict=True))
+
+    def verify_invariants(self) -> None:
+        """Checks the arguments against the attributes."""
+        expect_only_block(self)
+        types = [argument.type for argument in self.block.arguments]
+        count = len(types) - len(self.symbols)
+        rule = f"take {len(self.symbols)} symbols after the buffers"
+        expect(count >= 0, "body", rule, f"{len(types)} arguments")
+        for position, type_ in enumerate(types[:count]):
+            expect_buffer(type_, f"argument {position}")
+        for position, type_ in enumerate(types[count:], start=count):
+            expect_index(type_, f"argument {position}")
+        rule = f"be at least 1 and at most the {count} buffers"
+        expect(1 <= self.outputs <= count, "outputs", rule, self.outputs)
+
+
+def expect_only_block(op: ir.OpView) -> ir.Block:
+    """Returns the block of an op's region, which must have exactly one."""
+    blocks = len(op.regions[0].blocks)
+    expect(blocks == 1, "body", "have one block", blocks)
+    return op.regions[0].blocks[0]
+
+
+class ReadOp(TileOp, name="read"):
+    """value = the whole buffer as a tensor (unscheduled kernels only)."""
+
+    EFFECTS = Effects.READS
+
+    buffer = operand()
+    value = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: object) -> list[ir.Type]:
+        """A tensor of the buffer's sizes and elements."""
+        parts = expect_buffer(types[0], "buffer")
+        return [ty.tensor_type(parts.shape, parts.element_type)]
+
+
+class WriteOp(TileOp, name="write"):
+    """Writes a tensor into a whole buffer of its sizes (unscheduled kernels only)."""
+
+    EFFECTS = Effects.WRITES
+
+    value = operand()
+    buffer = operand()
+
+    def verify_invariants(self) -> None:
+        """Checks that the sizes and elements agree."""
+        parts = expect_buffer(self.buffer.type, "buffer")
+        wanted = ty.tensor_type(parts.shape, parts.element_type)
+        expect(
+            self.value.type == wanted, "value", f"have type {wanted}", self.value.type
+        )
+
+
+class GridOp(TileOp, name="grid"):
+    """Runs the body for each program id below ``count``, in any order, in parallel.
+
+    ``work`` is the number of elements touched in all, so that a target can run small
+    grids serially. The grids of a kernel run one after the other. The block takes the
+    program id and has no terminator.
+    """
+
+    EFFECTS = Effects.ORDERED
+
+    count = operand()
+    work = operand()
+    body = region()
+
+    @property
+    def block(self) -> ir.Block:
+        """The grid's only block."""
+        return self.regions[0].blocks[0]
+
+    def verify_invariants(self) -> None:
+        """Checks that operands and the block's argument are of type index."""
+        expect_index(self.count.type, "count")
+        expect_index(self.work.type, "work")
+        types = [argument.type for argument in expect_only_block(self).arguments]
+        expect(len(types) == 1, "body", "take the program id", f"{len(types)} values")
+        expect_index(types[0], "program id")
+
+
+class YieldOp(TileOp, name="yield"):
+    """Ends the body of a loop: the values carried to the next step."""
+
+    IS_TERMINATOR = True
+    EFFECTS = Effects.ORDERED
+
+    values = variadic_operand()
+
+
+class LoopOp(TileOp, name="loop"):
+    """Goes from ``low`` to ``high`` in steps of ``width`` lanes, carrying values.
+
+    The block takes the first index of the step, a mask ``vector<width x i1>`` of the
+    lanes below ``high``, and the carried values; it ends in ``tile.yield``. The mask is
+    all true but in the last step. Accumulation in the body selects on the mask.
+    ``unroll`` (default 1) is a hint: how many steps to interleave.
+    """
+
+    EFFECTS = Effects.ORDERED
+
+    low = operand()
+    high = operand()
+    inits = variadic_operand()
+    width = attribute(INT)
+    unroll = attribute(INT, default=1)
+    body = region()
+    outputs = variadic_result()
+
+    @property
+    def block(self) -> ir.Block:
+        """The loop's only block."""
+        return self.regions[0].blocks[0]
+
+    def verify_invariants(self) -> None:
+        """Checks the block's arguments, the yielded values and the results."""
+        expect_index(self.low.type, "low")
+        expect_index(self.high.type, "high")
+        for name, value in (("width", self.width), ("unroll", self.unroll)):
+            expect(value >= 1, name, "be at least 1", value)
+        block = expect_only_block(self)
+        inits = [value.type for value in self.inits]
+        mask = ir.VectorType.get([self.width], ty.i1())
+        expected = [ir.IndexType.get(), mask, *inits]
+        arguments = [argument.type for argument in block.arguments]
+        rule = f"take {list(map(str, expected))}"
+        expect(arguments == expected, "body", rule, list(map(str, arguments)))
+        outputs = [value.type for value in self.outputs]
+        rule = f"have types {list(map(str, inits))}"
+        expect(outputs == inits, "outputs", rule, list(map(str, outputs)))
+        self._verify_yield(block, inits)
+
+    def _verify_yield(self, block: ir.Block, inits: list[ir.Type]) -> None:
+        count = len(block.operations)
+        last = block.operations[count - 1] if count else None
+        is_yield = last is not None and last.name == YieldOp.OPERATION_NAME
+        expect(is_yield, "body", "end in tile.yield", last and last.name)
+        yielded = [value.type for value in last.operands]
+        rule = f"yield {list(map(str, inits))}"
+        expect(yielded == inits, "body", rule, list(map(str, yielded)))
