@@ -23,7 +23,7 @@ CREATION = {
     "arange-step": lambda x: torch.arange(10, 2, -2) + x,
     "arange-int32": lambda x: torch.arange(4, dtype=torch.int32),
     "linspace": lambda x: torch.linspace(0, 1, 4) * x,
-    "eye": lambda x: torch.eye(4) * x,
+    "eye": lambda x: torch.eye(3, 4) * x,
     "tensor": lambda x: torch.tensor([1.0, 2.0, 3.0, 4.0]) * x,
     "scalar-tensor": lambda x: torch.tensor(2) * x,
     "constant-result": lambda x: torch.zeros(2, 3),

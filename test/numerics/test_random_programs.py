@@ -1,0 +1,46 @@
+"""Random programs from the native ops, compared with eager."""
+
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from programs import Program, programs
+
+import girih
+
+BOUNDED = settings(
+    max_examples=250,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def run(program: Program, dynamic: bool) -> None:
+    """Compiles a program, calls it twice, and compares with eager."""
+    compiled = girih.compile(
+        program.function(), fullgraph=True, dynamic=dynamic, options={"fallback": False}
+    )
+    with torch.no_grad():
+        for _ in range(2):
+            program.assert_right(compiled(*program.inputs))
+
+
+@BOUNDED
+@given(programs())
+def test_static_sizes(program):
+    run(program, dynamic=False)
+
+
+@BOUNDED
+@given(programs(max_steps=6))
+def test_symbolic_sizes(program):
+    run(program, dynamic=True)
+
+
+@BOUNDED
+@given(programs(max_steps=6), st.data())
+def test_inputs_stay_as_they_were(program, data):
+    before = [x.clone() for x in program.inputs]
+    run(program, dynamic=data.draw(st.booleans()))
+    for x, copy in zip(program.inputs, before, strict=True):
+        assert torch.equal(x, copy)

@@ -1,0 +1,94 @@
+"""The benchmark runner itself: checks, statistics, tables, plots, options."""
+
+import json
+import math
+import time
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+
+from benchmarks import agreement, kernels, measure, plot, results
+from benchmarks.cases import CASES, IN_CACHE, OUT_OF_CACHE, select
+
+CACHE_BYTES = 2**20
+LAST_CACHE_BYTES = 2**25
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_sizes_of_cases(case):
+    def total(where):
+        inputs = case.make_inputs(where, torch.float32)
+        return sum(x.numel() * x.element_size() for x in inputs)
+
+    assert total(IN_CACHE) <= 2 * CACHE_BYTES
+    assert total(OUT_OF_CACHE) > LAST_CACHE_BYTES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("dtype", kernels.DTYPES.values(), ids=kernels.DTYPES)
+def test_eager_agrees_with_its_reference(case, dtype):
+    inputs = case.make_inputs(IN_CACHE, dtype)
+    expected = agreement.reference(case.function, inputs)
+    agreement.check(case.name, case.function(*inputs), expected, dtype)
+
+
+def test_wrong_results_are_noticed():
+    x = torch.ones(4)
+    for wrong in (x * 1.01, x[:3], torch.tensor([1, 1, 1, math.nan])):
+        with pytest.raises(agreement.Disagreement):
+            agreement.check("wrong", wrong, x, torch.float32)
+    with pytest.raises(agreement.Disagreement):
+        agreement.check("too many", [x, x], [x], torch.float32)
+
+
+def test_measure_tells_slow_from_fast():
+    timings = measure.measure(
+        {"slow": lambda: time.sleep(4e-3), "fast": lambda: None}, seconds=0.1
+    )
+    assert timings["slow"].median > 4e-3 > timings["fast"].median
+    assert timings["slow"].minimum <= timings["slow"].median
+
+
+def test_table_and_numbers():
+    assert results.geometric_mean([0.5, 2.0, 8.0]) == pytest.approx(2.0)
+    texts = [results.seconds_text(s) for s in (2.5, 0.0315, 4.2e-6, 3e-7)]
+    assert texts == ["2.50 s", "31.5 ms", "4.20 us", "0.30 us"]
+    text = results.table(["name", "time"], [["a", "1.5"], ["long name", "10.25"]])
+    assert text.splitlines() == [
+        "| name      |  time |",
+        "| --------- | ----: |",
+        "| a         |   1.5 |",
+        "| long name | 10.25 |",
+    ]
+
+
+def test_plot_is_wellformed_and_holds_every_bar():
+    bars = {"<case & one>": {"inductor": 0.5, "girih": 2.0}, "two": {"girih": 9.0}}
+    root = ET.fromstring(plot.bar_panels("title", {"panel": bars}))
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    for text in ("title", "panel", "<case & one>", "0.50", "2.00", "9.00"):
+        assert text in texts
+
+
+def test_json_holds_the_environment(tmp_path):
+    path = tmp_path / "deep" / "rows.json"
+    results.write_json(path, [{"case": "x"}])
+    content = json.loads(path.read_text())
+    assert content["rows"] == [{"case": "x"}]
+    assert content["environment"]["torch"] == torch.__version__
+
+
+def test_unknown_case_lists_known_ones(capsys):
+    with pytest.raises(ValueError, match="known: silu-mul"):
+        select(["silu-mull"])
+    with pytest.raises(SystemExit):
+        kernels.main(["--cases", "nothing"])
+    assert "known: silu-mul" in capsys.readouterr().err
+
+
+def test_summary_names_slow_cases():
+    seconds = {"eager": 1.0, "inductor": 0.5, "girih": 1.0}
+    text = kernels.summary([kernels.Row("a", "in cache", "float32", seconds, {})])
+    assert "geometric mean 0.50" in text
+    assert "under 0.7 of Inductor: a, in cache, float32: 0.50" in text
