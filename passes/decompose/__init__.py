@@ -1,0 +1,52 @@
+"""``decompose``: replaces composite ops by primitives.
+
+Softmax subtracts the maximum, variances are means of squared differences, and whatever
+has bf16 or f16 operands and more than one rounding is computed in f32, as ATen does.
+
+Requires: functions of ``graph`` ops; derivatives have been taken.
+Establishes: the functions hold primitives, library ops and fusions only.
+
+Before::
+
+    %1 = "graph.silu"(%0) : (tensor<8xf32>) -> tensor<8xf32>
+
+After::
+
+    %1 = "graph.sigmoid"(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = "graph.mul"(%0, %1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+
+It does not simplify what it makes: ``canonicalize-graph`` follows.
+
+Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
+``indexing``.
+"""
+
+from girih.dialects.bindings import ir
+from girih.passes.decompose import activation, indexing, normalization, reduction
+from girih.passes.decompose.rules import RULES
+from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
+from girih.passes.registry import register_pass
+
+__all__ = ["RULES", "activation", "indexing", "normalization", "reduction", "run"]
+
+
+@register_pass("decompose")
+def run(op: ir.Operation, options: None) -> None:
+    """Replaces composite ops by primitives."""
+    for block in function_bodies(op):
+        composites = [o for o in block.operations if _rule_name(o) in RULES]
+        for composite in composites:
+            _replace(composite)
+        if composites:
+            erase_dead_ops(block)
+
+
+def _rule_name(op: ir.OpView) -> str:
+    return op.operation.name.removeprefix("graph.")
+
+
+def _replace(op: ir.OpView) -> None:
+    values = RULES[_rule_name(op)](op, GraphBuilder(op))
+    for old, new in zip(op.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    op.operation.erase()

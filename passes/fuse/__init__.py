@@ -1,0 +1,89 @@
+"""``fuse``: groups primitives into ``graph.fusion`` ops, which become kernels.
+
+Requires: functions of primitives and library ops (``decompose`` ran).
+Establishes: every primitive that computes stands in a fusion whose region is in the
+normal form of docs/architecture.md; views, constants and lone concats stay outside.
+
+Before::
+
+    %1 = "graph.reshape"(%0) : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+    %2 = "graph.add"(%1, %bias) : (tensor<2x3x4xf32>, tensor<4xf32>) -> ...
+    %3 = "graph.exp"(%2) : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+
+After::
+
+    %1 = "graph.fusion"(%0, %bias) <{domain = [2, 3, 4], ...}> ({
+    ^bb0(%x: tensor<6x4xf32>, %b: tensor<4xf32>):
+      reshape, add, exp, yield
+
+It does not choose loops or tile sizes (``tile`` does), and it never computes an
+expensive value twice to save a kernel.
+
+``print-fusion-plan`` prints what ``fuse`` would do and changes nothing.
+
+Read in this order: ``program`` (the records), ``chain`` and ``shapes`` (access chains),
+``reader``, ``plan``, ``placement`` (what fits together), ``grouping`` (what is joined),
+``order``, ``region`` (how a region is built), ``rewrite``.
+"""
+
+from girih.dialects.bindings import ir
+from girih.passes.fuse.grouping import group_program
+from girih.passes.fuse.order import order_units, outputs_of
+from girih.passes.fuse.placement import own_placement
+from girih.passes.fuse.plan import FuseOptions, FusionGroup, FusionPlan, Placement
+from girih.passes.fuse.program import Program, Role
+from girih.passes.fuse.reader import ProgramReader
+from girih.passes.fuse.report import plan_text
+from girih.passes.fuse.rewrite import apply_plan
+from girih.passes.graph_builder import erase_dead_ops, function_bodies
+from girih.passes.registry import register_pass
+
+
+@register_pass("fuse", options=FuseOptions)
+def run(op: ir.Operation, options: FuseOptions) -> None:
+    """Groups primitives into fusions."""
+    for block in function_bodies(op):
+        erase_dead_ops(block)
+        reader = ProgramReader(block, options.max_concat_operands)
+        plan = make_plan(reader.program, options)
+        apply_plan(reader, plan, block)
+        erase_dead_ops(block)
+
+
+@register_pass("print-fusion-plan", options=FuseOptions)
+def print_fusion_plan(op: ir.Operation, options: FuseOptions) -> None:
+    """Prints the groups that fuse would make."""
+    for block in function_bodies(op):
+        reader = ProgramReader(block, options.max_concat_operands)
+        print(plan_text(reader, make_plan(reader.program, options)))
+
+
+def make_plan(program: Program, options: FuseOptions) -> FusionPlan:
+    """Decides which ops share a kernel, and the order of the kernels."""
+    groups = [
+        FusionGroup(placement, outputs_of(program, placement))
+        for placement in group_program(program, options)
+        if not _is_lone_concat(program, placement)
+    ]
+    groups = [group for group in groups if group.outputs]
+    groups += _stored_counters(program)
+    return FusionPlan(program, tuple(groups), order_units(program, groups))
+
+
+def _stored_counters(program: Program) -> list[FusionGroup]:
+    """Returns groups for the counters and sizes that something needs in memory."""
+    return [
+        FusionGroup(own_placement(program, node), node.results)
+        for node in program.nodes
+        if node.name in ("iota", "size")
+        and any(
+            read.role is not Role.READ
+            for _, read in program.values[node.results[0]].uses
+        )
+    ]
+
+
+def _is_lone_concat(program: Program, placement: Placement) -> bool:
+    """Returns whether only a library copy would be fused."""
+    members = placement.members
+    return len(members) == 1 and program.nodes[members[0]].name == "concat"

@@ -1,0 +1,211 @@
+"""Which ops share a kernel.
+
+Greedy, in program order: each op starts as a group of its own and joins the groups
+that it reads from, the latest first; at the end groups that read the same large tensor
+join. Two groups join if they fit into one iteration space (``placement.py``) and no path
+leads from one to the other through something outside of both: groups stay acyclic.
+"""
+
+from dataclasses import dataclass
+
+from girih.dialects.dims import product
+from girih.passes.fuse.placement import fit, fit_siblings, own_placement
+from girih.passes.fuse.plan import FuseOptions, Placement
+from girih.passes.fuse.program import Kind, Node, Program, Role
+from girih.passes.fuse.shapes import exact_quotient
+
+# A shared operand counts if it has at least one element for so many of the domain.
+_SHARED_PART = 2
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """A group while it grows.
+
+    Attributes:
+        placement: its iteration space and members.
+        first: position of its first member.
+        last: position of its last member.
+    """
+
+    placement: Placement
+    first: int
+    last: int
+
+
+def group_program(program: Program, options: FuseOptions) -> list[Placement]:
+    """Returns the groups of ``program``, every op that can be in one in exactly one."""
+    grouper = _Grouper(program, options)
+    for node in program.nodes:
+        if program.is_computed(node):
+            grouper.add(node)
+    grouper.join_producers_again()
+    grouper.join_siblings()
+    return grouper.placements()
+
+
+class _Grouper:
+    def __init__(self, program: Program, options: FuseOptions):
+        self.program = program
+        self.options = options
+        self.group_of: dict[int, Group] = {}
+
+    def add(self, node: Node) -> None:
+        """Makes a group of ``node`` and joins it with those that it reads from."""
+        placement = own_placement(self.program, node)
+        group = Group(placement, node.position, node.position)
+        self.group_of[node.position] = group
+        self._join_producers(group)
+
+    def join_producers_again(self) -> None:
+        """Tries again what a later join may have made possible."""
+        for group in self._groups():
+            if self._is_current(group):
+                self._join_producers(group)
+
+    def join_siblings(self) -> None:
+        """Joins groups that read the same large value."""
+        for value in range(len(self.program.values)):
+            readers = self._large_readers(value)
+            for first, second in zip(readers, readers[1:], strict=False):
+                if self._is_current(first) and self._is_current(second):
+                    self._join_pair(first, second)
+
+    def placements(self) -> list[Placement]:
+        """Returns the placements of all groups, by their first member."""
+        return [group.placement for group in self._groups()]
+
+    def _groups(self) -> list[Group]:
+        groups = dict.fromkeys(self.group_of.values())
+        return sorted(groups, key=lambda group: group.first)
+
+    def _is_current(self, group: Group) -> bool:
+        return self.group_of[group.first] is group
+
+    def _join_producers(self, group: Group) -> None:
+        failed: set[int] = set()
+        while True:
+            producer = self._latest_producer(group, failed)
+            if producer is None:
+                return
+            joined = self._try_join(producer, group)
+            if joined is None:
+                failed.add(id(producer))
+            else:
+                group, failed = joined, set()
+
+    def _latest_producer(self, group: Group, failed: set[int]) -> Group | None:
+        producers = (
+            self.group_of.get(self.program.values[read.value].node)
+            for position in group.placement.members
+            for read in self.program.nodes[position].reads
+        )
+        candidates = [
+            producer
+            for producer in producers
+            if producer not in (None, group) and id(producer) not in failed
+        ]
+        return max(candidates, key=lambda candidate: candidate.last, default=None)
+
+    def _try_join(self, producer: Group, consumer: Group) -> Group | None:
+        placement = fit(
+            self.program, producer.placement, consumer.placement, self.options
+        )
+        if placement is None or not self._is_allowed(placement, producer, consumer):
+            return None
+        return self._join(placement, producer, consumer)
+
+    def _join_pair(self, first: Group, second: Group) -> None:
+        placement = fit_siblings(
+            self.program, first.placement, second.placement, self.options
+        )
+        if placement is None or self._is_path(second, first, direct=True):
+            return
+        if self._is_path(first, second, direct=True):
+            return
+        if self._input_count(placement) <= self.options.max_inputs:
+            self._join(placement, first, second)
+
+    def _is_allowed(
+        self, placement: Placement, producer: Group, consumer: Group
+    ) -> bool:
+        if len(placement.members) > self.options.max_ops:
+            return False
+        if self._input_count(placement) > self.options.max_inputs:
+            return False
+        return not self._is_path(producer, consumer, direct=False)
+
+    def _join(self, placement: Placement, first: Group, second: Group) -> Group:
+        joined = Group(
+            placement, min(first.first, second.first), max(first.last, second.last)
+        )
+        for position in placement.members:
+            self.group_of[position] = joined
+        return joined
+
+    def _is_path(self, source: Group, target: Group, *, direct: bool) -> bool:
+        """Returns whether ``target`` depends on ``source``.
+
+        Args:
+            source: where paths start.
+            target: where they end.
+            direct: whether an edge from ``source`` to ``target`` counts as a path.
+        """
+        pending = self._successors(source)
+        if not direct:
+            pending = [p for p in pending if self.group_of.get(p) is not target]
+        seen = set(source.placement.members)
+        while pending:
+            position = pending.pop()
+            if position in seen:
+                continue
+            seen.add(position)
+            group = self.group_of.get(position)
+            if group is target:
+                return True
+            if (position if group is None else group.first) <= target.last:
+                pending += self._unit_successors(position, group, seen)
+        return False
+
+    def _successors(self, group: Group) -> list[int]:
+        return [
+            successor
+            for position in group.placement.members
+            for successor in self.program.nodes[position].successors
+        ]
+
+    def _unit_successors(
+        self, position: int, group: Group | None, seen: set[int]
+    ) -> list[int]:
+        if group is None:
+            return list(self.program.nodes[position].successors)
+        seen.update(group.placement.members)
+        return self._successors(group)
+
+    def _input_count(self, placement: Placement) -> int:
+        members = {*placement.levels, *placement.inline}
+        pending = [self.program.nodes[position] for position in members]
+        inputs: set[int] = set()
+        while pending:
+            for read in pending.pop().reads:
+                producer = self.program.producer(read.value)
+                if producer is not None and producer.kind is Kind.FREE:
+                    pending.append(producer)
+                elif producer is None or producer.position not in members:
+                    inputs.add(read.value)
+        return len(inputs)
+
+    def _large_readers(self, value: int) -> list[Group]:
+        """Returns the groups that read much of their domain from ``value``."""
+        readers: dict[Group, None] = {}
+        for user, read in self.program.values[value].uses:
+            group = self.group_of.get(user)
+            if group is None or read.role is not Role.READ:
+                continue
+            parts = exact_quotient(
+                product(group.placement.domain),
+                product(self.program.values[value].shape),
+            )
+            if isinstance(parts, int) and parts <= _SHARED_PART:
+                readers[group] = None
+        return sorted(readers, key=lambda group: group.first)

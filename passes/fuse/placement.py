@@ -1,0 +1,294 @@
+"""Whether two groups fit into one iteration space, and which.
+
+A producer group and a consumer group fit *anchored* when both have their values at
+coordinates of one domain (reshapes of it included); a producer without reductions that
+nobody else needs fits *inline*, computed wherever the consumer reads it.
+"""
+
+from collections.abc import Iterable
+
+from girih.dialects.dims import Size, product
+from girih.passes.fuse.chain import (
+    Chain,
+    extend,
+    result_shape,
+    without_trailing_broadcast,
+)
+from girih.passes.fuse.plan import (
+    FuseOptions,
+    Level,
+    Placement,
+    chain_to_domain,
+    is_in_place,
+    reads_inside,
+)
+from girih.passes.fuse.program import Kind, Node, Program, Read, Role
+from girih.passes.fuse.shapes import (
+    align_right,
+    common_refinement,
+    exact_quotient,
+    reduced_shape,
+)
+
+Edge = tuple[Node, Node, Read]
+
+# A value that stands in a group is computed again elsewhere in it only where that takes
+# this many times fewer elements (the picked class of a cross entropy).
+_FEWER_ELEMENTS = 4
+
+# Work that is done once for this many elements of its reader is not worth a kernel.
+_NEGLIGIBLE_WORK = 8
+
+
+def own_placement(program: Program, node: Node) -> Placement:
+    """Returns the placement of a group of one op."""
+    is_reduction = node.kind is Kind.REDUCTION
+    level = Level.REDUCED if is_reduction else Level.FULL
+    return Placement(node.shape, frozenset(node.dims), {node.position: level})
+
+
+def fit(
+    program: Program, producer: Placement, consumer: Placement, options: FuseOptions
+) -> Placement | None:
+    """Returns a placement for both groups in one, None if there is none."""
+    edges = edges_between(program, producer, consumer)
+    if any(read.role is not Role.READ for _, _, read in edges):
+        return None
+    for merged in _anchored_candidates(producer, consumer):
+        if _is_legal(program, merged, edges, options):
+            return merged
+    if edges and _may_inline(program, producer, consumer, edges, options):
+        return _inlined(producer, consumer)
+    return None
+
+
+def fit_siblings(
+    program: Program, first: Placement, second: Placement, options: FuseOptions
+) -> Placement | None:
+    """Returns a placement for two groups of the same domain without reads between."""
+    for merged in _anchored_candidates(first, second):
+        same_size = product(first.domain) == product(second.domain)
+        if same_size and _is_legal(program, merged, (), options):
+            return merged
+    return None
+
+
+def edges_between(
+    program: Program, producer: Placement, consumer: Placement
+) -> list[Edge]:
+    """Returns the reads of ``producer``'s values in ``consumer``."""
+    sources = {*producer.levels, *producer.inline}
+    return [
+        (program.producer(read.value), program.nodes[position], read)
+        for position in consumer.members
+        for read in program.nodes[position].reads
+        if program.values[read.value].node in sources
+    ]
+
+
+def _anchored_candidates(first: Placement, second: Placement) -> Iterable[Placement]:
+    if first.reduced and second.reduced:
+        yield from _same_reduction(first, second)
+        return
+    host, guest = (second, first) if second.reduced else (first, second)
+    if product(host.domain) == product(guest.domain):
+        yield _hosted(host, guest, Level.FULL)
+    elif host.reduced and (
+        product(reduced_shape(host.domain, host.reduced)) == product(guest.domain)
+    ):
+        yield _hosted(host, guest, Level.REDUCED)
+
+
+def _same_reduction(first: Placement, second: Placement) -> Iterable[Placement]:
+    """Both reduce: the same dims of one domain, up to splits of dims."""
+    refined = common_refinement(first.domain, second.domain)
+    if first.domain == second.domain:
+        domain, reduced, other = first.domain, first.reduced, second.reduced
+    elif refined is not None:
+        again = common_refinement(second.domain, refined.shape)
+        if again is None or again.shape != refined.shape:
+            return
+        domain, reduced = refined.shape, frozenset(refined.dims(first.reduced))
+        other = frozenset(again.dims(second.reduced))
+    else:
+        return
+    if reduced == other:
+        inline = first.inline | second.inline
+        yield Placement(domain, reduced, {**first.levels, **second.levels}, inline)
+
+
+def _hosted(host: Placement, guest: Placement, level: Level) -> Placement:
+    """Puts ``guest``, which has no reductions, into ``host`` at ``level``."""
+    domain, reduced = host.domain, host.reduced
+    if level is Level.FULL and domain != guest.domain:
+        refined = common_refinement(domain, guest.domain)
+        if refined is not None:
+            domain, reduced = refined.shape, frozenset(refined.dims(reduced))
+    levels = {**host.levels, **dict.fromkeys(guest.levels, level)}
+    return Placement(domain, reduced, levels, host.inline | guest.inline)
+
+
+def _is_legal(
+    program: Program,
+    merged: Placement,
+    edges: Iterable[Edge],
+    options: FuseOptions,
+) -> bool:
+    for producer, consumer, read in edges:
+        if consumer.position in merged.inline:
+            return False
+        chain = chain_to_domain(program, merged, consumer, read)
+        source = program.values[read.value].shape
+        if not is_in_place(program, merged, producer, source, chain) and not (
+            _picks_few(program, merged, producer, read)
+            and _is_expressible(program, merged, producer, chain)
+        ):
+            return False
+    return _has_one_dim_for_positions(program, merged) and _has_enough_rows(
+        program, merged, options
+    )
+
+
+def _has_one_dim_for_positions(program: Program, merged: Placement) -> bool:
+    """Returns whether argmax and argmin still have one dim to count along."""
+    return len(merged.reduced) <= 1 or not any(
+        program.nodes[position].name in ("argmax", "argmin")
+        for position in merged.levels
+    )
+
+
+def _picks_few(program: Program, merged: Placement, producer: Node, read: Read) -> bool:
+    """Returns whether a read touches few enough elements to compute them again."""
+    if not read.chain or producer.kind is not Kind.POINTWISE:
+        return False
+    kept = exact_quotient(product(producer.shape), product(read.chain[-1].shape))
+    return kept is not None and (not isinstance(kept, int) or kept >= _FEWER_ELEMENTS)
+
+
+def _is_expressible(
+    program: Program, merged: Placement, node: Node, chain: Chain
+) -> bool:
+    """Returns whether ``node`` can be computed again at the end of ``chain``."""
+    if node.kind is not Kind.POINTWISE:
+        return False
+    members = {*merged.levels, *merged.inline}
+    for read in node.reads:
+        producer = program.producer(read.value)
+        if producer is None or producer.position not in members:
+            continue
+        source = program.values[read.value].shape
+        longer = extend(source, read.chain, chain)
+        if not is_in_place(
+            program, merged, producer, source, longer
+        ) and not _is_expressible(program, merged, producer, longer):
+            return False
+    return True
+
+
+def _has_enough_rows(program: Program, merged: Placement, options: FuseOptions) -> bool:
+    """Returns whether whole rows may be worked on after a reduction.
+
+    Where few rows are reduced, a kernel splits each over threads and would have to wait
+    for all of them; two kernels do that as well.
+    """
+    if not merged.reduced or _are_rows_enough(merged, options):
+        return True
+    depends: set[int] = set()
+    for producer, consumer, _ in reads_inside(program, merged):
+        after = producer.kind is Kind.REDUCTION or producer.position in depends
+        if not after:
+            continue
+        depends.add(consumer.position)
+        if (
+            consumer.kind is Kind.REDUCTION
+            or merged.levels.get(consumer.position) is Level.FULL
+        ):
+            return False
+    return True
+
+
+def _are_rows_enough(merged: Placement, options: FuseOptions) -> bool:
+    elements = product(merged.domain)
+    if isinstance(elements, int) and elements <= options.small_elements:
+        return True
+    rows = product(reduced_shape(merged.domain, merged.reduced))
+    return not isinstance(rows, int) or rows >= options.parallel_rows
+
+
+def _may_inline(
+    program: Program,
+    producer: Placement,
+    consumer: Placement,
+    edges: list[Edge],
+    options: FuseOptions,
+) -> bool:
+    if producer.reduced or not _is_closed(program, producer, consumer):
+        return False
+    members = [program.nodes[position] for position in producer.members]
+    limit = 2 if any(node.is_expensive for node in members) else options.max_recompute
+    if _recompute_factor(program, edges) > limit:
+        return False
+    merged = _inlined(producer, consumer)
+    return _emitted_ops(program, merged) <= options.max_ops
+
+
+def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bool:
+    """Returns whether only the two groups use the values of ``producer``."""
+    users = {*producer.levels, *producer.inline, *consumer.levels, *consumer.inline}
+    return all(
+        user in users and read.role is Role.READ
+        for position in producer.members
+        for value in program.nodes[position].results
+        for user, read in program.values[value].uses
+    )
+
+
+def _recompute_factor(program: Program, edges: list[Edge]) -> float:
+    """Returns how many times each element of the producer would be computed."""
+    return sum(_ratio(program, consumer, read) for _, consumer, read in edges)
+
+
+def _ratio(program: Program, consumer: Node, read: Read) -> float:
+    """Returns how many times one read computes each element that it reads.
+
+    What is constant along the innermost dims is computed once for all of them; if that
+    leaves little work next to the consumer's own, it counts as nothing.
+    """
+    source = program.values[read.value].shape
+    narrow = result_shape(source, without_trailing_broadcast(read.chain))
+    aligned = align_right(narrow, len(consumer.shape))
+    innermost = len(consumer.shape)
+    while innermost and aligned[innermost - 1] == 1:
+        innermost -= 1
+    read_elements = product(consumer.shape[:innermost])
+    if _divides(product(consumer.shape), read_elements) >= _NEGLIGIBLE_WORK:
+        return 0.0
+    return _divides(read_elements, product(source))
+
+
+def _divides(dividend: Size, divisor: Size) -> float:
+    """Returns the quotient of two products; infinite where it is not known."""
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        return dividend / divisor if divisor else 0.0
+    quotient = exact_quotient(dividend, divisor)
+    if isinstance(quotient, int):
+        return float(quotient)
+    return 1.0 if exact_quotient(divisor, dividend) is not None else float("inf")
+
+
+def _emitted_ops(program: Program, merged: Placement) -> int:
+    """Returns how many ops the region would have if no two reads shared a chain."""
+    copies = dict.fromkeys(merged.levels, 1)
+    members = {*merged.levels, *merged.inline}
+    for position in reversed(merged.members):
+        count = copies.setdefault(position, 1)
+        for read in program.nodes[position].reads:
+            producer = program.values[read.value].node
+            if producer in members and producer in merged.inline:
+                copies[producer] = copies.get(producer, 0) + count
+    return sum(copies.values())
+
+
+def _inlined(producer: Placement, consumer: Placement) -> Placement:
+    inline = frozenset((*producer.levels, *producer.inline, *consumer.inline))
+    return Placement(consumer.domain, consumer.reduced, consumer.levels, inline)

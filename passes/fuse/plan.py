@@ -1,0 +1,152 @@
+"""Options, groups and the plan of ``fuse``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from girih.passes.fuse.chain import (
+    Reshape,
+    extend,
+    is_reshape_only,
+    result_shape,
+    without_trailing_broadcast,
+)
+from girih.passes.fuse.program import Kind, Node, Program, Read
+from girih.passes.fuse.shapes import Shape, reduced_shape, without_leading_ones
+
+
+@dataclass(frozen=True)
+class FuseOptions:
+    """What limits a fusion."""
+
+    max_inputs: int = 64
+    """Tensors that one fusion may read."""
+
+    max_ops: int = 256
+    """Ops that one fusion may compute, recomputed ones counted each time."""
+
+    parallel_rows: int = 8
+    """Independent rows (count) that work on whole rows after a reduction needs."""
+
+    small_elements: int = 8192
+    """Domains (elements) up to this size need no independent rows."""
+
+    max_recompute: int = 8
+    """Times that cheap arithmetic may be computed again instead of being stored."""
+
+    max_concat_operands: int = 4
+    """Operands of a concat that becomes part of a fusion."""
+
+
+class Level(Enum):
+    """Where in the domain a value of a group stands."""
+
+    FULL = "full"  # at every point
+    REDUCED = "reduced"  # once for all points along the reduced dims
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The iteration space of a group and the place of its members in it.
+
+    Attributes:
+        domain: the iteration space.
+        reduced: the dims of ``domain`` that the group's reductions reduce.
+        levels: the members that stand at domain coordinates, and at which level.
+        inline: members that are computed wherever a reader wants them.
+    """
+
+    domain: Shape
+    reduced: frozenset[int]
+    levels: dict[int, Level]
+    inline: frozenset[int] = frozenset()
+
+    @property
+    def members(self) -> list[int]:
+        """Positions of all members, in order."""
+        return sorted((*self.levels, *self.inline))
+
+    def shape_at(self, level: Level) -> Shape:
+        """Returns the shape of a value at ``level``."""
+        if level is Level.FULL:
+            return self.domain
+        return reduced_shape(self.domain, self.reduced)
+
+    def shape_of(self, node: Node) -> Shape:
+        """Returns the shape that the result of an anchored member has here."""
+        return self.shape_at(self.levels[node.position])
+
+    def working_shape(self, node: Node) -> Shape:
+        """Returns the shape at which an anchored member reads its operands."""
+        return self.domain if node.kind is Kind.REDUCTION else self.shape_of(node)
+
+
+def is_in_place(
+    program: Program, placement: Placement, producer: Node, source: Shape, chain
+) -> bool:
+    """Returns whether ``chain`` reads an anchored member where it stands.
+
+    Args:
+        program: the program.
+        placement: the group's placement.
+        producer: the anchored member.
+        source: the shape of its result in the program.
+        chain: from ``source`` to a shape of the domain.
+    """
+    if producer.position not in placement.levels:
+        return False
+    chain = without_trailing_broadcast(chain)
+    if not is_reshape_only(source, chain):
+        return False
+    place = placement.shape_of(producer)
+    return without_leading_ones(result_shape(source, chain)) == without_leading_ones(
+        place
+    )
+
+
+def reads_inside(
+    program: Program, placement: Placement
+) -> Iterator[tuple[Node, Node, Read]]:
+    """Yields ``(producer, consumer, read)`` for reads between members."""
+    members = set(placement.members)
+    for position in placement.members:
+        consumer = program.nodes[position]
+        for read in consumer.reads:
+            producer = program.producer(read.value)
+            if producer is not None and producer.position in members:
+                yield producer, consumer, read
+
+
+def chain_to_domain(program: Program, placement: Placement, consumer: Node, read: Read):
+    """Returns the chain of a read of an anchored member, up to the domain."""
+    source = program.values[read.value].shape
+    target = placement.working_shape(consumer)
+    return extend(source, read.chain, [Reshape(target)])
+
+
+@dataclass(frozen=True)
+class FusionGroup:
+    """One fusion.
+
+    Attributes:
+        placement: iteration space and members.
+        outputs: ids of the values that others need, in order.
+    """
+
+    placement: Placement
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FusionPlan:
+    """What ``fuse`` is going to do: groups in an order in which they can run.
+
+    Attributes:
+        program: the program that the positions and ids refer to.
+        groups: the fusions.
+        order: what the block becomes: positions of ops that stay, and groups.
+    """
+
+    program: Program
+    groups: tuple[FusionGroup, ...]
+    order: tuple[int | FusionGroup, ...]

@@ -1,0 +1,295 @@
+"""Reads the body of a function into a ``Program``."""
+
+from girih.dialects import graph
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import Effects, effects_of
+from girih.passes.fuse.chain import (
+    Broadcast,
+    Chain,
+    Flip,
+    Gather,
+    Pad,
+    Permute,
+    Reshape,
+    Slice,
+    Step,
+    Take,
+    extend,
+)
+from girih.passes.fuse.program import Kind, Node, Program, Read, Role, Value
+from girih.passes.fuse.shapes import Shape
+
+# Ops that move or compare bits or add: cheaper to compute again than to store.
+CHEAP_OPS = frozenset(
+    {
+        "abs", "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast",
+        "ceil", "concat", "copysign", "eq", "floor", "gather", "ge", "gt", "isfinite",
+        "isinf", "isnan", "le", "logical_and", "logical_not", "logical_or",
+        "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pad", "relu",
+        "round", "shift_left", "shift_right", "sign", "sub", "take", "trunc", "where",
+    }
+)  # fmt: skip
+
+# Element types that kernels compute with; other ops run as library ops.
+KERNEL_ELEMENTS = frozenset(
+    {
+        "bf16", "f16", "f32", "f64", "i1", "i16", "i32", "i64", "i8", "ui16", "ui32",
+        "ui64", "ui8",
+    }
+)  # fmt: skip
+
+_KIND_OF_FAMILY = {
+    "creation": Kind.FREE,
+    "elementwise": Kind.POINTWISE,
+    "indexing": Kind.POINTWISE,
+    "reduction": Kind.REDUCTION,
+    "shape": Kind.VIEW,
+}
+_KIND_OF_OP = {"concat": Kind.POINTWISE, "pad": Kind.POINTWISE}
+
+
+def primitive_kind(name: str) -> Kind:
+    """Returns what an op of ``graph`` (named without the dialect) is in a fusion."""
+    full_name = f"graph.{name}"
+    if full_name not in graph.PRIMITIVES:
+        return Kind.BARRIER
+    if name in _KIND_OF_OP:
+        return _KIND_OF_OP[name]
+    return _KIND_OF_FAMILY[graph.OPS[full_name].FAMILY]
+
+
+class ProgramReader:
+    """Reads one block.
+
+    Attributes:
+        program: the records.
+        operations: the op of each node.
+        ir_values: the IR value of each id.
+    """
+
+    def __init__(self, block: ir.Block, max_concat_operands: int):
+        self.program = Program([], [])
+        self.operations: list[ir.OpView] = []
+        self.ir_values: list[ir.Value] = []
+        self._ids: dict[ir.Value, int] = {}
+        self._views: dict[ir.Value, tuple[int, Chain]] = {}
+        self._elements: dict[ir.Type, tuple[str, int]] = {}
+        self._max_concat_operands = max_concat_operands
+        for argument in block.arguments:
+            self._add_value(argument, None)
+        for position, op in enumerate(block.operations):
+            self._add_node(position, op)
+        self._free_cheap_casts()
+        self._link()
+
+    def _add_value(self, value: ir.Value, node: int | None) -> int:
+        type_ = value.type
+        identity = len(self.ir_values)
+        if isinstance(type_, ir.RankedTensorType):
+            record = Value(ty.shape_of(type_), self._element(type_)[1], node)
+        else:
+            record = Value((), 8, node)
+        self.program.values.append(record)
+        self.ir_values.append(value)
+        self._ids[value] = identity
+        return identity
+
+    def _element(self, type_: ir.RankedTensorType) -> tuple[str, int]:
+        element = type_.element_type
+        known = self._elements.get(element)
+        if known is None:
+            name = str(element)
+            known = self._elements[element] = (name, ty.ELEMENT_BYTES.get(name, 8))
+        return known
+
+    def _add_node(self, position: int, op: ir.OpView) -> None:
+        name = op.name.removeprefix("graph.")
+        kind = self._kind(op, name)
+        self.operations.append(op)
+        reads = _READERS.get(name, _read_elementwise)(self, op, kind)
+        shape = self._working_shape(op, kind)
+        results = tuple(self._add_value(result, position) for result in op.results)
+        if kind is Kind.VIEW:
+            self._views[op.results[0]] = (reads[0].value, reads[0].chain)
+        dims = _reduced_dims(op) if kind is Kind.REDUCTION else ()
+        node = Node(position, name, kind, shape, reads, results, dims)
+        node.is_expensive = name not in CHEAP_OPS
+        self.program.nodes.append(node)
+
+    def _kind(self, op: ir.OpView, name: str) -> Kind:
+        kind = primitive_kind(name)
+        if name == "concat" and len(op.operands) > self._max_concat_operands:
+            return Kind.BARRIER
+        if name == "gather" and not ty.shape_of(op.operands[0].type):
+            return Kind.BARRIER
+        if kind in (Kind.POINTWISE, Kind.REDUCTION):
+            values = (*op.operands, *op.results)
+            if any(self._element(v.type)[0] not in KERNEL_ELEMENTS for v in values):
+                return Kind.BARRIER
+        return kind
+
+    def _working_shape(self, op: ir.OpView, kind: Kind) -> Shape:
+        if kind is Kind.BARRIER:
+            return ()
+        values = op.operands if kind is Kind.REDUCTION else op.results
+        return ty.shape_of(values[0].type)
+
+    def trace(self, value: ir.Value) -> tuple[int, Chain]:
+        """Returns the id of the value that has the data, and the views after it."""
+        view = self._views.get(value)
+        return (self._ids[value], ()) if view is None else view
+
+    def read(self, value: ir.Value, *steps: Step) -> Read:
+        """Returns the read of ``value`` followed by ``steps``."""
+        source, chain = self.trace(value)
+        shape = self.program.values[source].shape
+        return Read(source, extend(shape, chain, steps), Role.READ)
+
+    def read_index(self, value: ir.Value) -> Read:
+        """Returns the read of an index operand."""
+        source, chain = self.trace(value)
+        return Read(source, chain, Role.INDEX)
+
+    def _free_cheap_casts(self) -> None:
+        """Lets every reader of a widening cast of stored data do the cast itself."""
+        needed = {
+            read.value
+            for node in self.program.nodes
+            if node.kind is not Kind.VIEW
+            for read in node.reads
+            if read.role is not Role.READ
+        }
+        for node in self.program.nodes:
+            if node.name == "cast" and node.kind is Kind.POINTWISE:
+                self._free_cast(node, node.results[0] in needed)
+
+    def _free_cast(self, node: Node, is_needed: bool) -> None:
+        read = node.reads[0]
+        producer = self.program.producer(read.value)
+        stored = producer is None or not self.program.is_computed(producer)
+        values = self.program.values
+        width = values[node.results[0]].bytes_per_element
+        if stored and not is_needed and values[read.value].bytes_per_element <= width:
+            node.kind = Kind.FREE
+
+    def _link(self) -> None:
+        """Fills in uses and successors."""
+        last_effect: Node | None = None
+        for node in self.program.nodes:
+            if node.kind is Kind.VIEW:
+                continue
+            for read in node.reads:
+                self.program.values[read.value].uses.append((node.position, read))
+                producer = self.program.producer(read.value)
+                if producer is not None:
+                    producer.successors.append(node.position)
+            if self._has_effects(node):
+                if last_effect is not None:
+                    last_effect.successors.append(node.position)
+                last_effect = node
+
+    def _has_effects(self, node: Node) -> bool:
+        if node.kind is not Kind.BARRIER:
+            return False
+        return effects_of(self.operations[node.position]) is not Effects.PURE
+
+
+def _reduced_dims(op: ir.OpView) -> tuple[int, ...]:
+    return (op.dim,) if "dim" in op.attributes else tuple(op.dims)
+
+
+def _result_shape(op: ir.OpView) -> Shape:
+    return ty.shape_of(op.results[0].type)
+
+
+def _read_elementwise(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    if kind is Kind.REDUCTION:
+        return (reader.read(op.operands[0]),)
+    if kind is Kind.FREE:
+        return ()
+    broadcast = Broadcast(_result_shape(op))
+    return tuple(reader.read(operand, broadcast) for operand in op.operands)
+
+
+def _read_whole(reader: ProgramReader, op) -> tuple[Read, ...]:
+    traced = (reader.trace(operand) for operand in op.operands)
+    return tuple(Read(value, chain, Role.WHOLE) for value, chain in traced)
+
+
+def _read_reshape(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    return (reader.read(op.operands[0], Reshape(_result_shape(op))),)
+
+
+def _read_broadcast(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    return (reader.read(op.operands[0], Broadcast(_result_shape(op))),)
+
+
+def _read_permute(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    step = Permute(_result_shape(op), tuple(op.permutation))
+    return (reader.read(op.operands[0], step),)
+
+
+def _read_slice(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    step = Slice(_result_shape(op), tuple(op.starts), tuple(op.steps))
+    return (reader.read(op.operands[0], step),)
+
+
+def _read_flip(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    return (reader.read(op.operands[0], Flip(_result_shape(op), tuple(op.dims))),)
+
+
+def _read_pad(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    value = op.attributes["value"]
+    step = Pad(_result_shape(op), tuple(op.low), tuple(op.high), value)
+    return (reader.read(op.operands[0], step),)
+
+
+def _read_concat(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    shape, dim = _result_shape(op), op.dim
+    none = (0,) * len(shape)
+    reads, start = [], 0
+    for operand in op.operands:
+        size = ty.shape_of(operand.type)[dim]
+        end = shape[dim] - start - size
+        low = (*none[:dim], start, *none[dim + 1 :])
+        high = (*none[:dim], end, *none[dim + 1 :])
+        reads.append(reader.read(operand, Pad(shape, low, high, None)))
+        start = start + size
+    return tuple(reads)
+
+
+def _read_take(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    index = reader.read_index(op.operands[1])
+    rank = len(ty.shape_of(op.operands[1].type))
+    step = Take(_result_shape(op), op.dim, index, rank)
+    return (reader.read(op.operands[0], step), index)
+
+
+def _read_gather(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    index = reader.read_index(op.operands[1])
+    step = Gather(_result_shape(op), op.dim, index)
+    return (reader.read(op.operands[0], step), index)
+
+
+_READERS = {
+    "broadcast_to": _read_broadcast,
+    "concat": _read_concat,
+    "flip": _read_flip,
+    "gather": _read_gather,
+    "pad": _read_pad,
+    "permute": _read_permute,
+    "reshape": _read_reshape,
+    "slice": _read_slice,
+    "take": _read_take,
+}

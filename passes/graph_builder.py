@@ -1,0 +1,102 @@
+"""Building ``graph`` ops in front of an op that is being replaced."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS, Effects, effects_of
+from girih.dialects.dims import Dim, Size, product
+
+_SMALL_FLOATS = frozenset({"bf16", "f16"})
+
+
+def function_bodies(module: ir.Module | ir.Operation | ir.OpView) -> Iterator[ir.Block]:
+    """Yields the entry block of each function of a module that has a body."""
+    for op in module.operation.regions[0].blocks[0].operations:
+        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
+            yield op.operation.regions[0].blocks[0]
+
+
+def erase_dead_ops(block: ir.Block) -> None:
+    """Erases the ops of ``block`` that have no effects and whose results are unused."""
+    for op in reversed(list(block.operations)):
+        is_used = any(len(list(result.uses)) for result in op.results)
+        if not is_used and effects_of(op) in (Effects.PURE, Effects.READS):
+            op.operation.erase()
+
+
+def is_used(value: ir.Value) -> bool:
+    """Returns whether any op reads ``value``."""
+    return next(iter(value.uses), None) is not None
+
+
+class GraphBuilder:
+    """Makes ops in front of ``op``, with its location.
+
+    Attributes:
+        loc: the location of the new ops.
+        ip: where they go.
+    """
+
+    def __init__(self, op: ir.OpView):
+        self.loc = op.location
+        self.ip = ir.InsertionPoint(op)
+
+    def op(self, name: str, *operands: ir.Value, **attributes: Any) -> ir.Value:
+        """Makes the op ``graph.name`` and returns its result."""
+        made = OPS[f"graph.{name}"].build(
+            operands, attributes, loc=self.loc, ip=self.ip
+        )
+        return made.results[0]
+
+    def typed(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        shape: Sequence[Size],
+        element: ir.Type,
+        **attributes: Any,
+    ) -> ir.Value:
+        """Makes an op whose result type its operands don't determine."""
+        made = OPS[f"graph.{name}"].build(
+            operands,
+            attributes,
+            results=[ty.tensor_type(shape, element)],
+            loc=self.loc,
+            ip=self.ip,
+        )
+        return made.results[0]
+
+    def constant(self, value: Any, element: ir.Type) -> ir.Value:
+        """Returns the rank-0 tensor ``value``."""
+        return self.typed("constant", [], (), element, value=value)
+
+    def like(self, value: Any, x: ir.Value) -> ir.Value:
+        """Returns the rank-0 tensor ``value`` with the elements of ``x``."""
+        return self.constant(value, x.type.element_type)
+
+    def cast(self, x: ir.Value, element: ir.Type) -> ir.Value:
+        """Returns ``x`` with other elements; ``x`` itself if it has them."""
+        if x.type.element_type == element:
+            return x
+        return self.typed("cast", [x], ty.shape_of(x.type), element)
+
+    def widened(self, x: ir.Value) -> ir.Value:
+        """Returns ``x`` in the type that ATen computes with: f32 for bf16 and f16."""
+        if str(x.type.element_type) in _SMALL_FLOATS:
+            return self.cast(x, ir.F32Type.get())
+        return x
+
+    def reshape(self, x: ir.Value, shape: Sequence[Size]) -> ir.Value:
+        """Returns ``x`` in another shape; ``x`` itself if it has that shape."""
+        if ty.shape_of(x.type) == tuple(shape):
+            return x
+        return self.typed("reshape", [x], shape, x.type.element_type)
+
+    def count(self, sizes: Iterable[Size], element: ir.Type) -> ir.Value:
+        """Returns the product of sizes as a rank-0 tensor of a float type."""
+        elements = product(sizes)
+        if not isinstance(elements, Dim):
+            return self.constant(float(elements), element)
+        return self.cast(self.op("size", expr=elements), element)
