@@ -361,7 +361,9 @@ class Op(ir.OpView):
     @classmethod
     def of(cls, operation: ir.Operation | ir.OpView) -> Self | None:
         """Returns the op as this class, or None if it is another op."""
-        return operation.opview if operation.name == cls.OPERATION_NAME else None
+        return (
+            operation.opview if operation.operation.name == cls.OPERATION_NAME else None
+        )
 
 
 def _types_of(item: Any) -> Any:
@@ -394,9 +396,9 @@ def effects_of(op: ir.OpView) -> Effects:
     An op with the unit attribute ``effects`` is ordered whatever its class says.
     Ops of other dialects count as ordered, unless they are known to be pure.
     """
-    cls = OPS.get(op.name)
+    cls = OPS.get(op.operation.name)
     if cls is None:
-        pure = op.name.partition(".")[0] in _PURE_DIALECTS
+        pure = op.operation.name.partition(".")[0] in _PURE_DIALECTS
         return Effects.PURE if pure else Effects.ORDERED
     return Effects.ORDERED if "effects" in op.attributes else cls.EFFECTS
 

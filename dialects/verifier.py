@@ -62,7 +62,7 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
     context = operation.context
 
     def check(op: ir.Operation) -> ir.WalkResult:
-        name = op.name
+        name = op.operation.name
         if name in OPS:
             problem = _problem_of(op.opview)
         else:

@@ -1,0 +1,26 @@
+"""The passes, one file or folder each, and where to find them.
+
+- ``registry``: what a pass is, and running pipelines of our own and upstream passes.
+- ``pipelines``: the named pipelines, as data.
+- ``pipeline_syntax``: textual pipelines; ``observers``: printing, dumping, timing.
+- ``reproducer``: files that replay a failure.
+- everything else: passes, named as on the command line with ``_`` for ``-``.
+"""
+
+# Pass name -> module, imported when the pass is first used, so that girih-opt starts
+# fast. Passes outside of this package call ``register_pass`` when they are imported.
+PASS_MODULES = {
+    "canonicalize-graph": "girih.passes.canonicalize_graph",
+    "convert-graph-to-host": "girih.passes.convert_graph_to_host",
+    "convert-tile-to-cpu": "girih.passes.convert_tile_to_cpu",
+    "decompose": "girih.passes.decompose",
+    "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",
+    "expand-math": "girih.passes.expand_math",
+    "fuse": "girih.passes.fuse",
+    "group-launches": "girih.passes.group_launches",
+    "plan-memory": "girih.passes.plan_memory",
+    "print-fusion-plan": "girih.passes.fuse",
+    "print-layouts": "girih.passes.convert_graph_to_host",
+    "print-schedules": "girih.passes.tile",
+    "tile": "girih.passes.tile",
+}

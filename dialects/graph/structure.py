@@ -47,8 +47,8 @@ class FusionOp(GraphOp, name="fusion"):
             if len(block.operations)
             else None
         )
-        is_yield = last is not None and last.name == YieldOp.OPERATION_NAME
-        expect(is_yield, "body", "end in graph.yield", last and last.name)
+        is_yield = last is not None and last.operation.name == YieldOp.OPERATION_NAME
+        expect(is_yield, "body", "end in graph.yield", last and last.operation.name)
         yielded = [value.type for value in last.operands]
         outputs = [value.type for value in self.results]
         expect(yielded == outputs, "body", f"yield {_types(outputs)}", _types(yielded))

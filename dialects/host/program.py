@@ -28,7 +28,7 @@ from girih.dialects.definition import (
     variadic_operand,
     variadic_result,
 )
-from girih.dialects.dims import Dim
+from girih.dialects.dims import Dim, Size
 from girih.dialects.graph.extern import verify_call
 
 
@@ -155,13 +155,25 @@ class NativeOp(HostOp, name="native"):
         """The launches, in order."""
         return list(self.regions[0].blocks[0].operations)
 
+    @property
+    def buffers(self) -> list[ir.Value]:
+        """What ``function`` takes as buffers: those launched with, each once."""
+        launches = self.launches
+        return list(dict.fromkeys(v for launch in launches for v in launch.operands))
+
+    @property
+    def symbols(self) -> list[Size]:
+        """What ``function`` takes as symbols: those launched with, each once."""
+        launches = self.launches
+        return list(dict.fromkeys(s for launch in launches for s in launch.symbols))
+
     def verify_invariants(self) -> None:
         """Checks that there are only launches inside."""
         blocks = len(self.regions[0].blocks)
         expect(blocks == 1, "body", "have one block", blocks)
         for op in self.regions[0].blocks[0].operations:
-            is_launch = op.name == LaunchOp.OPERATION_NAME
-            expect(is_launch, "body", "hold only host.launch", op.name)
+            is_launch = op.operation.name == LaunchOp.OPERATION_NAME
+            expect(is_launch, "body", "hold only host.launch", op.operation.name)
 
 
 class WorkspaceOp(HostOp, name="workspace"):

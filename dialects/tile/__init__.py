@@ -46,5 +46,5 @@ def build(name: str, *args: object, **kwargs: object) -> ir.Operation:
 def kernels(module: ir.Module | ir.Operation) -> dict[str, kernel.KernelOp]:
     """Returns the kernels of a module by name, in order."""
     body = module.operation.regions[0].blocks[0]
-    found = [op for op in body.operations if op.name == "tile.kernel"]
+    found = [op for op in body.operations if op.operation.name == "tile.kernel"]
     return {op.sym_name: op for op in found}

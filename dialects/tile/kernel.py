@@ -193,8 +193,8 @@ class LoopOp(TileOp, name="loop"):
     def _verify_yield(self, block: ir.Block, inits: list[ir.Type]) -> None:
         count = len(block.operations)
         last = block.operations[count - 1] if count else None
-        is_yield = last is not None and last.name == YieldOp.OPERATION_NAME
-        expect(is_yield, "body", "end in tile.yield", last and last.name)
+        is_yield = last is not None and last.operation.name == YieldOp.OPERATION_NAME
+        expect(is_yield, "body", "end in tile.yield", last and last.operation.name)
         yielded = [value.type for value in last.operands]
         rule = f"yield {list(map(str, inits))}"
         expect(yielded == inits, "body", rule, list(map(str, yielded)))

@@ -1,0 +1,90 @@
+"""The named pipelines, as data: each step with what it establishes and why here."""
+
+from typing import NamedTuple
+
+from girih.passes.pipeline_syntax import parse_pipeline
+
+
+class PipelineStep(NamedTuple):
+    """A step of a named pipeline.
+
+    Attributes:
+        text: a pass, a named pipeline, or a nest of them.
+        why: what it establishes, and why it stands here.
+    """
+
+    text: str
+    why: str
+
+
+PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
+    "graph": (
+        PipelineStep("canonicalize-graph", "fewer, simpler ops before they multiply"),
+        PipelineStep("decompose", "only primitives and library ops are left"),
+        PipelineStep("canonicalize-graph", "cleans up what decompositions left over"),
+        PipelineStep(
+            "eliminate-common-subexpressions", "equal ops become one before grouping"
+        ),
+        PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
+    ),
+    "host": (
+        PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
+        PipelineStep("plan-memory", "intermediates have places in one workspace"),
+        PipelineStep("group-launches", "a run of launches is one native call"),
+    ),
+    "cpu": (
+        PipelineStep("tile", "each kernel has a schedule"),
+        PipelineStep("expand-math", "no function calls are left in inner loops"),
+        PipelineStep("canonicalize", "constants are folded across the expansions"),
+        PipelineStep("cse", "equal address computations become one"),
+        PipelineStep("convert-tile-to-cpu", "functions over pointers"),
+        PipelineStep("loop-invariant-code-motion", "addresses leave the inner loops"),
+        PipelineStep("canonicalize", "what became constant by lowering is folded"),
+        PipelineStep("cse", "what the lowering made twice becomes one"),
+    ),
+    "default": (
+        PipelineStep("graph", "from the imported graph to fusions"),
+        PipelineStep("host", "from fusions to a launch program"),
+        PipelineStep("cpu", "from kernels to functions"),
+    ),
+}
+
+
+def texts(name: str) -> list[str]:
+    """Returns the texts of a named pipeline's steps.
+
+    Raises:
+        KeyError: There is no such pipeline.
+    """
+    return [step.text for step in PIPELINES[name]]
+
+
+def upstream_passes() -> frozenset[str]:
+    """Returns the passes that some pipeline takes from upstream."""
+    from girih.passes import PASS_MODULES
+
+    named = {
+        step.name
+        for pipeline in PIPELINES.values()
+        for entry in pipeline
+        for step in parse_pipeline(entry.text)
+    }
+    return frozenset(named - set(PASS_MODULES) - set(PIPELINES))
+
+
+def with_options(name: str, options: dict[str, str]) -> list[str]:
+    """Returns a named pipeline's texts, fully expanded, with options of passes added.
+
+    Args:
+        name: the pipeline.
+        options: for a pass, its options as text: ``{"tile": "vector-bits=512"}``.
+    """
+    expanded = []
+    for text in texts(name):
+        if text in PIPELINES:
+            expanded.extend(with_options(text, options))
+        elif text in options and options[text]:
+            expanded.append(f"{text}{{{options[text]}}}")
+        else:
+            expanded.append(text)
+    return expanded

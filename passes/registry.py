@@ -1,0 +1,430 @@
+"""What a pass is, and running pipelines of our own and upstream passes.
+
+A pass is a function on an op, with options in a frozen dataclass::
+
+    @dataclass(frozen=True)
+    class Options:
+        max_inputs: int = 64
+        '''How many inputs a fusion may have.'''
+
+    @register_pass("fuse", options=Options, op="builtin.module")
+    def run(op: ir.Operation, options: Options) -> None: ...
+
+``run_pipeline(module, "fuse{max-inputs=32},cse")`` runs it. Adjacent upstream passes
+go to one pass manager; ours are plain calls.
+"""
+
+import dataclasses
+import difflib
+import importlib
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from girih.dialects import verifier
+from girih.dialects.bindings import ir, passmanager
+from girih.passes import PASS_MODULES, pipelines, reproducer
+from girih.passes.pipeline_syntax import (
+    MODULE,
+    Step,
+    parse_pipeline,
+    pipeline_text,
+)
+
+
+class UnknownPass(ValueError):
+    """A pipeline names a pass or an option that does not exist."""
+
+
+class PassError(Exception):
+    """A pass failed.
+
+    Attributes:
+        pass_name: the pass.
+        op_text: the op that it was working on, if known, as text.
+        location: that op's location, if known.
+        cause: what went wrong.
+        reproducer: a file that replays the failure, if one was asked for.
+    """
+
+    def __init__(
+        self,
+        pass_name: str,
+        op_text: str,
+        location: ir.Location | None,
+        cause: BaseException,
+    ):
+        self.pass_name = pass_name
+        self.op_text = op_text
+        self.location = location
+        self.cause = cause
+        self.reproducer: Path | None = None
+        super().__init__(pass_name, op_text, location, cause)
+
+    def __str__(self) -> str:
+        cause = f"{type(self.cause).__name__}: {self.cause}"
+        parts = [f"pass '{self.pass_name}' failed: {cause}"]
+        if self.location is not None:
+            parts.append(f"  at {self.location}")
+        if self.op_text:
+            parts.append(f"  on {self.op_text}")
+        if self.reproducer is not None:
+            parts.append(f"  replay: girih-opt --run-reproducer {self.reproducer}")
+        return "\n".join(parts)
+
+
+class Observer(Protocol):
+    """What is told about each pass before and after it runs."""
+
+    def before(self, name: str, module: ir.Operation) -> None:
+        """The pass called ``name`` is about to run."""
+
+    def after(self, name: str, module: ir.Operation) -> None:
+        """The pass called ``name`` has run."""
+
+
+PassFunction = Callable[[ir.Operation, Any], None]
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """A registered pass.
+
+    Attributes:
+        name: as on the command line.
+        run: what it does to an op.
+        options: the dataclass of its options, or None.
+        op: the name of the ops that it runs on.
+        summary: the first line of its module's docstring.
+    """
+
+    name: str
+    run: PassFunction
+    options: type | None
+    op: str
+    summary: str
+
+
+_REGISTERED: dict[str, PassInfo] = {}
+
+
+def register_pass(
+    name: str, *, options: type | None = None, op: str = MODULE
+) -> Callable[[PassFunction], PassFunction]:
+    """Declares a function to be the pass called ``name``.
+
+    Args:
+        name: kebab-case.
+        options: a frozen dataclass whose fields all have defaults.
+        op: the name of the ops that it runs on.
+
+    Raises:
+        ValueError: Another pass has this name.
+    """
+
+    def register(run: PassFunction) -> PassFunction:
+        if name in _REGISTERED:
+            raise ValueError(f"a pass called {name!r} is registered already")
+        _REGISTERED[name] = PassInfo(name, run, options, op, _summary(run))
+        return run
+
+    return register
+
+
+def _summary(run: PassFunction) -> str:
+    module = importlib.import_module(run.__module__)
+    text = run.__doc__ or module.__doc__ or ""
+    return text.strip().partition("\n")[0]
+
+
+def own_pass_names() -> list[str]:
+    """Returns the names of all passes of girih and those registered besides."""
+    return sorted({*PASS_MODULES, *_REGISTERED})
+
+
+def find_pass(name: str) -> PassInfo:
+    """Returns the pass of ours that is called ``name``.
+
+    Raises:
+        UnknownPass: There is none, or its module cannot be imported.
+    """
+    if name not in _REGISTERED and name in PASS_MODULES:
+        try:
+            importlib.import_module(PASS_MODULES[name])
+        except ModuleNotFoundError as error:
+            raise UnknownPass(f"the pass {name!r} is not installed: {error}") from error
+    if name not in _REGISTERED:
+        raise UnknownPass(f"no pass is called {name!r}{_did_you_mean(name)}")
+    return _REGISTERED[name]
+
+
+def _did_you_mean(name: str) -> str:
+    known = [*own_pass_names(), *pipelines.PIPELINES, *pipelines.upstream_passes()]
+    close = difflib.get_close_matches(name, known)
+    own = ", ".join(own_pass_names())
+    return f"; did you mean {' or '.join(close)}?" if close else f"; ours are: {own}"
+
+
+# Options ------------------------------------------------------------------------
+
+
+def parse_options(info: PassInfo, text: str) -> Any:
+    """Returns the options dataclass that ``key=value key=value`` describes.
+
+    Raises:
+        UnknownPass: There is no such option, or the value is of another type.
+    """
+    if info.options is None:
+        if text:
+            raise UnknownPass(f"the pass {info.name!r} has no options, got {text!r}")
+        return None
+    hints = typing.get_type_hints(info.options)
+    values = {}
+    for item in text.split():
+        key, _, value = item.partition("=")
+        field = key.replace("-", "_")
+        if field not in hints:
+            valid = ", ".join(option.replace("_", "-") for option in hints)
+            raise UnknownPass(
+                f"the pass {info.name!r} has no option {key!r}; it has: {valid}"
+            )
+        values[field] = _parse_value(info.name, key, value, hints[field])
+    return info.options(**values)
+
+
+_TRUTH = {"": True, "true": True, "1": True, "false": False, "0": False}
+
+
+def _parse_value(pass_name: str, key: str, text: str, hint: Any) -> Any:
+    try:
+        if hint is bool:
+            return _TRUTH[text]
+        if typing.get_origin(hint) is tuple:
+            return tuple(int(part) for part in text.split(",") if part)
+        return hint(text)
+    except (KeyError, ValueError, TypeError):
+        kind = getattr(hint, "__name__", str(hint))
+        message = f"expected option {key!r} of {pass_name!r} to be {kind}, got {text!r}"
+        raise UnknownPass(message) from None
+
+
+def options_text(options: Any) -> str:
+    """Returns the text that ``parse_options`` reads back as these options."""
+    parts = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if value != field.default:
+            is_tuple = isinstance(value, tuple)
+            shown = ",".join(map(str, value)) if is_tuple else str(value)
+            shown = shown.lower() if isinstance(value, bool) else shown
+            parts.append(f"{field.name.replace('_', '-')}={shown}")
+    return " ".join(parts)
+
+
+# Running ------------------------------------------------------------------------
+
+
+def expand_pipeline(pipeline: str | Iterable[str]) -> list[Step]:
+    """Returns the steps of a pipeline, with named pipelines replaced by theirs."""
+    texts = [pipeline] if isinstance(pipeline, str) else list(pipeline)
+    steps: list[Step] = []
+    for step in (step for text in texts for step in parse_pipeline(text)):
+        if step.name in pipelines.PIPELINES and len(step.anchors) == 1:
+            steps.extend(expand_pipeline(pipelines.texts(step.name)))
+        else:
+            steps.append(step)
+    return steps
+
+
+def is_own(name: str) -> bool:
+    """Tells whether a pass is one of ours rather than an upstream one."""
+    return name in _REGISTERED or name in PASS_MODULES
+
+
+def run_pipeline(
+    module: ir.Module | ir.Operation,
+    pipeline: str | Iterable[str],
+    *,
+    observer: Observer | None = None,
+    verify: bool = False,
+    reproducer_path: Path | None = None,
+) -> None:
+    """Runs passes on a module.
+
+    Args:
+        module: changed in place.
+        pipeline: text or texts, of our passes, upstream ones and named pipelines.
+        observer: told before and after each pass. Without one, adjacent upstream
+            passes run as one.
+        verify: check the module after each pass.
+        reproducer_path: where to write a file that replays a failure. The module is
+            copied first.
+
+    Raises:
+        PipelineSyntaxError: The pipeline cannot be read.
+        UnknownPass: It names a pass or option that does not exist.
+        PassError: A pass failed, or left a module that breaks rules.
+    """
+    operation = module.operation
+    original = operation.clone() if reproducer_path is not None else None
+    with operation.context, ir.Location.unknown():
+        stages = _stages(expand_pipeline(pipeline), one_by_one=observer is not None)
+        for position, stage in enumerate(stages):
+            try:
+                _run_stage(stage, operation, observer, verify)
+            except PassError as error:
+                if original is not None:
+                    steps = [stage.steps for stage in stages[: position + 1]]
+                    error.reproducer = reproducer.write(
+                        reproducer_path, original, pipeline_text(sum(steps, []))
+                    )
+                raise
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What is run at once: one pass of ours, or upstream passes.
+
+    Attributes:
+        steps: the passes.
+        info, options: of our pass; None for upstream passes.
+        manager: of upstream passes; None for ours.
+    """
+
+    steps: list[Step]
+    info: PassInfo | None = None
+    options: Any = None
+    manager: Any = None
+
+    @property
+    def name(self) -> str:
+        return ",".join(step.name for step in self.steps)
+
+
+def _stages(steps: list[Step], one_by_one: bool) -> list[_Stage]:
+    """Looks all passes up before any runs, so that a typo changes nothing."""
+    stages: list[_Stage] = []
+    upstream: list[Step] = []
+    for step in steps:
+        if is_own(step.name):
+            if upstream:
+                stages.append(_upstream_stage(upstream))
+                upstream = []
+            stages.append(_own_stage(step))
+        else:
+            upstream.append(step)
+            if one_by_one:
+                stages.append(_upstream_stage(upstream))
+                upstream = []
+    return [*stages, _upstream_stage(upstream)] if upstream else stages
+
+
+def _own_stage(step: Step) -> _Stage:
+    info = find_pass(step.name)
+    runs_here = step.anchors[-1] == info.op or len(step.anchors) == 1
+    if not runs_here:
+        raise UnknownPass(
+            f"the pass {step.name!r} runs on {info.op}, not on {step.anchors[-1]}"
+        )
+    return _Stage([step], info, parse_options(info, step.options))
+
+
+def _upstream_stage(steps: list[Step]) -> _Stage:
+    try:
+        manager = passmanager.PassManager.parse(pipeline_text(steps))
+    except ValueError as error:
+        for step in steps:
+            _expect_upstream(step)
+        raise UnknownPass(str(error)) from None
+    return _Stage(steps, manager=manager)
+
+
+def _expect_upstream(step: Step) -> None:
+    try:
+        passmanager.PassManager.parse(f"any({step.name})")
+    except ValueError as error:
+        if "does not refer to a registered pass" in str(error):
+            message = f"no pass is called {step.name!r}{_did_you_mean(step.name)}"
+            raise UnknownPass(message) from None
+
+
+def _run_stage(
+    stage: _Stage, module: ir.Operation, observer: Observer | None, verify: bool
+) -> None:
+    if observer is not None:
+        observer.before(stage.name, module)
+    if stage.manager is not None:
+        _run_upstream(stage, module, verify)
+    else:
+        _run_own(stage, module)
+    if verify:
+        _verify_after(stage.name, module)
+    if observer is not None:
+        observer.after(stage.name, module)
+
+
+def _run_upstream(stage: _Stage, module: ir.Operation, verify: bool) -> None:
+    stage.manager.enable_verifier(verify)
+    try:
+        stage.manager.run(module)
+    except ir.MLIRError as error:
+        diagnostics = error.error_diagnostics
+        location = diagnostics[0].location if diagnostics else None
+        raise PassError(stage.name, "", location, error) from error
+
+
+def _run_own(stage: _Stage, module: ir.Operation) -> None:
+    for target in _targets(module, stage.info.op):
+        try:
+            stage.info.run(target, stage.options)
+        except PassError:
+            raise
+        except Exception as error:
+            op_text, location = _blamed(error.__traceback__)
+            raise PassError(stage.name, op_text, location, error) from error
+
+
+def _targets(module: ir.Operation, op_name: str) -> list[ir.Operation]:
+    if op_name == MODULE:
+        return [module]
+    body = module.regions[0].blocks[0]
+    return [op.operation for op in body.operations if op.operation.name == op_name]
+
+
+def _blamed(traceback: TracebackType | None) -> tuple[str, ir.Location | None]:
+    """Returns text and location of the op that the failing code was working on.
+
+    That is the value of the variable called ``op`` in the innermost frame that has
+    one: every rule of a pass names its op so.
+    """
+    blamed = None
+    while traceback is not None:
+        candidate = traceback.tb_frame.f_locals.get("op")
+        if isinstance(candidate, ir.Operation | ir.OpView):
+            blamed = candidate
+        traceback = traceback.tb_next
+    if blamed is None or blamed.operation.name == MODULE:
+        return "", None
+    try:
+        return _first_line(str(blamed)), blamed.location
+    except Exception:  # The op may have been erased before the failure.
+        return "", None
+
+
+def _first_line(text: str) -> str:
+    line, _, rest = text.strip().partition("\n")
+    return f"{line} ..." if rest else line
+
+
+def _verify_after(name: str, module: ir.Operation) -> None:
+    try:
+        verifier.verify(module)
+        module.verify()
+    except verifier.VerificationError as error:
+        raise PassError(name, "", error.problems[0].location, error) from error
+    except ir.MLIRError as error:
+        location = error.error_diagnostics[0].location
+        raise PassError(name, "", location, error) from error
