@@ -1,0 +1,62 @@
+"""The table of lowering rules, and what they share while a kernel is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from girih.dialects.bindings import ir
+
+
+@dataclass
+class Lowering:
+    """The state of one kernel's lowering.
+
+    Attributes:
+        threshold: grids that touch fewer elements run serially.
+        status: address of the kernel's status word.
+        function_entry: the block where `tile.workspace` is allocated.
+        program_entry: the block where `tile.scratch` is allocated: one for each
+            thread.
+        prefixes: masks of last steps, by identity: their first lane is always set.
+    """
+
+    threshold: int
+    status: ir.Value
+    function_entry: ir.Block
+    program_entry: ir.Block
+    prefixes: set[ir.Value] = field(default_factory=set)
+
+    def lower_block(self, block: ir.Block) -> None:
+        """Lower the ops of a block, and of the blocks inside them, in order."""
+        for op in list(block.operations):
+            operation = op.operation
+            rule = RULES.get(operation.name)
+            if rule is not None:
+                with operation.location, ir.InsertionPoint(operation):
+                    rule(self, op)
+                continue
+            for region in operation.regions:
+                for inner in region.blocks:
+                    self.lower_block(inner)
+
+
+Rule = Callable[[Lowering, ir.OpView], None]
+
+RULES: dict[str, Rule] = {}
+
+
+def lowers(name: str) -> Callable[[Rule], Rule]:
+    """Register a rule, which replaces an op of this name at the insertion point.
+
+    Raises:
+        ValueError: the op has a rule already.
+    """
+
+    def register(rule: Rule) -> Rule:
+        if name in RULES:
+            raise ValueError(f"two rules lower {name}")
+        RULES[name] = rule
+        return rule
+
+    return register
