@@ -299,7 +299,7 @@ class Op(ir.OpView):
         """
         values = cls._with_defaults(attributes)
         if results is None:
-            results = cls._infer(operands, values)
+            results = cls._infer(operands, values) if cls.RESULTS else []
         return ir.Operation.create(
             cls.OPERATION_NAME,
             results=results,
