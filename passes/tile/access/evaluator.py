@@ -1,0 +1,151 @@
+"""Evaluates tensors at coordinates: the pull model that makes views free.
+
+``Evaluator.value(tensor, coordinates)`` answers with a node. A view asks its operand
+at other coordinates, a load turns coordinates into an offset, everything else makes
+a node of its operands' answers.
+"""
+
+from collections.abc import Callable
+
+from girih.passes.tile.index import Affine, Coordinate, constant
+from girih.passes.tile.kernel import KernelSource, OpRecord
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    Guards,
+    LoadNode,
+    Node,
+    NodeTable,
+    ReduceNode,
+)
+from girih.passes.tile.sizes import Size, is_constant
+
+Coordinates = tuple[Affine, ...]
+Rule = Callable[["Evaluator", OpRecord, Coordinates, Guards], Node]
+
+_RULES: dict[str, Rule] = {}
+
+
+def reads(*names: str) -> Callable[[Rule], Rule]:
+    """Registers how the named ops find their value at some coordinates."""
+
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            if name in _RULES:
+                raise ValueError(f"two access rules for {name}")
+            _RULES[name] = rule
+        return rule
+
+    return register
+
+
+def has_access_rule(name: str) -> bool:
+    """True for ops that are evaluated by rearranging coordinates."""
+    return name in _RULES
+
+
+class Evaluator:
+    """Turns the tensor program of one kernel into nodes over given coordinates."""
+
+    def __init__(self, source: KernelSource, domain: Coordinates, table: NodeTable):
+        self.source = source
+        self.domain = domain
+        self.table = table
+        self._memo: dict[tuple, Node] = {}
+
+    def value(self, tensor: object, at: Coordinates, guards: Guards = ()) -> Node:
+        """The node of one tensor's element at these coordinates."""
+        key = (tensor, at, guards)
+        node = self._memo.get(key)
+        if node is None:
+            node = self._memo[key] = self._evaluate(tensor, at, guards)
+        return node
+
+    def _evaluate(self, tensor: object, at: Coordinates, guards: Guards) -> Node:
+        record = self.source.records[tensor]
+        if record.name == "tile.read":
+            return self.add(load(self.source, record, at, guards), record)
+        rule = _RULES.get(record.name)
+        if rule is not None:
+            return rule(self, record, at, guards)
+        if record.name in REDUCTIONS:
+            return self._reduction(record)
+        return self._elementwise(record, at, guards)
+
+    def _elementwise(self, record: OpRecord, at: Coordinates, guards: Guards) -> Node:
+        operands = tuple(
+            self.value(operand, broadcast(at, self.shape(operand)), guards)
+            for operand in record.operands
+        )
+        name = record.name.removeprefix("graph.")
+        return self.add(ComputeNode(record.element, operands, name=name), record)
+
+    def _reduction(self, record: OpRecord) -> Node:
+        """A reduction: its operand is always read at the domain's own coordinates."""
+        operand = self.value(record.operands[0], self.domain)
+        position = None
+        if record.name in ("graph.argmax", "graph.argmin"):
+            position = self.domain[record.attributes["dim"].value]
+        name = record.name.removeprefix("graph.")
+        node = ReduceNode(record.element, (operand,), name=name, position=position)
+        return self.add(node, record)
+
+    def add(self, node: Node, record: OpRecord) -> Node:
+        """Adds a node that stands for the record's op."""
+        return self.table.add(node, record.location)
+
+    def shape(self, tensor: object) -> tuple[Size, ...]:
+        """The sizes of a tensor of the kernel."""
+        return self.source.records[tensor].shape
+
+
+REDUCTIONS = frozenset(
+    f"graph.{name}"
+    for name in (
+        "argmax",
+        "argmin",
+        "reduce_all",
+        "reduce_any",
+        "reduce_max",
+        "reduce_min",
+        "reduce_prod",
+        "reduce_sum",
+    )
+)
+
+
+def broadcast(at: Coordinates, shape: tuple[Size, ...]) -> Coordinates:
+    """The coordinates in an operand of this shape, aligned to the right."""
+    aligned = at[len(at) - len(shape) :]
+    return tuple(
+        constant(0) if is_constant(size, 1) else coordinate
+        for coordinate, size in zip(aligned, shape, strict=True)
+    )
+
+
+def load(
+    source: KernelSource, record: OpRecord, at: Coordinates, guards: Guards
+) -> LoadNode:
+    """The load of a buffer's element at these coordinates."""
+    number = source.buffer_of(record)
+    offset = offset_in(source.buffers[number].strides, at)
+    return LoadNode(record.element, buffer=number, offset=offset, guards=guards)
+
+
+def offset_in(strides: tuple[Size, ...], at: Coordinates) -> Affine:
+    """The offset in elements of these coordinates."""
+    offset = constant(0)
+    for coordinate, stride in zip(at, strides, strict=True):
+        offset = offset + coordinate * stride
+    return offset
+
+
+def domain_coordinates(parts: dict[int, list[Coordinate]]) -> Coordinates:
+    """Each domain dim as an expression of the coordinates that it was split into."""
+    expressions = []
+    for dim in range(len(parts)):
+        expression, stride = constant(0), 1
+        for part in reversed(parts[dim]):
+            expression = expression + Affine(((part, stride),), 0)
+            stride = stride * part.size
+        expressions.append(expression)
+    return tuple(expressions)

@@ -1,0 +1,49 @@
+"""take and gather: one coordinate of the operand is a value read at run time.
+
+Source: https://pytorch.org/docs/stable/generated/torch.gather.html and
+https://pytorch.org/docs/stable/generated/torch.index_select.html; negative indices
+count from the end as in ``x[index]``.
+"""
+
+from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
+from girih.passes.tile.elements import I64
+from girih.passes.tile.index import Affine, Dynamic, of
+from girih.passes.tile.kernel import OpRecord
+from girih.passes.tile.nodes import Guards, Node, WrapNode
+from girih.passes.tile.sizes import Size
+
+
+@reads("graph.take")
+def read_take(
+    evaluator: Evaluator, record: OpRecord, at: Coordinates, guards: Guards
+) -> Node:
+    """``y[a..., i..., b...] = x[a..., index[i...], b...]``."""
+    operand, index = record.operands
+    dim = record.attributes["dim"].value
+    rank = len(evaluator.shape(index))
+    number = evaluator.value(index, at[dim : dim + rank], guards)
+    size = evaluator.shape(operand)[dim]
+    found = wrapped(evaluator, record, number, size, guards)
+    source = (*at[:dim], found, *at[dim + rank :])
+    return evaluator.value(operand, source, guards)
+
+
+@reads("graph.gather")
+def read_gather(
+    evaluator: Evaluator, record: OpRecord, at: Coordinates, guards: Guards
+) -> Node:
+    """``y[a..., i, b...] = x[a..., index[a..., i, b...], b...]``."""
+    operand, index = record.operands
+    dim = record.attributes["dim"].value
+    number = evaluator.value(index, at, guards)
+    size = evaluator.shape(operand)[dim]
+    found = wrapped(evaluator, record, number, size, guards)
+    return evaluator.value(operand, (*at[:dim], found, *at[dim + 1 :]), guards)
+
+
+def wrapped(
+    evaluator: Evaluator, record: OpRecord, index: Node, size: Size, guards: Guards
+) -> Affine:
+    """The index as a coordinate in ``[0, size)``."""
+    node = WrapNode(I64, (index,), size=size, guards=guards)
+    return of(Dynamic(evaluator.add(node, record), size))

@@ -1,0 +1,102 @@
+"""Rough costs: enough to rank schedules, not to predict time.
+
+The unit is one instruction on one full vector register.
+"""
+
+from collections.abc import Iterable
+
+from girih.passes.tile.index import Affine, Coordinate, coordinates_of
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    ConstantNode,
+    IndexNode,
+    LoadNode,
+    Node,
+    ReduceNode,
+    SelectNode,
+    WrapNode,
+)
+
+# Instructions of the polynomials that expand-math emits, roughly.
+FUNCTION_COSTS = {
+    "acos": 25,
+    "acosh": 40,
+    "asin": 25,
+    "asinh": 40,
+    "atan": 25,
+    "atan2": 35,
+    "atanh": 40,
+    "cos": 30,
+    "cosh": 25,
+    "erf": 25,
+    "erfc": 30,
+    "exp": 12,
+    "exp2": 10,
+    "expm1": 20,
+    "floor_divide": 20,
+    "fmod": 20,
+    "log": 18,
+    "log10": 20,
+    "log1p": 25,
+    "log2": 18,
+    "pow": 40,
+    "remainder": 20,
+    "sigmoid": 16,
+    "sin": 30,
+    "sinh": 25,
+    "tan": 35,
+    "tanh": 20,
+    "trunc_divide": 20,
+}
+# A division or square root occupies its unit for many cycles.
+SLOW_INSTRUCTIONS = {"div": 5, "sqrt": 6, "rsqrt": 10, "reciprocal": 5}
+# Loads of lanes that are apart, and of lanes at computed places.
+STRIDED_LOAD = 10
+GATHERED_LOAD = 16
+# A reduction across the lanes of a register, per row.
+HORIZONTAL = 12
+
+
+def node_cost(node: Node) -> int:
+    """Instructions for one vector of the node's values, without its operands."""
+    if isinstance(node, (ConstantNode, IndexNode)):
+        return 0
+    if isinstance(node, LoadNode):
+        return 1 if node.element.computing == node.element else 2
+    if isinstance(node, ComputeNode):
+        slow = SLOW_INSTRUCTIONS.get(node.name, 1)
+        return FUNCTION_COSTS.get(node.name, slow)
+    if isinstance(node, (SelectNode, WrapNode)):
+        return 3
+    return 1
+
+
+def walk_cost(nodes: Iterable[Node], offsets: Iterable[Affine], along: Coordinate):
+    """Instructions per vector when vectors lie along a coordinate."""
+    total = 0
+    for node in nodes:
+        if along not in node.coordinates:
+            continue
+        if isinstance(node, LoadNode):
+            total += access_cost(node.offset, along)
+        elif not isinstance(node, ReduceNode):
+            total += node_cost(node)
+    return total + sum(access_cost(offset, along) for offset in offsets)
+
+
+def access_cost(offset: Affine, along: Coordinate) -> int:
+    """Instructions to load or store one vector along a coordinate."""
+    if is_irregular(offset, along):
+        return GATHERED_LOAD
+    stride = offset.coefficient(along)
+    if isinstance(stride, int) and stride in (0, 1):
+        return stride
+    return 2 if stride == -1 else STRIDED_LOAD
+
+
+def is_irregular(offset: Affine, along: Coordinate) -> bool:
+    """True where the offset depends on the coordinate other than linearly."""
+    return any(
+        atom != along and along in coordinates_of(Affine(((atom, 1),), 0))
+        for atom, _ in offset.terms
+    )

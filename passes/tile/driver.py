@@ -1,0 +1,46 @@
+"""The passes ``tile`` and ``print-schedules``."""
+
+from girih.dialects.bindings import ir
+from girih.passes.registry import register_pass
+from girih.passes.tile.choose import choose_schedule
+from girih.passes.tile.domain import analyze
+from girih.passes.tile.emit.kernel import emit_kernel
+from girih.passes.tile.kernel import KernelSource, read_kernel
+from girih.passes.tile.options import TileOptions
+from girih.passes.tile.plan import SchedulePlan
+
+
+@register_pass("tile", options=TileOptions)
+def run(op: ir.Operation, options: TileOptions) -> None:
+    """Gives each kernel a schedule."""
+    for kernel in unscheduled_kernels(op):
+        with kernel.location:
+            source, plan = make_plan(kernel, options)
+            emit_kernel(kernel, source, plan)
+
+
+@register_pass("print-schedules", options=TileOptions)
+def print_schedules(op: ir.Operation, options: TileOptions) -> None:
+    """Prints the schedule that tile would choose for each kernel."""
+    for kernel in unscheduled_kernels(op):
+        source, plan = make_plan(kernel, options)
+        print(f"{source.name}: {plan.text}")
+
+
+def make_plan(
+    kernel: ir.Operation, options: TileOptions
+) -> tuple[KernelSource, SchedulePlan]:
+    """Reads a kernel and decides how it runs."""
+    source = read_kernel(kernel)
+    return source, choose_schedule(analyze(source), source, options)
+
+
+def unscheduled_kernels(op: ir.Operation) -> list[ir.Operation]:
+    """The kernels of a module that have no schedule yet."""
+    block = op.regions[0].blocks[0]
+    found = [inner.operation for inner in block.operations]
+    return [
+        kernel
+        for kernel in found
+        if kernel.name == "tile.kernel" and "schedule" not in kernel.attributes
+    ]

@@ -1,0 +1,100 @@
+"""Mathematical functions, most of them one op of the ``math`` dialect.
+
+``expand-math`` turns these ops into polynomials and states their errors.
+"""
+
+from collections.abc import Sequence
+
+from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.integers import emit_integer_power
+from girih.passes.tile.emit.rules import emits
+from girih.passes.tile.nodes import ComputeNode, ConstantNode
+
+DIRECT = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+)
+
+
+def _direct(name: str):
+    def rule(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+        return b.same(f"math.{name}", *values)
+
+    return rule
+
+
+for _name in DIRECT:
+    emits(_name)(_direct(_name))
+
+
+@emits("rsqrt")
+def emit_rsqrt(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """``1 / sqrt(x)``, both correctly rounded, as eager computes it."""
+    one = b.constant(1.0, node.element.register_name)
+    return b.same("arith.divf", one, b.same("math.sqrt", values[0]))
+
+
+@emits("sigmoid")
+def emit_sigmoid(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """``1 / (1 + exp(-x))``."""
+    one = b.constant(1.0, node.element.register_name)
+    power = b.same("math.exp", b.same("arith.negf", values[0]))
+    return b.same("arith.divf", one, b.same("arith.addf", one, power))
+
+
+@emits("pow")
+def emit_pow(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """``x ** y``; small constant exponents become products, as in eager."""
+    base, exponent = node.operands
+    if not node.element.is_float:
+        return emit_integer_power(b, node.element, *values)
+    if isinstance(exponent, ConstantNode) and exponent.value in _CONSTANT_POWERS:
+        return _CONSTANT_POWERS[exponent.value](b, node, values[0])
+    return b.same("math.powf", *values)
+
+
+def _square(b: Builder, node: ComputeNode, x: Value) -> Value:
+    return b.same("arith.mulf", x, x)
+
+
+def _cube(b: Builder, node: ComputeNode, x: Value) -> Value:
+    return b.same("arith.mulf", _square(b, node, x), x)
+
+
+def _inverse(b: Builder, node: ComputeNode, x: Value) -> Value:
+    one = b.constant(1.0, node.element.register_name)
+    return b.same("arith.divf", one, x)
+
+
+# Those that eager special-cases too (aten/src/ATen/native/cpu/PowKernel.cpp), so
+# that results agree to the bit; 0.5 and -0.5 differ from powf only for -inf, -0.0.
+_CONSTANT_POWERS = {
+    2.0: _square,
+    3.0: _cube,
+    1.0: lambda b, node, x: x,
+    -1.0: _inverse,
+    -2.0: lambda b, node, x: _inverse(b, node, _square(b, node, x)),
+    0.5: lambda b, node, x: b.same("math.sqrt", x),
+    -0.5: lambda b, node, x: _inverse(b, node, b.same("math.sqrt", x)),
+}

@@ -1,0 +1,275 @@
+"""The body of a grid: from the program's number to loops, passes and stores."""
+
+from collections.abc import Callable, Sequence
+
+from girih.dialects.bindings import ir
+from girih.dialects.dims import ceildiv
+from girih.dialects.types import buffer_type
+from girih.passes.tile.elements import Element
+from girih.passes.tile.emit import reduction
+from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.emit.indices import Indices
+from girih.passes.tile.emit.values import Values
+from girih.passes.tile.index import Affine, Coordinate
+from girih.passes.tile.nodes import ReduceNode
+from girih.passes.tile.plan import Axis, Grid, Local, Pass
+from girih.passes.tile.sizes import Size, product
+
+
+Accumulators = list[list[ir.Value]]
+
+
+class Program:
+    """Emits one grid of a schedule.
+
+    Attributes:
+        ranges: bounds of coordinates of which a program has only a part.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        private: tuple[Local, ...],
+        builder: Builder,
+        stack: FrameStack,
+        indices: Indices,
+        values: Values,
+    ) -> None:
+        self.grid = grid
+        self.private = private
+        self.builder = builder
+        self.stack = stack
+        self.indices = indices
+        self.values = values
+        self.ranges: dict[Coordinate, tuple[ir.Value, ir.Value]] = {}
+
+    def emit(self) -> None:
+        """Makes the ``tile.grid`` with all it contains."""
+        grid = self.grid
+        self.indices.lanes = grid.lanes
+        self.values.substitutes = {
+            node.number: other for node, other in grid.substitutes
+        }
+        counts = [_programs_along(axis) for axis in grid.axes]
+        operands = [
+            self.indices.size(product(counts)),
+            self.indices.size(grid.work),
+        ]
+        op = self.indices.at(0).create("tile.grid", [], operands, regions=1)
+        block = op.regions[0].blocks.append(self.builder.index)
+        self.stack.push(op, block)
+        for local in self.private:
+            b = self.indices.at(self.stack.depth)
+            self.values.buffers[local.number] = make_local(b, local)
+        self._bind_axes(block.arguments[0], counts)
+        self._loops(grid.loops, self._passes)
+        self.stack.pop()
+
+    def _bind_axes(self, number: ir.Value, counts: list[Size]) -> None:
+        """Takes the program's number apart, innermost axis first."""
+        depth = self.stack.depth
+        index = self.builder.index
+        axes = list(zip(self.grid.axes, counts, strict=True))
+        for place, (axis, count) in reversed(list(enumerate(axes))):
+            own = number
+            if place:
+                size = self.indices.size(count)
+                own = self.indices.at(depth).op("arith.remui", index, number, size)
+                number = self.indices.at(depth).op("arith.divui", index, number, size)
+            self._bind_axis(axis, own)
+
+    def _bind_axis(self, axis: Axis, number: ir.Value) -> None:
+        coordinate, depth = axis.coordinate, self.stack.depth
+        if axis.chunk is None:
+            self.stack.top.coordinates[coordinate] = number
+            return
+        chunk, end = self.indices.size(axis.chunk), self.indices.size(coordinate.size)
+        b = self.indices.at(depth)
+        low = b.same("arith.muli", number, chunk)
+        high = b.same("arith.minsi", b.same("arith.addi", low, chunk), end)
+        self.ranges[coordinate] = (low, high)
+
+    def _range(self, coordinate: Coordinate) -> tuple[ir.Value, ir.Value]:
+        found = self.ranges.get(coordinate)
+        if found is None:
+            found = (self.indices.size(0), self.indices.size(coordinate.size))
+        return found
+
+    # Loops ----------------------------------------------------------------------
+
+    def _loops(
+        self, coordinates: Sequence[Coordinate], body: Callable[[], None]
+    ) -> None:
+        """Puts ``body`` into loops over parallel coordinates."""
+        if not coordinates:
+            body()
+            return
+        first, rest = coordinates[0], coordinates[1:]
+
+        def inner(carried: list[ir.Value]) -> list[ir.Value]:
+            self._loops(rest, body)
+            return []
+
+        self._loop(first, self.grid.width, [], inner)
+
+    def _loop(
+        self,
+        coordinate: Coordinate,
+        width: int,
+        inits: list[ir.Value],
+        body: Callable[[list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:
+        """A loop over one coordinate, by lanes where vectors lie along it."""
+        low, high = self._range(coordinate)
+        is_lanes = coordinate == self.grid.lanes
+        bounds = [low, high] if is_lanes else [low, high, self.indices.size(1)]
+        types = [value.type for value in inits]
+        b = self.indices.at(self.stack.depth)
+        attributes = {"width": b.int_attribute(width), "unroll": b.int_attribute(1)}
+        op = b.create(
+            "tile.loop" if is_lanes else "scf.for",
+            types,
+            [*bounds, *inits],
+            attributes if is_lanes else None,
+            regions=1,
+        )
+        masks = [b.type("i1", width)] if is_lanes else []
+        block = op.regions[0].blocks.append(b.index, *masks, *types)
+        frame = self.stack.push(op, block)
+        frame.coordinates[coordinate] = block.arguments[0]
+        if is_lanes:
+            frame.mask, frame.width = block.arguments[1], width
+        results = body(list(block.arguments)[1 + len(masks) :])
+        name = "tile.yield" if is_lanes else "scf.yield"
+        self.indices.at(self.stack.depth).create(name, [], results)
+        self.stack.pop()
+        return list(op.results)
+
+    # Passes ---------------------------------------------------------------------
+
+    def _passes(self) -> None:
+        """Everything for one point of the parallel coordinates (or one vector)."""
+        if self.grid.in_registers:
+            self._loop(self.grid.lanes, self.grid.width, [], self._row_in_registers)
+            return
+        for walk in self.grid.passes:
+            self._walk(walk)
+        self._store_all(self.grid.stores)
+
+    def _row_in_registers(self, carried: list[ir.Value]) -> list[ir.Value]:
+        """All passes over one vector that holds the whole row."""
+        for walk in self.grid.passes:
+            for node in walk.reductions:
+                accumulator = self._take_in(node, self._initial(node))
+                self._finish(node, accumulator)
+            self._store_all(walk.stores)
+        self._store_all(self.grid.stores)
+        return []
+
+    def _walk(self, walk: Pass) -> None:
+        """One pass over the reduced coordinates."""
+        sizes = [len(self._initial(node)) for node in walk.reductions]
+        inits = [v for node in walk.reductions for v in self._initial(node)]
+
+        def body(carried: list[ir.Value]) -> list[ir.Value]:
+            results = []
+            for node, size in zip(walk.reductions, sizes, strict=True):
+                own, carried = carried[:size], carried[size:]
+                results += self._take_in(node, own)
+            self._store_all(walk.stores)
+            for keep in walk.keeps:
+                self.values.store(keep.buffer, keep.offset, keep.node)
+            return results
+
+        results = self._reduced_loops(self.grid.reduced, walk.width, inits, body)
+        for node, size in zip(walk.reductions, sizes, strict=True):
+            own, results = results[:size], results[size:]
+            self._finish(node, own)
+        for keep in walk.keeps:
+            self.values.substitutes[keep.node.number] = keep.load
+
+    def _reduced_loops(self, coordinates, width, inits, body) -> list[ir.Value]:
+        if not coordinates:
+            return body(inits)
+
+        def inner(carried: list[ir.Value]) -> list[ir.Value]:
+            return self._reduced_loops(coordinates[1:], width, carried, body)
+
+        return self._loop(coordinates[0], width, inits, inner)
+
+    def _store_all(self, stores) -> None:
+        for store in stores:
+            self.builder.location = store.location
+            self.values.store(store.buffer, store.offset, store.node)
+
+    # Reductions -----------------------------------------------------------------
+
+    def _lanes_of(self, node: ReduceNode, walk_width: int) -> int:
+        """Lanes of a reduction's accumulator; 0 for a scalar one."""
+        if self.grid.lanes is None:
+            return 0
+        if self.grid.lanes in self.grid.reduced:
+            return walk_width
+        return self.grid.width if self.grid.lanes in node.coordinates else 0
+
+    def _width_now(self, node: ReduceNode) -> int:
+        walk = next(w for w in self.grid.passes if node in w.reductions)
+        width = self.grid.width if self.grid.in_registers else walk.width
+        return self._lanes_of(node, width)
+
+    def _initial(self, node: ReduceNode) -> list[ir.Value]:
+        builder = self.indices.at(self.stack.depth, self._width_now(node))
+        return reduction.initial(builder, node)
+
+    def _take_in(self, node: ReduceNode, accumulator: list[ir.Value]):
+        """The accumulator after the element (or vector) where the loops stand."""
+        width = self._width_now(node)
+        operand = node.operands[0]
+        value = self.values.lanes(operand) if width else self.values.value(operand)
+        position = None if node.position is None else self._position(node, width)
+        self.builder.location = node.location
+        b = self.indices.at(self.stack.depth, width)
+        results = reduction.combine(b, node, accumulator, value, position)
+        if not self._is_masked(width):
+            return results
+        mask = self.stack.frames[self.stack.depth_of(self.grid.lanes)].mask
+        pairs = zip(results, accumulator, strict=True)
+        return [b.select(mask, new, old) for new, old in pairs]
+
+    def _is_masked(self, width: int) -> bool:
+        return bool(width) and self.grid.lanes in self.grid.reduced
+
+    def _position(self, node: ReduceNode, width: int) -> ir.Value:
+        """The position along the reduced dim, as i64."""
+        expression: Affine = node.position
+        if width and self.indices.varies(expression):
+            return self.indices.per_lane(expression)
+        index = self.indices.scalar(expression)
+        b = self.indices.at(self.stack.depth, width)
+        narrow = b.op("arith.index_cast", b.type("i64", 0), index)
+        return b.splat(narrow, "i64")
+
+    def _finish(self, node: ReduceNode, accumulator: list[ir.Value]) -> None:
+        """Makes the result known where the loops have ended."""
+        width = self._width_now(node)
+        if self._is_masked(width):
+            b = self.indices.at(self.stack.depth, width)
+            accumulator = reduction.across_lanes(b, node, accumulator)
+        self.stack.top.values[node.number] = accumulator[-1]
+
+
+def _programs_along(axis: Axis) -> Size:
+    if axis.chunk is None:
+        return axis.coordinate.size
+    return ceildiv(axis.coordinate.size, axis.chunk)
+
+
+def make_local(builder: Builder, local: Local) -> tuple[ir.Value, Element]:
+    """Makes a workspace or scratch buffer here."""
+    element: Element = local.element
+    type_ = buffer_type((local.elements,), (1,), ir.Type.parse(element.name))
+    name = "tile.workspace" if local.is_shared else "tile.scratch"
+    attributes = {"elements": builder.int_attribute(local.elements)}
+    op = builder.create(name, [type_], [], attributes)
+    return op.results[0], element

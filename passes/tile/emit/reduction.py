@@ -1,0 +1,158 @@
+"""Reductions: identity, how one more element is taken in, how lanes are combined.
+
+An accumulator is a list of values: one for most reductions, the best value and its
+position for argmax and argmin. Sums of several lanes are rounded less often than one
+running sum, so they are at least as accurate as eager's.
+"""
+
+import math
+from collections.abc import Sequence
+
+from girih.passes.tile.elements import Element
+from girih.passes.tile.emit.arithmetic import extremum
+from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.nodes import ReduceNode
+
+_COMBINING = {
+    "reduce_sum": ("arith.addf", "arith.addi"),
+    "reduce_prod": ("arith.mulf", "arith.muli"),
+    "reduce_any": (None, "arith.ori"),
+    "reduce_all": (None, "arith.andi"),
+}
+_KINDS = {
+    "reduce_sum": "add",
+    "reduce_prod": "mul",
+    "reduce_any": "or",
+    "reduce_all": "and",
+}
+_ARGUMENT = {"argmax": "reduce_max", "argmin": "reduce_min"}
+SUPPORTED = frozenset([*_COMBINING, *_ARGUMENT, "reduce_max", "reduce_min"])
+
+
+def identity(name: str, element: Element) -> bool | int | float:
+    """The value that changes nothing when it is taken in."""
+    match name:
+        case "reduce_sum" | "reduce_any":
+            return 0
+        case "reduce_prod" | "reduce_all":
+            return 1
+        case "reduce_max":
+            return _lowest(element)
+    return _highest(element)
+
+
+def _lowest(element: Element) -> int | float:
+    if element.is_float:
+        return -math.inf
+    return -(1 << (element.bits - 1)) if element.kind == "signed" else 0
+
+
+def _highest(element: Element) -> int | float:
+    if element.is_float:
+        return math.inf
+    unused = 1 if element.kind == "signed" else 0
+    return (1 << (element.bits - unused)) - 1
+
+
+def value_name(node: ReduceNode) -> str:
+    """The reduction that finds the value: of argmax, the maximum."""
+    return _ARGUMENT.get(node.name, node.name)
+
+
+def initial(b: Builder, node: ReduceNode) -> list[Value]:
+    """The accumulator before the first element."""
+    element = node.operands[0].element
+    start = identity(value_name(node), element)
+    values = [b.constant(start, element.register_name)]
+    if node.name in _ARGUMENT:
+        # So far no element: any one is better, even one equal to the identity.
+        values.append(b.constant(-1, "i64"))
+    return values
+
+
+def combine(
+    b: Builder,
+    node: ReduceNode,
+    accumulator: Sequence[Value],
+    value: Value,
+    position: Value | None,
+) -> list[Value]:
+    """The accumulator after one more element (in each lane)."""
+    element = node.operands[0].element
+    if node.name in _ARGUMENT:
+        best, best_position = accumulator
+        wins = _is_better(b, node, value, best, best_position)
+        return [
+            b.select(wins, value, best),
+            b.select(wins, position, best_position),
+        ]
+    return [merge(b, node.name, element, accumulator[0], value)]
+
+
+def merge(b: Builder, name: str, element: Element, lhs: Value, rhs: Value) -> Value:
+    """Two partial results of a reduction as one."""
+    if name in _COMBINING:
+        float_op, integer_op = _COMBINING[name]
+        return b.same(float_op if element.is_float else integer_op, lhs, rhs)
+    return extremum(b, element, "gt" if name == "reduce_max" else "lt", lhs, rhs)
+
+
+def _is_better(
+    b: Builder, node: ReduceNode, value: Value, best: Value, position: Value
+) -> Value:
+    """True where the value replaces the best one: the first of equals stays."""
+    element = node.operands[0].element
+    none_yet = b.compare_ints("slt", position, b.constant(0, "i64"))
+    predicate = "gt" if node.name == "argmax" else "lt"
+    wins = b.compare(predicate, value, best, element)
+    if element.is_float:
+        # NaN beats every number, and the first NaN stays.
+        is_nan = b.compare_floats("uno", value, value)
+        best_is_number = b.compare_floats("ord", best, best)
+        nan_wins = b.same("arith.andi", is_nan, best_is_number)
+        wins = b.same("arith.ori", wins, nan_wins)
+    return b.same("arith.ori", wins, none_yet)
+
+
+def across_lanes(
+    b: Builder, node: ReduceNode, accumulator: Sequence[Value]
+) -> list[Value]:
+    """Combines the lanes of a vector accumulator; results are scalars."""
+    element = node.operands[0].element
+    best = horizontal(b, value_name(node), element, accumulator[0])
+    if node.name not in _ARGUMENT:
+        return [best]
+    value, position = accumulator
+    everywhere = b.op("vector.broadcast", value.type, best)
+    is_best = b.compare("eq", value, everywhere, element)
+    if element.is_float:
+        is_nan = b.compare_floats("uno", value, value)
+        is_best = b.same("arith.ori", is_best, is_nan)
+        best_is_nan = b.compare_floats("uno", everywhere, everywhere)
+        is_best = b.select(best_is_nan, is_nan, is_best)
+    # Lanes that saw no element hold -1: as unsigned, after every position.
+    last = b.constant(-1, "i64")
+    candidates = b.select(is_best, position, last)
+    first = _across(b, "minui", "i64", candidates)
+    return [best, first]
+
+
+def horizontal(b: Builder, name: str, element: Element, value: Value) -> Value:
+    """One scalar of all lanes."""
+    if name in _KINDS:
+        return _across(b, _KINDS[name], element.register_name, value)
+    side = "max" if name == "reduce_max" else "min"
+    if element.is_float:
+        return _across(b, f"{side}imumf", element.register_name, value)
+    sign = "s" if element.kind == "signed" else "u"
+    return _across(b, f"{side}{sign}i", element.register_name, value)
+
+
+def _across(b: Builder, kind: str, type_name: str, value: Value) -> Value:
+    attributes = {"kind": b.parsed(f"#vector.kind<{kind}>")}
+    if kind in ("add", "mul"):
+        # A tree of partial results instead of one long chain.
+        attributes["fastmath"] = b.parsed("#arith.fastmath<reassoc>")
+    return b.create(
+        "vector.reduction", [b.type(type_name, 0)], [value], attributes
+    ).results[0]

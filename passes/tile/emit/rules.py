@@ -1,0 +1,37 @@
+"""The table of emission rules: one for each elementwise primitive.
+
+A rule gets the builder, the node and its operands' values (all scalars, or all
+vectors of the builder's width, in computing types) and returns the node's value in
+the computing type of the node's element.
+"""
+
+from collections.abc import Callable, Sequence
+
+from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.nodes import ComputeNode
+
+Rule = Callable[[Builder, ComputeNode, Sequence[Value]], Value]
+
+RULES: dict[str, Rule] = {}
+
+
+def emits(*names: str) -> Callable[[Rule], Rule]:
+    """Registers the rule for the ``graph`` ops with these names."""
+
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            if name in RULES:
+                raise ValueError(f"two emission rules for {name}")
+            RULES[name] = rule
+        return rule
+
+    return register
+
+
+def emit_elementwise(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """Makes the ops of one elementwise node.
+
+    Raises:
+        KeyError: for an op that is no elementwise primitive.
+    """
+    return RULES[node.name](b, node, values)

@@ -1,0 +1,271 @@
+"""Nodes as values: each is computed once, in the outermost frame that can."""
+
+from collections.abc import Sequence
+
+from girih.dialects.bindings import ir
+from girih.passes.tile.elements import I64, Element
+from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.cast import cast, narrowed, widened
+from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.emit.indices import Indices, Located
+from girih.passes.tile.emit.rules import emit_elementwise
+from girih.passes.tile.index import Affine
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    ConstantNode,
+    Guard,
+    Guards,
+    IndexNode,
+    LoadNode,
+    Node,
+    SelectNode,
+    WrapNode,
+    sources_of,
+)
+from girih.passes.tile.sizes import is_constant
+
+
+class Values:
+    """Computes nodes on demand.
+
+    Attributes:
+        buffers: by number, the value and the element type of each buffer.
+        substitutes: nodes that stand for others, by the number of the other.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        stack: FrameStack,
+        indices: Indices,
+        buffers: dict[int, tuple[ir.Value, Element]],
+    ) -> None:
+        self.builder = builder
+        self.stack = stack
+        self.indices = indices
+        self.buffers = buffers
+        self.substitutes: dict[int, Node] = {}
+        indices.node_value = self.located
+
+    def value(self, node: Node) -> ir.Value:
+        """The node's value: a vector if it varies over the lanes, else a scalar."""
+        return self.located(node)[0]
+
+    def lanes(self, node: Node) -> ir.Value:
+        """The node's value as a vector, whether it varies over the lanes or not."""
+        return self._widened_to(node, self.indices.lane_width)
+
+    def located(self, node: Node) -> Located:
+        """The node's value and the number of the frame that it is in."""
+        found = self._find(node)
+        if found is None:
+            for needed in self._missing(node):
+                found = self._find(needed) or self._compute(needed)
+        return found
+
+    def _standing_for(self, node: Node) -> Node:
+        return self.substitutes.get(node.number, node)
+
+    def _find(self, node: Node) -> Located | None:
+        return self.stack.find(self._standing_for(node).number)
+
+    def _missing(self, node: Node) -> list[Node]:
+        """What must be computed for the node, operands first, the node last."""
+        order: list[Node] = []
+        seen: set[int] = set()
+        pending = [(self._standing_for(node), False)]
+        while pending:
+            current, is_ready = pending.pop()
+            if is_ready:
+                order.append(current)
+            elif current.number not in seen and self._find(current) is None:
+                seen.add(current.number)
+                pending.append((current, True))
+                sources = map(self._standing_for, sources_of(current))
+                pending += [(source, False) for source in sources]
+        return order
+
+    def _compute(self, node: Node) -> Located:
+        depths = [self.stack.depth_of(c) for c in node.coordinates]
+        depths += [self.located(source)[1] for source in sources_of(node)]
+        depth = max(depths, default=0)
+        width = self.indices.lane_width if self._is_vector(node) else 0
+        if node.location is not None:
+            self.builder.location = node.location
+        value = _EMITTERS[type(node)](self, node, depth, width)
+        self.stack.frames[depth].values[node.number] = value
+        return value, depth
+
+    def _is_vector(self, node: Node) -> bool:
+        return self.indices.lanes in node.coordinates
+
+    def _widened_to(self, node: Node, width: int) -> ir.Value:
+        """The node's value with this many lanes; 0 means a scalar."""
+        value, depth = self.located(node)
+        if not width or self._is_vector(self._standing_for(node)):
+            return value
+        key = ("lanes", self._standing_for(node).number, width)
+        found = self.stack.find(key)
+        if found is not None:
+            return found[0]
+        name = node.element.register_name
+        vector = self.indices.at(depth, width).splat(value, name)
+        self.stack.frames[depth].values[key] = vector
+        return vector
+
+    # One method for each class of nodes -------------------------------------------
+
+    def _constant(self, node: ConstantNode, depth: int, width: int) -> ir.Value:
+        builder = self.indices.at(0)
+        return builder.scalar_constant(node.value, node.element.register_name)
+
+    def _index(self, node: IndexNode, depth: int, width: int) -> ir.Value:
+        if width:
+            value = self.indices.per_lane(node.expression)
+        else:
+            index = self.indices.scalar(node.expression)
+            value = self.indices.at(depth).op("arith.index_cast", "i64", index)
+        return cast(self.indices.at(depth, width), value, I64, node.element)
+
+    def _elementwise(self, node: ComputeNode, depth: int, width: int) -> ir.Value:
+        values = [self._widened_to(operand, width) for operand in node.operands]
+        builder = self.indices.at(depth, width)
+        builder.mask = self._mask() if width else None
+        return emit_elementwise(builder, node, values)
+
+    def _select(self, node: SelectNode, depth: int, width: int) -> ir.Value:
+        then, otherwise = (self._widened_to(o, width) for o in node.operands)
+        inside = self._condition(node.guards, depth, width)
+        return self.indices.at(depth, width).select(inside, then, otherwise)
+
+    def _wrap(self, node: WrapNode, depth: int, width: int) -> ir.Value:
+        source = node.operands[0]
+        index = self._widened_to(source, width)
+        inside = self._condition(node.guards, depth, width) if node.guards else None
+        limit_index = self.indices.size(node.size)
+        limit = self.indices.at(0).op("arith.index_cast", "i64", limit_index)
+        b = self.indices.at(depth, width)
+        index = cast(b, index, source.element, I64)
+        limit, zero = b.splat(limit, "i64"), b.constant(0, "i64")
+        from_end = b.same("arith.addi", index, limit)
+        index = b.select(b.compare_ints("slt", index, zero), from_end, index)
+        is_valid = b.compare_ints("ult", index, limit)
+        b.mask = self._combined(inside, self._mask() if width else None, depth)
+        b.check(is_valid)
+        return b.select(is_valid, index, zero)
+
+    def _load(self, node: LoadNode, depth: int, width: int) -> ir.Value:
+        buffer, element = self.buffers[node.buffer]
+        shared, step, irregular = self.indices.split(node.offset)
+        mask = self._load_mask(node, depth, width)
+        if width and irregular.terms:
+            offsets = self.indices.per_lane(node.offset)
+            value = self.indices.at(depth, width).gather(buffer, offsets, mask, element)
+        else:
+            place = self._place(shared, step, width)
+            value = self.indices.at(depth, width).load(buffer, *place, mask, element)
+        return widened(self.indices.at(depth, width), value, element)
+
+    def _load_mask(self, node: LoadNode, depth: int, width: int) -> ir.Value | None:
+        if node.guards:
+            inside = self._condition(node.guards, depth, width)
+            return self._combined(inside, self._mask() if width else None, depth)
+        return self._mask() if width else None
+
+    def _place(
+        self, shared: Affine, step, width: int
+    ) -> tuple[ir.Value, ir.Value | None]:
+        """The offset of lane 0, and the stride of the lanes."""
+        if not width:
+            return self.indices.scalar(shared), None
+        first = Affine(((self.indices.lanes, step),), 0)
+        offset = shared if is_constant(step, 0) else shared + first
+        return self.indices.scalar(offset), self.indices.size(step)
+
+    # Masks ----------------------------------------------------------------------
+
+    def _mask(self) -> ir.Value | None:
+        """The mask of the open loop over the lanes."""
+        depth = self.stack.depth_of(self.indices.lanes)
+        return self.stack.frames[depth].mask
+
+    def _condition(self, guards: Guards, depth: int, width: int) -> ir.Value:
+        """True where all guards hold."""
+        key = ("guards", guards, width)
+        found = self.stack.find(key)
+        if found is not None:
+            return found[0]
+        condition = None
+        for guard in guards:
+            holds = self._holds(guard, depth, width)
+            condition = self._combined(condition, holds, depth, width)
+        self.stack.frames[depth].values[key] = condition
+        return condition
+
+    def _holds(self, guard: Guard, depth: int, width: int) -> ir.Value:
+        if width and self.indices.varies(guard.expression):
+            index = self.indices.per_lane(guard.expression)
+            limits = [
+                self._limit(size, depth, width) for size in (guard.low, guard.high)
+            ]
+            b = self.indices.at(depth, width)
+        else:
+            index = self.indices.scalar(guard.expression)
+            limits = [self.indices.size(size) for size in (guard.low, guard.high)]
+            b = self.indices.at(depth)
+        holds = self._between(b, index, limits, is_constant(guard.low, 0))
+        if b.width == width:
+            return holds
+        return self.indices.at(depth, width).splat(holds, "i1")
+
+    def _limit(self, size, depth: int, width: int) -> ir.Value:
+        index = self.indices.size(size)
+        b = self.indices.at(depth, width)
+        narrow = b.op("arith.index_cast", b.type("i64", 0), index)
+        return b.splat(narrow, "i64")
+
+    @staticmethod
+    def _between(
+        b: Builder, index: ir.Value, limits: Sequence[ir.Value], from_zero: bool
+    ) -> ir.Value:
+        low, high = limits
+        if from_zero:
+            # As unsigned, a negative index is a large one.
+            return b.compare_ints("ult", index, high)
+        above = b.compare_ints("sge", index, low)
+        return b.same("arith.andi", above, b.compare_ints("slt", index, high))
+
+    def _combined(
+        self, lhs: ir.Value | None, rhs: ir.Value | None, depth=None, width=None
+    ) -> ir.Value | None:
+        """Both conditions; None stands for one that always holds."""
+        if lhs is None or rhs is None:
+            return rhs if lhs is None else lhs
+        b = self.builder if depth is None else self.indices.at(depth, width or 0)
+        return b.same("arith.andi", lhs, rhs)
+
+    # Stores ---------------------------------------------------------------------
+
+    def store(self, buffer_number: int, offset: Affine, node: Node) -> None:
+        """Stores a node's value where the innermost frame stands."""
+        buffer, element = self.buffers[buffer_number]
+        depth = self.stack.depth
+        shared, step, irregular = self.indices.split(offset)
+        assert not irregular.terms, f"girih bug: a store at {offset}"
+        is_vector = not is_constant(step, 0)
+        width = self.indices.lane_width if is_vector else 0
+        value = self._widened_to(node, width)
+        place = self._place(shared, step, width)
+        mask = self._mask() if width else None
+        b = self.indices.at(depth, width)
+        b.store(narrowed(b, value, element), buffer, *place, mask)
+
+
+_EMITTERS = {
+    ComputeNode: Values._elementwise,
+    ConstantNode: Values._constant,
+    IndexNode: Values._index,
+    LoadNode: Values._load,
+    SelectNode: Values._select,
+    WrapNode: Values._wrap,
+}

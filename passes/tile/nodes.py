@@ -1,0 +1,237 @@
+"""The kernel as a graph of scalar formulas over coordinates of the iteration domain.
+
+Every tensor value of an unscheduled kernel, read at some coordinates, is a node:
+a load at an index expression, an elementwise formula, a reduction over the reduced
+coordinates. Views have disappeared into the index expressions. Equal nodes are one
+object, so a node is computed once per point however often it is used.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from girih.passes.tile.elements import Element
+from girih.passes.tile.index import (
+    Affine,
+    Coordinate,
+    coordinates_of,
+    dynamic_nodes,
+)
+from girih.passes.tile.sizes import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The condition ``low <= expression < high``; a guarded access runs only there."""
+
+    expression: Affine
+    low: Size
+    high: Size
+
+
+Guards = tuple[Guard, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One value per point of the coordinates on which it depends.
+
+    Attributes:
+        element: the element type in the sense of torch, not the computing type.
+        operands: the nodes that this one is computed from.
+        number: the position in the table; operands have smaller numbers.
+        coordinates: every coordinate on which the value depends.
+        level: how many rounds of reductions come before this value.
+        location: the user's line that asked for it.
+    """
+
+    element: Element
+    operands: tuple["Node", ...] = ()
+    number: int = field(default=-1, init=False)
+    coordinates: frozenset[Coordinate] = field(default=frozenset(), init=False)
+    level: int = field(default=0, init=False)
+    location: object = field(default=None, init=False)
+
+    def key(self) -> tuple:
+        """What makes two nodes the same value."""
+        raise NotImplementedError
+
+    def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that the node itself holds."""
+        return ()
+
+    def with_indices(self, rewrite: Callable[[Affine], Affine]) -> "Node":
+        """A copy of the node over rewritten index expressions."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, slots=True)
+class ConstantNode(Node):
+    """The same number everywhere."""
+
+    value: bool | int | float = 0
+
+    def key(self) -> tuple:
+        # repr tells -0.0 from 0.0 and finds nan equal to itself.
+        return ("constant", self.element, repr(self.value))
+
+    def with_indices(self, rewrite) -> "ConstantNode":
+        return ConstantNode(self.element, value=self.value)
+
+
+@dataclass(eq=False, slots=True)
+class IndexNode(Node):
+    """The value of an index expression: iota, a symbolic size."""
+
+    expression: Affine = None
+
+    def key(self) -> tuple:
+        return ("index", self.element, self.expression)
+
+    def indices(self) -> tuple[Affine, ...]:
+        return (self.expression,)
+
+    def with_indices(self, rewrite) -> "IndexNode":
+        return IndexNode(self.element, expression=rewrite(self.expression))
+
+
+@dataclass(eq=False, slots=True)
+class LoadNode(Node):
+    """The element of a buffer at an offset; zero where a guard fails."""
+
+    buffer: int = 0
+    offset: Affine = None
+    guards: Guards = ()
+
+    def key(self) -> tuple:
+        return ("load", self.buffer, self.offset, self.guards)
+
+    def indices(self) -> tuple[Affine, ...]:
+        return (self.offset, *(guard.expression for guard in self.guards))
+
+    def with_indices(self, rewrite) -> "LoadNode":
+        return LoadNode(
+            self.element,
+            buffer=self.buffer,
+            offset=rewrite(self.offset),
+            guards=rewrite_guards(self.guards, rewrite),
+        )
+
+
+@dataclass(eq=False, slots=True)
+class ComputeNode(Node):
+    """An elementwise primitive applied to its operands, named as in ``graph``."""
+
+    name: str = ""
+
+    def key(self) -> tuple:
+        return (self.name, self.element, *(o.number for o in self.operands))
+
+    def with_indices(self, rewrite) -> "ComputeNode":
+        return ComputeNode(self.element, self.operands, name=self.name)
+
+
+@dataclass(eq=False, slots=True)
+class SelectNode(Node):
+    """The first operand where all guards hold, else the second (pad, concat)."""
+
+    guards: Guards = ()
+
+    def key(self) -> tuple:
+        return ("select", self.guards, *(o.number for o in self.operands))
+
+    def indices(self) -> tuple[Affine, ...]:
+        return tuple(guard.expression for guard in self.guards)
+
+    def with_indices(self, rewrite) -> "SelectNode":
+        guards = rewrite_guards(self.guards, rewrite)
+        return SelectNode(self.element, self.operands, guards=guards)
+
+
+@dataclass(eq=False, slots=True)
+class WrapNode(Node):
+    """An index as ``[0, size)``: negative ones count from the end, others fail.
+
+    The failure is recorded (``tile.check``) only where the guards hold.
+    """
+
+    size: Size = 0
+    guards: Guards = ()
+
+    def key(self) -> tuple:
+        return ("wrap", self.size, self.guards, self.operands[0].number)
+
+    def indices(self) -> tuple[Affine, ...]:
+        return tuple(guard.expression for guard in self.guards)
+
+    def with_indices(self, rewrite) -> "WrapNode":
+        guards = rewrite_guards(self.guards, rewrite)
+        return WrapNode(self.element, self.operands, size=self.size, guards=guards)
+
+
+@dataclass(eq=False, slots=True)
+class ReduceNode(Node):
+    """A reduction of the operand over all reduced coordinates.
+
+    ``position`` is the coordinate along the reduced dim, for argmax and argmin.
+    """
+
+    name: str = ""
+    position: Affine = None
+
+    def key(self) -> tuple:
+        return (self.name, self.operands[0].number)
+
+    def indices(self) -> tuple[Affine, ...]:
+        return () if self.position is None else (self.position,)
+
+    def with_indices(self, rewrite) -> "ReduceNode":
+        position = None if self.position is None else rewrite(self.position)
+        return ReduceNode(
+            self.element, self.operands, name=self.name, position=position
+        )
+
+
+def rewrite_guards(guards: Guards, rewrite: Callable[[Affine], Affine]) -> Guards:
+    """The guards over rewritten index expressions."""
+    return tuple(replace(g, expression=rewrite(g.expression)) for g in guards)
+
+
+class NodeTable:
+    """Makes nodes unique and numbers them in an order in which operands come first."""
+
+    def __init__(self, reduced: frozenset[Coordinate]) -> None:
+        self.reduced = reduced
+        self.nodes: list[Node] = []
+        self._by_key: dict[tuple, Node] = {}
+
+    def add(self, node: Node, location: object = None) -> Node:
+        """Returns the node equal to this one, numbered, with its facts computed."""
+        key = node.key()
+        known = self._by_key.get(key)
+        if known is not None:
+            return known
+        node.number = len(self.nodes)
+        self.nodes.append(node)
+        self._by_key[key] = node
+        node.location = location
+        sources = list(node.operands)
+        coordinates: set[Coordinate] = set()
+        for index in node.indices():
+            coordinates |= coordinates_of(index)
+            sources += dynamic_nodes(index)
+        for source in sources:
+            coordinates |= source.coordinates
+        node.level = max((source.level for source in sources), default=0)
+        if isinstance(node, ReduceNode):
+            coordinates -= self.reduced
+            node.level += 1
+        node.coordinates = frozenset(coordinates)
+        return node
+
+
+def sources_of(node: Node) -> list[Node]:
+    """Everything that must be computed before the node: operands and read indices."""
+    found = list(node.operands)
+    for index in node.indices():
+        found += dynamic_nodes(index)
+    return found

@@ -1,0 +1,22 @@
+"""Options of the tile pass and the policy of each target: numbers, no mechanism."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TileOptions:
+    """What the target is like.
+
+    Attributes:
+        target: which policy chooses schedules; ``cpu`` is the one there is.
+        vector_bits: width of a vector register in bits.
+        l1_bytes: first-level data cache of one core, in bytes.
+        l2_bytes: second-level cache of one core, in bytes.
+        parallel_grain: elements of work that a program should have at least.
+    """
+
+    target: str = "cpu"
+    vector_bits: int = 256
+    l1_bytes: int = 32768
+    l2_bytes: int = 1048576
+    parallel_grain: int = 32768

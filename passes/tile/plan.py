@@ -1,0 +1,116 @@
+"""What a schedule is: facts and decisions, no IR.
+
+A kernel runs as one or more grids, one after another. A grid runs independent
+programs; a program walks its part of the parallel coordinates and, inside, makes one
+pass over the reduced coordinates for each round of reductions.
+"""
+
+from dataclasses import dataclass
+
+from girih.passes.tile.domain import Store
+from girih.passes.tile.elements import Element
+from girih.passes.tile.index import Affine, Coordinate
+from girih.passes.tile.nodes import Node, ReduceNode
+from girih.passes.tile.sizes import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A coordinate spread over programs, ``chunk`` consecutive values for each.
+
+    With ``chunk`` None a program has one value, and needs no loop for it.
+    """
+
+    coordinate: Coordinate
+    chunk: Size | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A buffer that the schedule adds.
+
+    Attributes:
+        number: stands beside the numbers of the kernel's own buffers.
+        elements: its size; static, because it is allocated on the stack.
+        is_shared: shared by all programs of all grids (a workspace), else private.
+    """
+
+    number: int
+    element: Element
+    elements: int
+    is_shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A value stored by one pass so that later passes load it instead of computing."""
+
+    node: Node
+    buffer: int
+    offset: Affine
+    load: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One walk over the reduced coordinates.
+
+    Attributes:
+        width: lanes of the innermost loop when it runs over reduced elements.
+    """
+
+    reductions: tuple[ReduceNode, ...]
+    stores: tuple[Store, ...]
+    keeps: tuple[Keep, ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One grid of programs.
+
+    Attributes:
+        axes: what is spread over programs, outermost first.
+        loops: parallel coordinates looped over inside, outermost first; those
+            that an axis gives one value for are not among them.
+        reduced: reduced coordinates, outermost first.
+        lanes: the coordinate along which vectors lie, or None for scalar code.
+        width: lanes of the loop over ``lanes`` where that is a parallel coordinate,
+            or where the row lies in registers.
+        passes: the walks over the reduced coordinates, in order.
+        stores: what is stored once the passes have ended.
+        in_registers: a whole row of reduced elements is one vector.
+        substitutes: loads of earlier grids' results, by the number of the node.
+        work: elements touched by all programs.
+    """
+
+    axes: tuple[Axis, ...]
+    loops: tuple[Coordinate, ...]
+    reduced: tuple[Coordinate, ...]
+    lanes: Coordinate | None
+    width: int
+    passes: tuple[Pass, ...]
+    stores: tuple[Store, ...]
+    in_registers: bool
+    substitutes: tuple[tuple[Node, Node], ...]
+    work: Size
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePlan:
+    """The schedule of one kernel.
+
+    Attributes:
+        kind: the name of the schedule.
+        reason: why it was chosen, for people.
+    """
+
+    kind: str
+    reason: str
+    grids: tuple[Grid, ...]
+    locals: tuple[Local, ...]
+
+    @property
+    def text(self) -> str:
+        """What stands in the kernel's ``schedule`` attribute."""
+        return f"{self.kind}: {self.reason}"
