@@ -29,23 +29,35 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     ),
     "host": (
         PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
-        PipelineStep("plan-memory", "intermediates have places in one workspace"),
         PipelineStep("group-launches", "a run of launches is one native call"),
+        PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
     ),
     "cpu": (
         PipelineStep("tile", "each kernel has a schedule"),
         PipelineStep("expand-math", "no function calls are left in inner loops"),
-        PipelineStep("canonicalize", "constants are folded across the expansions"),
-        PipelineStep("cse", "equal address computations become one"),
         PipelineStep("convert-tile-to-cpu", "functions over pointers"),
-        PipelineStep("loop-invariant-code-motion", "addresses leave the inner loops"),
         PipelineStep("canonicalize", "what became constant by lowering is folded"),
         PipelineStep("cse", "what the lowering made twice becomes one"),
+    ),
+    "llvm": (
+        PipelineStep("convert-scf-to-cf", "blocks and branches"),
+        PipelineStep(
+            "convert-vector-to-llvm{reassociate-fp-reductions=true}",
+            "a vector's lanes are summed as a tree",
+        ),
+        PipelineStep("convert-math-to-llvm", "what processors have as instructions"),
+        PipelineStep("arith-expand", "divisions that round up or down"),
+        PipelineStep("convert-arith-to-llvm", "scalar and vector arithmetic"),
+        PipelineStep("convert-openmp-to-llvm", "types inside parallel regions"),
+        PipelineStep("convert-cf-to-llvm", "branches"),
+        PipelineStep("convert-ub-to-llvm", "poison, of partly built vectors"),
+        PipelineStep("reconcile-unrealized-casts", "no cast is left between levels"),
     ),
     "default": (
         PipelineStep("graph", "from the imported graph to fusions"),
         PipelineStep("host", "from fusions to a launch program"),
         PipelineStep("cpu", "from kernels to functions"),
+        PipelineStep("llvm", "from functions to LLVM's dialect"),
     ),
 }
 

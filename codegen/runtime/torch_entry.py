@@ -55,6 +55,46 @@ FAST_ENTRIES = {
 }
 
 
+_DTYPES = {
+    "bf16": torch.bfloat16,
+    "complex<f16>": torch.complex32,
+    "complex<f32>": torch.complex64,
+    "complex<f64>": torch.complex128,
+    "f16": torch.float16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f8E4M3FN": torch.float8_e4m3fn,
+    "f8E5M2": torch.float8_e5m2,
+    "i1": torch.bool,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "i8": torch.int8,
+    "ui16": torch.uint16,
+    "ui32": torch.uint32,
+    "ui64": torch.uint64,
+    "ui8": torch.uint8,
+}
+
+
+def dtype(element_type: str) -> torch.dtype:
+    """The dtype of an element type, such as "f32"."""
+    return _DTYPES[element_type]
+
+
+def constant(kind: str, name: str) -> object:
+    """A constant of torch: `kind` is dtype, device, layout or memory_format."""
+    if kind == "device":
+        return torch.device(name)
+    return getattr(torch, name)
+
+
+def returns_one_tensor(name: str) -> bool:
+    """Whether the overload returns a tensor itself, not a tuple or list."""
+    returns = overload(name)._schema.returns
+    return len(returns) == 1 and isinstance(returns[0].type, torch.TensorType)
+
+
 def overload(name: str) -> torch._ops.OpOverload:
     """The ATen overload called `name`, such as "aten.mm.default".
 

@@ -1,0 +1,406 @@
+"""Host function to program: one pass over the launch program, in order.
+
+A buffer of the host function becomes a tensor or a pointer only where something needs
+it: ATen calls and results need tensors, generated code needs pointers. So a view of an
+input that a kernel reads costs one addition, and an intermediate in the workspace has
+no tensor at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from girih.dialects import attributes as attr
+from girih.dialects.attributes import OperandRef, TorchConstant
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size, product
+from girih.dialects.types import BufferParts, buffer_parts, byte_width, is_buffer
+
+from . import torch_entry
+from ._runtime import Program
+from .assembler import (
+    Assembler,
+    Constant,
+    Item,
+    Register,
+    RegisterItem,
+    Value,
+    ValueItem,
+    group,
+)
+from .sizes import Sizes
+
+UNLOCK_BYTES = 1 << 18
+"""Generated code that touches more than this runs without the GIL: releasing and taking
+it costs 0.1 us, 256 KiB take about 10 us."""
+
+ROW_MAJOR_OPS = frozenset(
+    {
+        "aten.addmm.default",
+        "aten.baddbmm.default",
+        "aten.bmm.default",
+        "aten.mm.default",
+    }
+)
+"""ATen ops whose results are row-major whatever they are given: not checked again."""
+
+
+@dataclass
+class Buffer:
+    """What the program knows of a buffer while it is built.
+
+    Attributes:
+        parts: element type, sizes and strides.
+        tensor: the value slot that holds it as a tensor, if any.
+        pointer: the register with the address of its first element, if any.
+        base: for a view, the buffer it is a view of.
+        offset: elements from the start of `base`.
+        is_input: whether it is an argument of the program.
+    """
+
+    parts: BufferParts
+    tensor: Value | None = None
+    pointer: Register | None = None
+    base: Buffer | None = None
+    offset: Size = 0
+    is_input: bool = False
+
+    @property
+    def root(self) -> Buffer:
+        """The buffer that owns the storage."""
+        return self if self.base is None else self.base.root
+
+    @property
+    def root_offset(self) -> Size:
+        """Elements from the start of `root`."""
+        return 0 if self.base is None else self.base.root_offset + self.offset
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return byte_width(self.parts.element_type)
+
+
+def build_program(
+    module: ir.Module,
+    addresses: Mapping[str, int],
+    *,
+    fallback: Callable | None = None,
+    owner: object = None,
+) -> Program:
+    """Builds the callable of a compiled graph.
+
+    Args:
+        module: a module with the host function `@main` after `plan-memory`.
+        addresses: for each function that a `host.native` names, its address.
+        fallback: called with the same inputs when a check of a kernel fails.
+        owner: whatever has to live as long as the generated code is called.
+
+    Returns:
+        A callable from the input tensors (and integers) to the tuple of results.
+
+    Raises:
+        LookupError: torch has no operator that the program calls, or an address is
+            missing.
+    """
+    function = _main_function(module)
+    builder = _Builder(function, addresses)
+    for op in function.regions[0].blocks[0].operations:
+        builder.visit(op)
+    return builder.assembler.program(
+        fallback=fallback,
+        owner=owner,
+        kernels=len(builder.kernels),
+        launches=builder.launches,
+        externs=builder.externs,
+        workspace_bytes=builder.workspace_bytes,
+    )
+
+
+def _main_function(module: ir.Module) -> ir.OpView:
+    for op in module.body.operations:
+        if (
+            op.operation.name == "func.func"
+            and op.attributes["sym_name"].value == "main"
+        ):
+            return op
+    raise AssertionError(f"girih bug: the module has no function @main:\n{module}")
+
+
+class _Builder:
+    def __init__(self, function: ir.OpView, addresses: Mapping[str, int]):
+        arguments = function.regions[0].blocks[0].arguments
+        self.assembler = Assembler(len(arguments))
+        self.sizes = Sizes(self.assembler, self._bind_symbol)
+        self.buffers: dict[ir.Value, Buffer] = {}
+        self.integers: dict[ir.Value, Size] = {}
+        self.launches = self.externs = self.workspace_bytes = 0
+        self.kernels: set[str] = set()
+        self._addresses = addresses
+        self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
+        self._written_inputs: dict[Value, None] = {}
+        self._workspace: Register | None = None
+        for index, argument in enumerate(arguments):
+            self._add_argument(function, index, argument)
+
+    # Arguments and symbols
+
+    def _add_argument(
+        self, function: ir.OpView, index: int, argument: ir.Value
+    ) -> None:
+        if not is_buffer(argument.type):
+            name = function.attributes["arg_attrs"][index]["graph.symbol"].value
+            self._symbol_sources.setdefault(name, (index, None))
+            return
+        parts = buffer_parts(argument.type)
+        self.buffers[argument] = Buffer(parts, tensor=index, is_input=True)
+        for dim, size in enumerate(parts.shape):
+            if isinstance(size, Dim) and str(size).isidentifier():
+                self._symbol_sources.setdefault(str(size), (index, dim))
+
+    def _bind_symbol(self, name: str) -> Register:
+        if name not in self._symbol_sources:
+            raise AssertionError(f"girih bug: no argument binds the symbol {name}")
+        value, dim = self._symbol_sources[name]
+        if dim is None:
+            return self.assembler.load_int(value)
+        return self.assembler.call_int(
+            torch_entry.size, [ValueItem(value), Constant(dim)]
+        )
+
+    # Buffers as tensors and pointers
+
+    def tensor(self, buffer: Buffer) -> Value:
+        """The value slot with the buffer as a tensor; made on first use."""
+        if buffer.tensor is None:
+            assert buffer.base is not None, (
+                "girih bug: a workspace buffer has no tensor"
+            )
+            buffer.tensor = self.assembler.call(
+                torch_entry.reinterpret,
+                [
+                    ValueItem(self.tensor(buffer.base)),
+                    self.sizes.items(buffer.parts.shape),
+                    self.sizes.items(buffer.parts.strides),
+                    self.sizes.item(buffer.offset),
+                ],
+            )
+        return buffer.tensor
+
+    def pointer(self, buffer: Buffer) -> Register:
+        """The register with the address of the first element; computed on first use."""
+        if buffer.pointer is None:
+            if buffer.base is not None:
+                buffer.pointer = self.advance(
+                    self.pointer(buffer.base), buffer.offset * buffer.itemsize
+                )
+            else:
+                buffer.pointer = self.assembler.call_int(
+                    torch_entry.data_ptr, [ValueItem(self.tensor(buffer))]
+                )
+        return buffer.pointer
+
+    def advance(self, pointer: Register, count: Size) -> Register:
+        """`pointer` moved by `count` bytes."""
+        if isinstance(count, int) and count == 0:
+            return pointer
+        return self.assembler.arithmetic("+", pointer, self.sizes.register(count))
+
+    # Ops
+
+    def visit(self, op: ir.OpView) -> None:
+        """Emits the instructions of one op of the host function."""
+        if op.name not in _VISITORS:
+            raise AssertionError(f"girih bug: no instruction for {op.name}")
+        _VISITORS[op.name](self, op)
+
+    def alloc(self, op: ir.OpView) -> None:
+        """A fresh tensor, or a place in the workspace."""
+        parts = buffer_parts(op.result.type)
+        buffer = self.buffers[op.result] = Buffer(parts)
+        if op.workspace_offset is not None:
+            assert self._workspace is not None, "girih bug: no workspace is open"
+            buffer.pointer = self.advance(self._workspace, op.workspace_offset)
+            return
+        buffer.tensor = self.assembler.call(
+            torch_entry.empty_strided,
+            [
+                self.sizes.items(parts.shape),
+                self.sizes.items(parts.strides),
+                Constant(torch_entry.dtype(str(parts.element_type))),
+            ],
+        )
+
+    def view(self, op: ir.OpView) -> None:
+        """Nothing yet: see `tensor` and `pointer`."""
+        base = self.buffers[op.operands[0]]
+        parts = buffer_parts(op.result.type)
+        self.buffers[op.result] = Buffer(parts, base=base, offset=op.offset)
+
+    def native(self, op: ir.OpView) -> None:
+        """One call of generated code: the buffers and symbols of all its launches."""
+        launches = op.launches
+        if op.function not in self._addresses:
+            raise LookupError(f"girih bug: no generated code is called {op.function}")
+        buffers = [self.buffers[v] for launch in launches for v in launch.operands]
+        self.assembler.run(
+            self._addresses[op.function],
+            [self.pointer(buffer) for buffer in buffers],
+            [self.sizes.register(s) for launch in launches for s in launch.symbols],
+            unlock=_touches_more_than(buffers, UNLOCK_BYTES),
+        )
+        self.launches += len(launches)
+        self.kernels.update(launch.kernel for launch in launches)
+        self._note_written_inputs(launches)
+
+    def _note_written_inputs(self, launches: list[ir.OpView]) -> None:
+        for launch in launches:
+            written = list(launch.operands)[-launch.outputs :] if launch.outputs else []
+            for value in written:
+                root = self.buffers[value].root
+                if root.is_input:
+                    self._written_inputs[root.tensor] = None
+
+    def extern(self, op: ir.OpView) -> None:
+        """A call of an ATen op."""
+        operands = [self.buffers[value] for value in op.operands]
+        items = [self._argument(argument, operands) for argument in op.args]
+        keywords = [
+            (name, self._argument(argument, operands))
+            for name, argument in op.kwargs.items()
+        ]
+        entry = torch_entry.entry(op.op)
+        self.externs += 1
+        if not op.results:
+            self.assembler.call(entry, items, keywords, discard=True)
+            return
+        value = self.assembler.call(entry, items, keywords)
+        for result, slot in zip(op.results, self._results(op, value), strict=True):
+            if slot >= 0:
+                self._add_result(op, result, slot)
+
+    def _results(self, op: ir.OpView, value: Value) -> list[Value]:
+        if torch_entry.returns_one_tensor(op.op):
+            return [value]
+        used = [not _is_unused(result) for result in op.results]
+        slots = self.assembler.unpack(value, used)
+        self.assembler.free(value)
+        return slots
+
+    def _add_result(self, op: ir.OpView, result: ir.Value, slot: Value) -> None:
+        parts = buffer_parts(result.type)
+        self.buffers[result] = Buffer(parts, tensor=slot)
+        if op.op not in ROW_MAJOR_OPS and _layout_matters(result):
+            self.assembler.check_layout(
+                slot,
+                torch_entry.stride,
+                torch_entry.restride,
+                self.sizes.items(parts.strides),
+            )
+
+    def _argument(self, argument: attr.Argument, operands: list[Buffer]) -> Item:
+        match argument:
+            case OperandRef(index):
+                return ValueItem(self.tensor(operands[index]))
+            case Dim():
+                return self.sizes.item(argument)
+            case TorchConstant(kind, name):
+                return Constant(torch_entry.constant(kind, name))
+            case tuple():
+                items = [self._argument(item, operands) for item in argument]
+                return group(items, list)
+        return Constant(argument)
+
+    def copy(self, op: ir.OpView) -> None:
+        """Writes one buffer's content into another."""
+        source, target = (self.tensor(self.buffers[value]) for value in op.operands)
+        self.assembler.call(
+            torch_entry.copy_, [ValueItem(target), ValueItem(source)], discard=True
+        )
+
+    def size(self, op: ir.OpView) -> None:
+        """An integer result."""
+        self.integers[op.result] = op.expr
+
+    def workspace(self, op: ir.OpView) -> None:
+        """Scratch memory for the allocations that follow; no bytes give it up."""
+        count = op.bytes
+        if count == 0 and isinstance(count, int):
+            self.assembler.release()
+            self._workspace = None
+            return
+        self._workspace = self.assembler.workspace(self.sizes.register(count))
+        if isinstance(count, Dim) or self.workspace_bytes < 0:
+            self.workspace_bytes = -1
+        else:
+            self.workspace_bytes = max(self.workspace_bytes, count)
+
+    def free(self, op: ir.OpView) -> None:
+        """Drops a tensor that was made; views and pointers cost nothing."""
+        buffer = self.buffers.get(op.operands[0])
+        if buffer is not None and buffer.tensor is not None and not buffer.is_input:
+            self.assembler.free(buffer.tensor)
+
+    def return_(self, op: ir.OpView) -> None:
+        """The tuple of results."""
+        items = [self._returned(value) for value in op.operands]
+        if self._written_inputs:
+            written = group([ValueItem(value) for value in self._written_inputs])
+            self.assembler.call(torch_entry.increment_version, [written], discard=True)
+        self.assembler.return_(group(items))
+
+    def _returned(self, value: ir.Value) -> Item:
+        if value not in self.buffers:
+            return self.sizes.item(self.integers[value])
+        buffer = self.buffers[value]
+        if buffer.base is None:
+            return ValueItem(self.tensor(buffer))
+        return ValueItem(self._returned_view(buffer))
+
+    def _returned_view(self, buffer: Buffer) -> Value:
+        """A view in the sense of autograd, as eager's result is one."""
+        root = ValueItem(self.tensor(buffer.root))
+        offset = self.sizes.register(buffer.root_offset)
+        start = self.assembler.call_int(torch_entry.storage_offset, [root])
+        return self.assembler.call(
+            torch_entry.as_strided,
+            [
+                root,
+                self.sizes.items(buffer.parts.shape),
+                self.sizes.items(buffer.parts.strides),
+                RegisterItem(self.assembler.arithmetic("+", start, offset)),
+            ],
+        )
+
+
+_VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {
+    "host.alloc": _Builder.alloc,
+    "host.copy": _Builder.copy,
+    "host.extern": _Builder.extern,
+    "host.free": _Builder.free,
+    "host.native": _Builder.native,
+    "host.return": _Builder.return_,
+    "host.size": _Builder.size,
+    "host.view": _Builder.view,
+    "host.workspace": _Builder.workspace,
+}
+
+
+def _is_unused(value: ir.Value) -> bool:
+    return all(use.owner.name == "host.free" for use in value.uses)
+
+
+def _layout_matters(value: ir.Value) -> bool:
+    """Whether anything but ATen itself relies on the strides of an ATen result."""
+    return any(
+        use.owner.name in ("host.launch", "host.view", "host.copy")
+        for use in value.uses
+    )
+
+
+def _touches_more_than(buffers: list[Buffer], limit: int) -> bool:
+    """Whether buffers take more than `limit` bytes in all; symbolic ones always do."""
+    counts = [product(buffer.parts.shape) * buffer.itemsize for buffer in buffers]
+    total = sum(counts)
+    return isinstance(total, Dim) or total > limit

@@ -1,0 +1,55 @@
+"""convert-graph-to-host: the graph function becomes a launch program and kernels.
+
+Requires:
+    A function `@main` of one block of graph ops without composites; fusions are in
+    the normal form that docs/architecture.md describes.
+
+Establishes:
+    `@main` is a function of host ops over `!tile.buffer` values; each fusion is an
+    unscheduled `tile.kernel`, equal ones only once; everything else is a view or a
+    call of an ATen op. Results keep eager's strides and share storage as in eager.
+
+Before::
+
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+      %0 = "graph.fusion"(%x) <{domain = [4, 8]}> ({ ... graph.exp ... })
+      %1 = "graph.permute"(%0) {permutation = array<i64: 1, 0>}
+      return %1
+    }
+
+After::
+
+    "tile.kernel"() ({ ... }) {sym_name = "k0", ...}
+    func.func @main(%x: !tile.buffer<f32, [4, 8], [8, 1]>) -> ... {
+      %0 = "host.alloc"() : () -> !tile.buffer<f32, [4, 8], [8, 1]>
+      "host.launch"(%x, %0) {kernel = @k0, outputs = 1}
+      %1 = "host.view"(%0) {offset = 0} : (...) -> !tile.buffer<f32, [8, 4], [1, 8]>
+      "host.return"(%1)
+    }
+
+It does not decide what is fused (`fuse`), nor lifetimes (`plan-memory`).
+
+What lives here, in the order to read it:
+
+* ``layout``      strides of views, as ATen computes them
+* ``signature``   what the function's attributes promise
+* ``kernel_ops``  which ops become generated code
+* ``plan``        where each tensor lies: the facts
+* ``kernels``     fusions into kernels
+* ``externs``     the rule table for ATen calls
+* ``convert``     applies the plan
+"""
+
+from girih.dialects.bindings import ir
+from girih.passes.registry import register_pass
+
+from .convert import convert
+from .plan import plan_layouts
+
+
+@register_pass("convert-graph-to-host")
+def run(op: ir.OpView, options: None) -> None:
+    """The graph function becomes a launch program and kernels."""
+    for function in list(op.regions[0].blocks[0].operations):
+        if function.operation.name == "func.func":
+            convert(function, plan_layouts(function))

@@ -1,0 +1,20 @@
+"""ATen calls for graph ops that do not become generated code.
+
+``rules`` holds the table; each op family registers its rules in a file of its own.
+"""
+
+from . import (  # noqa: F401  (each import registers rules)
+    contraction,
+    creation,
+    elementwise,
+    extern,
+    indexing,
+    pooling,
+    random,
+    reduction,
+    scan,
+    shape,
+)
+from .rules import AtenCall, ops_with_rules, rule_for
+
+__all__ = ["AtenCall", "ops_with_rules", "rule_for"]

@@ -1,0 +1,50 @@
+"""Which ops become generated code.
+
+Fusions do, whatever they hold: `fuse` puts nothing into them that `tile` cannot
+compile. A primitive outside a fusion does where `tile` knows its element types;
+otherwise it runs as an ATen op, see the rules in `externs/`.
+"""
+
+from __future__ import annotations
+
+from girih.dialects import graph
+from girih.dialects.bindings import ir
+
+# A kernel that makes one number costs more than the ATen call.
+_CALLED = frozenset({"graph.constant", "graph.size"})
+
+KERNEL_OPS = (graph.PRIMITIVES - _CALLED) | {"graph.fusion"}
+
+KERNEL_ELEMENTS = frozenset(
+    {
+        "bf16",
+        "f16",
+        "f32",
+        "f64",
+        "i1",
+        "i16",
+        "i32",
+        "i64",
+        "i8",
+        "ui16",
+        "ui32",
+        "ui64",
+        "ui8",
+    }
+)
+
+
+def runs_in_kernel(op: ir.OpView) -> bool:
+    """Whether the op becomes a kernel of its own (unless it is a view)."""
+    if op.name not in KERNEL_OPS:
+        return False
+    values = [*op.operands, *op.results]
+    return all(has_kernel_element(value.type) for value in values)
+
+
+def has_kernel_element(type_: ir.Type) -> bool:
+    """Whether generated code can hold the elements of this tensor type."""
+    return (
+        isinstance(type_, ir.RankedTensorType)
+        and str(type_.element_type) in KERNEL_ELEMENTS
+    )

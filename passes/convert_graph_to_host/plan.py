@@ -1,0 +1,164 @@
+"""The layout plan: where each tensor of a graph function lies, decided before emission.
+
+A value either owns a buffer (arguments, results of kernels and of ATen calls) or is a
+view of one. The plan holds facts only; `convert.py` applies it without further checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from girih.dialects import attributes as attr
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+from girih.dialects.types import shape_of
+
+from . import layout as layouts
+from .kernel_ops import runs_in_kernel
+from .layout import Layout
+from .signature import ResultInfo, argument_strides, result_infos
+
+
+class Step(Enum):
+    """What becomes of an op."""
+
+    VIEW = "view"  # nothing runs: its result is a view
+    KERNEL = "kernel"  # becomes generated code
+    EXTERN = "extern"  # runs as an ATen op
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the elements of a value lie: `layout` counts from the start of `root`."""
+
+    root: ir.Value
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class LayoutPlan:
+    """Facts about a graph function.
+
+    Attributes:
+        places: where each tensor value lies.
+        steps: the ops of the function, in order, and what becomes of each.
+        results: what eager promises about each result.
+    """
+
+    places: Mapping[ir.Value, Place]
+    steps: tuple[tuple[ir.OpView, Step], ...]
+    results: tuple[ResultInfo, ...]
+
+
+def plan_layouts(function: ir.OpView) -> LayoutPlan:
+    """Plans the layouts of a graph function.
+
+    Args:
+        function: `func.func` of one block of graph ops.
+    """
+    block = function.regions[0].blocks[0]
+    infos = result_infos(function)
+    planner = _Planner(_wanted_strides(block, infos))
+    for index, argument in enumerate(block.arguments):
+        if isinstance(argument.type, ir.RankedTensorType):
+            strides = argument_strides(function, index)
+            planner.own(argument, Layout(shape_of(argument.type), strides))
+    for op in list(block.operations)[:-1]:
+        planner.visit(op)
+    return LayoutPlan(planner.places, tuple(planner.steps), infos)
+
+
+def _wanted_strides(
+    block: ir.Block, infos: tuple[ResultInfo, ...]
+) -> dict[ir.Value, tuple[Size, ...]]:
+    """Strides that eager promises for values that are returned in fresh storage."""
+    returned = block.operations[len(block.operations) - 1].operands
+    return {
+        value: info.strides
+        for value, info in zip(returned, infos, strict=True)
+        if info.strides is not None and info.is_fresh
+    }
+
+
+class _Planner:
+    def __init__(self, wanted: Mapping[ir.Value, tuple[Size, ...]]):
+        self.places: dict[ir.Value, Place] = {}
+        self.steps: list[tuple[ir.OpView, Step]] = []
+        self._wanted = wanted
+
+    def own(self, value: ir.Value, layout: Layout) -> None:
+        self.places[value] = Place(value, layout)
+
+    def visit(self, op: ir.OpView) -> None:
+        if op.name in VIEWS and (place := self._view(op)) is not None:
+            self.places[op.results[0]] = place
+            self.steps.append((op, Step.VIEW))
+        elif runs_in_kernel(op):
+            self._own_results(op, self._kernel_layout)
+            self.steps.append((op, Step.KERNEL))
+        else:
+            self._own_results(op, _extern_layout)
+            self.steps.append((op, Step.EXTERN))
+
+    def _own_results(
+        self, op: ir.OpView, layout_of: Callable[[ir.OpView, int], Layout]
+    ) -> None:
+        for index, result in enumerate(op.results):
+            self.own(result, layout_of(op, index))
+
+    def _view(self, op: ir.OpView) -> Place | None:
+        source = self.places[op.operands[0]]
+        layout = VIEWS[op.name](op, source.layout)
+        return None if layout is None else Place(source.root, layout)
+
+    def _kernel_layout(self, op: ir.OpView, index: int) -> Layout:
+        """Eager's strides where they are promised, else those of the largest input."""
+        result = op.results[index]
+        shape = shape_of(result.type)
+        if result in self._wanted:
+            return Layout(shape, self._wanted[result])
+        for operand in op.operands:
+            place = self.places.get(operand)
+            if place is not None and place.layout.shape == shape:
+                like = layouts.dense_like(shape, place.layout.strides)
+                if like is not None:
+                    return like
+        return layouts.contiguous(shape)
+
+
+def _extern_layout(op: ir.OpView, index: int) -> Layout:
+    """ATen ops say their strides where these are not contiguous."""
+    shape = shape_of(op.results[index].type)
+    if "strides" not in op.attributes:
+        return layouts.contiguous(shape)
+    strides = attr.LAYOUTS.decode(op.attributes["strides"])[index]
+    return Layout(shape, strides)
+
+
+# Views ------------------------------------------------------------------------------
+
+
+def _reshape(op: ir.OpView, layout: Layout) -> Layout | None:
+    return layouts.reshape(layout, shape_of(op.results[0].type))
+
+
+def _permute(op: ir.OpView, layout: Layout) -> Layout:
+    return layouts.permute(layout, op.permutation)
+
+
+def _broadcast_to(op: ir.OpView, layout: Layout) -> Layout:
+    return layouts.broadcast_to(layout, shape_of(op.results[0].type))
+
+
+def _slice(op: ir.OpView, layout: Layout) -> Layout:
+    return layouts.slice_(layout, op.starts, op.steps, shape_of(op.results[0].type))
+
+
+VIEWS: dict[str, Callable[[ir.OpView, Layout], Layout | None]] = {
+    "graph.broadcast_to": _broadcast_to,
+    "graph.permute": _permute,
+    "graph.reshape": _reshape,
+    "graph.slice": _slice,
+}

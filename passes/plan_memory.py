@@ -1,0 +1,294 @@
+"""plan-memory: lifetimes of buffers, and one workspace for each native call.
+
+Requires:
+    A host function whose launches stand in native calls (`group-launches`).
+
+Establishes:
+    An allocation that only one native call touches has a `workspace_offset`, and a
+    `host.workspace` with enough bytes stands before that call; buffers whose launches
+    are not alive at the same time share bytes. Every other buffer that is not
+    returned is freed right after the last op that needs it, so that no more memory is
+    alive than in eager. `host.workspace {bytes = 0}` gives a workspace up.
+
+Before::
+
+    %0 = host.alloc        %1 = host.alloc
+    host.native { host.launch @k0 (%x, %0)  host.launch @k1 (%0, %1) }
+    %2 = host.extern (%1)  host.return (%2)
+
+After::
+
+    %1 = host.alloc        host.workspace {bytes = 4096}
+    %0 = host.alloc {workspace_offset = 0}
+    host.native { host.launch @k0 (%x, %0)  host.launch @k1 (%0, %1) }
+    host.workspace {bytes = 0}
+    %2 = host.extern (%1)  host.free (%1)  host.return (%2)
+
+It does not reuse an input's bytes for an output of the same launch: kernels may read
+an input again after they wrote an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from girih.dialects import host
+from girih.dialects.attributes import encode_size
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size, product
+from girih.dialects.types import buffer_parts, byte_width
+from girih.passes.registry import register_pass
+
+
+@dataclass(frozen=True)
+class PlanMemoryOptions:
+    """What limits the workspace."""
+
+    alignment: int = 64
+    """Alignment (bytes) of buffers in the workspace: a cache line."""
+
+    workspace_bytes: int = 8388608
+    """Largest buffer (bytes) that goes into a workspace. Larger ones are freed one by
+    one, and allocating them costs nothing beside the work on them."""
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A buffer in a workspace: first and last launch that touch it, and its bytes."""
+
+    buffer: ir.Value
+    first: int
+    last: int
+    size: Size
+
+
+@dataclass(frozen=True)
+class WorkspacePlan:
+    """The workspace of one native call."""
+
+    native: ir.OpView
+    offsets: Mapping[ir.Value, Size]
+    size: Size
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What `plan-memory` is going to do to a host function.
+
+    Attributes:
+        workspaces: for each native call that has intermediates.
+        frees: for each op, the buffers that nothing needs after it.
+    """
+
+    workspaces: tuple[WorkspacePlan, ...]
+    frees: Mapping[ir.OpView, tuple[ir.Value, ...]]
+
+
+def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
+    """Plans the memory of a host function."""
+    ops = list(function.regions[0].blocks[0].operations)
+    roots = _roots(ops)
+    users = _users(ops, roots)
+    workspaces, placed = [], set()
+    for op in ops:
+        if op.name == "host.native":
+            lifetimes = list(_private_lifetimes(op, roots, users, options))
+            if lifetimes:
+                workspaces.append(_place(op, lifetimes, options))
+                placed.update(lifetime.buffer for lifetime in lifetimes)
+    return MemoryPlan(tuple(workspaces), _frees(ops, roots, users, placed))
+
+
+# Analysis ---------------------------------------------------------------------------
+
+
+def _roots(ops: Sequence[ir.OpView]) -> dict[ir.Value, ir.Value]:
+    """For each buffer that an op makes, the buffer that owns its storage."""
+    roots: dict[ir.Value, ir.Value] = {}
+    for op in ops:
+        for result in op.results:
+            if op.name == "host.view":
+                base = op.operands[0]
+                roots[result] = roots.get(base, base)
+            else:
+                roots[result] = result
+    return roots
+
+
+def _touched(op: ir.OpView) -> Iterator[ir.Value]:
+    """Buffers that an op needs while it runs; making a view needs none."""
+    if op.name == "host.native":
+        for launch in op.launches:
+            yield from launch.operands
+    elif op.name != "host.view":
+        yield from op.operands
+
+
+def _users(
+    ops: Sequence[ir.OpView], roots: Mapping[ir.Value, ir.Value]
+) -> dict[ir.Value, list[ir.OpView]]:
+    """For each buffer that owns storage, the ops that touch it, in order."""
+    users: dict[ir.Value, list[ir.OpView]] = {}
+    for op in ops:
+        for value in _touched(op):
+            found = users.setdefault(roots.get(value, value), [])
+            if not found or found[-1] != op:
+                found.append(op)
+    return users
+
+
+def _private_lifetimes(
+    native: ir.OpView,
+    roots: Mapping[ir.Value, ir.Value],
+    users: Mapping[ir.Value, list[ir.OpView]],
+    options: PlanMemoryOptions,
+) -> Iterator[Lifetime]:
+    """Allocations that this native call alone touches."""
+    spans: dict[ir.Value, tuple[int, int]] = {}
+    for position, launch in enumerate(native.launches):
+        for value in launch.operands:
+            root = roots.get(value, value)
+            first, _ = spans.get(root, (position, position))
+            spans[root] = (first, position)
+    for root, (first, last) in spans.items():
+        if _is_alloc(root) and len(users[root]) == 1:
+            size = _aligned(_bytes(root), options.alignment)
+            if isinstance(size, Dim) or size <= options.workspace_bytes:
+                yield Lifetime(root, first, last, size)
+
+
+def _is_alloc(value: ir.Value) -> bool:
+    return isinstance(value, ir.OpResult) and value.owner.name == "host.alloc"
+
+
+def _bytes(buffer: ir.Value) -> Size:
+    parts = buffer_parts(buffer.type)
+    return product(parts.shape) * byte_width(parts.element_type)
+
+
+def _aligned(size: Size, alignment: int) -> Size:
+    return (size + (alignment - 1)) // alignment * alignment
+
+
+def _frees(
+    ops: Sequence[ir.OpView],
+    roots: Mapping[ir.Value, ir.Value],
+    users: Mapping[ir.Value, list[ir.OpView]],
+    placed: set[ir.Value],
+) -> dict[ir.OpView, tuple[ir.Value, ...]]:
+    """Buffers and views by the last op that touches their storage."""
+    frees: dict[ir.OpView, list[ir.Value]] = {}
+    for value, root in roots.items():
+        is_buffer = not isinstance(value.type, ir.IndexType)
+        if is_buffer and _is_owned(root) and root not in placed:
+            last = users[root][-1] if root in users else root.owner.opview
+            if last.name != "host.return":
+                frees.setdefault(last, []).append(value)
+    return {op: tuple(values) for op, values in frees.items()}
+
+
+def _is_owned(value: ir.Value) -> bool:
+    return isinstance(value, ir.OpResult)
+
+
+# Placement --------------------------------------------------------------------------
+
+
+def _place(
+    native: ir.OpView, lifetimes: Sequence[Lifetime], options: PlanMemoryOptions
+) -> WorkspacePlan:
+    """Offsets such that buffers that are alive together do not overlap."""
+    static = [lifetime for lifetime in lifetimes if isinstance(lifetime.size, int)]
+    symbolic = [lifetime for lifetime in lifetimes if isinstance(lifetime.size, Dim)]
+    offsets, size = place_static(static)
+    more, size = place_symbolic(symbolic, size)
+    return WorkspacePlan(native, {**offsets, **more}, size)
+
+
+def place_static(lifetimes: Sequence[Lifetime]) -> tuple[dict[ir.Value, Size], int]:
+    """Largest first, each at the lowest offset that is free while it lives.
+
+    Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net
+    Inference, 2020, section 5.2 (greedy by size)
+    """
+    placed: list[tuple[int, Lifetime]] = []
+    for lifetime in sorted(lifetimes, key=lambda item: -item.size):
+        offset = 0
+        for start, other in sorted(placed, key=lambda item: item[0]):
+            overlaps = lifetime.first <= other.last and other.first <= lifetime.last
+            if overlaps:
+                if start - offset >= lifetime.size:
+                    break
+                offset = max(offset, start + other.size)
+        placed.append((offset, lifetime))
+    offsets = {lifetime.buffer: offset for offset, lifetime in placed}
+    return offsets, max((o + item.size for o, item in placed), default=0)
+
+
+def place_symbolic(
+    lifetimes: Sequence[Lifetime], start: Size
+) -> tuple[dict[ir.Value, Size], Size]:
+    """One behind the other from `start`; buffers of one size take turns in a place."""
+    free_from: dict[Size, list[tuple[int, Size]]] = {}
+    offsets: dict[ir.Value, Size] = {}
+    end = start
+    for lifetime in sorted(lifetimes, key=lambda item: item.first):
+        places = free_from.setdefault(lifetime.size, [])
+        reusable = [place for place in places if place[0] < lifetime.first]
+        if reusable:
+            places.remove(reusable[0])
+            offset = reusable[0][1]
+        else:
+            offset, end = end, end + lifetime.size
+        places.append((lifetime.last, offset))
+        offsets[lifetime.buffer] = offset
+    return offsets, end
+
+
+# Application ------------------------------------------------------------------------
+
+
+def apply_plan(plan: MemoryPlan) -> None:
+    """Writes a memory plan into its host function."""
+    for workspace in plan.workspaces:
+        _apply_workspace(workspace)
+    for op, buffers in plan.frees.items():
+        after = _insertion_after(op)
+        for buffer in buffers:
+            host.build("free", [buffer], loc=op.location, ip=after)
+
+
+def _apply_workspace(workspace: WorkspacePlan) -> None:
+    native = workspace.native
+    before, after = ir.InsertionPoint(native), _insertion_after(native)
+    location = native.location
+    host.build("workspace", [], {"bytes": workspace.size}, loc=location, ip=before)
+    for buffer, offset in workspace.offsets.items():
+        alloc = buffer.owner
+        alloc.attributes["workspace_offset"] = encode_size(offset)
+        for op in [alloc, *_views_of(buffer)]:
+            op.operation.move_before(native.operation)
+    host.build("workspace", [], {"bytes": 0}, loc=location, ip=after)
+
+
+def _views_of(buffer: ir.Value) -> list[ir.Operation]:
+    """Views of a buffer, and views of these."""
+    views = []
+    for use in buffer.uses:
+        if use.owner.name == "host.view":
+            views.append(use.owner)
+            views.extend(_views_of(use.owner.results[0]))
+    return views
+
+
+def _insertion_after(op: ir.OpView) -> ir.InsertionPoint:
+    return ir.InsertionPoint.after(op)
+
+
+@register_pass("plan-memory", options=PlanMemoryOptions)
+def run(op: ir.OpView, options: PlanMemoryOptions) -> None:
+    """Workspaces for native calls, and frees for all other buffers."""
+    for function in op.regions[0].blocks[0].operations:
+        if function.operation.name == "func.func":
+            apply_plan(plan_memory(function, options))
