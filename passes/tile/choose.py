@@ -1,5 +1,7 @@
-"""Chooses the schedule of a kernel: which coordinate the vectors lie along, what a
-program does, how many passes over a row, what is kept between them.
+"""Chooses the schedule of a kernel.
+
+That is: which coordinate the vectors lie along, what a program does, how many passes
+it makes over a row, what is kept between them.
 """
 
 from dataclasses import replace
@@ -220,6 +222,7 @@ def spread(
         lanes: the coordinate that needs a loop in any case, if it is among them.
         width: lanes of that loop.
         work: elements for each point of these coordinates.
+        options: gives the grain.
 
     Returns:
         The axes of the grid, and the coordinates that a program loops over.

@@ -71,10 +71,12 @@ class ConstantNode(Node):
     value: bool | int | float = 0
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         # repr tells -0.0 from 0.0 and finds nan equal to itself.
         return ("constant", self.element, repr(self.value))
 
     def with_indices(self, rewrite) -> "ConstantNode":
+        """A copy over rewritten index expressions."""
         return ConstantNode(self.element, value=self.value)
 
 
@@ -85,12 +87,15 @@ class IndexNode(Node):
     expression: Affine = None
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return ("index", self.element, self.expression)
 
     def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that it holds."""
         return (self.expression,)
 
     def with_indices(self, rewrite) -> "IndexNode":
+        """A copy over rewritten index expressions."""
         return IndexNode(self.element, expression=rewrite(self.expression))
 
 
@@ -103,12 +108,15 @@ class LoadNode(Node):
     guards: Guards = ()
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return ("load", self.buffer, self.offset, self.guards)
 
     def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that it holds."""
         return (self.offset, *(guard.expression for guard in self.guards))
 
     def with_indices(self, rewrite) -> "LoadNode":
+        """A copy over rewritten index expressions."""
         return LoadNode(
             self.element,
             buffer=self.buffer,
@@ -124,9 +132,11 @@ class ComputeNode(Node):
     name: str = ""
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return (self.name, self.element, *(o.number for o in self.operands))
 
     def with_indices(self, rewrite) -> "ComputeNode":
+        """A copy over rewritten index expressions."""
         return ComputeNode(self.element, self.operands, name=self.name)
 
 
@@ -137,12 +147,15 @@ class SelectNode(Node):
     guards: Guards = ()
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return ("select", self.guards, *(o.number for o in self.operands))
 
     def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that it holds."""
         return tuple(guard.expression for guard in self.guards)
 
     def with_indices(self, rewrite) -> "SelectNode":
+        """A copy over rewritten index expressions."""
         guards = rewrite_guards(self.guards, rewrite)
         return SelectNode(self.element, self.operands, guards=guards)
 
@@ -158,12 +171,15 @@ class WrapNode(Node):
     guards: Guards = ()
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return ("wrap", self.size, self.guards, self.operands[0].number)
 
     def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that it holds."""
         return tuple(guard.expression for guard in self.guards)
 
     def with_indices(self, rewrite) -> "WrapNode":
+        """A copy over rewritten index expressions."""
         guards = rewrite_guards(self.guards, rewrite)
         return WrapNode(self.element, self.operands, size=self.size, guards=guards)
 
@@ -179,12 +195,15 @@ class ReduceNode(Node):
     position: Affine = None
 
     def key(self) -> tuple:
+        """What makes two of them the same value."""
         return (self.name, self.operands[0].number)
 
     def indices(self) -> tuple[Affine, ...]:
+        """The index expressions that it holds."""
         return () if self.position is None else (self.position,)
 
     def with_indices(self, rewrite) -> "ReduceNode":
+        """A copy over rewritten index expressions."""
         position = None if self.position is None else rewrite(self.position)
         return ReduceNode(
             self.element, self.operands, name=self.name, position=position

@@ -1,7 +1,7 @@
 """Tensors made from nothing: constants, iota, symbolic sizes."""
 
-from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
 from girih.dialects.attributes import SCALAR, SIZE
+from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
 from girih.passes.tile.index import constant
 from girih.passes.tile.kernel import OpRecord
 from girih.passes.tile.nodes import ConstantNode, Guards, IndexNode, Node

@@ -4,13 +4,13 @@ Source: the meaning of the ops is that of their PyTorch namesakes,
 https://pytorch.org/docs/stable/tensor_view.html.
 """
 
+from girih.dialects.attributes import SCALAR, SIZES
 from girih.passes.tile.access.evaluator import (
     Coordinates,
     Evaluator,
     broadcast,
     reads,
 )
-from girih.dialects.attributes import SCALAR, SIZES
 from girih.passes.tile.index import Affine, constant, quotient, remainder
 from girih.passes.tile.kernel import OpRecord
 from girih.passes.tile.nodes import (

@@ -1,4 +1,6 @@
-"""From a plan to IR. In the order to read it:
+"""From a plan to IR.
+
+In the order to read it:
 
 * ``kernel``      replaces a kernel's body
 * ``program``     one grid: loops, passes over the row, stores

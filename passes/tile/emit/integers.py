@@ -48,7 +48,7 @@ def emit_floor_divide(b: Builder, node: ComputeNode, values: Sequence[Value]) ->
 @emits("remainder")
 def emit_remainder(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
     """``x - y * floor(x / y)``: the sign of y."""
-    element, (x, y) = node.element, values
+    element, y = node.element, values[1]
     rest = emit_fmod(b, node, values)
     if element.kind not in ("float", "signed"):
         return rest

@@ -16,7 +16,6 @@ from girih.passes.tile.nodes import ReduceNode
 from girih.passes.tile.plan import Axis, Grid, Local, Pass
 from girih.passes.tile.sizes import Size, product
 
-
 Accumulators = list[list[ir.Value]]
 
 
