@@ -26,9 +26,9 @@ def erase_dead_ops(block: ir.Block) -> None:
             op.operation.erase()
 
 
-def is_used(value: ir.Value) -> bool:
-    """Returns whether any op reads ``value``."""
-    return next(iter(value.uses), None) is not None
+def has_one_use(value: ir.Value) -> bool:
+    """Returns whether exactly one operand is ``value``."""
+    return len(list(value.uses)) == 1
 
 
 class GraphBuilder:
@@ -45,10 +45,7 @@ class GraphBuilder:
 
     def op(self, name: str, *operands: ir.Value, **attributes: Any) -> ir.Value:
         """Makes the op ``graph.name`` and returns its result."""
-        made = OPS[f"graph.{name}"].build(
-            operands, attributes, loc=self.loc, ip=self.ip
-        )
-        return made.results[0]
+        return self._make(name, operands, attributes, None)
 
     def typed(
         self,
@@ -59,12 +56,17 @@ class GraphBuilder:
         **attributes: Any,
     ) -> ir.Value:
         """Makes an op whose result type its operands don't determine."""
+        return self._make(name, operands, attributes, [ty.tensor_type(shape, element)])
+
+    def _make(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any],
+        results: Sequence[ir.Type] | None,
+    ) -> ir.Value:
         made = OPS[f"graph.{name}"].build(
-            operands,
-            attributes,
-            results=[ty.tensor_type(shape, element)],
-            loc=self.loc,
-            ip=self.ip,
+            operands, attributes, results=results, loc=self.loc, ip=self.ip
         )
         return made.results[0]
 

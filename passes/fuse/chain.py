@@ -1,8 +1,8 @@
 """Access chains: the shape ops between a value and the place that reads it.
 
 A chain is a tuple of steps in the order of the data flow. ``extend`` keeps it in a
-normal form: adjacent steps of one kind are one step, steps that do nothing are gone, and
-broadcasts move to the end (as far as they commute), since a broadcast at the end is
+normal form: adjacent steps of one kind are one step, steps that do nothing are gone,
+and broadcasts move to the end (as far as they commute), since a broadcast at the end is
 implicit in elementwise ops.
 """
 

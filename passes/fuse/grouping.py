@@ -2,8 +2,9 @@
 
 Greedy, in program order: each op starts as a group of its own and joins the groups
 that it reads from, the latest first; at the end groups that read the same large tensor
-join. Two groups join if they fit into one iteration space (``placement.py``) and no path
-leads from one to the other through something outside of both: groups stay acyclic.
+join. Two groups join if they fit into one iteration space (``placement.py``) and no
+path leads from one to the other through something outside of both, so that groups stay
+acyclic.
 """
 
 from dataclasses import dataclass
