@@ -25,14 +25,15 @@ class Position(NamedTuple):
 
 def position_of(location: ir.Location) -> Position | None:
     """Returns the file position that a location names, through names and fusions."""
-    match location:
-        case ir.FileLineColLoc():
-            return Position(location.filename, location.start_line, location.start_col)
-        case ir.NameLoc():
-            return position_of(location.child_loc)
-        case ir.CallSiteLoc():
-            return position_of(location.callee)
-        case ir.FusedLoc():
-            positions = map(position_of, location.locations)
-            return next((found for found in positions if found), None)
+    # Locations of diagnostics come as the base class.
+    match ir.Location.from_attr(location.attr, location.context):
+        case ir.FileLineColLoc() as found:
+            return Position(found.filename, found.start_line, found.start_col)
+        case ir.NameLoc() as found:
+            return position_of(found.child_loc)
+        case ir.CallSiteLoc() as found:
+            return position_of(found.callee)
+        case ir.FusedLoc() as found:
+            positions = map(position_of, found.locations)
+            return next((position for position in positions if position), None)
     return None

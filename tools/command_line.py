@@ -1,0 +1,79 @@
+"""The command line of girih-opt."""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from girih.passes import pipelines, registry
+
+SEPARATOR = "// -----"
+
+# Flag -> how argparse takes it.
+_FLAGS: dict[str, dict] = {
+    "--pass-pipeline": {"metavar": "PIPELINE", "help": "textual pipeline to run"},
+    "--list-passes": {"action": "store_true", "help": "list passes and pipelines"},
+    "--print-ir-after-all": {"action": "store_true", "help": "print after each pass"},
+    "--print-ir-before": {"action": "append", "default": [], "metavar": "PASS"},
+    "--print-ir-after": {"action": "append", "default": [], "metavar": "PASS"},
+    "--verify-each": {"action": "store_true", "help": "verify after each pass"},
+    "--split-input-file": {
+        "action": "store_true",
+        "help": f"take each part between '{SEPARATOR}' lines on its own",
+    },
+    "--verify-diagnostics": {
+        "action": "store_true",
+        "help": "check that exactly the errors of expected-error comments occur",
+    },
+    "--debug-info": {"action": "store_true", "help": "print locations"},
+    "--write-reproducer": {
+        "metavar": "FILE",
+        "help": "where to write how a failure is replayed",
+    },
+    "--run-reproducer": {
+        "action": "store_true",
+        "help": "run the pipeline that the input's first line holds",
+    },
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports errors in one line, with exit code 1."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the message and exits."""
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(1)
+
+
+def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
+    """Reads the options; those named as passes end up in ``passes``, in order."""
+    parser = _Parser(
+        prog="girih-opt",
+        description="Runs passes of girih and of MLIR on a file.",
+        epilog="Each pass and each named pipeline is also an option of its own: "
+        "--fuse, --fuse=max-inputs=8. They run in the order given.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", default="-", help="input (standard input)")
+    parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="output")
+    for flag, how in _FLAGS.items():
+        parser.add_argument(flag, **how)
+    arguments, rest = parser.parse_known_args(argv)
+    arguments.passes = [_short_form(parser, token) for token in rest]
+    if arguments.pass_pipeline and arguments.passes:
+        parser.error("expected --pass-pipeline or options named as passes, got both")
+    return arguments
+
+
+def _short_form(parser: argparse.ArgumentParser, token: str) -> str:
+    name, _, options = token.removeprefix("--").partition("=")
+    known = [*registry.own_pass_names(), *pipelines.PIPELINES]
+    is_pass = name in known or registry.is_upstream_pass(name)
+    if not token.startswith("--") or not is_pass:
+        flags = [flag.removeprefix("--") for flag in _FLAGS]
+        close = difflib.get_close_matches(name, [*known, *flags])
+        hint = f"did you mean --{close[0]}?" if close else "see --help"
+        parser.error(f"unknown option {token}; {hint}")
+    return f"{name}{{{options}}}" if options else name
