@@ -38,11 +38,13 @@ What lives here, in the order to read it:
 * ``kernels``     fusions into kernels
 * ``externs``     the rule table for ATen calls
 * ``convert``     applies the plan
+* ``print_layouts``  a test pass
 """
 
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 
+from . import print_layouts  # noqa: F401  (registers a pass)
 from .convert import convert
 from .plan import plan_layouts
 
