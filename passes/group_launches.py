@@ -5,8 +5,7 @@ Requires:
 
 Establishes:
     Every `host.launch` stands in a `host.native`; between two native calls there is
-    at least one op that generated code cannot run (an ATen call, a copy). Native
-    calls are named `run0`, `run1`, ... in order.
+    at least one op that generated code cannot run (an ATen call, a copy).
 
 Before::
 
@@ -19,7 +18,8 @@ After::
     host.native { host.launch @k0 (%x, %0)  host.launch @k1 (%0, %1) }
 
 Allocations, views and sizes move in front of a run: they depend on no launch. It does
-not reorder launches, and does not move them over ATen calls.
+not reorder launches, and does not move them over ATen calls. The code generator
+names the function that a native call runs.
 """
 
 from __future__ import annotations
@@ -59,18 +59,13 @@ def plan_runs(function: ir.OpView) -> tuple[LaunchRun, ...]:
     return tuple(run for run in runs if run.launches)
 
 
-def apply_run(run: LaunchRun, number: int) -> None:
+def apply_run(run: LaunchRun) -> None:
     """Puts the launches of a run into one native call."""
     first = run.launches[0]
     for op in run.movable:
         op.operation.move_before(first.operation)
-    native = host.build(
-        "native",
-        [],
-        {"function": f"run{number}"},
-        loc=first.location,
-        ip=ir.InsertionPoint(first),
-    )
+    before = ir.InsertionPoint(first)
+    native = host.build("native", loc=first.location, ip=before)
     block = native.regions[0].blocks.append()
     for launch in run.launches:
         block.append(launch)
@@ -79,9 +74,7 @@ def apply_run(run: LaunchRun, number: int) -> None:
 @register_pass("group-launches")
 def run(op: ir.OpView, options: None) -> None:
     """Runs of kernel launches become one native call each."""
-    number = 0
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":
             for launch_run in plan_runs(function):
-                apply_run(launch_run, number)
-                number += 1
+                apply_run(launch_run)
