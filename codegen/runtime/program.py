@@ -243,11 +243,11 @@ class _Builder:
         launches = op.launches
         if op.function not in self._addresses:
             raise LookupError(f"girih bug: no generated code is called {op.function}")
-        buffers = [self.buffers[v] for launch in launches for v in launch.operands]
+        buffers = [self.buffers[value] for value in op.buffers]
         self.assembler.run(
             self._addresses[op.function],
             [self.pointer(buffer) for buffer in buffers],
-            [self.sizes.register(s) for launch in launches for s in launch.symbols],
+            [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
         )
         self.launches += len(launches)

@@ -177,7 +177,11 @@ class NativeOp(HostOp, name="native"):
 
 
 class WorkspaceOp(HostOp, name="workspace"):
-    """Takes one block of memory for all allocations that have a workspace_offset."""
+    """Takes a block of memory for the allocations with a ``workspace_offset``.
+
+    It serves those that follow, up to the next ``host.workspace``. A size of 0 gives
+    the memory up.
+    """
 
     bytes = attribute(SIZE)
 
