@@ -93,7 +93,8 @@ def build_program(
 
     Args:
         module: a module with the host function `@main` after `plan-memory`.
-        addresses: for each function that a `host.native` names, its address.
+        addresses: for each function that a `host.native` names, its address. A call
+            without a name (from code that was compiled before) is the n-th, `run<n>`.
         fallback: called with the same inputs when a check of a kernel fails.
         owner: whatever has to live as long as the generated code is called.
 
@@ -138,6 +139,7 @@ class _Builder:
         self.launches = self.externs = self.workspace_bytes = 0
         self.kernels: set[str] = set()
         self._addresses = addresses
+        self._native_calls = 0
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
         self._written_inputs: dict[Value, None] = {}
         self._workspace: Register | None = None
@@ -241,11 +243,13 @@ class _Builder:
     def native(self, op: ir.OpView) -> None:
         """One call of generated code: the buffers and symbols of all its launches."""
         launches = op.launches
-        if op.function not in self._addresses:
-            raise LookupError(f"girih bug: no generated code is called {op.function}")
+        name = f"run{self._native_calls}" if op.function is None else op.function
+        self._native_calls += 1
+        if name not in self._addresses:
+            raise LookupError(f"girih bug: no generated code is called {name}")
         buffers = [self.buffers[value] for value in op.buffers]
         self.assembler.run(
-            self._addresses[op.function],
+            self._addresses[name],
             [self.pointer(buffer) for buffer in buffers],
             [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
