@@ -38,6 +38,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("convert-tile-to-cpu", "functions over pointers"),
         PipelineStep("canonicalize", "what became constant by lowering is folded"),
         PipelineStep("cse", "what the lowering made twice becomes one"),
+        PipelineStep("llvm", "from functions of many dialects to LLVM's alone"),
     ),
     "llvm": (
         PipelineStep("convert-scf-to-cf", "blocks and branches"),
@@ -56,8 +57,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     "default": (
         PipelineStep("graph", "from the imported graph to fusions"),
         PipelineStep("host", "from fusions to a launch program"),
-        PipelineStep("cpu", "from kernels to functions"),
-        PipelineStep("llvm", "from functions to LLVM's dialect"),
+        PipelineStep("cpu", "from kernels to functions of LLVM's dialect"),
     ),
 }
 

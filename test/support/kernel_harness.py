@@ -70,6 +70,6 @@ def compile_kernels(
         steps = pipelines.with_options("cpu", given)
         if "tile.read" not in str(module):
             steps = [step for step in steps if not step.startswith("tile{")]
-        run_pipeline(module, steps + pipelines.with_options("llvm", {}))
+        run_pipeline(module, steps)
         code, library = compile_module(module)
     return Kernels(module, code, library)
