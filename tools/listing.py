@@ -8,7 +8,6 @@ import typing
 
 from girih.passes import pipelines, registry
 
-
 _INDENT = " " * 6
 
 

@@ -45,7 +45,34 @@ OPS: dict[str, type[Op]] = {
 }
 globals().update({cls.__name__: cls for cls in OPS.values()})
 
-PRIMITIVE_FAMILIES = ("elementwise", "creation", "shape", "reduction", "indexing")
+__all__ = [
+    "COMPOSITES",
+    "LIBRARY",
+    "NAME",
+    "OPS",
+    "OPS_BY_FAMILY",
+    "PRIMITIVES",
+    "GraphOp",
+    "LibraryOp",
+    "OrderedOp",
+    "activation",
+    "build",
+    "contraction",
+    "creation",
+    "elementwise",
+    "extern",
+    "indexing",
+    "load",
+    "normalization",
+    "pooling",
+    "random",
+    "reduction",
+    "scan",
+    "shape",
+    "structure",
+]
+__all__ += [cls.__name__ for cls in OPS.values()]
+
 COMPOSITES = frozenset(
     {
         "graph.embedding",

@@ -105,7 +105,7 @@ class LayerNormOp(_StatisticsOp, name="layer_norm"):
 
 
 class RmsNormOp(GraphOp, name="rms_norm"):
-    """y = x / sqrt(mean(x**2) + eps) * weight over the last ``normalized_rank`` dims."""
+    """y = x / sqrt(mean(x**2) + eps) * weight, means over the last dims."""
 
     x = operand()
     weight = optional_operand()

@@ -1,0 +1,30 @@
+"""lit: the tests in test/**/*.mlir.
+
+They run girih-opt and check its output with FileCheck patterns (the PyPI package
+``filecheck``). Starting Python costs a third of a second for each RUN line, so a file
+holds many functions and few RUN lines.
+"""
+
+import os
+import sys
+
+import lit.formats
+
+config.name = "girih"  # noqa: F821 - lit provides ``config``.
+config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
+config.suffixes = [".mlir"]  # noqa: F821
+config.excludes = ["Inputs"]  # noqa: F821
+config.test_source_root = os.path.join(os.path.dirname(__file__), "test")  # noqa: F821
+config.test_exec_root = os.path.join(  # noqa: F821
+    os.path.dirname(__file__), "build", "lit"
+)
+
+_opt = f"{sys.executable} -m girih.tools.girih_opt"
+_filecheck = f"{sys.executable} -m filecheck"
+
+# In this order: a substitution must not be found inside another.
+config.substitutions += [  # noqa: F821
+    ("%girih-opt", _opt),
+    (r"\bgirih-opt\b", _opt),
+    (r"\bfilecheck\b", _filecheck),
+]
