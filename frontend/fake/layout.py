@@ -23,7 +23,9 @@ def contiguous_strides(size: Sequence) -> tuple:
 def is_contiguous(tensor: torch.Tensor) -> bool:
     """``Tensor.is_contiguous`` from sizes and strides, without dispatch."""
     step = 1
-    for extent, stride in zip(reversed(tensor.size()), reversed(tensor.stride())):
+    for extent, stride in zip(
+        reversed(tensor.size()), reversed(tensor.stride()), strict=True
+    ):
         if extent == 0:
             return True
         if extent != 1:
@@ -62,7 +64,9 @@ def elementwise_strides(tensors: Sequence[torch.Tensor], size: tuple) -> tuple |
 def _is_dense(tensor: torch.Tensor) -> bool:
     """Whether the elements fill their storage without gap or overlap."""
     step = 1
-    pairs = [(s, n) for n, s in zip(tensor.size(), tensor.stride()) if n != 1]
+    pairs = [
+        (s, n) for n, s in zip(tensor.size(), tensor.stride(), strict=True) if n != 1
+    ]
     if any(extent == 0 for _, extent in pairs):
         return True
     for stride, extent in sorted(pairs, key=lambda pair: pair[0]):
@@ -76,7 +80,9 @@ def _expanded_strides(tensor: torch.Tensor, size: tuple) -> list:
     missing = len(size) - tensor.dim()
     strides = [
         0 if own == 1 and full != 1 else stride
-        for own, stride, full in zip(tensor.size(), tensor.stride(), size[missing:])
+        for own, stride, full in zip(
+            tensor.size(), tensor.stride(), size[missing:], strict=True
+        )
     ]
     return [0] * missing + strides
 

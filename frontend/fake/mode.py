@@ -240,7 +240,11 @@ class LightFakeTensorMode(FakeTensorMode):
     def _run_meta(self, func, args, kwargs, device):
         kwargs = {key: value for key, value in kwargs.items() if key != "device"}
         metas = [_meta_of(arg) if type(arg) is FakeTensor else arg for arg in args]
-        if any(meta is None for meta, arg in zip(metas, args) if arg is not None):
+        if any(
+            meta is None
+            for meta, arg in zip(metas, args, strict=True)
+            if arg is not None
+        ):
             return NotImplemented
         result = func(*metas, **kwargs)
         if result is metas[0]:
@@ -301,13 +305,19 @@ def fake_like(
     if base is not None:
         with torch.no_grad(), mode:
             return torch.as_strided(base, size, stride, offset)
-    if offset == 0 or tensor.numel() == 0:
-        meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
-    else:
-        # ``empty_strided`` has offset 0: room in front makes the storage large enough.
-        extent = 1 + offset + sum((n - 1) * s for n, s in zip(size, stride))
-        meta = torch.empty(extent, dtype=tensor.dtype, device="meta")
-        meta = meta.as_strided(size, stride, offset)
-    if isinstance(mode, LightFakeTensorMode):
-        return mode.wrap(meta, tensor.device)
-    return FakeTensor(mode, meta, tensor.device)
+    # Modes that are active here must not turn the meta tensor into a fake one.
+    with torch._C._DisableTorchDispatch():
+        meta = _meta_like(size, stride, offset, tensor.dtype)
+        if isinstance(mode, LightFakeTensorMode):
+            return mode.wrap(meta, tensor.device)
+        with torch.no_grad():
+            return FakeTensor(mode, meta, tensor.device)
+
+
+def _meta_like(size, stride, offset: int, dtype: torch.dtype) -> torch.Tensor:
+    if offset == 0 or 0 in size:
+        return torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    # ``empty_strided`` has offset 0: room in front makes the storage large enough.
+    extent = 1 + offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    meta = torch.empty(extent, dtype=dtype, device="meta")
+    return meta.as_strided(size, stride, offset)

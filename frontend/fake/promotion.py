@@ -8,6 +8,8 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-do
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 
 _COMPLEX_OF = {
@@ -46,26 +48,38 @@ def _combine(higher: torch.dtype | None, lower: torch.dtype | None):
     return higher
 
 
+def combine_dtypes(typed: Iterable[tuple[torch.dtype, int]]) -> torch.dtype:
+    """The dtype of a computation.
+
+    Args:
+        typed: A dtype and a category for each value: 1 for a tensor with dims, 0 for
+            a tensor without, 2 for a Python number.
+    """
+    categories = [None, None, None]
+    for dtype, category in typed:
+        known = categories[category]
+        categories[category] = (
+            dtype if known is None else torch.promote_types(known, dtype)
+        )
+    zero_dim, dimensioned, number = categories
+    result = _combine(dimensioned, _combine(zero_dim, number))
+    assert result is not None, "girih bug: promotion of nothing"
+    return result
+
+
 def promote(*values: object) -> torch.dtype:
     """The dtype of a computation with these tensors and numbers.
 
     Args:
         *values: Tensors and Python numbers; None is skipped.
     """
-    categories = [None, None, None]
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            dtype, rank = value.dtype, 0 if value.dim() else 1
-        elif value is None:
-            continue
-        else:
-            dtype, rank = scalar_dtype(value), 2
-        known = categories[rank]
-        categories[rank] = dtype if known is None else torch.promote_types(known, dtype)
-    dimensioned, zero_dim, number = categories
-    result = _combine(dimensioned, _combine(zero_dim, number))
-    assert result is not None, "girih bug: promotion of nothing"
-    return result
+    return combine_dtypes(
+        (value.dtype, 1 if value.dim() else 0)
+        if isinstance(value, torch.Tensor)
+        else (scalar_dtype(value), 2)
+        for value in values
+        if value is not None
+    )
 
 
 def promote_to_float(*values: object) -> torch.dtype:

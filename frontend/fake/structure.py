@@ -125,7 +125,7 @@ def _repeat(self, repeats):
     if missing < 0 or any(count < 0 for count in repeats):
         return NotImplemented
     size = (1,) * missing + tuple(self.size())
-    return Result(tuple(a * b for a, b in zip(size, repeats)), self.dtype)
+    return Result(tuple(a * b for a, b in zip(size, repeats, strict=True)), self.dtype)
 
 
 @shape_rule("constant_pad_nd")

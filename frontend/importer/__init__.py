@@ -1,0 +1,34 @@
+"""The importer: a torch FX graph becomes a ``graph`` module.
+
+What lives here, in the order to read it:
+
+* ``importer``    ``import_graph`` and what it returns
+* ``execution``   runs the nodes, with the user's locations
+* ``recorder``    the dispatch mode that imports each ATen call
+* ``tracking``    storages, views and versions: how writes become values
+* ``registry``    the tables of rules
+* ``builder``     makes ops
+* ``outputs``     results, aliasing, writes to inputs
+* ``schema``      what an ATen overload writes, and its functional twin
+* ``extern``      calls of ATen ops without a rule
+* ``elements``, ``symbols``   dtypes and symbolic sizes
+* rules by family: ``views``, ``elementwise``, ``activation``, ``reduction``,
+  ``contraction``, ``normalization``, ``shape``, ``indexing``, ``creation``, ``pooling``
+"""
+
+from girih.frontend.importer import (  # noqa: F401  (they register their rules)
+    activation,
+    contraction,
+    creation,
+    elementwise,
+    indexing,
+    normalization,
+    pooling,
+    reduction,
+    shape,
+    views,
+)
+from girih.frontend.importer.importer import ImportedGraph, import_graph
+from girih.frontend.importer.outputs import OutputSlot
+
+__all__ = ["ImportedGraph", "OutputSlot", "import_graph"]

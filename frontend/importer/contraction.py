@@ -1,0 +1,102 @@
+"""Import rules of matrix products, convolution and attention."""
+
+from __future__ import annotations
+
+import math
+
+from girih.dialects.dims import Dim
+from girih.frontend.importer.builder import Builder
+from girih.frontend.importer.registry import imports
+
+
+@imports("mm")
+def mm(b: Builder, self, mat2):
+    """The product of two matrices."""
+    return b.product("mm", [self, mat2])
+
+
+@imports("bmm")
+def bmm(b: Builder, self, mat2):
+    """The products of two batches of matrices."""
+    return b.product("bmm", [self, mat2])
+
+
+@imports("addmm")
+def addmm(b: Builder, self, mat1, mat2, beta=1, alpha=1):
+    """beta * self + alpha * mat1 @ mat2."""
+    return b.product("addmm", [self, mat1, mat2], {"beta": beta, "alpha": alpha})
+
+
+@imports("baddbmm")
+def baddbmm(b: Builder, self, batch1, batch2, beta=1, alpha=1):
+    """beta * self + alpha * batch1 @ batch2."""
+    return b.product("baddbmm", [self, batch1, batch2], {"beta": beta, "alpha": alpha})
+
+
+@imports("mv")
+def mv(b: Builder, self, vec):
+    """A matrix times a vector."""
+    column = b.reshape(vec, (*vec.shape, 1))
+    rows = self.shape[0]
+    y = b.op("mm", [self, column], {}, ((rows, 1), self.dtype))
+    return b.reshape(y, (rows,))
+
+
+@imports("dot")
+def dot(b: Builder, self, tensor):
+    """The inner product of two vectors."""
+    return b.reshape(b.reduce("reduce_sum", b.mul(self, tensor), [0]), ())
+
+
+@imports("convolution")
+def convolution(
+    b: Builder,
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+):
+    """A convolution; lists of one entry count for all dims."""
+    spatial = input.rank - 2
+    lists = {
+        "stride": stride,
+        "padding": padding,
+        "dilation": dilation,
+        "output_padding": output_padding,
+    }
+    attributes = {name: full_list(value, spatial) for name, value in lists.items()}
+    if any(isinstance(n, Dim) for n in (*attributes["stride"], groups)):
+        return NotImplemented
+    attributes |= {"transposed": transposed, "groups": groups}
+    return b.library("convolution", [input, weight, bias], attributes)
+
+
+def full_list(values, count: int) -> list:
+    """A list with one entry for each dim."""
+    values = [values] if isinstance(values, int) else list(values)
+    return values * count if len(values) == 1 else values
+
+
+@imports("_scaled_dot_product_flash_attention_for_cpu")
+def attention(
+    b: Builder,
+    query,
+    key,
+    value,
+    dropout_p=0.0,
+    is_causal=False,
+    attn_mask=None,
+    scale=None,
+):
+    """Attention; with dropout it is left to ATen."""
+    depth = query.shape[-1]
+    if dropout_p or (scale is None and isinstance(depth, Dim)):
+        return NotImplemented
+    scale = 1 / math.sqrt(depth) if scale is None else float(scale)
+    attributes = {"causal": is_causal, "scale": scale}
+    return b.library("attention", [query, key, value, attn_mask], attributes)

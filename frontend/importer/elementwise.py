@@ -1,0 +1,513 @@
+"""Import rules of elementwise ops: arithmetic, comparison, logic, functions.
+
+Type promotion is made explicit here: every operand is cast to the dtype in which ATen
+computes, and the result to the dtype that eager gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from girih.dialects.dims import Dim
+from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
+from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.registry import imports
+
+
+def promoted_dtype(*values: Any) -> torch.dtype:
+    """The dtype of a computation with these operands and numbers."""
+    return combine_dtypes(
+        (value.dtype, 1 if value.rank else 0)
+        if isinstance(value, Operand)
+        else (torch.int64 if isinstance(value, Dim) else scalar_dtype(value), 2)
+        for value in values
+        if value is not None
+    )
+
+
+def promoted(b: Builder, *values: Any) -> list[Operand]:
+    """Operands and numbers as operands of the promoted dtype."""
+    dtype = promoted_dtype(*values)
+    return [b.scalar(value, dtype) for value in values]
+
+
+def promoted_to_float(b: Builder, *values: Any) -> list[Operand]:
+    """As ``promoted``; integers become the default float dtype."""
+    dtype = promoted_dtype(*values)
+    if is_integral(dtype):
+        dtype = torch.get_default_dtype()
+    return [b.scalar(value, dtype) for value in values]
+
+
+def to_bool(b: Builder, value: Any) -> Operand:
+    """Whether each element is different from zero."""
+    if not isinstance(value, Operand):
+        return b.constant(bool(value), torch.bool)
+    return b.cast(value, torch.bool)
+
+
+def scaled(b: Builder, x: Operand, factor: Any) -> Operand:
+    """x times a number."""
+    if not isinstance(factor, Dim) and factor == 1:
+        return x
+    return b.mul(x, b.constant(factor, x.dtype))
+
+
+# Arithmetic ---------------------------------------------------------------------
+
+
+@imports("add.Tensor", "add.Scalar")
+def add(b: Builder, self, other, alpha=1):
+    """self + alpha * other; or of bools."""
+    lhs, rhs = promoted(b, self, other)
+    if lhs.dtype == torch.bool:
+        if not alpha:
+            rhs = b.constant(False, torch.bool)
+        return _logical(b, "logical_or", lhs, rhs)
+    return b.add(lhs, scaled(b, rhs, alpha))
+
+
+@imports("sub.Tensor", "sub.Scalar")
+def sub(b: Builder, self, other, alpha=1):
+    """self - alpha * other."""
+    lhs, rhs = promoted(b, self, other)
+    return b.sub(lhs, scaled(b, rhs, alpha))
+
+
+@imports("rsub.Tensor", "rsub.Scalar")
+def rsub(b: Builder, self, other, alpha=1):
+    """other - alpha * self."""
+    return sub(b, other, self, alpha)
+
+
+@imports("mul.Tensor", "mul.Scalar")
+def mul(b: Builder, self, other):
+    """self * other; and of bools."""
+    lhs, rhs = promoted(b, self, other)
+    if lhs.dtype == torch.bool:
+        return _logical(b, "logical_and", lhs, rhs)
+    return b.mul(lhs, rhs)
+
+
+@imports("div.Tensor", "div.Scalar")
+def div(b: Builder, self, other):
+    """The true quotient, of float dtype."""
+    return b.div(*promoted_to_float(b, self, other))
+
+
+@imports("div.Tensor_mode", "div.Scalar_mode")
+def div_mode(b: Builder, self, other, rounding_mode=None):
+    """The quotient rounded towards zero or down."""
+    if rounding_mode is None:
+        return div(b, self, other)
+    name = "floor_divide" if rounding_mode == "floor" else "trunc_divide"
+    return b.binary(name, *promoted(b, self, other))
+
+
+@imports("floor_divide", "floor_divide.Scalar")
+def floor_divide(b: Builder, self, other):
+    """The quotient rounded down."""
+    return b.binary("floor_divide", *promoted(b, self, other))
+
+
+@imports("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+def remainder(b: Builder, self, other):
+    """The remainder with the sign of the divisor."""
+    lhs, rhs = promoted(b, self, other)
+    if lhs.dtype == torch.bool:
+        return NotImplemented
+    return b.binary("remainder", lhs, rhs)
+
+
+@imports("fmod.Tensor", "fmod.Scalar")
+def fmod(b: Builder, self, other):
+    """The remainder with the sign of the dividend."""
+    lhs, rhs = promoted(b, self, other)
+    if lhs.dtype == torch.bool:
+        return NotImplemented
+    return b.binary("fmod", lhs, rhs)
+
+
+@imports("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
+def power(b: Builder, self, exponent):
+    """self to the power of exponent; small constant powers by multiplication."""
+    if isinstance(exponent, (bool, int, float)) and isinstance(self, Operand):
+        simple = _simple_power(b, self, float(exponent), promoted_dtype(self, exponent))
+        if simple is not None:
+            return simple
+    if isinstance(exponent, int) and exponent < 0:
+        dtype = promoted_dtype(self, exponent)
+        if is_integral(dtype):
+            return NotImplemented
+    lhs, rhs = promoted(b, self, exponent)
+    if lhs.dtype == torch.bool:
+        return NotImplemented
+    return b.binary("pow", lhs, rhs)
+
+
+def _simple_power(b: Builder, x: Operand, exponent: float, dtype) -> Operand | None:
+    if dtype == torch.bool:
+        return None
+    x = b.cast(x, dtype)
+    if exponent == 2:
+        return b.mul(x, x)
+    if exponent == 3:
+        return b.mul(b.mul(x, x), x)
+    if exponent == 1:
+        return x
+    if not dtype.is_floating_point:
+        return None
+    if exponent == 0.5:
+        return b.unary("sqrt", x)
+    if exponent == -0.5:
+        return b.unary("rsqrt", x)
+    if exponent == -1:
+        return b.unary("reciprocal", x)
+    if exponent == -2:
+        return b.unary("reciprocal", b.mul(x, x))
+    return None
+
+
+@imports("addcmul")
+def addcmul(b: Builder, self, tensor1, tensor2, value=1):
+    """self + value * tensor1 * tensor2."""
+    x, y, z = promoted(b, self, tensor1, tensor2)
+    if x.dtype == torch.bool:
+        return NotImplemented
+    return b.add(x, b.mul(scaled(b, y, value), z))
+
+
+@imports("addcdiv")
+def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
+    """self + value * tensor1 / tensor2."""
+    x, y, z = promoted(b, self, tensor1, tensor2)
+    return b.add(x, b.div(scaled(b, y, value), z))
+
+
+@imports("lerp.Scalar", "lerp.Tensor")
+def lerp(b: Builder, self, end, weight):
+    """Between self and end, computed from the nearer one as ATen does."""
+    x, y, w = (b.scalar(value, self.dtype) for value in (self, end, weight))
+    difference = b.sub(y, x)
+    near = b.add(x, b.mul(w, difference))
+    rest = b.sub(b.constant(1, w.dtype), w)
+    far = b.sub(y, b.mul(difference, rest))
+    small = b.compare("lt", b.unary("abs", w), b.constant(0.5, w.dtype))
+    return b.where(small, near, far)
+
+
+@imports("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self")
+def xlogy(b: Builder, self, other):
+    """self * log(other); 0 where self is 0, but NaN where other is NaN."""
+    x, y = promoted_to_float(b, self, other)
+    product = b.mul(x, b.unary("log", y))
+    zero = b.constant(0, x.dtype)
+    result = b.where(b.compare("eq", x, zero), zero, product)
+    return b.where(b.predicate("isnan", y), y, result)
+
+
+@imports("square")
+def square(b: Builder, self):
+    """self * self."""
+    return b.mul(self, self)
+
+
+# Extrema ------------------------------------------------------------------------
+
+
+@imports("maximum")
+def maximum(b: Builder, self, other):
+    """The larger; NaN if either is."""
+    return _extremum(b, "maximum", "logical_or", self, other)
+
+
+@imports("minimum")
+def minimum(b: Builder, self, other):
+    """The smaller; NaN if either is."""
+    return _extremum(b, "minimum", "logical_and", self, other)
+
+
+def _extremum(b: Builder, name: str, of_bools: str, *values):
+    lhs, rhs = promoted(b, *values)
+    if lhs.dtype == torch.bool:
+        return _logical(b, of_bools, lhs, rhs)
+    return b.binary(name, lhs, rhs)
+
+
+@imports("fmax", "fmin")
+def fmax(b: Builder, self, other):
+    """Left to ATen: the number if one is NaN."""
+    return NotImplemented
+
+
+@imports("clamp", "clamp.Tensor")
+def clamp(b: Builder, self, min=None, max=None):
+    """min(max(self, min), max)."""
+    dtype = promoted_dtype(self, min, max)
+    if dtype == torch.bool:
+        return NotImplemented
+    bounds = [None if v is None else b.scalar(v, dtype) for v in (min, max)]
+    operands = [b.cast(self, dtype), *bounds]
+    return b.op("clamp", operands, {}, (b.out[0].shape, dtype))
+
+
+@imports("clamp_min", "clamp_min.Tensor")
+def clamp_min(b: Builder, self, min):
+    """The larger of self and min."""
+    return clamp(b, self, min, None)
+
+
+@imports("clamp_max", "clamp_max.Tensor")
+def clamp_max(b: Builder, self, max):
+    """The smaller of self and max."""
+    return clamp(b, self, None, max)
+
+
+# Functions ----------------------------------------------------------------------
+
+# Names that ATen and graph have in common; integers are computed as floats.
+_FLOAT_FUNCTIONS = """acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2
+expm1 log log10 log1p log2 reciprocal rsqrt sigmoid sin sinh sqrt tan tanh""".split()
+
+
+def _float_function(name: str):
+    def rule(b: Builder, self):
+        return b.unary(name, *promoted_to_float(b, self))
+
+    return rule
+
+
+for _name in _FLOAT_FUNCTIONS:
+    imports(_name)(_float_function(_name))
+
+
+def _rounding(name: str):
+    def rule(b: Builder, self):
+        return self if is_integral(self.dtype) else b.unary(name, self)
+
+    return rule
+
+
+for _name in ("floor", "ceil", "round", "trunc"):
+    imports(_name)(_rounding(_name))
+
+
+@imports("neg")
+def neg(b: Builder, self):
+    """-self."""
+    return b.unary("neg", self)
+
+
+@imports("abs")
+def absolute(b: Builder, self):
+    """The absolute value."""
+    if self.dtype == torch.bool or not self.dtype.is_signed:
+        return self
+    return b.unary("abs", self)
+
+
+@imports("relu")
+def relu(b: Builder, self):
+    """max(self, 0)."""
+    return b.unary("relu", self)
+
+
+@imports("sign", "sgn")
+def sign(b: Builder, self):
+    """-1, 0 or 1."""
+    if self.dtype == torch.bool:
+        return self
+    if not self.dtype.is_signed:
+        zero = b.constant(0, self.dtype)
+        return b.cast(b.compare("ne", self, zero), self.dtype)
+    return b.unary("sign", self)
+
+
+@imports("positive")
+def positive(b: Builder, self):
+    """self."""
+    return self
+
+
+@imports("frac")
+def frac(b: Builder, self):
+    """The fraction."""
+    return b.sub(self, b.unary("trunc", self))
+
+
+@imports("atan2")
+def atan2(b: Builder, self, other):
+    """The angle of a point."""
+    return b.binary("atan2", *promoted_to_float(b, self, other))
+
+
+@imports("copysign.Tensor", "copysign.Scalar")
+def copysign(b: Builder, self, other):
+    """|self| with the sign of other."""
+    return b.binary("copysign", *promoted_to_float(b, self, other))
+
+
+@imports("deg2rad", "rad2deg")
+def left_to_aten(b: Builder, self):
+    """Left to ATen."""
+    return NotImplemented
+
+
+@imports("special_expit")
+def expit(b: Builder, self):
+    """The sigmoid."""
+    return b.unary("sigmoid", *promoted_to_float(b, self))
+
+
+# Comparison and logic -----------------------------------------------------------
+
+
+def _comparison(name: str):
+    def rule(b: Builder, self, other):
+        return b.compare(name, *promoted(b, self, other))
+
+    return rule
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    imports(f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_name))
+
+
+def _logical(b: Builder, name: str, lhs: Operand, rhs: Operand) -> Operand:
+    return b.binary(name, lhs, rhs)
+
+
+def _logic(name: str):
+    def rule(b: Builder, self, other):
+        return _logical(b, name, to_bool(b, self), to_bool(b, other))
+
+    return rule
+
+
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    imports(_name)(_logic(_name))
+
+
+@imports("logical_not")
+def logical_not(b: Builder, self):
+    """Whether self is zero."""
+    return b.unary("logical_not", to_bool(b, self))
+
+
+@imports("isnan")
+def isnan(b: Builder, self):
+    """Whether self is NaN."""
+    return b.predicate("isnan", self)
+
+
+@imports("isinf")
+def isinf(b: Builder, self):
+    """Whether self is infinite."""
+    if is_integral(self.dtype):
+        return b.full(self.shape, False, torch.bool)
+    return b.predicate("isinf", self)
+
+
+def _bitwise(name: str):
+    def rule(b: Builder, self, other):
+        lhs, rhs = promoted(b, self, other)
+        if lhs.dtype == torch.bool:
+            return _logical(b, name.replace("bitwise", "logical"), lhs, rhs)
+        return b.binary(name, lhs, rhs)
+
+    return rule
+
+
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    imports(f"{_name}.Tensor", f"{_name}.Scalar", f"{_name}.Scalar_Tensor")(
+        _bitwise(_name)
+    )
+
+
+@imports("bitwise_not")
+def bitwise_not(b: Builder, self):
+    """All bits flipped."""
+    name = "logical_not" if self.dtype == torch.bool else "bitwise_not"
+    return b.unary(name, self)
+
+
+def _shift(name: str):
+    def rule(b: Builder, self, other):
+        lhs, rhs = promoted(b, self, other)
+        if not is_integral(lhs.dtype) or lhs.dtype == torch.bool:
+            return NotImplemented
+        return b.binary(name, lhs, rhs)
+
+    return rule
+
+
+for _side in ("left", "right"):
+    imports(
+        f"bitwise_{_side}_shift.Tensor",
+        f"bitwise_{_side}_shift.Tensor_Scalar",
+        f"bitwise_{_side}_shift.Scalar_Tensor",
+    )(_shift(f"shift_{_side}"))
+
+
+# Selection ----------------------------------------------------------------------
+
+
+@imports("where.self")
+def where(b: Builder, condition, self, other):
+    """self where the condition holds, else other."""
+    x, y = promoted(b, self, other)
+    return b.where(to_bool(b, condition), x, y)
+
+
+@imports("where.ScalarSelf", "where.ScalarOther", "where.Scalar")
+def where_scalar(b: Builder, condition, self, other):
+    """As ``where``, with numbers."""
+    return where(b, condition, self, other)
+
+
+@imports("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(b: Builder, self, mask, value):
+    """value where the mask holds, else self."""
+    return b.where(to_bool(b, mask), b.scalar(value, self.dtype), self)
+
+
+@imports("nan_to_num")
+def nan_to_num(b: Builder, self, nan=None, posinf=None, neginf=None):
+    """NaN and infinities replaced by numbers."""
+    if is_integral(self.dtype):
+        return self
+    info = torch.finfo(self.dtype)
+    largest = b.constant(info.max if posinf is None else posinf, self.dtype)
+    lowest = b.constant(info.min if neginf is None else neginf, self.dtype)
+    infinite = b.predicate("isinf", self)
+    positive = b.compare("gt", self, b.constant(0, self.dtype))
+    finite = b.where(infinite, b.where(positive, largest, lowest), self)
+    return b.where(
+        b.predicate("isnan", self), b.constant(nan or 0.0, self.dtype), finite
+    )
+
+
+# Casts and copies ---------------------------------------------------------------
+
+
+@imports("_to_copy")
+def to_copy(b: Builder, self, dtype=None, device=None, **options):
+    """A cast; to another device it is left to ATen."""
+    if device is not None and device.type != "cpu":
+        return NotImplemented
+    return b.cast(self, self.dtype if dtype is None else dtype)
+
+
+@imports("clone", "contiguous", "view_copy", "_reshape_copy")
+def clone(b: Builder, self, *size, memory_format=None):
+    """The same value; its layout is chosen later."""
+    return b.reshape(self, b.out[0].shape)
+
+
+@imports("copy")
+def copy(b: Builder, self, src, non_blocking=False):
+    """src with self's dtype and shape."""
+    return b.broadcast_to(b.cast(src, self.dtype), self.shape)

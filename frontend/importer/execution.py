@@ -1,0 +1,148 @@
+"""Runs the nodes of a graph module, one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
+
+from girih.dialects.bindings import ir
+from girih.errors import SourceLocation, UnsupportedError
+from girih.frontend.importer.builder import Builder
+
+# Changes of grad mode in a program that is compiled without gradients.
+_GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
+
+
+def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -> Any:
+    """Runs a graph module.
+
+    Args:
+        gm: The module.
+        inputs: The values of its placeholders.
+        builder: Gets the location of each node before it runs.
+
+    Returns:
+        What the module returns.
+
+    Raises:
+        UnsupportedError: A node cannot be compiled; with the node's location.
+    """
+    environment: dict[torch.fx.Node, Any] = {}
+    remaining = iter(inputs)
+    for node in gm.graph.nodes:
+        if node.op == "placeholder":
+            environment[node] = next(remaining)
+        elif node.op == "output":
+            return _load(node.args[0], environment)
+        else:
+            source = source_of(node)
+            builder.location = _location(source, node, builder.context)
+            environment[node] = _run_located(gm, node, environment, source)
+    return None
+
+
+def _run_located(gm, node, environment, source: SourceLocation | None) -> Any:
+    try:
+        return _run(gm, node, environment)
+    except UnsupportedError as error:
+        raise (error if source is None else error.located(source)) from None
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise _unsupported(error, node, source) from error
+
+
+def _unsupported(error, node, source) -> UnsupportedError:
+    """What an error means that came from running an op on fake tensors."""
+    what = str(node.target)
+    if isinstance(error, DynamicOutputShapeException):
+        text = "The size of its result depends on the values of its inputs."
+        return UnsupportedError("data-dependent size", what, text, (), source)
+    if isinstance(error, DataDependentOutputException):
+        text = "Its result is a number that depends on the values of its inputs."
+        return UnsupportedError("data-dependent value", what, text, (), source)
+    if isinstance(error, UnsupportedOperatorException):
+        text = "The operator has no fake implementation."
+        hints = ("register one with torch.library.register_fake",)
+        return UnsupportedError("operator without fake", what, text, hints, source)
+    text = f"Running it raises {type(error).__name__}: {error}"
+    return UnsupportedError("operation that fails", what, text, (), source)
+
+
+def _run(gm, node, environment) -> Any:
+    if node.op == "get_attr":
+        return _attribute(gm, node.target)
+    args = _load(node.args, environment)
+    kwargs = _load(node.kwargs, environment)
+    if node.op == "call_function":
+        if node.target in _GRAD_MODE:
+            return None
+        return node.target(*args, **kwargs)
+    if node.op == "call_method":
+        return getattr(args[0], node.target)(*args[1:], **kwargs)
+    return _attribute(gm, node.target)(*args, **kwargs)
+
+
+def _attribute(gm: torch.fx.GraphModule, path: str) -> Any:
+    value = gm
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _load(value: Any, environment: dict) -> Any:
+    """An argument of a node with the values of other nodes in it."""
+    if isinstance(value, torch.fx.Node):
+        return environment[value]
+    if isinstance(value, tuple):
+        items = [_load(item, environment) for item in value]
+        # A named tuple takes its fields one by one.
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return [_load(item, environment) for item in value]
+    if isinstance(value, dict):
+        return {key: _load(item, environment) for key, item in value.items()}
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        return slice(*(_load(part, environment) for part in parts))
+    return value
+
+
+# Locations ----------------------------------------------------------------------
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+
+
+def source_of(node: torch.fx.Node) -> SourceLocation | None:
+    """The user's line that a node comes from, where known."""
+    place = node.meta.get("girih_location")
+    if place is not None:
+        filename, line, function = place
+        return SourceLocation(filename, line, function)
+    frames = _FRAME.findall(node.meta.get("stack_trace") or node.stack_trace or "")
+    if not frames:
+        return None
+    filename, line, function = frames[-1]
+    return SourceLocation(filename, int(line), function)
+
+
+def _location(source, node, context) -> ir.Location:
+    name = _target_name(node)
+    if source is None:
+        return ir.Location.name(name, context=context)
+    place = ir.Location.file(source.filename, source.line, 0, context=context)
+    return ir.Location.name(name, place, context=context)
+
+
+def _target_name(node: torch.fx.Node) -> str:
+    if node.op == "call_function":
+        return getattr(node.target, "__name__", str(node.target))
+    return str(node.target)

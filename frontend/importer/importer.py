@@ -1,0 +1,274 @@
+"""FX to ``graph``: runs a graph module on fake tensors and records what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from girih.dialects import context as contexts
+from girih.dialects.bindings import func as func_dialect
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size
+from girih.errors import unsupported
+from girih.frontend.fake import fake_like, make_fake_mode
+from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.execution import execute
+from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
+from girih.frontend.importer.recorder import Recorder, check_tensor
+from girih.frontend.importer.symbols import Symbols
+
+
+@dataclass
+class ImportedGraph:
+    """What ``import_graph`` gives.
+
+    Attributes:
+        module: The module, with one function.
+        name: The name of that function.
+        input_indices: Which of the example inputs are arguments, in order: tensors
+            and symbolic ints. Other inputs were constants of the trace.
+        lifted: Tensors that are further arguments, after the inputs: constants of
+            the program and tensors that hang on the graph module.
+        outputs: Where each value that the program returns is found.
+        tree: How the values are nested (a pytree spec), None for a flat tuple.
+        guarded: Whether the import added guards on symbolic sizes to the ShapeEnv.
+    """
+
+    module: ir.Module
+    name: str
+    input_indices: list[int]
+    lifted: list[torch.Tensor]
+    outputs: list[OutputSlot]
+    tree: object | None = None
+    guarded: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether inputs and results of the function are those of the program.
+
+        Then the compiled function may be called with the program's inputs (and
+        ``lifted``), and its results, without those that are written back to
+        arguments, are the program's outputs.
+        """
+        return (
+            self.tree is None
+            and self.input_indices == list(range(len(self.input_indices)))
+            and self.outputs
+            == [OutputSlot("result", i) for i in range(len(self.outputs))]
+        )
+
+
+def import_graph(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], *, name: str = "main"
+) -> ImportedGraph:
+    """Imports a graph module.
+
+    Args:
+        gm: Torch-level or ATen-level calls; its output is a tensor or a (nested)
+            tuple or list of tensors and ints.
+        example_inputs: One value for each placeholder: real or fake tensors, ints,
+            SymInts, other constants.
+        name: Name of the function to make.
+
+    Raises:
+        UnsupportedError: The program cannot be compiled, or fails.
+    """
+    shape_env = _shape_env_of(example_inputs)
+    while True:
+        known = _facts(shape_env)
+        imported = _Import(gm, example_inputs, name).run()
+        # Sizes found to be equal or constant during the import have been written in
+        # two ways: once more, now that it is known.
+        if _facts(shape_env) == known:
+            return imported
+
+
+def _shape_env_of(inputs: Sequence[Any]) -> object | None:
+    for value in inputs:
+        if isinstance(value, FakeTensor) and value.fake_mode.shape_env is not None:
+            return value.fake_mode.shape_env
+        if isinstance(value, torch.SymInt):
+            return value.node.shape_env
+    return None
+
+
+def _facts(shape_env: object | None) -> int:
+    return 0 if shape_env is None else len(shape_env.replacements)
+
+
+@dataclass
+class _Import:
+    """One attempt to import a graph module."""
+
+    gm: torch.fx.GraphModule
+    inputs: Sequence[Any]
+    name: str
+    symbols: Symbols = field(default_factory=Symbols)
+    lifted: list[torch.Tensor] = field(default_factory=list)
+    arguments: list[dict] = field(default_factory=list)
+
+    def run(self) -> ImportedGraph:
+        context = contexts.current()
+        with context, ir.Location.unknown(context):
+            self.module = ir.Module.create()
+            self.block, function = self._open_function()
+            self.builder = Builder(context, self.block)
+            self.recorder = Recorder(
+                self._fake_mode(), self.builder, self.symbols, self._lift
+            )
+            output = self._execute(self._bind_inputs())
+            values, tree = flatten_output(output)
+            results = Results(self.recorder, self.fakes)
+            slots = [results.place(value) for value in values]
+            results.add_writes()
+            self._close_function(function, results)
+        indices = [i for i, fake in enumerate(self.fakes) if fake is not None]
+        return ImportedGraph(self.module, self.name, indices, self.lifted, slots, tree)
+
+    def _execute(self, fakes: list) -> Any:
+        mode = self.recorder.fake_mode
+        with torch.inference_mode(False), torch.no_grad(), mode, self.recorder:
+            return execute(self.gm, fakes, self.builder)
+
+    # Inputs ---------------------------------------------------------------------
+
+    def _fake_mode(self) -> FakeTensorMode:
+        for value in self.inputs:
+            if isinstance(value, FakeTensor):
+                return value.fake_mode
+        return make_fake_mode()
+
+    def _bind_inputs(self) -> list:
+        """What the placeholders are: fake tensors, SymInts, constants."""
+        self.fakes: list = []
+        nodes = self.gm.graph.nodes
+        self.names = [str(node.target) for node in nodes if node.op == "placeholder"]
+        owners: dict[int, Any] = {}
+        bound = []
+        for position, value in enumerate(self.inputs):
+            if isinstance(value, torch.Tensor):
+                fake = self._bind_tensor(value, position, owners)
+                self.fakes.append(fake)
+                bound.append(fake)
+            else:
+                symbolic = isinstance(value, torch.SymInt)
+                if symbolic:
+                    self._bind_int(value)
+                self.fakes.append(value if symbolic else None)
+                bound.append(value)
+        return bound
+
+    def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
+        check_tensor(value)
+        fake = value
+        if not isinstance(value, FakeTensor):
+            fake = fake_like(self.recorder.fake_mode, value)
+        if self.recorder.table.get(fake) is not None:
+            # The same fake tensor for two inputs: tell them apart.
+            fake = fake_like(self.recorder.fake_mode, value)
+        number = len(self.arguments)
+        operand = self._add_argument(fake, self._argument_name(position))
+        entry = self.recorder.table.add_base(fake, operand, number)
+        other = owners.setdefault(value.untyped_storage()._cdata, entry.storage)
+        if other is not entry.storage:
+            other.shared = entry.storage.shared = True
+        if self._is_static(value, position):
+            self.arguments[number]["graph.static"] = ir.UnitAttr.get()
+        return fake
+
+    def _bind_int(self, value: torch.SymInt) -> None:
+        attributes = {}
+        size = self.symbols.size(value)
+        if isinstance(size, Dim) and str(size) in self.symbols.ranges:
+            attributes["graph.symbol"] = ir.StringAttr.get(str(size))
+        self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
+        self.arguments.append(attributes)
+
+    def _argument_name(self, position: int) -> str:
+        return self.names[position]
+
+    def _is_static(self, value: torch.Tensor, position: int) -> bool:
+        if isinstance(value, torch.nn.Parameter):
+            return True
+        return position in self.gm.meta.get("static_input_indices", ())
+
+    def _add_argument(self, fake: torch.Tensor, name: str | None) -> Operand:
+        spec = self.recorder.spec(fake)
+        type_ = self.builder.type(spec.shape, spec.dtype)
+        value = self.block.add_argument(type_, ir.Location.unknown())
+        attributes = {}
+        if spec.strides is not None:
+            attributes["graph.strides"] = sizes_attribute(spec.strides)
+        if name is not None:
+            attributes["graph.name"] = ir.StringAttr.get(name)
+        self.arguments.append(attributes)
+        return Operand(value, spec.shape, spec.dtype, spec.strides)
+
+    def _lift(self, constant: torch.Tensor, fake: torch.Tensor) -> Operand:
+        operand = self._add_argument(fake, f"constant{len(self.lifted)}")
+        self.arguments[-1]["graph.static"] = ir.UnitAttr.get()
+        self.lifted.append(constant)
+        return operand
+
+    # The function ---------------------------------------------------------------
+
+    def _open_function(self) -> tuple[ir.Block, Any]:
+        with ir.InsertionPoint(self.module.body):
+            function = func_dialect.FuncOp(self.name, ir.FunctionType.get([], []))
+        return function.body.blocks.append(), function
+
+    def _close_function(self, function: Any, results: Results) -> None:
+        func_dialect.ReturnOp(results.values, ip=ir.InsertionPoint(self.block))
+        inputs = [argument.type for argument in self.block.arguments]
+        outputs = [value.type for value in results.values]
+        type_ = ir.FunctionType.get(inputs, outputs)
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
+        function.attributes["arg_attrs"] = _dictionaries(self.arguments)
+        function.attributes["res_attrs"] = _dictionaries(results.attributes)
+        self._check_symbols()
+        if self.symbols.ranges:
+            i64 = ir.IntegerType.get_signless(64)
+            ranges = {
+                symbol: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, n) for n in range_])
+                for symbol, range_ in sorted(self.symbols.ranges.items())
+            }
+            function.attributes["graph.symbols"] = ir.DictAttr.get(ranges)
+
+    def _check_symbols(self) -> None:
+        """Every symbol must be the size of an argument, or an argument."""
+        bound: set[str] = set()
+        for fake in self.fakes:
+            if isinstance(fake, torch.Tensor):
+                sizes: tuple[Size, ...] = self.symbols.shape(fake.shape)
+            else:
+                sizes = () if fake is None else (self.symbols.size(fake),)
+            bound |= {str(size) for size in sizes if isinstance(size, Dim)}
+        for symbol in self.symbols.ranges:
+            if symbol not in bound:
+                unsupported(
+                    kind="symbol without an input",
+                    context=symbol,
+                    explanation="No input has exactly this size.",
+                    hints=("compile with dynamic=False",),
+                )
+
+
+def sizes_attribute(sizes: Sequence[Size]) -> ir.Attribute:
+    """An array of ints and texts of dims."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get(
+        [
+            ir.StringAttr.get(str(size))
+            if isinstance(size, Dim)
+            else ir.IntegerAttr.get(i64, size)
+            for size in sizes
+        ]
+    )
+
+
+def _dictionaries(attributes: list[dict]) -> ir.Attribute:
+    return ir.ArrayAttr.get([ir.DictAttr.get(entry) for entry in attributes])

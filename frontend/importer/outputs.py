@@ -1,0 +1,179 @@
+"""The results of the function: values, aliasing, and what is written back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size
+from girih.errors import unsupported
+from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.recorder import Recorder
+from girih.frontend.importer.tracking import Storage
+
+
+class OutputSlot(NamedTuple):
+    """Where a returned value is found.
+
+    Attributes:
+        kind: ``result`` (of the compiled function), ``input`` (the caller's own
+            object) or ``constant``.
+        value: Index of the result or of the input, or the constant itself.
+    """
+
+    kind: str
+    value: Any
+
+
+def flatten_output(output: Any) -> tuple[list, object | None]:
+    """The returned values in a list, and a pytree spec unless they are a flat tuple."""
+    if isinstance(output, (tuple, list)) and not hasattr(output, "_fields"):
+        if not any(isinstance(item, (tuple, list, dict)) for item in output):
+            return list(output), None
+    from torch.utils import _pytree
+
+    return _pytree.tree_flatten(output)
+
+
+class Results:
+    """Collects the results of the function.
+
+    Attributes:
+        values: SSA values.
+        attributes: Attributes of each result.
+    """
+
+    def __init__(self, recorder: Recorder, inputs: list):
+        self.values: list[ir.Value] = []
+        self.attributes: list[dict] = []
+        self._recorder = recorder
+        self._inputs = inputs
+        self._positions = {
+            id(value): i for i, value in enumerate(inputs) if value is not None
+        }
+        self._placed: dict[int, OutputSlot] = {}
+        self._owners: dict[int, tuple[str, torch.Tensor]] = {}
+
+    def place(self, value: Any) -> OutputSlot:
+        """Makes a returned value a result, unless it is an input or a constant."""
+        if isinstance(value, torch.Tensor):
+            known = self._placed.get(id(value))
+            if known is None:
+                known = self._placed[id(value)] = self._place_tensor(value)
+            return known
+        if isinstance(value, torch.SymInt):
+            return self._place_size(value)
+        if isinstance(value, (torch.SymFloat, torch.SymBool)):
+            unsupported(kind="symbolic number as output", context=str(value))
+        return OutputSlot("constant", value)
+
+    def _place_tensor(self, tensor: torch.Tensor) -> OutputSlot:
+        position = self._positions.get(id(tensor))
+        if position is not None:
+            return OutputSlot("input", position)
+        if not isinstance(tensor, torch._subclasses.FakeTensor):
+            tensor = self._recorder.lift(tensor)
+        if tensor.is_conj() or tensor.is_neg():
+            unsupported(kind="lazily conjugated output")
+        self._share(tensor)
+        return self._append(tensor)
+
+    def _append(self, tensor: torch.Tensor) -> OutputSlot:
+        operand = self._recorder.operand(tensor)
+        attributes = {}
+        if operand.strides is not None:
+            attributes["graph.strides"] = _sizes(operand.strides)
+        storage = self._recorder.tracked(tensor).storage
+        owner = self._owners.get(id(storage))
+        if owner is not None:
+            name, base = owner
+            attributes["graph.storage"] = ir.StringAttr.get(name)
+            attributes["graph.offset"] = _size(self._offset(tensor, base))
+        else:
+            self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
+        return self._add(operand.value, attributes)
+
+    def _add(self, value: ir.Value, attributes: dict) -> OutputSlot:
+        self.values.append(value)
+        self.attributes.append(attributes)
+        return OutputSlot("result", len(self.values) - 1)
+
+    def _offset(self, tensor: torch.Tensor, base: torch.Tensor) -> Size:
+        size = self._recorder.symbols.size
+        return size(tensor.storage_offset()) - size(base.storage_offset())
+
+    def _share(self, tensor: torch.Tensor) -> None:
+        """Finds the owner of a result's storage if it is an argument."""
+        storage = self._recorder.tracked(tensor).storage
+        if id(storage) in self._owners or storage.argument is None:
+            return
+        for value in self._inputs:
+            if isinstance(value, torch.Tensor):
+                entry = self._recorder.tracked(value)
+                if entry.storage is storage:
+                    self._owners[id(storage)] = (f"arg{storage.argument}", value)
+
+    def share_views(self, tensors: list[torch.Tensor]) -> None:
+        """Makes a base a result of its own where several views of it are returned.
+
+        The owner of a storage must hold all of it. The base is an additional result,
+        which the program does not return.
+        """
+        views: dict[int, list[torch.Tensor]] = {}
+        storages: dict[int, Storage] = {}
+        for tensor in tensors:
+            storage = self._recorder.tracked(tensor).storage
+            if storage.argument is None:
+                views.setdefault(id(storage), []).append(tensor)
+                storages[id(storage)] = storage
+        for key, members in views.items():
+            distinct = {id(member) for member in members}
+            if len(distinct) > 1:
+                self._add_owner(key, members[0])
+
+    def _add_owner(self, key: int, member: torch.Tensor) -> None:
+        entry = self._recorder.tracked(member)
+        while entry.parent is not None:
+            entry = entry.parent
+        self._placed.setdefault(id(entry.tensor), self._append(entry.tensor))
+
+    def _place_size(self, value: torch.SymInt) -> OutputSlot:
+        size = self._recorder.symbols.size(value)
+        if not isinstance(size, Dim):
+            return OutputSlot("constant", size)
+        index = self._recorder.builder.index_of_size()
+        return self._add(index, {"graph.size": ir.StringAttr.get(str(size))})
+
+    def add_writes(self) -> None:
+        """Adds the new content of each input that was written."""
+        for value in self._inputs:
+            if not isinstance(value, torch.Tensor):
+                continue
+            entry = self._recorder.tracked(value)
+            if entry.parent is not None:
+                unsupported(
+                    kind="input with a new shape",
+                    context=str(tuple(value.shape)),
+                    explanation="An in-place view changed the shape of an input.",
+                )
+            if entry.storage.version:
+                self._add_write(entry.storage)
+
+    def _add_write(self, storage: Storage) -> None:
+        operand: Operand = storage.value
+        i64 = ir.IntegerType.get_signless(64)
+        self._add(
+            operand.value, {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
+        )
+
+
+def _size(size: Size) -> ir.Attribute:
+    if isinstance(size, Dim):
+        return ir.StringAttr.get(str(size))
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
+
+
+def _sizes(sizes: tuple[Size, ...]) -> ir.Attribute:
+    return ir.ArrayAttr.get([_size(size) for size in sizes])

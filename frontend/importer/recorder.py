@@ -1,0 +1,321 @@
+"""Records the ATen calls of a program as ``graph`` ops.
+
+A dispatch mode above the fake tensor mode: each call runs on fake tensors first, which
+tells what eager would give, and is then imported by the rule for its overload, as a
+view, as a write, or as ``graph.extern``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from girih.errors import unsupported
+from girih.frontend.fake import fake_like
+from girih.frontend.fake.layout import is_contiguous
+from girih.frontend.importer.builder import Builder, Operand, Spec
+from girih.frontend.importer.elements import ELEMENT_NAMES
+from girih.frontend.importer.extern import build_extern
+from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
+from girih.frontend.importer.schema import op_info
+from girih.frontend.importer.symbols import Symbols
+from girih.frontend.importer.tracking import Table, Tracked
+
+_QUERIES = ("prim::", "aten::sym_", "profiler::")
+
+
+class Recorder(TorchDispatchMode):
+    """The dispatch mode.
+
+    Attributes:
+        builder: Where ops go.
+        table: What is known about the tensors of the program.
+        symbols: Conversion of symbolic sizes.
+    """
+
+    def __init__(
+        self,
+        fake_mode: FakeTensorMode,
+        builder: Builder,
+        symbols: Symbols,
+        lift: Callable[[torch.Tensor, FakeTensor], Operand],
+    ):
+        """Args: ``lift`` makes an argument of a constant, given the fake of it."""
+        super().__init__()
+        self.fake_mode = fake_mode
+        self.builder = builder
+        self.symbols = symbols
+        self.table = Table()
+        self._lift = lift
+        self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
+        self._handlers: dict[torch._ops.OpOverload, Callable | None] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keeps torch from wrapping the handler in ``torch._dynamo.disable``."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Runs a call on fake tensors and imports it."""
+        kwargs = kwargs or {}
+        handler = self._handlers.get(func)
+        if handler is None:
+            handler = self._handlers[func] = self._choose(func)
+        if handler is _run_only:
+            return func(*args, **kwargs)
+        if handler is not Recorder._import_literal:
+            args, kwargs = self._all_fake(args), self._all_fake(kwargs)
+        return handler(self, func, args, kwargs)
+
+    # Constants ------------------------------------------------------------------
+
+    def _all_fake(self, value: Any) -> Any:
+        """Arguments with fake tensors for the real ones among them."""
+        if isinstance(value, torch.Tensor):
+            return value if isinstance(value, FakeTensor) else self.lift(value)
+        if type(value) in (tuple, list):
+            return type(value)([self._all_fake(item) for item in value])
+        if type(value) is dict:
+            return {key: self._all_fake(item) for key, item in value.items()}
+        return value
+
+    def lift(self, constant: torch.Tensor) -> FakeTensor:
+        """The fake tensor of a real one, which becomes an argument of the graph."""
+        known = self._lifted.get(id(constant))
+        if known is not None:
+            return known[1]
+        check_tensor(constant)
+        fake = fake_like(self.fake_mode, constant)
+        self._lifted[id(constant)] = (constant, fake)
+        operand = self._lift(constant, fake)
+        self.table.add_base(fake, operand)
+        return fake
+
+    def _import_literal(self, func, args, kwargs):
+        """What ``torch.tensor`` made: a number in the graph, or an argument."""
+        literal = args[0]
+        if isinstance(literal, FakeTensor):
+            return self._import_view(func, args, kwargs)
+        check_tensor(literal)
+        fake = func(literal)
+        self.table.add_base(fake, self._constant_value(literal, fake))
+        return fake
+
+    # Tensors and operands -------------------------------------------------------
+
+    def tracked(self, tensor: torch.Tensor) -> Tracked:
+        """The entry of a tensor of the program."""
+        entry = self.table.get(tensor)
+        if entry is None:
+            constant = getattr(tensor, "constant", None)
+            if constant is None:
+                unsupported(
+                    kind="tensor from outside",
+                    context=f"{tuple(tensor.shape)} {tensor.dtype}",
+                    explanation="The graph uses a tensor that it was not given.",
+                )
+            entry = self.table.add_base(tensor, self._constant_value(constant, tensor))
+        return entry
+
+    def _constant_value(self, constant: torch.Tensor, fake: torch.Tensor) -> Operand:
+        if constant.numel() == 1 and not constant.is_complex():
+            shape = tuple(constant.shape)
+            with torch._C._DisableTorchDispatch():
+                number = constant.item()
+            return self.builder.full(shape, number, constant.dtype)
+        return self._lift(constant, fake)
+
+    def operand(self, tensor: torch.Tensor) -> Operand:
+        """The current value of a tensor, with eager's strides."""
+        value = self.tracked(tensor).read()
+        strides = self.strides(tensor)
+        if strides != value.strides:
+            value = value._replace(strides=strides)
+        return value
+
+    def strides(self, tensor: torch.Tensor) -> tuple | None:
+        """Eager's strides of a tensor, None where it is contiguous."""
+        if is_contiguous(tensor):
+            return None
+        return tuple(self.symbols.size(stride) for stride in tensor.stride())
+
+    def spec(self, tensor: torch.Tensor) -> Spec:
+        """What eager gives, from a fake result."""
+        shape = self.symbols.shape(tensor.shape)
+        return Spec(shape, tensor.dtype, self.strides(tensor))
+
+    def plain(self, value: Any) -> Any:
+        """An argument as rules take it: operands, sizes, and the rest as it is."""
+        if isinstance(value, torch.Tensor):
+            return self.operand(value)
+        if isinstance(value, torch.SymInt):
+            return self.symbols.size(value)
+        if isinstance(value, (torch.SymFloat, torch.SymBool)):
+            unsupported(kind="symbolic number", context=str(value))
+        if isinstance(value, (list, tuple)):
+            return [self.plain(item) for item in value]
+        return value
+
+    def plain_call(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """All arguments of a call as rules take them."""
+        return self.plain(args), {k: self.plain(v) for k, v in kwargs.items()}
+
+    # Ways to import a call ------------------------------------------------------
+
+    def _choose(self, func: torch._ops.OpOverload) -> Callable:
+        """The handler of an overload, looked up once for each import."""
+        full_name = func.name()
+        if full_name.startswith(_QUERIES):
+            return _run_only
+        info = op_info(func)
+        if info.name in ("lift_fresh", "lift_fresh_copy"):
+            return Recorder._import_literal
+        if info.name in EFFECTS:
+            return EFFECTS[info.name]
+        if info.name in VIEWS:
+            return Recorder._import_view
+        if info.writes:
+            return Recorder._import_write
+        if info.is_view:
+            return Recorder._refuse_view
+        return Recorder._import_value
+
+    def expect(self, results: list[torch.Tensor]) -> None:
+        """Tells the rules what eager gives."""
+        for tensor in results:
+            check_tensor(tensor)
+        self.builder.out = [self.spec(tensor) for tensor in results]
+
+    def _import_value(self, func, args, kwargs):
+        result = func(*args, **kwargs)
+        tensors = tensors_of(result)
+        if not tensors and not op_info(func).is_random:
+            if func.name().startswith("aten::_assert_async"):
+                self.compute(func, args, kwargs, [])
+            return result
+        values = self.compute(func, args, kwargs, tensors)
+        for tensor, value in zip(tensors, values, strict=True):
+            self.table.add_base(tensor, value)
+        return result
+
+    def compute(self, func, args, kwargs, results) -> tuple[Operand, ...]:
+        """The values of a functional op's results, by its rule or as an extern."""
+        self.expect(results)
+        info = op_info(func)
+        args, kwargs = self.plain_call(args, kwargs)
+        rule = RULES.get(info.name)
+        if rule is not None:
+            values = rule(self.builder, *args, **kwargs)
+            if values is not NotImplemented:
+                values = (values,) if isinstance(values, Operand) else tuple(values)
+                _check_values(func, values, self.builder.out)
+                return values
+        ordered = info.is_random or not results
+        return build_extern(self.builder, func, args, kwargs, ordered=ordered)
+
+    def _import_view(self, func, args, kwargs):
+        base = self.tracked(args[0])
+        # Taken before the call: some views are made in place.
+        shape = self.symbols.shape(args[0].shape)
+        result = func(*args, **kwargs)
+        tensors = tensors_of(result)
+        self.expect(tensors)
+        plain, named = self.plain_call(args[1:], kwargs)
+        steps = VIEWS[op_info(func).name](self.builder, shape, *plain, **named)
+        steps = [steps] if isinstance(steps, ViewStep) else steps
+        for tensor, step in zip(tensors, steps, strict=True):
+            self.table.add_view(tensor, base, step)
+        return result
+
+    def _refuse_view(self, func, args, kwargs):
+        unsupported(
+            kind="view",
+            context=str(func),
+            explanation="girih does not know this kind of view.",
+        )
+
+    def _import_write(self, func, args, kwargs):
+        """An in-place op or one with ``out`` arguments: compute, then write."""
+        info = op_info(func)
+        targets = _written(func, info.writes, args, kwargs)
+        shapes = [tuple(target.shape) for target in targets]
+        values = self._functional_values(func, info, args, kwargs, targets)
+        result = func(*args, **kwargs)
+        if shapes != [tuple(target.shape) for target in targets]:
+            unsupported(kind="write that resizes", context=str(func))
+        for target, value in zip(targets, values, strict=True):
+            self.write(target, value)
+        return result
+
+    def _functional_values(self, func, info, args, kwargs, targets):
+        twin = info.functional
+        if twin is None:
+            unsupported(
+                kind="operator that writes its arguments",
+                context=str(func),
+                explanation="It has no variant that returns new tensors.",
+            )
+        kwargs = {
+            name: value
+            for name, value in kwargs.items()
+            if not any(a.is_out and a.name == name for a in func._schema.arguments)
+        }
+        result = twin(*args, **kwargs) if _may_run(twin) else targets
+        return self.compute(twin, args, kwargs, tensors_of(result))
+
+    def write(self, target: torch.Tensor, value: Operand) -> None:
+        """Writes a value to a tensor, cast and broadcast to fit."""
+        b = self.builder
+        shape = self.symbols.shape(target.shape)
+        self.tracked(target).write(b.broadcast_to(b.cast(value, target.dtype), shape))
+
+
+def _may_run(twin) -> bool:
+    # A random op must not advance anything twice; its result has the target's shape.
+    return not op_info(twin).is_random
+
+
+def _run_only(recorder, func, args, kwargs):
+    raise AssertionError("girih bug: a marker was called")
+
+
+def tensors_of(result: Any) -> list[torch.Tensor]:
+    """The tensors in what an op returned, in order."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if isinstance(result, (list, tuple)):
+        return [tensor for item in result for tensor in tensors_of(item)]
+    return []
+
+
+def _written(func, names, args, kwargs) -> list[torch.Tensor]:
+    """The tensors that a call writes, in the order of its schema."""
+    targets = []
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.name in names:
+            given = args[position] if position < len(args) else kwargs[argument.name]
+            targets.extend(tensors_of(given))
+    return targets
+
+
+def check_tensor(tensor: torch.Tensor) -> None:
+    """Raises where a tensor is of a kind that girih does not compile."""
+    if tensor.layout is not torch.strided:
+        unsupported(kind="tensor layout", context=str(tensor.layout))
+    if tensor.dtype not in ELEMENT_NAMES:
+        unsupported(kind="tensor dtype", context=str(tensor.dtype))
+    if tensor.device.type not in ("cpu", "cuda"):
+        unsupported(kind="tensor device", context=str(tensor.device))
+
+
+def _check_values(func, values, specs) -> None:
+    for value, spec in zip(values, specs, strict=True):
+        if value.dtype != spec.dtype or value.shape != spec.shape:
+            raise AssertionError(
+                f"girih bug: the import rule of {func} gives {value.dtype} "
+                f"{value.shape}, eager gives {spec.dtype} {spec.shape}"
+            )

@@ -1,0 +1,291 @@
+"""Import rules of reductions, scans and softmax.
+
+``graph`` keeps reduced dims with size 1; a ``reshape`` follows where eager drops them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from girih.dialects.dims import Dim, product
+from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.registry import imports
+
+
+def wrap_dims(dims, rank: int) -> list[int]:
+    """Dims counted from 0; none named means all."""
+    if dims is None:
+        return list(range(rank))
+    if isinstance(dims, int):
+        dims = [dims]
+    return sorted(dim % max(rank, 1) for dim in dims) or list(range(rank))
+
+
+def _reduce(b: Builder, name: str, x: Operand, dims, **attributes) -> Operand:
+    """A reduction with eager's shape."""
+    x = with_dims(b, x)
+    dims = wrap_dims(dims, x.rank)
+    shape = tuple(1 if d in dims else size for d, size in enumerate(x.shape))
+    attributes["dims"] = dims
+    return b.reshape(b.op(name, [x], attributes, (shape, x.dtype)), b.out[0].shape)
+
+
+def with_dims(b: Builder, x: Operand) -> Operand:
+    """x with at least one dim."""
+    return x if x.rank else b.reshape(x, (1,))
+
+
+@imports("sum", "sum.dim_IntList")
+def sum_(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    """The sum; of integers as int64."""
+    return _reduce(b, "reduce_sum", b.cast(self, b.out[0].dtype), dim)
+
+
+@imports("prod", "prod.dim_int")
+def prod(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    """The product; of integers as int64."""
+    x = b.cast(self, b.out[0].dtype)
+    return (
+        NotImplemented if x.dtype == torch.bool else _reduce(b, "reduce_prod", x, dim)
+    )
+
+
+@imports("mean", "mean.dim")
+def mean(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    """The mean."""
+    return _reduce(b, "mean", b.cast(self, b.out[0].dtype), dim)
+
+
+@imports("var.correction")
+def var(b: Builder, self, dim=None, correction=None, keepdim=False):
+    """The variance."""
+    correction = 1.0 if correction is None else float(correction)
+    return _reduce(b, "var", self, dim, correction=correction)
+
+
+@imports("std.correction")
+def std(b: Builder, self, dim=None, correction=None, keepdim=False):
+    """The standard deviation."""
+    return b.unary("sqrt", var(b, self, dim, correction))
+
+
+@imports("var_mean.correction")
+def var_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
+    """Variance and mean."""
+    return var(b, self, dim, correction), _reduce(b, "mean", self, dim)
+
+
+@imports("std_mean.correction")
+def std_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
+    """Standard deviation and mean."""
+    return std(b, self, dim, correction), _reduce(b, "mean", self, dim)
+
+
+@imports("amax")
+def amax(b: Builder, self, dim=(), keepdim=False):
+    """The largest element."""
+    return _reduce(b, "reduce_max", self, dim)
+
+
+@imports("amin")
+def amin(b: Builder, self, dim=(), keepdim=False):
+    """The smallest element."""
+    return _reduce(b, "reduce_min", self, dim)
+
+
+@imports("max")
+def max_(b: Builder, self):
+    """The largest of all elements."""
+    return _reduce(b, "reduce_max", self, None)
+
+
+@imports("min")
+def min_(b: Builder, self):
+    """The smallest of all elements."""
+    return _reduce(b, "reduce_min", self, None)
+
+
+@imports("aminmax")
+def aminmax(b: Builder, self, dim=None, keepdim=False):
+    """The smallest and the largest element."""
+    return amin(b, self, dim), amax(b, self, dim)
+
+
+def _index_of(b: Builder, name: str, x: Operand, dim: int | None) -> Operand:
+    if dim is None:
+        x, dim = b.reshape(x, (product(x.shape),)), 0
+    x = with_dims(b, x)
+    dim %= x.rank
+    shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
+    return b.op(name, [x], {"dim": dim}, (shape, torch.int64))
+
+
+@imports("max.dim")
+def max_dim(b: Builder, self, dim, keepdim=False):
+    """The largest element and where it is."""
+    index = _index_of(b, "argmax", self, dim)
+    values = _reduce(b, "reduce_max", self, dim)
+    return values, b.reshape(index, b.out[1].shape)
+
+
+@imports("min.dim")
+def min_dim(b: Builder, self, dim, keepdim=False):
+    """The smallest element and where it is."""
+    index = _index_of(b, "argmin", self, dim)
+    values = _reduce(b, "reduce_min", self, dim)
+    return values, b.reshape(index, b.out[1].shape)
+
+
+@imports("argmax")
+def argmax(b: Builder, self, dim=None, keepdim=False):
+    """Where the largest element is."""
+    return b.reshape(_index_of(b, "argmax", self, dim), b.out[0].shape)
+
+
+@imports("argmin")
+def argmin(b: Builder, self, dim=None, keepdim=False):
+    """Where the smallest element is."""
+    return b.reshape(_index_of(b, "argmin", self, dim), b.out[0].shape)
+
+
+@imports("any", "any.dim", "any.dims")
+def any_(b: Builder, self, dim=None, keepdim=False):
+    """Whether any element is true."""
+    result = _reduce(b, "reduce_any", b.cast(self, torch.bool), dim)
+    return b.cast(result, b.out[0].dtype)
+
+
+@imports("all", "all.dim", "all.dims")
+def all_(b: Builder, self, dim=None, keepdim=False):
+    """Whether all elements are true."""
+    result = _reduce(b, "reduce_all", b.cast(self, torch.bool), dim)
+    return b.cast(result, b.out[0].dtype)
+
+
+@imports("count_nonzero", "count_nonzero.dim_IntList")
+def count_nonzero(b: Builder, self, dim=None):
+    """How many elements are not zero."""
+    counted = b.cast(b.cast(self, torch.bool), torch.int64)
+    return _reduce(b, "reduce_sum", counted, dim)
+
+
+@imports("logsumexp")
+def logsumexp(b: Builder, self, dim, keepdim=False):
+    """log(sum(exp(x))), without overflow."""
+    x = with_dims(b, b.cast(self, b.out[0].dtype))
+    if not x.dtype.is_floating_point or 0 in x.shape:
+        return NotImplemented
+    dims = wrap_dims(dim, x.rank)
+    largest = b.reduce("reduce_max", x, dims)
+    zero = b.constant(0, x.dtype)
+    shift = b.where(b.predicate("isinf", largest), zero, largest)
+    total = b.reduce("reduce_sum", b.unary("exp", b.sub(x, shift)), dims)
+    return b.reshape(b.add(b.unary("log", total), shift), b.out[0].shape)
+
+
+@imports("linalg_vector_norm")
+def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
+    """The 1-, 2- and infinity-norm; others are left to ATen."""
+    x = b.cast(self, b.out[0].dtype)
+    if ord == 2:
+        return b.unary("sqrt", _reduce(b, "reduce_sum", b.mul(x, x), dim))
+    size = b.unary("abs", x)
+    if ord == 1:
+        return _reduce(b, "reduce_sum", size, dim)
+    if math.isinf(ord) and 0 not in x.shape:
+        return _reduce(b, "reduce_max" if ord > 0 else "reduce_min", size, dim)
+    return NotImplemented
+
+
+# Scans and sorting --------------------------------------------------------------
+
+
+@imports("cumsum")
+def cumsum(b: Builder, self, dim, dtype=None):
+    """Running sums."""
+    x = b.cast(self, b.out[0].dtype)._replace(strides=None)
+    dim %= max(x.rank, 1)
+    return b.library("cumsum", [x], {"dim": dim})
+
+
+@imports("topk")
+def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
+    """The k largest elements."""
+    dim %= max(self.rank, 1)
+    attributes = {"k": k, "dim": dim, "largest": largest, "sorted": sorted}
+    return b.library("topk", [self], attributes)
+
+
+@imports("sort", "sort.stable")
+def sort(b: Builder, self, dim=-1, descending=False, stable=False):
+    """Sorted elements and where they came from."""
+    dim %= max(self.rank, 1)
+    stable = bool(stable)
+    attributes = {"dim": dim, "descending": descending, "stable": stable}
+    return b.library("sort", [self], attributes)
+
+
+# Softmax ------------------------------------------------------------------------
+
+
+def _normalize(b: Builder, name: str, x: Operand, dim: int) -> Operand:
+    shape = x.shape
+    x = with_dims(b, x)
+    y = b.op(name, [x], {"dim": dim % x.rank}, (x.shape, x.dtype))
+    return b.reshape(y, shape)
+
+
+@imports("_softmax")
+def softmax(b: Builder, self, dim, half_to_float=False):
+    """Softmax; ``half_to_float`` computes float32 from float16."""
+    return _normalize(b, "softmax", b.cast(self, b.out[0].dtype), dim)
+
+
+@imports("_log_softmax")
+def log_softmax(b: Builder, self, dim, half_to_float=False):
+    """Logarithm of softmax."""
+    return _normalize(b, "log_softmax", b.cast(self, b.out[0].dtype), dim)
+
+
+@imports("_safe_softmax")
+def safe_softmax(b: Builder, self, dim, dtype=None):
+    """Softmax that is 0 where a whole row is -inf."""
+    x = with_dims(b, b.cast(self, b.out[0].dtype))
+    dim %= x.rank
+    lowest = b.compare("eq", x, b.constant(-math.inf, x.dtype))
+    masked = b.reduce("reduce_all", lowest, [dim])
+    y = b.where(masked, b.constant(0, x.dtype), _normalize(b, "softmax", x, dim))
+    return b.reshape(y, b.out[0].shape)
+
+
+# Classification loss ------------------------------------------------------------
+
+
+@imports("nll_loss_forward")
+def nll_loss(b: Builder, self, target, weight, reduction, ignore_index):
+    """-self[n, target[n]] * weight[target[n]], and the sum of the weights."""
+    if self.rank != 2 or target.rank != 1 or isinstance(ignore_index, Dim):
+        return NotImplemented
+    if is_integral(self.dtype):
+        return NotImplemented
+    zero = b.constant(0, self.dtype)
+    ignored = b.compare("eq", target, b.constant(ignore_index, target.dtype))
+    label = b.where(ignored, b.constant(0, target.dtype), target)
+    column = b.reshape(label, (*label.shape, 1))
+    picked = b.op("gather", [self, column], {"dim": 1}, (column.shape, self.dtype))
+    loss = b.unary("neg", b.reshape(picked, label.shape))
+    weights = b.constant(1, self.dtype) if weight is None else b.take(weight, label, 0)
+    if weight is not None:
+        loss = b.mul(loss, weights)
+    loss = b.where(ignored, zero, loss)
+    weights = b.where(ignored, zero, weights)
+    if reduction == 0:
+        return loss, b.full((), 0, self.dtype)
+    total_loss = b.reshape(b.reduce("reduce_sum", loss, [0]), ())
+    total_weight = b.reshape(b.reduce("reduce_sum", weights, [0]), ())
+    if reduction == 1:
+        total_loss = b.div(total_loss, total_weight)
+    return total_loss, total_weight

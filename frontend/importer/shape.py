@@ -1,0 +1,183 @@
+"""Import rules of ops that rearrange elements into new memory."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.dialects.dims import Dim
+from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.registry import imports
+
+
+@imports("cat")
+def cat(b: Builder, tensors, dim=0):
+    """Tensors one after the other; empty vectors do not count."""
+    spec = b.out[0]
+    rank = len(spec.shape)
+    parts = [b.cast(x, spec.dtype) for x in tensors if x.rank == rank]
+    dim %= max(rank, 1)
+    kept = [x for x in parts if isinstance(x.shape[dim], Dim) or x.shape[dim]]
+    return b.concat(kept, dim) if kept else parts[0]
+
+
+@imports("stack")
+def stack(b: Builder, tensors, dim=0):
+    """Tensors one after the other along a new dim."""
+    spec = b.out[0]
+    dim %= len(spec.shape)
+    single = (*spec.shape[:dim], 1, *spec.shape[dim + 1 :])
+    return b.concat([b.reshape(b.cast(x, spec.dtype), single) for x in tensors], dim)
+
+
+@imports("repeat")
+def repeat(b: Builder, self, repeats):
+    """A tensor repeated along its dims."""
+    padded = (1,) * (len(repeats) - self.rank) + self.shape
+    single, full = [], []
+    for size, count in zip(padded, repeats, strict=True):
+        single += [1, size]
+        full += [count, size]
+    spread = b.broadcast_to(b.reshape(self, tuple(single)), tuple(full))
+    return b.reshape(spread, b.out[0].shape)
+
+
+@imports("flip")
+def flip(b: Builder, self, dims):
+    """A tensor backwards along dims."""
+    return b.flip(
+        self, sorted(dim % max(self.rank, 1) for dim in dims) if self.rank else []
+    )
+
+
+@imports("roll")
+def roll(b: Builder, self, shifts, dims=()):
+    """Elements moved along dims, those at the end to the front."""
+    if not dims or any(isinstance(shift, Dim) for shift in shifts):
+        return NotImplemented
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = _roll(b, self, shift, dim % max(self.rank, 1))
+    return self
+
+
+def _roll(b: Builder, x: Operand, shift: int, dim: int) -> Operand:
+    size = x.shape[dim]
+    if size == 0:
+        return x
+    cut = size - shift % size if isinstance(size, int) else (size - shift) % size
+    tail = b.slice(x, dim, cut, size - cut)
+    head = b.slice(x, dim, 0, cut)
+    return b.concat([part for part in (tail, head) if part.shape[dim] != 0], dim)
+
+
+@imports("constant_pad_nd")
+def constant_pad(b: Builder, self, pad, value=0):
+    """Padding with a number; negative padding cuts off."""
+    low, high = [0] * self.rank, [0] * self.rank
+    for position in range(len(pad) // 2):
+        dim = self.rank - 1 - position
+        before, after = pad[2 * position], pad[2 * position + 1]
+        self, low[dim], high[dim] = _cut(b, self, dim, before, after)
+    if not any(isinstance(n, Dim) or n for n in low + high):
+        return self
+    return b.pad(self, low, high, value)
+
+
+def _cut(b: Builder, x: Operand, dim: int, before, after):
+    """Cuts off where padding is negative; returns the padding that is left."""
+    start = -before if isinstance(before, int) and before < 0 else 0
+    end = -after if isinstance(after, int) and after < 0 else 0
+    if start or end:
+        x = b.slice(x, dim, start, x.shape[dim] - start - end)
+    return x, before + start, after + end
+
+
+@imports("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+def reflection_pad(b: Builder, self, padding):
+    """Padding with the elements mirrored at the border."""
+    return _pad_by_index(b, self, padding, _mirrored)
+
+
+@imports("replication_pad1d", "replication_pad2d", "replication_pad3d")
+def replication_pad(b: Builder, self, padding):
+    """Padding with the elements at the border."""
+    return _pad_by_index(b, self, padding, _clamped)
+
+
+def _pad_by_index(b: Builder, x: Operand, padding, place):
+    for position in range(len(padding) // 2):
+        before, after = padding[2 * position : 2 * position + 2]
+        if any(isinstance(n, Dim) for n in (before, after)):
+            return NotImplemented
+        dim = x.rank - 1 - position
+        size = x.shape[dim]
+        if before or after:
+            count = size + before + after
+            index = place(b, b.iota(count, torch.int64, start=-before), size)
+            x = b.take(x, index, dim)
+    return x
+
+
+def _mirrored(b: Builder, index: Operand, size) -> Operand:
+    last = b.constant(size - 1, torch.int64)
+    folded = b.sub(last, b.unary("abs", index))
+    return b.sub(last, b.unary("abs", folded))
+
+
+def _clamped(b: Builder, index: Operand, size) -> Operand:
+    zero, last = b.constant(0, torch.int64), b.constant(size - 1, torch.int64)
+    return b.binary("minimum", b.binary("maximum", index, zero), last)
+
+
+@imports("pixel_shuffle")
+def pixel_shuffle(b: Builder, self, upscale_factor):
+    """Channels spread over space."""
+    *batch, channels, height, width = self.shape
+    r = upscale_factor
+    rank = len(batch)
+    split = b.reshape(self, (*batch, channels // (r * r), r, r, height, width))
+    order = [*range(rank), *(rank + i for i in (0, 3, 1, 4, 2))]
+    return b.reshape(b.permute(split, order), b.out[0].shape)
+
+
+@imports("pixel_unshuffle")
+def pixel_unshuffle(b: Builder, self, downscale_factor):
+    """Space gathered into channels."""
+    *batch, channels, height, width = self.shape
+    r = downscale_factor
+    rank = len(batch)
+    split = b.reshape(self, (*batch, channels, height // r, r, width // r, r))
+    order = [*range(rank), *(rank + i for i in (0, 2, 4, 1, 3))]
+    return b.reshape(b.permute(split, order), b.out[0].shape)
+
+
+@imports("diag_embed")
+def diag_embed(b: Builder, self, offset=0, dim1=-2, dim2=-1):
+    """Left to ATen."""
+    return NotImplemented
+
+
+# Views written as new tensors (the inverse of views, for writes).
+
+
+@imports("slice_scatter")
+def slice_scatter(b: Builder, self, src, dim=0, start=None, end=None, step=1):
+    """self with a slice replaced."""
+    from girih.frontend.importer.views import clamp_index, slice_step
+
+    dim %= self.rank
+    src = b.cast(src, self.dtype)
+    first = clamp_index(start, self.shape[dim], 0)
+    return slice_step(b, dim, first, src.shape[dim], step).inverse(self, src)
+
+
+@imports("select_scatter")
+def select_scatter(b: Builder, self, src, dim, index):
+    """self with one entry of a dim replaced."""
+    from girih.frontend.importer.views import slice_step
+
+    dim %= self.rank
+    if isinstance(index, int) and index < 0:
+        index = self.shape[dim] + index
+    single = (*self.shape[:dim], 1, *self.shape[dim + 1 :])
+    src = b.reshape(b.cast(src, self.dtype), single)
+    return slice_step(b, dim, index, 1, 1).inverse(self, src)

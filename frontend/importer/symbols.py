@@ -1,0 +1,108 @@
+"""Symbolic sizes: from torch's SymInts (sympy expressions) to ``Dim``.
+
+sympy is never imported here: a SymInt exists only where torch has loaded it.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from girih.dialects import dims
+from girih.dialects.dims import Dim, Size
+from girih.errors import unsupported
+
+LARGEST = 2**63 - 1
+
+
+class Symbols:
+    """The symbols of one import, with their ranges.
+
+    Attributes:
+        ranges: Name of each symbol met so far, with its smallest and largest value.
+    """
+
+    def __init__(self):
+        self.ranges: dict[str, tuple[int, int]] = {}
+        self._sizes: dict[object, Size] = {}
+
+    def size(self, value: int | torch.SymInt) -> Size:
+        """The size that an int or a SymInt stands for."""
+        if not isinstance(value, torch.SymInt):
+            return int(value)
+        expression = value.node.expr
+        known = self._sizes.get(expression)
+        if known is None:
+            known = _convert(expression)
+            self._sizes[expression] = known
+            for symbol in expression.free_symbols:
+                self._add_range(symbol, value.node.shape_env)
+        return known
+
+    def shape(self, sizes: torch.Size) -> tuple[Size, ...]:
+        """The sizes of a tensor."""
+        return tuple(size if type(size) is int else self.size(size) for size in sizes)
+
+    def _add_range(self, symbol: object, shape_env: object) -> None:
+        bounds = shape_env.var_to_range.get(symbol)
+        lower = _bound(bounds and bounds.lower, 0)
+        upper = _bound(bounds and bounds.upper, LARGEST)
+        self.ranges[str(symbol)] = (max(lower, 0), min(upper, LARGEST))
+
+
+def _bound(value: object, default: int) -> int:
+    if value is None or not getattr(value, "is_Integer", False):
+        return default
+    return int(value)
+
+
+def _convert(expression: object) -> Size:
+    """The ``Dim`` for a sympy expression; recursive over its arguments."""
+    if expression.is_Integer:
+        return int(expression)
+    if expression.is_Symbol:
+        return dims.symbol(str(expression))
+    args = [_convert(arg) for arg in expression.args]
+    function = _FUNCTIONS.get(type(expression).__name__)
+    if function is None or not all(isinstance(arg, (int, Dim)) for arg in args):
+        unsupported(
+            kind="symbolic size",
+            context=str(expression),
+            explanation="girih has no sizes with this function.",
+            hints=("compile with dynamic=False",),
+        )
+    return function(args)
+
+
+def _fold(combine):
+    def apply(args: list[Size]) -> Size:
+        result = args[0]
+        for arg in args[1:]:
+            result = combine(result, arg)
+        return result
+
+    return apply
+
+
+def _power(args: list[Size]) -> Size:
+    base, exponent = args
+    if not isinstance(exponent, int) or exponent < 0:
+        unsupported(kind="symbolic exponent", context=f"{base}**{exponent}")
+    result = 1
+    for _ in range(exponent):
+        result = base * result
+    return result
+
+
+# Names of sympy's functions, and of torch's own (torch.utils._sympy.functions).
+_FUNCTIONS = {
+    "Add": _fold(lambda a, b: a + b),
+    "CeilDiv": _fold(dims.ceildiv),
+    "CleanDiv": _fold(dims.floordiv),
+    "FloorDiv": _fold(dims.floordiv),
+    "Max": _fold(dims.maximum),
+    "Min": _fold(dims.minimum),
+    "Mod": _fold(dims.mod),
+    "Mul": _fold(lambda a, b: a * b),
+    "Pow": _power,
+    "PythonMod": _fold(dims.mod),
+}

@@ -1,0 +1,280 @@
+"""Views: how each is computed from its base, and how a write through it goes back."""
+
+from __future__ import annotations
+
+import torch
+
+from girih.dialects.dims import Dim, Size, maximum
+from girih.errors import unsupported
+from girih.frontend.importer.builder import Builder, Operand, Shape
+from girih.frontend.importer.extern import build_extern
+from girih.frontend.importer.registry import ViewStep, views
+
+
+def wrap(dim: int, rank: int) -> int:
+    """A dim counted from 0."""
+    return dim % max(rank, 1)
+
+
+# The same elements in another shape ---------------------------------------------
+
+
+@views("alias", "detach", "lift_fresh", "lift_fresh_copy", "detach_")
+def alias(b: Builder, shape: Shape) -> ViewStep:
+    """The tensor itself."""
+    return ViewStep(lambda base: base, lambda base, new: new)
+
+
+@views(
+    "view",
+    "_unsafe_view",
+    "_reshape_alias",
+    "squeeze",
+    "squeeze.dim",
+    "squeeze.dims",
+    "unsqueeze",
+    "squeeze_",
+    "squeeze_.dim",
+    "squeeze_.dims",
+    "unsqueeze_",
+)
+def view(b: Builder, shape: Shape, *args) -> ViewStep:
+    """A reshape; eager's result tells the shape."""
+    return _reshape_step(b, shape, b.out[0].shape)
+
+
+def _reshape_step(b: Builder, shape: Shape, result: Shape) -> ViewStep:
+    return ViewStep(
+        lambda base: b.reshape(base, result), lambda base, new: b.reshape(new, shape)
+    )
+
+
+def _permute_step(b: Builder, order: list[int]) -> ViewStep:
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    return ViewStep(
+        lambda base: b.permute(base, order), lambda base, new: b.permute(new, inverse)
+    )
+
+
+@views("permute")
+def permute(b: Builder, shape: Shape, dims: list[int]) -> ViewStep:
+    """Dims in another order."""
+    return _permute_step(b, [wrap(dim, len(shape)) for dim in dims])
+
+
+@views("transpose.int", "transpose_")
+def transpose(b: Builder, shape: Shape, dim0: int, dim1: int) -> ViewStep:
+    """Two dims swapped."""
+    order = list(range(len(shape)))
+    if order:
+        first, second = wrap(dim0, len(order)), wrap(dim1, len(order))
+        order[first], order[second] = order[second], order[first]
+    return _permute_step(b, order)
+
+
+@views("t", "t_")
+def matrix_transpose(b: Builder, shape: Shape) -> ViewStep:
+    """A matrix transposed; a vector as it is."""
+    return _permute_step(b, list(range(len(shape)))[::-1])
+
+
+@views("expand")
+def expand(b: Builder, shape: Shape, size, implicit: bool = False) -> ViewStep:
+    """Dims of size 1 repeated."""
+    result = b.out[0].shape
+    added = len(result) - len(shape)
+    inverse = None
+    if (1,) * added + shape == result:
+        inverse = lambda base, new: b.reshape(new, shape)  # noqa: E731
+    return ViewStep(lambda base: b.broadcast_to(base, result), inverse)
+
+
+# Parts of the elements ----------------------------------------------------------
+
+
+def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> ViewStep:
+    """``size`` elements along ``dim``; a write puts them among the others."""
+
+    def inverse(base: Operand, new: Operand) -> Operand:
+        if step != 1:
+            return _put_strided(b, base, new, (dim, start, size, step))
+        end = start + size
+        rest = base.shape[dim] - end
+        before = [] if start == 0 else [b.slice(base, dim, 0, start)]
+        after = [] if rest == 0 else [b.slice(base, dim, end, rest)]
+        return b.concat([*before, new, *after], dim)
+
+    return ViewStep(lambda base: b.slice(base, dim, start, size, step), inverse)
+
+
+def _put_strided(b: Builder, base: Operand, new: Operand, where) -> Operand:
+    """Every ``step``-th element along ``dim`` from ``new``, the others from base."""
+    dim, start, size, step = where
+    if size == 0:
+        return base
+    position = b.iota_along(base.shape, dim)
+    zero, last = b.constant(0, torch.int64), b.constant(size - 1, torch.int64)
+    offset = b.sub(position, b.constant(start, torch.int64))
+    stride = b.constant(step, torch.int64)
+    quotient = b.binary("floor_divide", offset, stride)
+    hit = b.compare("eq", b.binary("remainder", offset, stride), zero)
+    hit = b.op(
+        "logical_and",
+        [hit, b.compare("ge", quotient, zero)],
+        {},
+        (hit.shape, torch.bool),
+    )
+    hit = b.op(
+        "logical_and",
+        [hit, b.compare("le", quotient, last)],
+        {},
+        (hit.shape, torch.bool),
+    )
+    index = b.binary("minimum", b.binary("maximum", quotient, zero), last)
+    index = b.reshape(index, (base.shape[dim],))
+    return b.where(hit, b.take(new, index, dim), base)
+
+
+def clamp_index(index: Size | None, size: Size, default: Size) -> Size:
+    """A slice bound as Python counts it: from the end if negative, within the size."""
+    if index is None:
+        return default
+    if isinstance(index, int):
+        if index < 0:
+            return maximum(size + index, 0)
+        if isinstance(size, int):
+            return min(index, size)
+        if index >= 2**62:
+            return size
+    return index
+
+
+@views("slice.Tensor")
+def slice_(b: Builder, shape, dim=0, start=None, end=None, step=1) -> ViewStep:
+    """A Python slice. Eager's result tells the size."""
+    dim = wrap(dim, len(shape))
+    first = clamp_index(start, shape[dim], 0)
+    return slice_step(b, dim, first, b.out[0].shape[dim], step)
+
+
+@views("select.int")
+def select(b: Builder, shape: Shape, dim: int, index: Size) -> ViewStep:
+    """One entry of a dim, which goes away."""
+    dim = wrap(dim, len(shape))
+    if isinstance(index, int) and index < 0:
+        index = shape[dim] + index
+    whole = slice_step(b, dim, index, 1, 1)
+    single = (*shape[:dim], 1, *shape[dim + 1 :])
+    result = b.out[0].shape
+    return ViewStep(
+        lambda base: b.reshape(whole.forward(base), result),
+        lambda base, new: whole.inverse(base, b.reshape(new, single)),
+    )
+
+
+@views("split.Tensor", "split_with_sizes")
+def split(b: Builder, shape: Shape, sizes, dim: int = 0) -> list[ViewStep]:
+    """Pieces along a dim, one after the other."""
+    dim = wrap(dim, len(shape))
+    steps, start = [], 0
+    for spec in b.out:
+        size = spec.shape[dim]
+        steps.append(slice_step(b, dim, start, size, 1))
+        start = start + size
+    return steps
+
+
+@views("unbind.int")
+def unbind(b: Builder, shape: Shape, dim: int = 0) -> list[ViewStep]:
+    """All entries of a dim."""
+    count = shape[wrap(dim, len(shape))]
+    if isinstance(count, Dim):
+        unsupported(kind="number of results", context=f"unbind of {count} entries")
+    return [select(b, shape, dim, index) for index in range(count)]
+
+
+# Views by the ATen op that copies them ------------------------------------------
+
+
+def _extern_step(b: Builder, copy, args: tuple, put=None, put_args: tuple = ()):
+    """A view made by the op that copies it, and written by its scatter twin."""
+    specs = list(b.out)
+
+    def forward(base: Operand) -> Operand:
+        return _extern(b, specs, copy, (base, *args))
+
+    def inverse(base: Operand, new: Operand) -> Operand:
+        spec = specs[0]._replace(shape=base.shape, dtype=base.dtype, strides=None)
+        given = (base, new) if put_args is not None else (new,)
+        return _extern(b, [spec], put, (*given, *(put_args or ())))
+
+    return ViewStep(forward, inverse if put is not None else None)
+
+
+def _extern(b: Builder, specs: list, func, args: tuple) -> Operand:
+    outer, b.out = b.out, [spec._replace(strides=None) for spec in specs]
+    try:
+        args = tuple(
+            arg._replace(strides=None) if isinstance(arg, Operand) else arg
+            for arg in args
+        )
+        return build_extern(b, func, args, {}, ordered=False)[0]
+    finally:
+        b.out = outer
+
+
+@views("diagonal")
+def diagonal(b: Builder, shape: Shape, offset=0, dim1=0, dim2=1) -> ViewStep:
+    """A diagonal of two dims."""
+    args = (offset, dim1, dim2)
+    aten = torch.ops.aten
+    return _extern_step(
+        b, aten.diagonal_copy.default, args, aten.diagonal_scatter.default, args
+    )
+
+
+@views("unfold")
+def unfold(b: Builder, shape: Shape, dimension: int, size: int, step: int) -> ViewStep:
+    """Windows along a dim."""
+    args = (dimension, size, step)
+    return _extern_step(b, torch.ops.aten.unfold_copy.default, args)
+
+
+@views("view.dtype")
+def view_dtype(b: Builder, shape: Shape, dtype: torch.dtype) -> ViewStep:
+    """The same bytes as elements of another type."""
+    copy = torch.ops.aten.view_copy.dtype
+    return _extern_step(b, copy, (dtype,))
+
+
+@views("view_as_real")
+def view_as_real(b: Builder, shape: Shape) -> ViewStep:
+    """Real and imaginary parts in a last dim."""
+    aten = torch.ops.aten
+    return _extern_step(
+        b, aten.view_as_real_copy.default, (), aten.view_as_complex_copy.default, None
+    )
+
+
+@views("view_as_complex")
+def view_as_complex(b: Builder, shape: Shape) -> ViewStep:
+    """Pairs in the last dim as complex numbers."""
+    aten = torch.ops.aten
+    return _extern_step(
+        b, aten.view_as_complex_copy.default, (), aten.view_as_real_copy.default, None
+    )
+
+
+@views("_conj")
+def conjugate(b: Builder, shape: Shape) -> ViewStep:
+    """The conjugate, which eager computes when it is read."""
+    func = torch.ops.aten._conj_physical.default
+    return _extern_step(b, func, (), func, None)
+
+
+@views("_neg_view")
+def negative(b: Builder, shape: Shape) -> ViewStep:
+    """The negative, which eager computes when it is read."""
+    return ViewStep(
+        lambda base: b.unary("neg", base), lambda base, new: b.unary("neg", new)
+    )
