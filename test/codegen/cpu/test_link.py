@@ -1,0 +1,82 @@
+"""Objects compiled, kept as bytes and linked again."""
+
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from kernel_builder import KernelBuilder
+from kernel_harness import Kernels, compile_kernels
+
+from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.link import link
+from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.codegen.cpu.target import host_target
+
+
+@pytest.fixture(scope="module")
+def doubled():
+    """y = 2 * pow(x, 1), in parallel where it is worth it."""
+    k = KernelBuilder(["f64", "f64"], ["s0"])
+    (x, y), (size,) = k.buffers, k.symbols
+    with k.grid(size, size) as program:
+        value = k.load("f64", x, program)
+        value = k.op("math.powf", "f64", value, k.constant("1.0", "f64"))
+        k.store(k.op("arith.addf", "f64", value, value), y, program)
+    return compile_kernels(k.finish())
+
+
+def _relinked(kernels: Kernels) -> Kernels:
+    code = kernels.code
+    symbols = openmp_symbols() | resolve(code.imports, {})
+    return Kernels(kernels.module, code, link(code.data, code.exports, symbols))
+
+
+def test_interface(doubled):
+    assert doubled.code.exports == ("k",)
+    assert doubled.code.imports == ("pow",)
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_linked_again_it_computes_the_same(doubled, size):
+    x = np.random.default_rng(0).random(size)
+    for kernels in (doubled, _relinked(doubled)):
+        y = np.zeros(size)
+        kernels.call("k", [x, y], [size])
+        np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_code_is_freed_with_its_last_reference(doubled):
+    library = link(doubled.code.data, ["k"], openmp_symbols() | resolve(["pow"], {}))
+    tracker = weakref.ref(library._owner)
+    del library
+    gc.collect()
+    assert tracker() is None
+
+
+def test_what_is_no_object_is_refused():
+    with pytest.raises(CodegenError, match="linking failed"):
+        link(b"nonsense", ["k"], {})
+
+
+def test_unknown_functions_are_named():
+    with pytest.raises(CodegenError, match="exports no_such_function_a, no_such_func"):
+        resolve(["pow", "no_such_function_b", "no_such_function_a"], {})
+
+
+def test_given_addresses_win():
+    address = ctypes.cast(ctypes.CDLL(None).cos, ctypes.c_void_p).value
+    assert resolve(["sin"], {"sin": address}) == {"sin": address}
+
+
+def test_unknown_exports_are_an_error(doubled):
+    symbols = openmp_symbols() | resolve(["pow"], {})
+    with pytest.raises(CodegenError, match="linking failed"):
+        link(doubled.code.data, ["k", "missing"], symbols)
+
+
+def test_host_target_is_stable():
+    assert host_target() is host_target()
+    assert host_target().vector_bits in (128, 256, 512)
+    assert len(host_target().fingerprint) == 64
