@@ -9,7 +9,7 @@ What lives here, in the order to read it:
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
-* ``report``    what a compilation did: kernels, calls, seconds, files
+* ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``config``    environment variables, read in one place
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from girih import backend as backends
 from girih import log
 from girih.options import MODES, check_mode, describe, make_options
-from girih.report import Reports
+from girih.reports import Reports
 
 log.configure()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from girih.options import Options, check_mode, make_options, unknown_name
-from girih.report import Report, Reports
+from girih.reports import Report, Reports
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""

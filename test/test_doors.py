@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from processes import run_python
 from torch import nn
 
 import girih
@@ -191,3 +192,17 @@ def test_gradients_flow_where_they_are_needed():
     actual = torch.autograd.grad(compiled(x)["out"].sum(), [x, *net.parameters()])
     expected = torch.autograd.grad(net(x)["out"].sum(), [x, *net.parameters()])
     torch.testing.assert_close(actual, expected)
+
+
+def test_importing_girih_before_torch():
+    run_python(
+        """
+        import girih
+        import torch
+
+        with torch.no_grad():
+            compiled = girih.compile(torch.relu)
+            assert compiled(torch.ones(2)).tolist() == [1, 1]
+        assert girih.report(compiled).graphs
+        """
+    )
