@@ -13,11 +13,10 @@ import lit.formats
 config.name = "girih"  # noqa: F821 - lit provides ``config``.
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir"]  # noqa: F821
-config.excludes = ["Inputs"]  # noqa: F821
-config.test_source_root = os.path.join(os.path.dirname(__file__), "test")  # noqa: F821
-config.test_exec_root = os.path.join(  # noqa: F821
-    os.path.dirname(__file__), "build", "lit"
-)
+
+_root = os.path.dirname(os.path.abspath(__file__))
+config.test_source_root = _root  # noqa: F821
+config.test_exec_root = os.path.join(_root, "build", "lit")  # noqa: F821
 
 _opt = f"{sys.executable} -m girih.tools.girih_opt"
 _filecheck = f"{sys.executable} -m filecheck"

@@ -1,0 +1,26 @@
+// RUN: %girih-opt %s -o %t.mlir
+// RUN: %girih-opt %t.mlir | diff %t.mlir -
+// RUN: filecheck %s --input-file %t.mlir
+
+// Running sums, sorting, selecting.
+
+// CHECK-LABEL: @cumsum
+// CHECK: "graph.cumsum"(%{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>
+func.func @cumsum(%x: tensor<?x16xf32, ["s0"]>) {
+  %0 = "graph.cumsum"(%x) {dim = 0 : i64} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x16xf32, ["s0"]>
+  return
+}
+
+// CHECK-LABEL: @topk
+// CHECK: "graph.topk"(%{{.*}}){{.*}}-> (tensor<?x3xf32, ["s0"]>, tensor<?x3xi64, ["s0"]>)
+func.func @topk(%x: tensor<?x16xf32, ["s0"]>) {
+  %0:2 = "graph.topk"(%x) {dim = 1 : i64, k = 3 : i64, largest = true, sorted = true} : (tensor<?x16xf32, ["s0"]>) -> (tensor<?x3xf32, ["s0"]>, tensor<?x3xi64, ["s0"]>)
+  return
+}
+
+// CHECK-LABEL: @sort
+// CHECK: "graph.sort"(%{{.*}}){{.*}}-> (tensor<?x16xf32, ["s0"]>, tensor<?x16xi64, ["s0"]>)
+func.func @sort(%x: tensor<?x16xf32, ["s0"]>) {
+  %0:2 = "graph.sort"(%x) {descending = false, dim = 1 : i64, stable = true} : (tensor<?x16xf32, ["s0"]>) -> (tensor<?x16xf32, ["s0"]>, tensor<?x16xi64, ["s0"]>)
+  return
+}
