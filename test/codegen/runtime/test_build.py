@@ -157,10 +157,12 @@ def test_externs_take_tensors_views_and_constants():
     program = build(
         f"""
         %0 = "host.view"(%x) {{offset = 0 : i64}} : ({F2X3}) -> {transposed}
-        %1 = "host.extern"(%0, %x) {{op = "aten.mm.default", args = [{{operand = 0 : i64}},
+        %1 = "host.extern"(%0, %x) {{op = "aten.mm.default",
+          args = [{{operand = 0 : i64}},
           {{operand = 1 : i64}}], kwargs = {{}}}} : ({transposed}, {F2X3}) -> {square}
         "host.free"(%0) : ({transposed}) -> ()
-        %2 = "host.extern"(%1) {{op = "aten.sum.dim_IntList", args = [{{operand = 0 : i64}},
+        %2 = "host.extern"(%1) {{op = "aten.sum.dim_IntList",
+          args = [{{operand = 0 : i64}},
           [0, -1], true],
           kwargs = {{dtype = {{dtype = "float64"}}}}}} : ({square})
           -> !tile.buffer<f64, [1, 1], [1, 1]>
@@ -181,11 +183,12 @@ def test_externs_with_lists_of_tensors_and_several_results():
     long = "!tile.buffer<i64, [1, 3], [3, 1]>"
     program = build(
         f"""
-        %0 = "host.extern"(%x, %x) {{op = "aten.cat.default", args = [[{{operand = 0 : i64}},
-          {{operand = 1 : i64}}], 0], kwargs = {{}}}} : ({F2X3}, {F2X3})
+        %0 = "host.extern"(%x, %x) {{op = "aten.cat.default",
+          args = [[{{operand = 0 : i64}}, {{operand = 1 : i64}}], 0], kwargs = {{}}}} : ({F2X3}, {F2X3})
           -> !tile.buffer<f32, [4, 3], [3, 1]>
-        %1, %2 = "host.extern"(%0) {{op = "aten.max.dim", args = [{{operand = 0 : i64}}, 0,
-          true], kwargs = {{}}}} : (!tile.buffer<f32, [4, 3], [3, 1]>) -> ({half}, {long})
+        %1, %2 = "host.extern"(%0) {{op = "aten.max.dim",
+          args = [{{operand = 0 : i64}}, 0, true], kwargs = {{}}}}
+          : (!tile.buffer<f32, [4, 3], [3, 1]>) -> ({half}, {long})
         "host.free"(%1) : ({half}) -> ()
         "host.return"(%2) : ({long}) -> ()
         """,
@@ -201,7 +204,8 @@ def test_strides_of_aten_results_are_repaired_before_kernels_read_them():
     native = Native(double, [6, 6])
     program = build(
         f"""
-        %0 = "host.extern"(%x) {{op = "aten.clone.default", args = [{{operand = 0 : i64}}],
+        %0 = "host.extern"(%x) {{op = "aten.clone.default",
+          args = [{{operand = 0 : i64}}],
           kwargs = {{}}}} : ({transposed}) -> !tile.buffer<f32, [3, 2], [2, 1]>
         %1 = "host.alloc"() : () -> !tile.buffer<f32, [3, 2], [2, 1]>
         {launch("%0, %1", ", ".join(["!tile.buffer<f32, [3, 2], [2, 1]>"] * 2))}
@@ -319,7 +323,8 @@ def test_generated_code_lives_as_long_as_the_program():
 
 def test_unknown_aten_ops_are_named():
     body = f"""
-    %0 = "host.extern"(%x) {{op = "aten.nothing.default", args = [], kwargs = {{}}}}
+    %0 = "host.extern"(%x) {{op = "aten.nothing.default",
+          args = [], kwargs = {{}}}}
       : ({F4}) -> {F4}
     """
     with pytest.raises(LookupError, match=r"no operator aten\.nothing\.default"):
