@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from girih.dialects import graph
 from girih.dialects.bindings import ir
+from girih.dialects.types import element_of
 
 # A kernel that makes one number costs more than the ATen call.
 _CALLED = frozenset({"graph.constant", "graph.size"})
@@ -43,8 +44,5 @@ def runs_in_kernel(op: ir.OpView) -> bool:
 
 
 def has_kernel_element(type_: ir.Type) -> bool:
-    """Whether generated code can hold the elements of this tensor type."""
-    return (
-        isinstance(type_, ir.RankedTensorType)
-        and str(type_.element_type) in KERNEL_ELEMENTS
-    )
+    """Whether generated code can hold the elements of this tensor or buffer."""
+    return str(element_of(type_)) in KERNEL_ELEMENTS
