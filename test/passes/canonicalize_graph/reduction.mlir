@@ -1,0 +1,45 @@
+// RUN: %girih-opt --pass-pipeline=canonicalize-graph %s | filecheck %s
+
+// CHECK-LABEL: func.func @unit_dims
+// CHECK: "graph.reduce_sum"({{.*}}) {dims = array<i64: 2>}
+func.func @unit_dims(%x: tensor<3x1x4xf32>) -> tensor<3x1x1xf32> {
+  %0 = "graph.reduce_sum"(%x) {dims = array<i64: 1, 2>}
+      : (tensor<3x1x4xf32>) -> tensor<3x1x1xf32>
+  return %0 : tensor<3x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @only_unit_dims
+// CHECK-SAME: ([[X:%.+]]: tensor<3x1xf32>)
+// CHECK-NEXT: return [[X]]
+func.func @only_unit_dims(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
+  %0 = "graph.reduce_max"(%x) {dims = array<i64: 1>} : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  return %0 : tensor<3x1xf32>
+}
+
+// CHECK-LABEL: func.func @nested
+// CHECK: "graph.reduce_max"({{.*}}) {dims = array<i64: 0, 1>}
+// CHECK-NEXT: return
+func.func @nested(%x: tensor<3x4xf32>) -> tensor<1x1xf32> {
+  %0 = "graph.reduce_max"(%x) {dims = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3x1xf32>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 0>} : (tensor<3x1xf32>) -> tensor<1x1xf32>
+  return %1 : tensor<1x1xf32>
+}
+
+// The inner sum rounds.
+// CHECK-LABEL: func.func @nested_sums_of_small_floats_stay
+// CHECK: "graph.reduce_sum"
+// CHECK-NEXT: "graph.reduce_sum"
+func.func @nested_sums_of_small_floats_stay(%x: tensor<3x4xbf16>) -> tensor<1x1xbf16> {
+  %0 = "graph.reduce_sum"(%x) {dims = array<i64: 1>}
+      : (tensor<3x4xbf16>) -> tensor<3x1xbf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>}
+      : (tensor<3x1xbf16>) -> tensor<1x1xbf16>
+  return %1 : tensor<1x1xbf16>
+}
+
+// CHECK-LABEL: func.func @position_in_unit_dim
+// CHECK: "graph.full"() {value = 0 : i64} : () -> tensor<3x1xi64>
+func.func @position_in_unit_dim(%x: tensor<3x1xf32>) -> tensor<3x1xi64> {
+  %0 = "graph.argmax"(%x) {dim = 1 : i64} : (tensor<3x1xf32>) -> tensor<3x1xi64>
+  return %0 : tensor<3x1xi64>
+}
