@@ -21,6 +21,7 @@ from girih.passes.tile.nodes import (
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, known, product
+from girih.passes.tile.split import should_split, split_grid
 
 # Stands for a symbolic size where costs are compared.
 GUESSED_SIZE = 512
@@ -112,6 +113,11 @@ def _reduction(
         f"{_sizes(parallel)} results of {_sizes(reduced)} elements,"
         f" {len(passes)} passes, {width} lanes along {_name(lanes)}"
     )
+    if should_split(grid, product(axis.programs for axis in axes), options):
+        grids, locals_ = split_grid(grid, formula, len(source.buffers), options)
+        parts = grids[0].axes[0]
+        reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
+        return SchedulePlan(f"split {kind}", reason, grids, locals_)
     return SchedulePlan(kind, reason, (grid,), locals_)
 
 

@@ -7,6 +7,7 @@ pass over the reduced coordinates for each round of reductions.
 
 from dataclasses import dataclass
 
+from girih.dialects.dims import ceildiv
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate
@@ -18,11 +19,20 @@ from girih.passes.tile.sizes import Size
 class Axis:
     """A coordinate spread over programs, ``chunk`` consecutive values for each.
 
-    With ``chunk`` None a program has one value, and needs no loop for it.
+    With ``chunk`` None a program has one value, and needs no loop for it. ``number``
+    stands for the number of the chunk.
     """
 
     coordinate: Coordinate
     chunk: Size | None = None
+    number: Coordinate | None = None
+
+    @property
+    def programs(self) -> Size:
+        """How many programs the coordinate is spread over."""
+        if self.chunk is None:
+            return self.coordinate.size
+        return ceildiv(self.coordinate.size, self.chunk)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 from girih.dialects.bindings import ir
-from girih.dialects.dims import ceildiv
 from girih.dialects.types import buffer_type
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit import reduction
@@ -50,7 +49,7 @@ class Program:
         self.values.substitutes = {
             node.number: other for node, other in grid.substitutes
         }
-        counts = [_programs_along(axis) for axis in grid.axes]
+        counts = [axis.programs for axis in grid.axes]
         operands = [
             self.indices.size(product(counts)),
             self.indices.size(grid.work),
@@ -80,6 +79,8 @@ class Program:
 
     def _bind_axis(self, axis: Axis, number: ir.Value) -> None:
         coordinate, depth = axis.coordinate, self.stack.depth
+        if axis.number is not None:
+            self.stack.top.coordinates[axis.number] = number
         if axis.chunk is None:
             self.stack.top.coordinates[coordinate] = number
             return
@@ -256,12 +257,6 @@ class Program:
             b = self.indices.at(self.stack.depth, width)
             accumulator = reduction.across_lanes(b, node, accumulator)
         self.stack.top.values[node.number] = accumulator[-1]
-
-
-def _programs_along(axis: Axis) -> Size:
-    if axis.chunk is None:
-        return axis.coordinate.size
-    return ceildiv(axis.coordinate.size, axis.chunk)
 
 
 def make_local(builder: Builder, local: Local) -> tuple[ir.Value, Element]:

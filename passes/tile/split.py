@@ -1,0 +1,217 @@
+"""Splits reductions with few results over programs.
+
+Each round of reductions becomes two grids: programs that each reduce a part of one
+coordinate and leave partial results in a workspace, and one that combines them. The
+number of parts depends on sizes only, so results are the same on every run and for
+every number of threads. Later rounds load the finished results.
+"""
+
+from dataclasses import dataclass, replace
+
+from girih.dialects.dims import ceildiv, maximum
+from girih.passes.tile.domain import Formula, Store
+from girih.passes.tile.elements import I64
+from girih.passes.tile.index import Affine, Coordinate, Dynamic, affine, of
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.options import TileOptions
+from girih.passes.tile.plan import Axis, Grid, Local, Pass
+from girih.passes.tile.sizes import Size, known, product
+
+# Fewer programs than this leave cores idle.
+WANTED_PROGRAMS = 8
+# At most so many parts, and so many partial results in all (the workspace is small).
+MAX_PARTS = 64
+MAX_PARTIALS = 32768
+# Stands for a symbolic size where the largest coordinate is looked for.
+GUESSED_SIZE = 1 << 20
+
+_PARTS = Coordinate((-1, 0), 0)
+ARGUMENT_VALUES = {"argmax": "reduce_max", "argmin": "reduce_min"}
+
+Substitutes = dict[int, tuple[Node, Node]]
+
+
+def should_split(grid: Grid, programs: Size, options: TileOptions) -> bool:
+    """True where a grid that reduces has work for more programs than it makes."""
+    if not isinstance(programs, int) or programs >= WANTED_PROGRAMS:
+        return False
+    if grid.in_registers or not _results(grid):
+        return False
+    return known(grid.work, options.parallel_grain * 4) >= options.parallel_grain * 4
+
+
+def _results(grid: Grid) -> int | None:
+    """The number of results, where it is static and small enough."""
+    results = product(c.size for c in parallel_of(grid))
+    fits = isinstance(results, int) and results * WANTED_PROGRAMS <= MAX_PARTIALS
+    return results if fits else None
+
+
+def parallel_of(grid: Grid) -> tuple[Coordinate, ...]:
+    """The parallel coordinates of a grid, outermost first."""
+    bound = [axis.coordinate for axis in grid.axes]
+    return (*(c for c in bound if c not in grid.loops), *grid.loops)
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """Hands out workspaces and numbers them."""
+
+    next_number: int
+    locals: list[Local]
+
+    def take(self, element, elements: int) -> int:
+        number = self.next_number
+        self.next_number += 1
+        self.locals.append(Local(number, element, elements, is_shared=True))
+        return number
+
+
+def split_grid(
+    grid: Grid, formula: Formula, buffers: int, options: TileOptions
+) -> tuple[tuple[Grid, ...], tuple[Local, ...]]:
+    """Replaces one grid by grids of partial and combined reductions.
+
+    Args:
+        grid: the schedule without a split.
+        formula: gives the node table.
+        buffers: how many buffer numbers are taken.
+        options: gives the grain.
+    """
+    splitter = _Splitter(grid, formula, _Workspace(buffers, []), options)
+    return splitter.grids(), tuple(splitter.workspace.locals)
+
+
+class _Splitter:
+    def __init__(self, grid, formula, workspace, options) -> None:
+        self.grid: Grid = grid
+        self.table = formula.table
+        self.workspace: _Workspace = workspace
+        self.parallel = parallel_of(grid)
+        self.results: int = _results(grid)
+        self.parts_limit = max(min(MAX_PARTS, MAX_PARTIALS // self.results), 1)
+        sizes = [(known(c.size, GUESSED_SIZE), -k) for k, c in enumerate(grid.reduced)]
+        self.along = grid.reduced[-max(sizes)[1]]
+        self.chunk = self._chunk(options.parallel_grain)
+        count = ceildiv(self.along.size, self.chunk)
+        self.part = replace(_PARTS, size=count)
+        self.table.reduced = self.table.reduced | {self.part}
+        self.known: Substitutes = {}
+
+    def _chunk(self, grain: int) -> Size:
+        """Values of the split coordinate per part: enough work, not too many parts."""
+        others = product(c.size for c in self.grid.reduced if c != self.along)
+        work = known(others, 1) * self.results
+        enough = -(-grain // max(work, 1))
+        chunk = maximum(enough, ceildiv(self.along.size, self.parts_limit))
+        if isinstance(self.along.size, int):
+            chunk = max(enough, -(-self.along.size // self.parts_limit))
+        unit = 1
+        if self.along == self.grid.lanes:
+            unit = max(walk.width for walk in self.grid.passes)
+        return ceildiv(chunk, unit) * unit
+
+    def grids(self) -> tuple[Grid, ...]:
+        result = []
+        rounds = [walk for walk in self.grid.passes if walk.reductions]
+        for walk in self.grid.passes:
+            is_last = walk is rounds[-1]
+            partials = {r.number: self._partials_of(r) for r in walk.reductions}
+            result.append(self._partial_grid(walk, partials))
+            if walk.reductions:
+                result.append(self._combining_grid(walk, partials, is_last))
+        return tuple(result)
+
+    # Partial results ------------------------------------------------------------
+
+    def _partials_of(self, node: ReduceNode) -> list[tuple[ReduceNode, int]]:
+        """What is stored of each part of a reduction, and the workspace it goes to."""
+        stored = [node]
+        if node.name in ARGUMENT_VALUES:
+            operand = node.operands[0]
+            value = ReduceNode(
+                operand.element, (operand,), name=ARGUMENT_VALUES[node.name]
+            )
+            stored = [self.table.add(value, node.location), node]
+        size = self.results * self.parts_limit
+        return [(n, self.workspace.take(n.element.computing, size)) for n in stored]
+
+    def _linear(self) -> Affine:
+        """The number of a result among the results."""
+        terms, stride = {}, 1
+        for coordinate in reversed(self.parallel):
+            terms[coordinate] = stride
+            stride = stride * coordinate.size
+        return affine(terms)
+
+    def _place(self) -> Affine:
+        """Where a result's part lies in its workspace."""
+        return self._linear() + affine({self.part: self.results})
+
+    def _partial_grid(self, walk: Pass, partials) -> Grid:
+        stored = [each for own in partials.values() for each in own]
+        reductions = {n.number: n for n, _ in stored}
+        stores = tuple(
+            Store(number, self._place(), node, node.location) for node, number in stored
+        )
+        return replace(
+            self.grid,
+            axes=(Axis(self.along, self.chunk, self.part),),
+            loops=self.parallel,
+            passes=(replace(walk, reductions=tuple(reductions.values()), keeps=()),),
+            stores=stores,
+            substitutes=tuple(self.known.values()),
+        )
+
+    # Combined results -----------------------------------------------------------
+
+    def _combining_grid(self, walk: Pass, partials, is_last: bool) -> Grid:
+        combined: Substitutes = {}
+        for node in walk.reductions:
+            combined[node.number] = (node, self._combined(node, partials[node.number]))
+        stores = self.grid.stores if is_last else ()
+        substitutes = (*self.known.values(), *combined.values())
+        finished = [
+            self._finished(node, *combined[node.number]) for node in walk.reductions
+        ]
+        lanes = self.grid.lanes if self.grid.lanes in self.parallel else self.part
+        if self.parallel and lanes == self.part:
+            lanes = self.parallel[-1]
+        ordered = (*(c for c in self.parallel if c != lanes),)
+        loops = (*ordered, lanes) if lanes in self.parallel else ordered
+        reductions = tuple(other for _, other in combined.values())
+        return replace(
+            self.grid,
+            axes=(),
+            loops=loops,
+            reduced=(self.part,),
+            lanes=lanes,
+            passes=(Pass(reductions, (), (), self.grid.width),),
+            stores=(*stores, *finished),
+            substitutes=substitutes,
+            work=self.part.size * self.results,
+        )
+
+    def _combined(self, node: ReduceNode, partials) -> ReduceNode:
+        """The reduction of the parts' results."""
+        loads = [
+            self.table.add(
+                LoadNode(n.element.computing, buffer=number, offset=self._place())
+            )
+            for n, number in partials
+        ]
+        position = None
+        if node.name in ARGUMENT_VALUES:
+            position = of(Dynamic(loads[1], 1 << 62))
+        result = ReduceNode(
+            node.element, (loads[0],), name=node.name, position=position
+        )
+        return self.table.add(result, node.location)
+
+    def _finished(self, node: ReduceNode, _: Node, combined: Node) -> Store:
+        """The store of a finished result; later grids load it from there."""
+        element = I64 if node.name in ARGUMENT_VALUES else node.element.computing
+        number = self.workspace.take(element, self.results)
+        load = LoadNode(element, buffer=number, offset=self._linear())
+        self.known[node.number] = (node, self.table.add(load, node.location))
+        return Store(number, self._linear(), combined, node.location)
