@@ -21,8 +21,7 @@ enum Access {
 
 enum CheckKind {
     CHECK_IS, CHECK_TYPE, CHECK_EQUALS, CHECK_LENGTH, CHECK_CONTAINS, CHECK_ABSENT,
-    CHECK_KEYS, CHECK_CODE, CHECK_SAME_AS, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL,
-    CHECK_DISTINCT, CHECK_COUNT
+    CHECK_KEYS, CHECK_CODE, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL, CHECK_COUNT
 };
 
 typedef struct {
@@ -74,10 +73,17 @@ typedef struct {
     Py_ssize_t pin_count, pin_room, slot_count, slot_room, residual_count, residual_room;
 } Group;
 
+/* Two slots that hold the same object, or two that must not. */
+typedef struct {
+    Py_ssize_t left, right;
+    int same, record;
+} Relation;
+
 struct Guards {
     PyObject_HEAD
     Group *groups;
-    Py_ssize_t group_count, slot_count, tensor_count;
+    Relation *relations;
+    Py_ssize_t group_count, slot_count, tensor_count, relation_count;
     PyObject *tensor_check, *state_check, *shape_check;
     Py_ssize_t failed;
 };
@@ -251,13 +257,7 @@ static int call_check(PyObject *callable, PyObject *value) {
     return truth;
 }
 
-static int distinct(PyObject *value, PyObject *const *slots, PyObject *indices) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(indices); i++)
-        if (slots[PyLong_AsSsize_t(PyTuple_GET_ITEM(indices, i))] == value) return 0;
-    return 1;
-}
-
-static int check_holds(const Check *check, PyObject *value, PyObject *const *slots) {
+static int check_holds(const Check *check, PyObject *value) {
     switch (check->kind) {
     case CHECK_IS: return value == check->operand;
     case CHECK_TYPE: return (PyObject *)Py_TYPE(value) == check->operand;
@@ -268,12 +268,10 @@ static int check_holds(const Check *check, PyObject *value, PyObject *const *slo
     case CHECK_KEYS: return same_keys(value, check->operand);
     case CHECK_CODE:
         return PyFunction_Check(value) && PyFunction_GET_CODE(value) == check->operand;
-    case CHECK_SAME_AS: return value == slots[check->number];
     case CHECK_TYPE_ABSENT:
         return PyType_Check(value) && !_PyType_Lookup((PyTypeObject *)value, check->operand);
     case CHECK_CALL: return call_check(check->operand, value);
     case CHECK_EMPTY_CELL: return PyCell_Check(value) && !PyCell_GET(value);
-    case CHECK_DISTINCT: return distinct(value, slots, check->operand);
     default: return 0;
     }
 }
@@ -339,7 +337,7 @@ static int evaluate_child(Guards *self, Group *group, const Node *child, PyObjec
 static int evaluate_node(Guards *self, Group *group, const Node *node, PyObject *value,
                          PyObject **slots) {
     for (Py_ssize_t i = 0; i < node->check_count; i++) {
-        if (check_holds(&node->checks[i], value, slots) != 1) {
+        if (check_holds(&node->checks[i], value) != 1) {
             self->failed = node->checks[i].record;
             return 0;
         }
@@ -415,7 +413,18 @@ static int ask(PyObject *check, PyObject *const *args, Py_ssize_t count) {
     return held;
 }
 
+static int relations_hold(Guards *self, PyObject *const *slots) {
+    for (Py_ssize_t i = 0; i < self->relation_count; i++) {
+        const Relation *relation = &self->relations[i];
+        if ((slots[relation->left] == slots[relation->right]) == relation->same) continue;
+        self->failed = relation->record;
+        return 0;
+    }
+    return 1;
+}
+
 static int evaluate_together(Guards *self, PyObject **slots) {
+    if (!relations_hold(self, slots)) return 0;
     if (self->state_check && !ask(self->state_check, NULL, 0)) {
         self->failed = FAILED_STATE;
         return 0;
@@ -496,8 +505,7 @@ static int is_stable(const Node *node) {
     case ACCESS_DICT: case ACCESS_DICT_ITEM: case ACCESS_TYPE_LOOKUP: case ACCESS_TYPE: break;
     default: return 0;
     }
-    return !has_check(node, CHECK_SAME_AS, CHECK_SAME_AS) &&
-           !has_check(node, CHECK_CALL, CHECK_DISTINCT);
+    return !has_check(node, CHECK_CALL, CHECK_EMPTY_CELL);
 }
 
 /* (access, key, index, slot, checks, children) */
@@ -559,6 +567,9 @@ static int Guards_clear(Guards *self) {
         PyMem_Free(groups[i].residuals);
     }
     PyMem_Free(groups);
+    PyMem_Free(self->relations);
+    self->relations = NULL;
+    self->relation_count = 0;
     Py_CLEAR(self->tensor_check);
     Py_CLEAR(self->state_check);
     Py_CLEAR(self->shape_check);
@@ -582,15 +593,29 @@ static int read_groups(Guards *self, PyObject *roots) {
     return 0;
 }
 
+static int read_relations(Guards *self, PyObject *specs) {
+    Py_ssize_t count = PyTuple_GET_SIZE(specs);
+    self->relations = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Relation));
+    if (!self->relations) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Relation *relation = &self->relations[i];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(specs, i), "nnpi", &relation->left,
+                              &relation->right, &relation->same, &relation->record))
+            return -1;
+        self->relation_count++;
+    }
+    return 0;
+}
+
 static PyObject *none_to_null(PyObject *value) {
     return value == Py_None ? NULL : Py_NewRef(value);
 }
 
 static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *roots, *tensor_check, *state_check, *shape_check;
+    PyObject *roots, *relations, *tensor_check, *state_check, *shape_check;
     Py_ssize_t slot_count, tensor_count;
-    if (!PyArg_ParseTuple(args, "O!nnOOO", &PyTuple_Type, &roots, &slot_count, &tensor_count,
-                          &tensor_check, &state_check, &shape_check))
+    if (!PyArg_ParseTuple(args, "O!O!nnOOO", &PyTuple_Type, &roots, &PyTuple_Type, &relations,
+                          &slot_count, &tensor_count, &tensor_check, &state_check, &shape_check))
         return NULL;
     Guards *self = (Guards *)type->tp_alloc(type, 0);
     if (!self) return NULL;
@@ -599,7 +624,7 @@ static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->tensor_check = none_to_null(tensor_check);
     self->state_check = none_to_null(state_check);
     self->shape_check = none_to_null(shape_check);
-    if (read_groups(self, roots) < 0) {
+    if (read_groups(self, roots) < 0 || read_relations(self, relations) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -644,7 +669,7 @@ PyTypeObject Guards_Type = {
     .tp_name = "girih.frontend.capture._frame.Guards",
     .tp_basicsize = sizeof(Guards),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Guards(roots, slots, tensors, tensor_check, state_check, shape_check)",
+    .tp_doc = "Guards(roots, relations, slots, tensors, tensor_check, state_check, shape_check)",
     .tp_new = Guards_new,
     .tp_dealloc = (destructor)Guards_dealloc,
     .tp_traverse = (traverseproc)Guards_traverse,

@@ -1,0 +1,302 @@
+"""Loads and stores: the stack, locals, cells, globals, names, attributes, items.
+
+Source: https://docs.python.org/3.12/library/dis.html#opcode-LOAD_CONST and following
+"""
+
+from __future__ import annotations
+
+from girih.errors import unsupported
+from girih.frontend.capture.bytecode.table import opcode
+from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.values.function import BoundMethod, CellValue
+from girih.frontend.capture.values.object import SuperValue
+from girih.frontend.capture.values.sequence import SliceValue
+
+# https://docs.python.org/3.12/library/dis.html#opcode-NOP
+
+
+@opcode("NOP", "RESUME", "CACHE", "EXTENDED_ARG", "PRECALL", "SETUP_ANNOTATIONS")
+def _nop(tracer, frame, instruction):
+    pass
+
+
+@opcode("POP_TOP")
+def _pop_top(tracer, frame, instruction):
+    frame.pop()
+
+
+@opcode("COPY")
+def _copy(tracer, frame, instruction):
+    frame.push(frame.stack[-instruction.arg])
+
+
+@opcode("SWAP")
+def _swap(tracer, frame, instruction):
+    stack, depth = frame.stack, instruction.arg
+    stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+@opcode("PUSH_NULL")
+def _push_null(tracer, frame, instruction):
+    frame.push(NULL)
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-LOAD_CONST
+
+
+@opcode("LOAD_CONST")
+def _load_const(tracer, frame, instruction):
+    frame.push(tracer.constant(instruction.argval))
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-LOAD_FAST
+
+
+@opcode("LOAD_FAST", "LOAD_FAST_CHECK")
+def _load_fast(tracer, frame, instruction):
+    value = frame.locals.get(instruction.argval)
+    if value is None:
+        name = instruction.argval
+        message = f"cannot access local variable '{name}'"
+        tracer.throw(UnboundLocalError, message)
+    frame.push(value)
+
+
+@opcode("STORE_FAST")
+def _store_fast(tracer, frame, instruction):
+    name, value = instruction.argval, frame.pop()
+    if value is NULL:  # restored after a comprehension, and unbound before it
+        frame.locals.pop(name, None)
+    elif isinstance(value, CellValue) and name in frame.code.co_cellvars:
+        frame.cells[name] = value
+    else:
+        frame.locals[name] = value
+
+
+@opcode("DELETE_FAST")
+def _delete_fast(tracer, frame, instruction):
+    if frame.locals.pop(instruction.argval, None) is None:
+        tracer.throw(UnboundLocalError, f"local variable '{instruction.argval}'")
+
+
+@opcode("LOAD_FAST_AND_CLEAR", since=(3, 12))
+def _load_fast_and_clear(tracer, frame, instruction):
+    name = instruction.argval
+    held = frame.cells.pop(name, None) or frame.locals.pop(name, None)
+    frame.push(NULL if held is None else held)
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-MAKE_CELL
+
+
+@opcode("MAKE_CELL")
+def _make_cell(tracer, frame, instruction):
+    name = instruction.argval
+    frame.cells[name] = CellValue(frame.locals.get(name))
+
+
+@opcode("COPY_FREE_VARS")
+def _copy_free_vars(tracer, frame, instruction):
+    cells = frame.function.closure(tracer)
+    frame.cells.update(zip(frame.code.co_freevars, cells, strict=True))
+
+
+@opcode("LOAD_CLOSURE")
+def _load_closure(tracer, frame, instruction):
+    frame.push(frame.cells[instruction.argval])
+
+
+@opcode("LOAD_DEREF")
+def _load_deref(tracer, frame, instruction):
+    name = instruction.argval
+    content = frame.cells[name].content
+    if content is None:
+        tracer.throw(NameError, f"cannot access free variable '{name}'")
+    frame.push(content)
+
+
+@opcode("LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF", "LOAD_LOCALS")
+def _load_in_class(tracer, frame, instruction):
+    unsupported(
+        kind="class statement",
+        context=instruction.opname,
+        explanation="Classes are not made inside a graph.",
+    )
+
+
+@opcode("STORE_DEREF")
+def _store_deref(tracer, frame, instruction):
+    cell = frame.cells[instruction.argval]
+    cell.content = frame.pop()
+    tracer.effects.set_cell(cell)
+
+
+@opcode("DELETE_DEREF")
+def _delete_deref(tracer, frame, instruction):
+    cell = frame.cells[instruction.argval]
+    cell.content = None
+    tracer.effects.set_cell(cell)
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-LOAD_GLOBAL
+
+
+@opcode("LOAD_GLOBAL")
+def _load_global(tracer, frame, instruction):
+    if instruction.arg & 1:
+        frame.push(NULL)
+    frame.push(tracer.load_name(frame, instruction.argval))
+
+
+@opcode("STORE_GLOBAL")
+def _store_global(tracer, frame, instruction):
+    tracer.store_global(frame.namespace, instruction.argval, frame.pop())
+
+
+@opcode("DELETE_GLOBAL")
+def _delete_global(tracer, frame, instruction):
+    tracer.load_name(frame, instruction.argval)
+    tracer.store_global(frame.namespace, instruction.argval, None)
+
+
+@opcode("LOAD_NAME", "STORE_NAME", "DELETE_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+def _load_name(tracer, frame, instruction):
+    unsupported(
+        kind="code of a class or module body",
+        context=instruction.opname,
+        explanation="Only functions are captured.",
+    )
+
+
+@opcode("LOAD_BUILD_CLASS")
+def _load_build_class(tracer, frame, instruction):
+    unsupported(
+        kind="class statement in a function",
+        explanation="Classes are not made inside a graph.",
+        hints=("Define the class outside the compiled function.",),
+    )
+
+
+@opcode("LOAD_ASSERTION_ERROR")
+def _load_assertion_error(tracer, frame, instruction):
+    frame.push(tracer.constant(AssertionError))
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-LOAD_ATTR
+
+
+@opcode("LOAD_ATTR", until=(3, 11))
+def _load_attr(tracer, frame, instruction):
+    frame.push(tracer.get_attr(frame.pop(), instruction.argval))
+
+
+@opcode("LOAD_METHOD", until=(3, 11))
+def _load_method(tracer, frame, instruction):
+    push_method(frame, tracer.get_attr(frame.pop(), instruction.argval))
+
+
+@opcode("LOAD_ATTR", since=(3, 12))
+def _load_attr_or_method(tracer, frame, instruction):
+    found = tracer.get_attr(frame.pop(), instruction.argval)
+    if instruction.arg & 1:
+        push_method(frame, found)
+    else:
+        frame.push(found)
+
+
+def push_method(frame, found) -> None:
+    """Pushes a method as CPython does: unbound with its owner, or after a NULL."""
+    if isinstance(found, BoundMethod):
+        frame.push(found.function)
+        frame.push(found.owner)
+    else:
+        frame.push(NULL)
+        frame.push(found)
+
+
+@opcode("LOAD_SUPER_ATTR", since=(3, 12))
+def _load_super_attr(tracer, frame, instruction):
+    callee, cls, owner = frame.pop_many(3)
+    if callee.identity() is super:
+        made = SuperValue(cls.as_python(), owner)
+    else:
+        made = tracer.call(callee, [cls, owner] if instruction.arg & 2 else [], {})
+    name = frame.code.co_names[instruction.arg >> 2]
+    found = tracer.get_attr(made, name)
+    if instruction.arg & 1:
+        push_method(frame, found)
+    else:
+        frame.push(found)
+
+
+@opcode("STORE_ATTR")
+def _store_attr(tracer, frame, instruction):
+    value, owner = frame.pop_many(2)
+    owner.set_attr(tracer, instruction.argval, value)
+
+
+@opcode("DELETE_ATTR")
+def _delete_attr(tracer, frame, instruction):
+    frame.pop().set_attr(tracer, instruction.argval, None)
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-BINARY_SUBSCR
+
+
+@opcode("BINARY_SUBSCR")
+def _binary_subscr(tracer, frame, instruction):
+    owner, key = frame.pop_many(2)
+    frame.push(tracer.get_item(owner, key))
+
+
+@opcode("STORE_SUBSCR")
+def _store_subscr(tracer, frame, instruction):
+    value, owner, key = frame.pop_many(3)
+    owner.set_item(tracer, key, value)
+
+
+@opcode("DELETE_SUBSCR")
+def _delete_subscr(tracer, frame, instruction):
+    owner, key = frame.pop_many(2)
+    owner.delete_item(tracer, key)
+
+
+@opcode("BINARY_SLICE", since=(3, 12))
+def _binary_slice(tracer, frame, instruction):
+    owner, start, stop = frame.pop_many(3)
+    key = SliceValue(start, stop, tracer.constant(None))
+    frame.push(tracer.get_item(owner, key))
+
+
+@opcode("STORE_SLICE", since=(3, 12))
+def _store_slice(tracer, frame, instruction):
+    value, owner, start, stop = frame.pop_many(4)
+    owner.set_item(tracer, SliceValue(start, stop, tracer.constant(None)), value)
+
+
+# https://docs.python.org/3.12/library/dis.html#opcode-IMPORT_NAME
+
+
+@opcode("IMPORT_NAME")
+def _import_name(tracer, frame, instruction):
+    level, names = frame.pop_many(2)
+    package = frame.namespace.get("__package__") or ""
+    depth = level.as_python()
+    name = instruction.argval
+    if depth:
+        base = package.rsplit(".", depth - 1)[0] if depth > 1 else package
+        name = f"{base}.{name}" if name else base
+    module = tracer.imported(name)
+    if names.as_python() is None and not depth:
+        module = tracer.imported(name.split(".")[0])
+    frame.push(module)
+
+
+@opcode("IMPORT_FROM")
+def _import_from(tracer, frame, instruction):
+    module = frame.stack[-1]
+    found = tracer.find_attr(module, instruction.argval)
+    if found is None:
+        found = tracer.imported(f"{module.module.__name__}.{instruction.argval}")
+    frame.push(found)
+

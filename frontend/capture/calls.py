@@ -1,0 +1,324 @@
+"""Calls: binding arguments, following functions, making objects."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import types
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.models.registry import model_of
+from girih.frontend.capture.models.torch_calls import is_operation, is_tensor_method
+from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.builtin import BuiltinValue
+from girih.frontend.capture.values.exception import ExceptionValue
+from girih.frontend.capture.values.function import FunctionValue
+from girih.frontend.capture.values.iterator import GeneratorValue
+from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.object import (
+    ClassValue,
+    ObjectValue,
+    static_lookup,
+)
+from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.tensor import TensorValue
+
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_MAXIMAL_DEPTH = 150
+
+# C functions and types that only compute with their arguments.
+_PURE_MODULES = frozenset(
+    """builtins math cmath operator _operator itertools _functools _collections
+    collections string re _sre struct _struct datetime decimal fractions numbers
+    typing types copy keyword unicodedata torch torch._C""".split()
+)
+
+
+class Calls:
+    """Mixin of the tracer: everything that is called."""
+
+    def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """``callee(*args, **kwargs)``."""
+        return callee.call(self, args, kwargs)
+
+    def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
+        """``owner.name(*args)``."""
+        return self.call(self.get_attr(owner, name), args, {})
+
+    # Functions
+
+    def call_function(self, function: FunctionValue, args, kwargs) -> Value:
+        """A Python function: modelled, an operation of the graph, or followed."""
+        if function.real is not None:
+            model = model_of(function.real)
+            if model is not None:
+                return self._call_model(model, args, kwargs)
+            if is_operation(function.real):
+                return self.graph.call_function(function.real, args, kwargs)
+        self._check_followable(function)
+        frame = Frame(function, self.bind(function, args, kwargs))
+        kind, value = self.run(frame)
+        return GeneratorValue(frame) if kind == "generator" else value
+
+    def _call_model(self, model, args, kwargs) -> Value:
+        try:
+            inspect.signature(model).bind(self, *args, **kwargs)
+        except TypeError as error:
+            unsupported(
+                kind="arguments that a model does not take",
+                context=f"{getattr(model, '__name__', model)}: {error}",
+                explanation="The call is wrong, or a form of it that is not modelled.",
+            )
+        return model(self, *args, **kwargs)
+
+    def _check_followable(self, function: FunctionValue) -> None:
+        if function.code.co_flags & _ASYNC:
+            unsupported(
+                kind="call of an async function",
+                context=function.qualname,
+                explanation="Coroutines are not captured.",
+            )
+        if len(self.frames) >= _MAXIMAL_DEPTH:
+            unsupported(
+                kind="calls nested too deeply",
+                context=function.qualname,
+                explanation=f"More than {_MAXIMAL_DEPTH} calls are nested.",
+            )
+        if getattr(function.real, "_torchdynamo_disable", False):
+            unsupported(
+                kind="function that must not be compiled",
+                context=function.qualname,
+                explanation="It is marked with torch.compiler.disable.",
+            )
+
+    def bind(self, function: FunctionValue, args, kwargs) -> dict[str, Value]:
+        """The locals of a new frame."""
+        code = function.code
+        names = code.co_varnames
+        count, keyword_only = code.co_argcount, code.co_kwonlyargcount
+        bound = dict(zip(names[:count], args, strict=False))
+        rest = count + keyword_only
+        if code.co_flags & inspect.CO_VARARGS:
+            bound[names[rest]] = TupleValue(list(args[count:]))
+            rest += 1
+        elif len(args) > count:
+            message = f"{function.qualname}() takes {count} positional arguments"
+            self.throw(TypeError, f"{message} but {len(args)} were given")
+        extra = self._bind_keywords(function, kwargs, bound)
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            pairs = [(self.constant(name), value) for name, value in extra.items()]
+            bound[names[rest]] = self.dict_of(pairs)
+        elif extra:
+            message = f"{function.qualname}() got an unexpected keyword argument"
+            self.throw(TypeError, f"{message} '{next(iter(extra))}'")
+        self._bind_defaults(function, bound)
+        return bound
+
+    def _bind_keywords(self, function, kwargs, bound) -> dict[str, Value]:
+        code = function.code
+        named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        allowed = set(named[code.co_posonlyargcount :])
+        extra = {}
+        for name, value in kwargs.items():
+            if name not in allowed:
+                extra[name] = value
+            elif name in bound:
+                message = f"{function.qualname}() got multiple values for argument"
+                self.throw(TypeError, f"{message} '{name}'")
+            else:
+                bound[name] = value
+        return extra
+
+    def _bind_defaults(self, function, bound) -> None:
+        code = function.code
+        count = code.co_argcount
+        named = code.co_varnames[: count + code.co_kwonlyargcount]
+        missing = [name for name in named if name not in bound]
+        if not missing:
+            return
+        defaults = function.defaults(self)
+        by_name = dict(
+            zip(named[count - len(defaults) : count], defaults, strict=True)
+        )
+        by_name.update(function.keyword_defaults(self))
+        for name in missing:
+            if name not in by_name:
+                message = f"{function.qualname}() missing a required argument"
+                self.throw(TypeError, f"{message}: '{name}'")
+            bound[name] = by_name[name]
+
+    # C functions
+
+    def call_builtin(self, callee: BuiltinValue, args, kwargs) -> Value:
+        """A C function: modelled, an operation, a method of a type, or folded."""
+        function = callee.function
+        model = model_of(function)
+        if model is not None:
+            return self._call_model(model, args, kwargs)
+        if is_operation(function):
+            return self.graph.call_function(function, args, kwargs)
+        if args and is_tensor_method(function) and isinstance(args[0], TensorValue):
+            return args[0].call_method(self, function.__name__, args[1:], kwargs)
+        if isinstance(function, functools._lru_cache_wrapper):
+            return self._call_cached(function, args, kwargs)
+        return self._call_c_function(function, args, kwargs)
+
+    def _call_c_function(self, function, args, kwargs) -> Value:
+        owner = getattr(function, "__objclass__", None)
+        if owner is not None and args and issubclass(args[0].python_type(), owner):
+            return args[0].call_method(self, function.__name__, args[1:], kwargs)
+        bound_to = getattr(function, "__self__", None)
+        if isinstance(bound_to, type) and function.__name__ == "__new__":
+            return self.allocate(args[0].as_python(), args[1:], kwargs)
+        if bound_to is not None and not isinstance(bound_to, types.ModuleType):
+            return self._call_bound(function, bound_to, args, kwargs)
+        if getattr(function, "__module__", None) in _PURE_MODULES:
+            return self.fold_call(function, args, kwargs)
+        unsupported(
+            kind="call of a C function",
+            context=f"{getattr(function, '__module__', '')}.{_name_of(function)}",
+            explanation="girih does not know what the function does.",
+        )
+
+    def _call_bound(self, function, owner: Any, args, kwargs) -> Value:
+        """A C method bound to an object that existed before."""
+        value = self.held(owner)
+        return value.call_method(self, function.__name__, args, kwargs)
+
+    def _call_cached(self, function, args, kwargs) -> Value:
+        """``functools.lru_cache``: the result, or the function it wraps."""
+        try:
+            return self.fold_call(function, args, kwargs, held=True)
+        except NotConstant:
+            return self.call(self.held(function.__wrapped__), args, kwargs)
+
+    # Folding: running Python on values that are known
+
+    def fold_raw(self, function, *args: Any, **kwargs: Any) -> Any:
+        """Runs a function on known values; its exceptions become traced ones."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            self.throw(type(error), *error.args)
+
+    def fold(self, function, *args: Any, **kwargs: Any) -> Value:
+        """The same, and makes the result a traced value."""
+        return self.from_python(self.fold_raw(function, *args, **kwargs))
+
+    def fold_call(self, function, args, kwargs, held: bool = False) -> Value:
+        """Calls a function where all arguments are known.
+
+        Raises:
+            NotConstant: They are not.
+        """
+        items = [self.known(arg).as_python() for arg in args]
+        named = {name: self.known(v).as_python() for name, v in kwargs.items()}
+        result = self.fold_raw(function, *items, **named)
+        return self.held(result) if held else self.from_python(result)
+
+    # Making objects
+
+    def construct(self, callee: ClassValue, args, kwargs) -> Value:
+        """``cls(*args, **kwargs)``."""
+        cls = callee.cls
+        model = model_of(cls)
+        if model is not None:
+            return self._call_model(model, args, kwargs)
+        if issubclass(cls, BaseException):
+            return self._construct_exception(cls, args, kwargs)
+        if issubclass(cls, (torch.Tensor, torch.nn.Module, type)):
+            unsupported(
+                kind="object made while tracing",
+                context=cls.__qualname__,
+                explanation="Modules, parameters and classes are made outside.",
+                hints=("Make it once, before the compiled function runs.",),
+            )
+        maker, _ = static_lookup(type(cls), "__call__")
+        if isinstance(maker, types.FunctionType):
+            if issubclass(cls, enum.Enum):
+                return self.fold_call(cls, args, kwargs, held=True)
+            function = self.class_member(type(cls), "__call__")
+            return self.call(function, [callee, *args], kwargs)
+        if cls.__module__ in _PURE_MODULES and not _is_followable_class(cls):
+            return self.fold_call(cls, args, kwargs)
+        return self._construct_object(callee, args, kwargs)
+
+    def _construct_object(self, callee: ClassValue, args, kwargs) -> Value:
+        cls = callee.cls
+        maker, owner = static_lookup(cls, "__new__")
+        if isinstance(maker, staticmethod):
+            maker = maker.__func__
+        if isinstance(maker, types.FunctionType):
+            function = self.class_member(owner, "__new__", part="__func__")
+            made = self.call(function, [callee, *args], kwargs)
+        else:
+            made = self.allocate(cls, args, kwargs)
+        if issubclass(made.python_type(), cls) and isinstance(made, ObjectValue):
+            self._initialize(made, args, kwargs)
+        return made
+
+    def _initialize(self, made: ObjectValue, args, kwargs) -> None:
+        initializer, _ = static_lookup(made.cls, "__init__")
+        if isinstance(initializer, types.FunctionType):
+            function = self.class_member(made.cls, "__init__")
+            self.call(function, [made, *args], kwargs)
+        elif initializer is not object.__init__ and made.base is not None:
+            made.base.call_method(self, "__init__", args, kwargs)
+
+    def _construct_exception(self, cls, args, kwargs) -> Value:
+        made = ExceptionValue(cls, list(args))
+        initializer, _ = static_lookup(cls, "__init__")
+        if isinstance(initializer, types.FunctionType):
+            function = self.class_member(cls, "__init__")
+            self.call(function, [made, *args], kwargs)
+        return made
+
+    def allocate(self, cls: type, args=(), kwargs=None) -> Value:
+        """An object as ``cls.__new__(cls, *args)`` of the builtin base makes it."""
+        if issubclass(cls, BaseException):
+            return ExceptionValue(cls, list(args))
+        if issubclass(cls, tuple):
+            made = list(self.iterate(args[0])) if args else []
+            if hasattr(cls, "_fields"):
+                return TupleValue(made, cls)
+            return ObjectValue(cls, base=TupleValue(made, cls))
+        if issubclass(cls, dict):
+            return ObjectValue(cls, base=DictValue(cls=cls))
+        if issubclass(cls, list):
+            return ObjectValue(cls, base=ListValue([], cls))
+        if issubclass(cls, (set, frozenset)):
+            return ObjectValue(cls, base=SetValue((), cls))
+        if _is_followable_class(cls):
+            return ObjectValue(cls)
+        unsupported(
+            kind="object of a class written in C",
+            context=f"{cls.__module__}.{cls.__qualname__}",
+            explanation="girih does not model objects of this class.",
+        )
+
+
+def _is_followable_class(cls: type) -> bool:
+    """Whether objects of a class hold nothing but Python attributes."""
+    return all(
+        base is object or bool(base.__flags__ & _HEAP_TYPE) and _is_python_class(base)
+        for base in cls.__mro__
+    )
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _is_python_class(cls: type) -> bool:
+    """Whether a class was made by a class statement, not by a C extension."""
+    return "__module__" in cls.__dict__ and cls.__new__ is object.__new__ or isinstance(
+        cls.__dict__.get("__new__"), (staticmethod, types.FunctionType)
+    ) or cls.__module__ in ("abc", "typing", "collections.abc", "contextlib")
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,101 @@
+"""Changes to objects that existed before the call.
+
+While tracing, nothing outside is changed: reads see the traced state, and the changes
+are replayed after the graph ran, in the order in which the objects were first changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from girih.frontend.capture.values.base import Value
+
+
+@dataclass
+class ObjectChange:
+    """Attributes of an object that were set or deleted.
+
+    Attributes:
+        owner: The object.
+        previous: What each attribute was before; a sentinel where there was none.
+        through: For each attribute, ``"object"`` (``object.__setattr__``) or
+            ``"setattr"``.
+    """
+
+    owner: Value
+    previous: dict[str, object] = field(default_factory=dict)
+    through: dict[str, str] = field(default_factory=dict)
+
+
+class Effects:
+    """The log of changes."""
+
+    def __init__(self):
+        self.objects: dict[int, ObjectChange] = {}
+        self.containers: dict[int, Value] = {}
+        self.cells: dict[int, Value] = {}
+        self.globals: dict[tuple[int, str], tuple[dict, Value | None]] = {}
+        self._snapshots: dict[int, list] = {}
+
+    def set_attr(self, owner, name: str, previous, through: str = "object") -> None:
+        """Notes that an attribute is about to be set or deleted."""
+        if owner.real is None:
+            return
+        change = self.objects.setdefault(id(owner), ObjectChange(owner))
+        change.previous.setdefault(name, previous)
+        change.through[name] = through
+
+    def change(self, container) -> None:
+        """Notes that a list, dict or set is about to be changed."""
+        if container.source is None or id(container) in self.containers:
+            return
+        self.containers[id(container)] = container
+        self._snapshots[id(container)] = _contents(container)
+
+    def set_cell(self, cell) -> None:
+        """Notes that a closure cell got another content."""
+        if cell.real is not None:
+            self.cells[id(cell)] = cell
+
+    def set_global(self, namespace: dict, name: str, value: Value | None) -> None:
+        """Notes that a global was set, or deleted for None."""
+        self.globals[(id(namespace), name)] = (namespace, value)
+
+    def changed_attributes(self):
+        """Yields (owner, name, value or None, through) for what did change."""
+        for change in self.objects.values():
+            for name, previous in change.previous.items():
+                value = change.owner.attributes.get(name)
+                if not _is_same(previous, value):
+                    yield change.owner, name, value, change.through[name]
+
+    def changed_containers(self):
+        """The containers whose content did change."""
+        for key, container in self.containers.items():
+            before, after = self._snapshots[key], _contents(container)
+            same = len(before) == len(after) and all(map(_is_same, before, after))
+            if not same:
+                yield container
+
+    def __bool__(self) -> bool:
+        return bool(self.cells or self.globals) or any(
+            True
+            for changes in (self.changed_attributes(), self.changed_containers())
+            for _ in changes
+        )
+
+
+def _contents(container) -> list:
+    items = container.items
+    if isinstance(items, list):
+        return list(items)
+    return [part for key, v in items.items() for part in (key.value, v)]
+
+
+def _is_same(previous, value) -> bool:
+    if previous is value:
+        return True
+    if not isinstance(previous, Value) or not isinstance(value, Value):
+        return False
+    first, second = previous.identity(), value.identity()
+    return type(first) is type(second) and first is second

@@ -1,0 +1,319 @@
+"""The graph that is being captured.
+
+Nodes are torch-level calls, as TorchDynamo makes them: ``call_function`` and
+``call_method`` on tensors, ``placeholder`` for every tensor that existed before
+(arguments, parameters, buffers, globals), one ``output`` with a flat tuple.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Graph as FxGraph
+
+from girih.errors import UnsupportedError, unsupported
+from girih.frontend.capture.evaluate import (
+    StaticEvaluator,
+    devices_conflict,
+    is_constructor,
+    is_unchanged,
+)
+from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.sequence import (
+    ListValue,
+    SequenceValue,
+    SliceValue,
+    TupleValue,
+)
+from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+
+
+@dataclass
+class Input:
+    """A placeholder of the graph.
+
+    Attributes:
+        source: Where its value comes from at each call.
+        value: The traced value.
+        real: The example.
+        is_static: A parameter or a buffer: the same tensor at each call.
+    """
+
+    source: Source
+    value: Value
+    real: Any
+    is_static: bool
+
+
+class _Call:
+    """The arguments of one call, as nodes and as tensors without data."""
+
+    def __init__(self, evaluator):
+        self.evaluator = evaluator
+        self.by_fake: dict[int, Value] = {}
+        self.device: torch.device | None = None
+        self.devices: list[tuple[torch.device, int]] = []
+
+    def convert(self, value: Value) -> tuple[Any, Any]:
+        """The argument of the node, and the one to evaluate with."""
+        if isinstance(value, TensorValue):
+            self.by_fake[id(value.fake)] = value
+            self.devices.append((value.device, value.fake.ndim))
+            return value.node, value.fake
+        if isinstance(value, SymbolValue):
+            self.by_fake[id(value.fake)] = value
+            return value.node, value.fake
+        if isinstance(value, Constant):
+            return self._constant(value.value)
+        if isinstance(value, SequenceValue):
+            return self._sequence(value)
+        if isinstance(value, SliceValue):
+            pairs = [self.convert(part) for part in value.parts]
+            return slice(*(p[0] for p in pairs)), slice(*(p[1] for p in pairs))
+        if isinstance(value, DictValue) and value.real is None:
+            return self._mapping(value)
+        return self._other(value)
+
+    def _constant(self, python: Any) -> tuple[Any, Any]:
+        if isinstance(python, torch.device):
+            self.device = python
+            return python, self.evaluator.device_argument(python)
+        return python, python
+
+    def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:
+        pairs = [self.convert(item) for item in value.items]
+        cls = list if isinstance(value, ListValue) else tuple
+        return cls(p[0] for p in pairs), cls(p[1] for p in pairs)
+
+    def _mapping(self, value: DictValue) -> tuple[dict, dict]:
+        pairs = {
+            key.value.as_python(): self.convert(item)
+            for key, item in value.items.items()
+        }
+        nodes = {key: pair[0] for key, pair in pairs.items()}
+        return nodes, {key: pair[1] for key, pair in pairs.items()}
+
+    def _other(self, value: Value) -> tuple[Any, Any]:
+        try:
+            python = value.as_python()
+        except NotConstant:
+            unsupported(
+                kind="argument of a torch function",
+                context=f"a {value.python_type().__name__}",
+                explanation="Only tensors, numbers and containers of them can be "
+                "arguments of an operation in a graph.",
+            )
+        return python, python
+
+    def convert_device(self, name: str, value: Value) -> tuple[Any, Any]:
+        """A keyword argument; a device may be given as a string or an index."""
+        if name == "device" and isinstance(value, Constant) and value.value is not None:
+            return self._constant(torch.device(value.value))
+        return self.convert(value)
+
+
+class Graph:
+    """Builds the FX graph.
+
+    Args:
+        tracer: Gives locations and makes constants.
+        evaluator: Evaluates calls on tensors without data.
+    """
+
+    def __init__(self, tracer, evaluator: StaticEvaluator):
+        self.tracer = tracer
+        self.evaluator = evaluator
+        self.fx = FxGraph()
+        self.inputs: list[Input] = []
+        self._by_symbol: dict[tuple, Value] = {}
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether there is anything to run."""
+        return len(self.fx.nodes) > len(self.inputs)
+
+    # Inputs
+
+    def add_input(self, tensor: torch.Tensor, source: Source, static: bool) -> Value:
+        """A placeholder for a tensor that existed before."""
+        node = self._placeholder(source)
+        dynamic = self.tracer.dynamic_dims(tensor, source, static)
+        fake = self.evaluator.fake_of(tensor, dynamic)
+        value = TensorValue(
+            node, fake, tensor.device, source, cls=type(tensor), real=tensor
+        )
+        self.inputs.append(Input(source, value, tensor, static))
+        return value
+
+    def _placeholder(self, source: Source):
+        name = re.sub(r"\W+", "_", str(source)).strip("_").removeprefix("L_")
+        if self.inputs:
+            with self.fx.inserting_after(self.inputs[-1].value.node):
+                node = self.fx.placeholder(name)
+        else:
+            first = next(iter(self.fx.nodes), None)
+            with self.fx.inserting_before(first):
+                node = self.fx.placeholder(name)
+        node.meta["girih_location"] = self.tracer.location()
+        return node
+
+    # Calls
+
+    def call_function(self, target, args: list[Value], kwargs: dict[str, Value]):
+        """Calls a torch function or an operator."""
+        return self._call("call_function", target, args, kwargs)
+
+    def call_method(self, name: str, args: list[Value], kwargs: dict[str, Value]):
+        """Calls a method of the first argument, a tensor."""
+        if name == "to" and len(args) > 1 and isinstance(args[1], Constant):
+            if isinstance(args[1].value, str):
+                device = self.tracer.constant(torch.device(args[1].value))
+                args = [args[0], device, *args[2:]]
+        return self._call("call_method", name, args, kwargs)
+
+    def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
+        call = _Call(self.evaluator)
+        pairs = [call.convert(arg) for arg in args]
+        named = {key: call.convert_device(key, v) for key, v in kwargs.items()}
+        device = self._device_of(call, target, args)
+        fakes = {key: pair[1] for key, pair in named.items()}
+        if is_constructor(target) and call.device is None:
+            fakes["device"] = self.evaluator.device_argument(device)
+        result = self._evaluate(kind, target, [p[1] for p in pairs], fakes)
+        if not self._is_recorded(result, call, target):
+            return self._wrap_known(result, call)
+        nodes = {key: pair[0] for key, pair in named.items()}
+        node = self._node(kind, target, tuple(p[0] for p in pairs), nodes)
+        return self._wrap(result, node, device, call)
+
+    def add_effect(self, target, args: tuple) -> None:
+        """A call that changes torch's state and has no result."""
+        self._node("call_function", target, args, {})
+
+    def _node(self, kind: str, target, args: tuple, kwargs: dict):
+        node = self.fx.create_node(kind, target, args, kwargs)
+        node.meta["girih_location"] = self.tracer.location()
+        return node
+
+    def _device_of(self, call: _Call, target, args) -> torch.device:
+        if target == "cpu":
+            return torch.device("cpu")
+        if target == "cuda":
+            return torch.device("cuda", torch.cuda.current_device())
+        if call.device is not None:
+            return call.device
+        if target in ("to", "type_as") and len(call.devices) > 1:
+            return call.devices[1][0]
+        if target != "copy_" and devices_conflict(target, call.devices):
+            unsupported(
+                kind="tensors on different devices",
+                context=", ".join(sorted({str(d) for d, _ in call.devices})),
+                explanation="Eager refuses this, or copies in a way of its own.",
+            )
+        others = [device for device, _ in call.devices if device.type != "cpu"]
+        if others or call.devices:
+            return others[0] if others else call.devices[0][0]
+        return torch.get_default_device()
+
+    def _evaluate(self, kind: str, target, args: list, kwargs: dict) -> Any:
+        try:
+            return self.evaluator.run(kind, target, args, kwargs)
+        except UnsupportedError:
+            raise
+        except Exception as error:
+            name = target if isinstance(target, str) else _name_of(target)
+            message = str(error).split("\n")[0]
+            unsupported(
+                kind=OPERATION_FAILED,
+                context=f"{name}: {type(error).__name__}: {message}",
+                explanation="The operation can't be evaluated without data, or it "
+                "fails in eager too.",
+            )
+
+    def _is_recorded(self, result, call: _Call, target) -> bool:
+        if isinstance(result, torch.Tensor):
+            return not (id(result) in call.by_fake and is_unchanged(target))
+        if result is None:
+            return True
+        if isinstance(result, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return True
+        if isinstance(result, (tuple, list)):
+            return any(self._is_recorded(item, call, None) for item in result)
+        return False
+
+    def _wrap_known(self, result, call: _Call) -> Value:
+        found = call.by_fake.get(id(result))
+        return found if found is not None else self.tracer.from_python(result)
+
+    def _wrap(self, result, node, device, call: _Call) -> Value:
+        if isinstance(result, torch.Tensor):
+            found = call.by_fake.get(id(result))
+            return found or TensorValue(node, result, device)
+        if isinstance(result, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return self.symbol(node, result)
+        if isinstance(result, (tuple, list)):
+            return self._wrap_sequence(result, node, device, call)
+        return self.tracer.from_python(result)
+
+    def _wrap_sequence(self, result, node, device, call: _Call) -> Value:
+        items = []
+        for index, item in enumerate(result):
+            if self._is_recorded(item, call, None):
+                inner = self._node("call_function", operator.getitem, (node, index), {})
+                items.append(self._wrap(item, inner, device, call))
+            else:
+                items.append(self.tracer.from_python(item))
+        if isinstance(result, list):
+            return ListValue(items)
+        return TupleValue(items, type(result))
+
+    # Sizes
+
+    def symbol(self, node, fake) -> Value:
+        """A symbolic number; one that turned out to be known is a constant."""
+        known = fake.node.maybe_as_int() if isinstance(fake, torch.SymInt) else None
+        if known is not None:
+            return self.tracer.constant(known)
+        return SymbolValue(node, fake)
+
+    def _size(self, value: TensorValue, name: str, index: int) -> Value:
+        size = getattr(value.fake, name)(index)
+        if isinstance(size, int):
+            return self.tracer.constant(size)
+        key = (value.node, name, index)
+        if key not in self._by_symbol:
+            node = self._node("call_method", name, (value.node, index), {})
+            self._by_symbol[key] = self.symbol(node, size)
+        return self._by_symbol[key]
+
+    def size_of(self, value: TensorValue) -> Value:
+        """``tensor.shape``."""
+        sizes = [self._size(value, "size", i) for i in range(value.fake.ndim)]
+        return TupleValue(sizes, torch.Size)
+
+    def metadata(self, value: TensorValue, name: str, args: list[Value]) -> Value:
+        """``tensor.size(...)``, ``tensor.stride(...)`` and ``tensor.dim()``."""
+        if name == "dim":
+            return self.tracer.constant(value.fake.ndim)
+        if args:
+            index = self.tracer.index_of(args[0])
+            if not -value.fake.ndim <= index < value.fake.ndim:
+                self.tracer.throw(IndexError, "Dimension out of range")
+            return self._size(value, name, index % value.fake.ndim)
+        if name == "size":
+            return self.size_of(value)
+        return TupleValue([self._size(value, name, i) for i in range(value.fake.ndim)])
+
+
+OPERATION_FAILED = "an operation failed while tracing"
+
+
+def _name_of(target) -> str:
+    return getattr(target, "__name__", None) or repr(target)

@@ -1,0 +1,173 @@
+"""Guards: what has to hold at a call for a cache entry to be used.
+
+A guard is data: a source, the kind of check and its operand. It prints as Python. All
+the guards of an entry become one tree for the C side (``_guards.c``), which fetches
+the graph's inputs while it checks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from girih.frontend.capture import _frame
+from girih.frontend.capture.source import ACCESS, Source
+
+# Mirrors enum CheckKind in _guards.c; the text is how the guard reads as Python.
+CHECKS = {
+    "is": (0, "{source} is {operand}"),
+    "type": (1, "type({source}) is {operand}"),
+    "equals": (2, "{source} == {operand}"),
+    "length": (3, "len({source}) == {operand}"),
+    "contains": (4, "{operand} in {source}"),
+    "absent": (5, "{operand} not in {source}"),
+    "keys": (6, "list({source}) == {operand}"),
+    "code": (7, "{source}.__code__ is {operand}"),
+    "type_absent": (8, "not hasattr({source}, {operand})"),
+    "call": (9, "{operand}({source})"),
+    "empty_cell": (10, "{source} is an empty cell"),
+}
+
+# Checks between two values.
+RELATIONS = {
+    "same_as": "{source} is {operand}",
+    "distinct": "{source} is not {operand}",
+}
+
+# Negative values of Guards.failed, see _guards.c.
+FAILED_TOGETHER = {-2: "tensors", -3: "torch's global state", -4: "sizes"}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One condition.
+
+    Attributes:
+        source: The value that is checked.
+        kind: A key of ``CHECKS``.
+        operand: What it is compared with.
+    """
+
+    source: Source
+    kind: str
+    operand: Any
+
+    def __str__(self) -> str:
+        operand = self.operand
+        if self.kind in ("type", "is", "code", "call"):
+            operand = getattr(operand, "__qualname__", None) or repr(operand)
+        elif not isinstance(operand, Source):
+            operand = repr(operand)
+        text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
+        return text.format(source=self.source, operand=operand)
+
+
+# A source may have several of these, one for each operand.
+_MANY_OPERANDS = {"contains", "absent", "type_absent", "call", "same_as", "distinct"}
+
+
+class GuardSet:
+    """The guards of one capture, in the order in which they were needed."""
+
+    def __init__(self):
+        self._guards: dict[tuple, Guard] = {}
+
+    def add(self, source: Source, kind: str, operand: Any = None) -> None:
+        """Notes a guard, once."""
+        assert kind in CHECKS or kind in RELATIONS, f"girih bug: no check {kind!r}"
+        if kind in ("is", "type") and source.access == "constant":
+            return  # the entry holds the object itself
+        extra = None
+        if kind in _MANY_OPERANDS:
+            extra = operand if isinstance(operand, (str, int)) else id(operand)
+        self._guards.setdefault((source, kind, extra), Guard(source, kind, operand))
+
+    def __iter__(self):
+        return iter(self._guards.values())
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+
+class _Node:
+    """A source in the tree that is being built."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.slot = -1
+        self.checks: list[tuple] = []
+        self.children: list[_Node] = []
+
+    def spec(self) -> tuple:
+        """The tuple that ``read_node`` in ``_guards.c`` reads."""
+        key = self.source.key
+        index = key if self.source.access in ("local", "index", "closure") else 0
+        children = tuple(child.spec() for child in self.children)
+        access = ACCESS[self.source.access]
+        return (access, key, index, self.slot, tuple(self.checks), children)
+
+
+class GuardTree:
+    """Builds the tree for the C side.
+
+    Args:
+        guards: The guards.
+        slots: The sources whose values the compiled code takes, in order. Values that
+            are only compared with each other are appended.
+    """
+
+    def __init__(self, guards: GuardSet, slots: list[Source]):
+        self.records = list(guards)
+        self._nodes: dict[Source, _Node] = {}
+        self._roots: list[_Node] = []
+        self._slots: dict[Source, int] = {}
+        self._relations: list[tuple] = []
+        for source in slots:
+            self._slot(source)
+        for record, guard in enumerate(self.records):
+            self._add(record, guard)
+
+    @property
+    def slots(self) -> list[Source]:
+        """The source of each slot."""
+        return list(self._slots)
+
+    def _slot(self, source: Source) -> int:
+        if source not in self._slots:
+            self._slots[source] = self._node(source).slot = len(self._slots)
+        return self._slots[source]
+
+    def _node(self, source: Source) -> _Node:
+        node = self._nodes.get(source)
+        if node is None:
+            node = self._nodes[source] = _Node(source)
+            if source.base is None:
+                self._roots.append(node)
+            else:
+                self._node(source.base).children.append(node)
+        return node
+
+    def _add(self, record: int, guard: Guard) -> None:
+        if guard.kind in RELATIONS:
+            pair = (self._slot(guard.source), self._slot(guard.operand))
+            self._relations.append((*pair, guard.kind == "same_as", record))
+            return
+        number, operand = 0, guard.operand
+        if guard.kind == "length":
+            number, operand = operand, None
+        check = (CHECKS[guard.kind][0], record, operand, number)
+        self._node(guard.source).checks.append(check)
+
+    def build(self, tensor_count, tensor_check, state_check, shape_check):
+        """The C object; the first ``tensor_count`` slots are tensors."""
+        roots = tuple(node.spec() for node in self._roots)
+        counts = (len(self._slots), tensor_count)
+        checks = (tensor_check, state_check, shape_check)
+        return _frame.Guards(roots, tuple(self._relations), *counts, *checks)
+
+    def failure(self, guards) -> str:
+        """The guard that failed last, as text."""
+        index = guards.failed
+        if index in FAILED_TOGETHER:
+            return FAILED_TOGETHER[index]
+        return str(self.records[index]) if 0 <= index else "a value is missing"

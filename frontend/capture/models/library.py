@@ -1,0 +1,379 @@
+"""Models of functions of the standard library."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import importlib
+import inspect
+import itertools
+import math
+import operator
+import os
+import sys
+import types
+import typing
+import warnings
+
+from girih.errors import unsupported
+from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.values.function import PartialValue
+from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.sequence import TupleValue
+from girih.frontend.capture.values.tensor import SymbolValue
+
+BINARY = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+    operator.matmul,
+    operator.lshift,
+    operator.rshift,
+    operator.and_,
+    operator.or_,
+    operator.xor,
+)
+IN_PLACE = {
+    operator.add: operator.iadd,
+    operator.sub: operator.isub,
+    operator.mul: operator.imul,
+    operator.truediv: operator.itruediv,
+    operator.floordiv: operator.ifloordiv,
+    operator.mod: operator.imod,
+    operator.pow: operator.ipow,
+    operator.matmul: operator.imatmul,
+    operator.lshift: operator.ilshift,
+    operator.rshift: operator.irshift,
+    operator.and_: operator.iand,
+    operator.or_: operator.ior,
+    operator.xor: operator.ixor,
+}
+COMPARISONS = (
+    operator.lt,
+    operator.le,
+    operator.eq,
+    operator.ne,
+    operator.gt,
+    operator.ge,
+)
+UNARY = (operator.neg, operator.pos, operator.invert, operator.abs)
+
+
+def _register_operators() -> None:
+    for function in BINARY:
+        models(function)(lambda t, a, b, f=function: t.binary(f, a, b))
+        in_place = IN_PLACE[function]
+        models(in_place)(lambda t, a, b, f=function: t.binary(f, a, b, in_place=True))
+    for function in COMPARISONS:
+        models(function)(lambda t, a, b, f=function: t.compare(f, a, b))
+    for function in UNARY:
+        if function is not abs:
+            models(function)(lambda t, a, f=function: t.unary(f, a))
+
+
+_register_operators()
+
+
+@models(operator.not_)
+def _not(tracer, value):
+    return tracer.constant(not value.truth(tracer))
+
+
+@models(operator.truth)
+def _truth(tracer, value):
+    return tracer.constant(value.truth(tracer))
+
+
+@models(operator.is_)
+def _is(tracer, left, right):
+    return tracer.constant(tracer.same(left, right))
+
+
+@models(operator.is_not)
+def _is_not(tracer, left, right):
+    return tracer.constant(not tracer.same(left, right))
+
+
+@models(operator.contains)
+def _contains(tracer, container, item):
+    return tracer.constant(container.contains(tracer, item))
+
+
+@models(operator.getitem)
+def _getitem(tracer, container, key):
+    return tracer.get_item(container, key)
+
+
+@models(operator.setitem)
+def _setitem(tracer, container, key, value):
+    container.set_item(tracer, key, value)
+    return tracer.constant(None)
+
+
+@models(operator.index)
+def _index(tracer, value):
+    if isinstance(value, SymbolValue):
+        return value
+    return tracer.constant(operator.index(tracer.index_of(value)))
+
+
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist "
+    "erf erfc exp expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot isclose "
+    "isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter "
+    "perm pow prod radians remainder sin sinh sqrt tan tanh trunc ulp"
+).split()
+
+def _register_math() -> None:
+    for name in _MATH:
+        models(getattr(math, name))(functools.partial(_math, getattr(math, name)))
+
+
+def _math(function, tracer, *args, **kwargs):
+    known = {name: tracer.known(value).as_python() for name, value in kwargs.items()}
+    items = [tracer.known(arg).as_python() for arg in args]
+    return tracer.fold(function, *items, **known)
+
+
+_register_math()
+
+
+# itertools
+
+
+@models(itertools.chain)
+def _chain(tracer, *iterables):
+    chained = (item for items in iterables for item in tracer.iterate(items))
+    return IteratorValue(chained, itertools.chain)
+
+
+@models(itertools.chain.from_iterable)
+def _chain_from(tracer, iterables):
+    outer = tracer.iterate(iterables)
+    chained = (item for items in outer for item in tracer.iterate(items))
+    return IteratorValue(chained, itertools.chain)
+
+
+@models(itertools.count)
+def _count(tracer, start=None, step=None):
+    first = 0 if start is None else start.as_python()
+    by = 1 if step is None else step.as_python()
+    counted = (tracer.constant(number) for number in itertools.count(first, by))
+    return IteratorValue(counted, itertools.count)
+
+
+@models(itertools.repeat)
+def _repeat(tracer, item, times=None):
+    repeated = itertools.repeat(item, *([] if times is None else [times.as_python()]))
+    return IteratorValue(repeated, itertools.repeat)
+
+
+@models(itertools.islice)
+def _islice(tracer, items, *bounds):
+    limits = [bound.as_python() for bound in bounds]
+    return IteratorValue(
+        itertools.islice(tracer.iterate(items), *limits), itertools.islice
+    )
+
+
+def _tuples(function):
+    def model(tracer, *iterables, **kwargs):
+        items = [list(tracer.iterate(values)) for values in iterables[:_TAKES[function]]]
+        rest = [value.as_python() for value in iterables[_TAKES[function] :]]
+        known = {name: value.as_python() for name, value in kwargs.items()}
+        made = function(*items, *rest, **known)
+        return IteratorValue((TupleValue(list(group)) for group in made), function)
+
+    return model
+
+
+# How many of the arguments are iterables.
+_TAKES = {
+    itertools.product: 100,
+    itertools.permutations: 1,
+    itertools.combinations: 1,
+    itertools.combinations_with_replacement: 1,
+    itertools.pairwise: 1,
+}
+for _function in _TAKES:
+    models(_function)(_tuples(_function))
+
+
+@models(itertools.accumulate)
+def _accumulate(tracer, items, function=None, *, initial=None):
+    def add(left, right):
+        if function is None or tracer.is_none(function):
+            return tracer.binary(operator.add, left, right)
+        return tracer.call(function, [left, right], {})
+
+    known = {} if initial is None else {"initial": initial}
+    made = itertools.accumulate(tracer.iterate(items), add, **known)
+    return IteratorValue(made, itertools.accumulate)
+
+
+@models(itertools.starmap)
+def _starmap(tracer, function, items):
+    def results():
+        for group in tracer.iterate(items):
+            yield tracer.call(function, list(tracer.iterate(group)), {})
+
+    return IteratorValue(results(), itertools.starmap)
+
+
+@models(itertools.zip_longest)
+def _zip_longest(tracer, *iterables, fillvalue=None):
+    fill = tracer.constant(None) if fillvalue is None else fillvalue
+    columns = (tracer.iterate(items) for items in iterables)
+    rows = itertools.zip_longest(*columns, fillvalue=fill)
+    return IteratorValue((TupleValue(list(row)) for row in rows), itertools.zip_longest)
+
+
+# functools
+
+
+@models(functools.partial)
+def _partial(tracer, function, *args, **kwargs):
+    return PartialValue(function, list(args), kwargs)
+
+
+@models(functools.reduce)
+def _reduce(tracer, function, items, initial=None):
+    rest = tracer.iterate(items)
+    total = next(rest, None) if initial is None else initial
+    if total is None:
+        tracer.throw(TypeError, "reduce() of empty iterable with no initial value")
+    for item in rest:
+        total = tracer.call(function, [total, item], {})
+    return total
+
+
+@models(functools.update_wrapper)
+def _update_wrapper(tracer, wrapper, wrapped, *args, **kwargs):
+    for name in ("__name__", "__qualname__"):
+        found = tracer.find_attr(wrapped, name)
+        if found is not None:
+            wrapper.set_attr(tracer, name, found)
+    wrapper.set_attr(tracer, "__wrapped__", wrapped)
+    return wrapper
+
+
+# collections and dataclasses
+
+
+@models(collections.OrderedDict)
+def _ordered_dict(tracer, *args, **kwargs):
+    made = DictValue(cls=collections.OrderedDict)
+    made.method_update(tracer, *args, **kwargs)
+    return made
+
+
+@models(collections.defaultdict)
+def _defaultdict(tracer, factory=None, *args, **kwargs):
+    made = DictValue(cls=collections.defaultdict)
+    made.factory = tracer.constant(None) if factory is None else factory
+    made.method_update(tracer, *args, **kwargs)
+    return made
+
+
+@models(dataclasses.fields)
+def _fields(tracer, value):
+    cls = _class_of(value)
+    if not dataclasses.is_dataclass(cls):
+        tracer.throw(TypeError, "must be called with a dataclass type or instance")
+    return TupleValue([tracer.held(field) for field in dataclasses.fields(cls)])
+
+
+@models(dataclasses.is_dataclass)
+def _is_dataclass(tracer, value):
+    return tracer.constant(dataclasses.is_dataclass(_class_of(value)))
+
+
+def _class_of(value):
+    cls = value.python_type()
+    return value.as_python() if issubclass(cls, type) else cls
+
+
+# Others
+
+
+@models(typing.cast)
+def _cast(tracer, cls, value):
+    return value
+
+
+@models(inspect.signature)
+def _signature(tracer, function, **kwargs):
+    known = {name: value.as_python() for name, value in kwargs.items()}
+    return tracer.held(tracer.fold_raw(inspect.signature, function.as_python(), **known))
+
+
+_KINDS = {
+    inspect.isfunction: types.FunctionType,
+    inspect.ismethod: types.MethodType,
+    inspect.isclass: type,
+    inspect.ismodule: types.ModuleType,
+}
+
+
+def _register_kinds() -> None:
+    for function, cls in _KINDS.items():
+        models(function)(
+            lambda t, value, c=cls: t.constant(issubclass(value.python_type(), c))
+        )
+
+
+_register_kinds()
+
+
+@models(warnings.warn)
+def _warn(tracer, *args, **kwargs):
+    unsupported(
+        kind="warnings.warn",
+        explanation="The warning would have to come at each call.",
+    )
+
+
+@models(importlib.import_module)
+def _import_module(tracer, name, package=None):
+    python = name.as_python()
+    if package is not None:
+        python = importlib.util.resolve_name(python, package.as_python())
+    return tracer.imported(python)
+
+
+@models(os.environ.get, os.getenv)
+def _environment(tracer, name, default=None):
+    found = os.environ.get(name.as_python())
+    if found is None and default is not None:
+        return default
+    return tracer.constant(found)
+
+
+@models(sys.exc_info)
+def _exc_info(tracer):
+    unsupported(
+        kind="sys.exc_info()",
+        explanation="Tracebacks are not modelled.",
+    )
+
+
+@models(types.SimpleNamespace)
+def _namespace(tracer, **kwargs):
+    made = tracer.allocate(types.SimpleNamespace)
+    made.attributes.update(kwargs)
+    return made
+
+
+@models(contextlib.nullcontext.__init__)
+def _nullcontext(tracer, owner, enter_result=None):
+    result = tracer.constant(None) if enter_result is None else enter_result
+    owner.set_attr(tracer, "enter_result", result)
+    return tracer.constant(None)
+

@@ -1,0 +1,483 @@
+"""Models of Python's builtin functions and types."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import operator
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.function import CellValue
+from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
+from girih.frontend.capture.values.object import ObjectValue, SuperValue
+from girih.frontend.capture.values.sequence import (
+    ListValue,
+    SequenceValue,
+    SliceValue,
+    TupleValue,
+    sorted_items,
+)
+from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+
+
+@models(len)
+def _len(tracer, value):
+    if isinstance(value, TensorValue) and value.fake.ndim:
+        return tracer.graph.metadata(value, "size", [tracer.constant(0)])
+    return tracer.constant(value.length(tracer))
+
+
+@models(isinstance)
+def _isinstance(tracer, value, classes):
+    return tracer.constant(is_instance(tracer, value, _class_info(classes)))
+
+
+def _class_info(classes: Value) -> Any:
+    if isinstance(classes, TupleValue):
+        return tuple(_class_info(item) for item in classes.items)
+    return classes.as_python()
+
+
+def is_instance(tracer, value: Value, classes: Any) -> bool:
+    """``isinstance``, without making an object."""
+    if isinstance(classes, tuple):
+        return any(is_instance(tracer, value, cls) for cls in classes)
+    cls = value.python_type()
+    check = getattr(type(classes), "__instancecheck__", None)
+    if isinstance(value, TensorValue):
+        return _is_tensor_instance(value, classes)
+    if check in (None, type.__instancecheck__):
+        return issubclass(cls, classes) if isinstance(classes, type) else False
+    return tracer.fold_raw(issubclass, cls, classes)
+
+
+def _is_tensor_instance(value: TensorValue, classes: Any) -> bool:
+    if classes is torch.nn.Parameter:
+        return issubclass(value.cls, torch.nn.Parameter)
+    legacy = getattr(classes, "__instancecheck__", None)
+    if type(classes) is type(torch.FloatTensor) and legacy is not None:
+        return isinstance(value.fake, classes)  # torch.FloatTensor and the like
+    try:
+        return issubclass(value.cls, classes)
+    except TypeError:
+        return isinstance(value.fake, classes)
+
+
+@models(issubclass)
+def _issubclass(tracer, cls, classes):
+    return tracer.fold(issubclass, cls.as_python(), _class_info(classes))
+
+
+@models(type)
+def _type(tracer, value, *rest):
+    if rest:
+        unsupported(
+            kind="class made by type()",
+            explanation="Classes are not made inside a graph.",
+        )
+    return tracer.constant(value.python_type())
+
+
+@models(callable)
+def _callable(tracer, value):
+    if isinstance(value, ObjectValue):
+        return tracer.constant(hasattr(value.cls, "__call__"))  # noqa: B004
+    return tracer.constant(callable_type(value))
+
+
+def callable_type(value: Value) -> bool:
+    """Whether a value that is no object of a user's class can be called."""
+    cls = value.python_type()
+    return issubclass(cls, type) or hasattr(cls, "__call__")  # noqa: B004
+
+
+@models(getattr)
+def _getattr(tracer, owner, name, default=None):
+    if default is None:
+        return tracer.get_attr(owner, name.as_python())
+    found = tracer.find_attr(owner, name.as_python())
+    return default if found is None else found
+
+
+@models(hasattr)
+def _hasattr(tracer, owner, name):
+    return tracer.constant(tracer.find_attr(owner, name.as_python()) is not None)
+
+
+@models(setattr)
+def _setattr(tracer, owner, name, value):
+    owner.set_attr(tracer, name.as_python(), value)
+    return tracer.constant(None)
+
+
+@models(delattr)
+def _delattr(tracer, owner, name):
+    owner.set_attr(tracer, name.as_python(), None)
+    return tracer.constant(None)
+
+
+@models(vars)
+def _vars(tracer, owner):
+    return tracer.get_attr(owner, "__dict__")
+
+
+@models(iter)
+def _iter(tracer, value):
+    return tracer.iterator(value)
+
+
+@models(next)
+def _next(tracer, iterator, default=None):
+    try:
+        return tracer.call_method(iterator, "__next__", [])
+    except Raised as raised:
+        if default is None or raised.value.python_type() is not StopIteration:
+            raise
+        return default
+
+
+@models(range)
+def _range(tracer, *bounds):
+    if any(isinstance(bound, SymbolValue) for bound in bounds):
+        bounds = [tracer.known(bound) for bound in bounds]
+    return tracer.fold(range, *(bound.as_python() for bound in bounds))
+
+
+@models(slice)
+def _slice(tracer, *parts):
+    none = tracer.constant(None)
+    if len(parts) == 1:
+        return SliceValue(none, parts[0], none)
+    return SliceValue(*parts, *[none] * (3 - len(parts)))
+
+
+@models(enumerate)
+def _enumerate(tracer, items, start=None):
+    first = 0 if start is None else tracer.index_of(start)
+    pairs = enumerate(tracer.iterate(items), first)
+    made = (TupleValue([tracer.constant(index), item]) for index, item in pairs)
+    return IteratorValue(made, enumerate)
+
+
+@models(zip)
+def _zip(tracer, *iterables, strict=None):
+    iterators = [tracer.iterate(items) for items in iterables]
+    if strict is None or not strict.truth(tracer):
+        return IteratorValue((TupleValue(list(t)) for t in zip(*iterators)), zip)  # noqa: B905
+    return IteratorValue(_zip_strict(tracer, iterators), zip)
+
+
+def _zip_strict(tracer, iterators):
+    missing = object()
+    for items in itertools.zip_longest(*iterators, fillvalue=missing):
+        if missing in items:
+            tracer.throw(ValueError, "zip() arguments have different lengths")
+        yield TupleValue(list(items))
+
+
+@models(map)
+def _map(tracer, function, *iterables):
+    columns = zip(*(tracer.iterate(items) for items in iterables), strict=False)
+    return IteratorValue((tracer.call(function, list(c), {}) for c in columns), map)
+
+
+@models(filter)
+def _filter(tracer, function, items):
+    def keeps(item: Value) -> bool:
+        if tracer.is_none(function):
+            return item.truth(tracer)
+        return tracer.call(function, [item], {}).truth(tracer)
+
+    return IteratorValue((i for i in tracer.iterate(items) if keeps(i)), filter)
+
+
+@models(reversed)
+def _reversed(tracer, items):
+    if isinstance(items, ObjectValue):
+        found = items.call_special(tracer, "__reversed__", [])
+        if found is not None:
+            return found
+    return IteratorValue(iter(list(tracer.iterate(items))[::-1]), reversed)
+
+
+@models(sorted)
+def _sorted(tracer, items, key=None, reverse=None):
+    return ListValue(sorted_items(tracer, list(tracer.iterate(items)), key, reverse))
+
+
+@models(any)
+def _any(tracer, items):
+    return tracer.constant(any(item.truth(tracer) for item in tracer.iterate(items)))
+
+
+@models(all)
+def _all(tracer, items):
+    return tracer.constant(all(item.truth(tracer) for item in tracer.iterate(items)))
+
+
+@models(sum)
+def _sum(tracer, items, start=None):
+    total = tracer.constant(0) if start is None else start
+    for item in tracer.iterate(items):
+        total = tracer.binary(operator.add, total, item)
+    return total
+
+
+def _extreme(tracer, comparison, args, key, default):
+    items = list(tracer.iterate(args[0])) if len(args) == 1 else list(args)
+    if not items:
+        if default is not None:
+            return default
+        tracer.throw(ValueError, "arg is an empty sequence")
+    best, best_key = None, None
+    for item in items:
+        item_key = item if key is None else tracer.call(key, [item], {})
+        better = best is None or (
+            tracer.compare(comparison, item_key, best_key).truth(tracer)
+        )
+        if better:
+            best, best_key = item, item_key
+    return best
+
+
+@models(min)
+def _min(tracer, *args, key=None, default=None):
+    if len(args) == 2 and any(isinstance(arg, SymbolValue) for arg in args):
+        return tracer.symbolic(torch.sym_min, list(args))
+    return _extreme(tracer, operator.lt, args, key, default)
+
+
+@models(max)
+def _max(tracer, *args, key=None, default=None):
+    if len(args) == 2 and any(isinstance(arg, SymbolValue) for arg in args):
+        return tracer.symbolic(torch.sym_max, list(args))
+    return _extreme(tracer, operator.gt, args, key, default)
+
+
+@models(abs)
+def _abs(tracer, value):
+    return tracer.unary(operator.abs, value)
+
+
+@models(pow)
+def _pow(tracer, base, exponent, modulus=None):
+    if modulus is not None:
+        parts = (base, exponent, modulus)
+        return tracer.fold(pow, *(part.as_python() for part in parts))
+    return tracer.binary(operator.pow, base, exponent)
+
+
+@models(divmod)
+def _divmod(tracer, left, right):
+    quotient = tracer.binary(operator.floordiv, left, right)
+    return TupleValue([quotient, tracer.binary(operator.mod, left, right)])
+
+
+@models(round)
+def _round(tracer, value, digits=None):
+    if isinstance(value, ObjectValue):
+        return value.call_special(tracer, "__round__", [digits] if digits else [])
+    rest = [] if digits is None else [tracer.known(digits).as_python()]
+    return tracer.fold(round, tracer.known(value).as_python(), *rest)
+
+
+def _number_model(cls: type):
+    def model(tracer, value=None, *rest):
+        if value is None:
+            return tracer.constant(cls())
+        if isinstance(value, SymbolValue):
+            if value.python_type() is cls:
+                return value
+            if cls is float and value.python_type() is int:
+                return tracer.symbolic(torch.sym_float, [value])
+        if isinstance(value, TensorValue):
+            return value.call_method(tracer, f"__{cls.__name__}__", [], {})
+        if isinstance(value, ObjectValue):
+            found = value.call_special(tracer, f"__{cls.__name__}__", [])
+            if found is not None:
+                return found
+        known = tracer.known(value).as_python()
+        return tracer.fold(cls, known, *(item.as_python() for item in rest))
+
+    return model
+
+
+for _cls in (int, float, complex):
+    models(_cls)(_number_model(_cls))
+
+
+@models(bool)
+def _bool(tracer, value=None):
+    return tracer.constant(False if value is None else value.truth(tracer))
+
+
+@models(str)
+def _str(tracer, value=None, *rest):
+    if value is None:
+        return tracer.constant("")
+    return _text(tracer, str, "__str__", value)
+
+
+@models(repr)
+def _repr(tracer, value):
+    return _text(tracer, repr, "__repr__", value)
+
+
+def _text(tracer, function, method: str, value: Value) -> Value:
+    if isinstance(value, ObjectValue):
+        found = value.call_special(tracer, method, [])
+        if found is not None:
+            return found
+    return tracer.fold(function, tracer.known(value).as_python())
+
+
+@models(format)
+def _format(tracer, value, spec=None):
+    text = "" if spec is None else spec.as_python()
+    if isinstance(value, ObjectValue):
+        found = value.call_special(tracer, "__format__", [tracer.constant(text)])
+        if found is not None:
+            return found
+        value = _text(tracer, str, "__str__", value)
+    return tracer.fold(format, tracer.known(value).as_python(), text)
+
+
+@models(hash)
+def _hash(tracer, value):
+    if isinstance(value, ObjectValue):
+        found = value.call_special(tracer, "__hash__", [])
+        if found is not None:
+            return found
+    return tracer.fold(hash, tracer.key_python(value))
+
+
+@models(id)
+def _id(tracer, value):
+    unsupported(
+        kind="id()",
+        context=repr(value),
+        explanation="Objects made in a graph have no address while tracing.",
+    )
+
+
+@models(print, input, builtins.open, exec, eval, compile, breakpoint, globals, locals)
+def _effect(tracer, *args, **kwargs):
+    unsupported(
+        kind="builtin with an effect",
+        context="print, input, open, exec, eval, compile, breakpoint, globals, locals",
+        explanation="The call would have to run between the operations of the graph.",
+    )
+
+
+@models(super)
+def _super(tracer, *args):
+    if args:
+        return SuperValue(args[0].as_python(), args[1])
+    frame = tracer.frames[-1]
+    cell = frame.cells["__class__"]
+    first = frame.code.co_varnames[0]
+    cellar = frame.cells.get(first)
+    owner = cellar.content if isinstance(cellar, CellValue) else frame.locals[first]
+    return SuperValue(cell.content.as_python(), owner)
+
+
+# Containers
+
+
+@models(list)
+def _list(tracer, items=None):
+    return ListValue([] if items is None else list(tracer.iterate(items)))
+
+
+@models(tuple)
+def _tuple(tracer, items=None):
+    if isinstance(items, TupleValue) and items.cls is tuple:
+        return items
+    return TupleValue([] if items is None else list(tracer.iterate(items)))
+
+
+@models(torch.Size)
+def _size(tracer, items=None):
+    return TupleValue([] if items is None else list(tracer.iterate(items)), torch.Size)
+
+
+@models(dict)
+def _dict(tracer, *args, **kwargs):
+    made = DictValue()
+    made.method_update(tracer, *args, **kwargs)
+    return made
+
+
+def _set_model(cls: type):
+    def model(tracer, items=None):
+        keys = [] if items is None else [Key(item) for item in tracer.iterate(items)]
+        return SetValue(keys, cls)
+
+    return model
+
+
+for _cls in (set, frozenset):
+    models(_cls)(_set_model(_cls))
+
+
+@models(classmethod, staticmethod, property)
+def _decorator(tracer, *args, **kwargs):
+    unsupported(
+        kind="class member made while tracing",
+        explanation="Classes are not made inside a graph.",
+    )
+
+
+@models(object)
+def _object(tracer):
+    return ObjectValue(object)
+
+
+# Descriptors called through their class: dict.get(d, k), object.__setattr__(...).
+
+
+@models(object.__new__)
+def _new(tracer, cls, *args, **kwargs):
+    return tracer.allocate(cls.as_python())
+
+
+@models(object.__init__)
+def _init(tracer, *args, **kwargs):
+    return tracer.constant(None)
+
+
+@models(object.__setattr__)
+def _object_setattr(tracer, owner, name, value):
+    owner.generic_set_attr(tracer, name.as_python(), value)
+    return tracer.constant(None)
+
+
+@models(object.__delattr__)
+def _object_delattr(tracer, owner, name):
+    owner.generic_set_attr(tracer, name.as_python(), None)
+    return tracer.constant(None)
+
+
+@models(object.__getattribute__)
+def _object_getattribute(tracer, owner, name):
+    return owner.method___getattribute__(tracer, name)
+
+
+@models(tuple.__new__)
+def _tuple_new(tracer, cls, items=None):
+    made = [] if items is None else list(tracer.iterate(items))
+    return TupleValue(made, cls.as_python())
+
+
+def as_sequence(value: Value) -> SequenceValue | None:
+    """The sequence that a value is, or that is its builtin base."""
+    if isinstance(value, ObjectValue):
+        value = value.base
+    return value if isinstance(value, SequenceValue) else None
+

@@ -1,0 +1,311 @@
+"""Operators on traced values."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from girih.errors import unsupported
+from girih.frontend.capture.models.library import IN_PLACE
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
+from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.sequence import (
+    ListValue,
+    SequenceValue,
+    SliceValue,
+    TupleValue,
+)
+from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+
+_SPECIAL = {
+    operator.add: "add",
+    operator.sub: "sub",
+    operator.mul: "mul",
+    operator.truediv: "truediv",
+    operator.floordiv: "floordiv",
+    operator.mod: "mod",
+    operator.pow: "pow",
+    operator.matmul: "matmul",
+    operator.lshift: "lshift",
+    operator.rshift: "rshift",
+    operator.and_: "and",
+    operator.or_: "or",
+    operator.xor: "xor",
+    operator.lt: "lt",
+    operator.le: "le",
+    operator.eq: "eq",
+    operator.ne: "ne",
+    operator.gt: "gt",
+    operator.ge: "ge",
+    operator.neg: "neg",
+    operator.pos: "pos",
+    operator.invert: "invert",
+    operator.abs: "abs",
+}
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_SET_METHODS = {
+    operator.and_: "intersection",
+    operator.or_: "union",
+    operator.sub: "difference",
+    operator.xor: "symmetric_difference",
+}
+
+
+class Operators:
+    """Mixin of the tracer: operators, comparisons, identity."""
+
+    def unary(self, function: Any, value: Value) -> Value:
+        """``-x``, ``+x``, ``~x``, ``abs(x)``."""
+        if isinstance(value, TensorValue):
+            return self.graph.call_function(function, [value], {})
+        if isinstance(value, SymbolValue):
+            return self.symbolic(function, [value])
+        if isinstance(value, ObjectValue):
+            found = value.call_special(self, f"__{_SPECIAL[function]}__", [])
+            if found is not None:
+                return found
+        return self.fold(function, value.as_python())
+
+    def binary(self, function, left: Value, right: Value, in_place=False) -> Value:
+        """``left <op> right`` or ``left <op>= right``."""
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return self.fold(function, left.value, right.value)
+        if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+            return self._binary_tensor(function, left, right, in_place)
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            found = self._binary_special(function, left, right, in_place)
+            if found is not None:
+                return found
+        if isinstance(left, SymbolValue) or isinstance(right, SymbolValue):
+            return self._binary_symbol(function, left, right)
+        return self._binary_container(function, left, right, in_place)
+
+    def _binary_tensor(self, function, left, right, in_place: bool) -> Value:
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            found = self._binary_special(function, left, right, in_place)
+            if found is not None:
+                return found
+        if in_place and isinstance(left, TensorValue):
+            function = IN_PLACE[function]
+        return self.graph.call_function(function, [left, right], {})
+
+    def _binary_symbol(self, function, left, right) -> Value:
+        for first, second in ((left, right), (right, left)):
+            if isinstance(first, SequenceValue) and function is operator.mul:
+                return first.repeat(self, self.known(second).as_python())
+        return self.symbolic(function, [left, right])
+
+    def _binary_special(self, function, left, right, in_place: bool) -> Value | None:
+        name = _SPECIAL[function]
+        attempts = [(left, f"__{name}__", right), (right, f"__r{name}__", left)]
+        if in_place:
+            attempts.insert(0, (left, f"__i{name}__", right))
+        for owner, special, other in attempts:
+            if not isinstance(owner, ObjectValue):
+                continue
+            found = owner.call_special(self, special, [other])
+            if found is not None and not self._is_not_implemented(found):
+                return found
+        return None
+
+    def _is_not_implemented(self, value: Value) -> bool:
+        return isinstance(value, Constant) and value.value is NotImplemented
+
+    def _binary_container(self, function, left, right, in_place: bool) -> Value:
+        if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
+            return self._binary_sequence(function, left, right, in_place)
+        if isinstance(left, (SetValue, ViewValue)) and function in _SET_METHODS:
+            return self._binary_set(function, left, right, in_place)
+        if isinstance(left, DictValue) and function is operator.or_:
+            result = left if in_place else left.method_copy(self)
+            result.method_update(self, right)
+            return result
+        return self.fold(function, left.as_python(), right.as_python())
+
+    def _binary_sequence(self, function, left, right, in_place: bool) -> Value:
+        if function is operator.mul:
+            items, count = (left, right)
+            if not isinstance(left, SequenceValue):
+                items, count = right, left
+            result = items.repeat(self, self.known(count).as_python())
+            if in_place and isinstance(left, ListValue):
+                self.effects.change(left)
+                left.items[:] = result.items
+                return left
+            return result
+        if function is operator.add and isinstance(left, SequenceValue):
+            if in_place and isinstance(left, ListValue):
+                left.method_extend(self, right)
+                return left
+            return left.concatenate(self, right)
+        return self.fold(function, left.as_python(), right.as_python())
+
+    def _binary_set(self, function, left, right, in_place: bool) -> Value:
+        if isinstance(left, ViewValue):
+            left = self.call(self.constant(set), [left], {})
+        result = left.call_method(self, _SET_METHODS[function], [right], {})
+        if in_place and left.cls is set:
+            left.read_all(self)
+            self.effects.change(left)
+            left.items = result.items
+            return left
+        return result
+
+    # Comparisons
+
+    def compare(self, function, left: Value, right: Value) -> Value:
+        """``left < right`` and the like."""
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return self.fold(function, left.value, right.value)
+        if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+            return self._compare_tensor(function, left, right)
+        if isinstance(left, SymbolValue) or isinstance(right, SymbolValue):
+            return self._compare_symbol(function, left, right)
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            found = self._compare_special(function, left, right)
+            if found is not None:
+                return found
+        if function in (operator.eq, operator.ne):
+            equal = self._equal_parts(left, right)
+            return self.constant(equal is (function is operator.eq))
+        return self._compare_order(function, left, right)
+
+    def _compare_tensor(self, function, left, right) -> Value:
+        other = right if isinstance(left, TensorValue) else left
+        if isinstance(other, ObjectValue):
+            found = self._compare_special(function, left, right)
+            if found is not None:
+                return found
+        is_number = isinstance(other, (TensorValue, SymbolValue)) or (
+            isinstance(other, Constant) and isinstance(other.value, (int, float, complex))
+        )
+        if not is_number and function in (operator.eq, operator.ne):
+            return self.constant(function is operator.ne)
+        return self.graph.call_function(function, [left, right], {})
+
+    def _compare_symbol(self, function, left, right) -> Value:
+        for value in (left, right):
+            if isinstance(value, Constant) and not isinstance(value.value, (int, float)):
+                return self.constant(function is operator.ne)
+        return self.symbolic(function, [left, right])
+
+    def _compare_special(self, function, left, right) -> Value | None:
+        name = _SPECIAL[function]
+        attempts = ((left, f"__{name}__", right), (right, f"__{_SWAPPED[name]}__", left))
+        for owner, special, other in attempts:
+            if isinstance(owner, ObjectValue):
+                found = owner.call_special(self, special, [other])
+                if found is not None and not self._is_not_implemented(found):
+                    return found
+        return None
+
+    def _compare_order(self, function, left, right) -> Value:
+        if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
+            for mine, theirs in zip(left.items, right.items, strict=False):
+                if not self.equal(mine, theirs):
+                    return self.compare(function, mine, theirs)
+            return self.constant(function(len(left.items), len(right.items)))
+        return self.fold(function, left.as_python(), right.as_python())
+
+    def equal(self, left: Value, right: Value) -> bool:
+        """``left is right or left == right``, as containers compare."""
+        if self.same(left, right):
+            return True
+        return self.compare(operator.eq, left, right).truth(self)
+
+    def _equal_parts(self, left: Value, right: Value) -> bool:
+        if self.same(left, right):
+            return True
+        if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
+            if isinstance(left, TupleValue) != isinstance(right, TupleValue):
+                return False
+            pairs = zip(left.items, right.items, strict=False)
+            same_size = len(left.items) == len(right.items)
+            return same_size and all(self.equal(a, b) for a, b in pairs)
+        if isinstance(left, DictValue) and isinstance(right, DictValue):
+            mine, theirs = left.read_all(self), right.read_all(self)
+            return mine.keys() == theirs.keys() and all(
+                self.equal(value, theirs[key]) for key, value in mine.items()
+            )
+        if isinstance(left, SetValue) and isinstance(right, SetValue):
+            return left.read_all(self).keys() == right.read_all(self).keys()
+        return self._equal_known(left, right)
+
+    def _equal_known(self, left: Value, right: Value) -> bool:
+        containers = (SequenceValue, DictValue, SetValue)
+        if isinstance(left, containers) or isinstance(right, containers):
+            return False
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            return False  # object.__eq__: not the same object
+        return bool(self.fold_raw(operator.eq, left.as_python(), right.as_python()))
+
+    def same(self, left: Value, right: Value) -> bool:
+        """``left is right``."""
+        if left is right:
+            return True
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Constant) and not isinstance(other, Constant):
+                return False
+            if self._is_none_constant(one):
+                return self.is_none(other)
+        first, second = left.identity(), right.identity()
+        if isinstance(first, (int, str, float, tuple)) and type(first) is type(second):
+            return first == second
+        return first is second
+
+    def _is_none_constant(self, value: Value) -> bool:
+        return isinstance(value, Constant) and value.is_guarded and value.value is None
+
+    def is_none(self, value: Value) -> bool:
+        """``value is None``, guarding no more than that."""
+        if not isinstance(value, Constant):
+            return False
+        return value.is_none()
+
+    # Symbolic numbers
+
+    def symbolic(self, function, args: list[Value]) -> Value:
+        """An operation on numbers that are known only when the graph runs."""
+        allowed = (SymbolValue, Constant)
+        if not all(isinstance(arg, allowed) for arg in args):
+            unsupported(
+                kind="operation on a symbolic number",
+                context=getattr(function, "__name__", repr(function)),
+                explanation="The other operand is not a number.",
+            )
+        return self.graph.call_function(function, args, {})
+
+    def known(self, value: Value) -> Value:
+        """A constant in place of a symbolic number; fixes it for this entry."""
+        if isinstance(value, SymbolValue):
+            return self.constant(value.specialize())
+        return value
+
+    def known_shape(self, shape: Value) -> tuple[int, ...]:
+        """A shape whose sizes are fixed for this entry."""
+        return tuple(self.known(size).as_python() for size in shape.iterate(self))
+
+    def concrete_size(self, size) -> int:
+        """A size as a number; fixes it for this entry."""
+        return int(size)
+
+    def index_of(self, value: Value) -> int | slice:
+        """A Python index or slice."""
+        if isinstance(value, SliceValue):
+            parts = (self.known(part) for part in value.parts)
+            return slice(*(part.as_python() for part in parts))
+        if isinstance(value, ObjectValue):
+            found = value.call_special(self, "__index__", [])
+            if found is not None:
+                return self.index_of(found)
+        if isinstance(value, TensorValue):
+            value.call_method(self, "__index__", [], {})
+        index = self.known(value).as_python()
+        if not hasattr(index, "__index__"):
+            kind = type(index).__name__
+            message = f"indices must be integers or slices, not {kind}"
+            self.throw(TypeError, message)
+        return operator.index(index)
+

@@ -1,0 +1,424 @@
+"""The symbolic interpreter: runs bytecode on traced values and builds the graph."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from typing import Any
+
+import torch
+
+from girih.errors import SourceLocation, UnsupportedError, unsupported
+from girih.frontend.capture.bytecode.table import actions_of
+from girih.frontend.capture.calls import Calls
+from girih.frontend.capture.effects import Effects
+from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.graph import Graph
+from girih.frontend.capture.guard import GuardSet
+from girih.frontend.capture.operators import Operators
+from girih.frontend.capture.source import Roots, Source, global_label
+from girih.frontend.capture.state import TorchState
+from girih.frontend.capture.values.base import NotConstant, Raised, Value
+from girih.frontend.capture.values.constant import LITERALS, Constant
+from girih.frontend.capture.values.exception import ExceptionValue
+from girih.frontend.capture.values.function import CellValue, FunctionValue
+from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
+from girih.frontend.capture.values.object import (
+    ClassValue,
+    ObjectValue,
+    static_lookup,
+)
+from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+from girih.frontend.capture.wrap import wrap
+
+_MISSING = object()
+_SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
+
+
+class Tracer(Operators, Calls):
+    """Traces one call of one frame.
+
+    Attributes:
+        roots: Sources of the frame's locals, the function and held objects.
+        guards: What the trace depended on.
+        effects: Changes to objects that existed before.
+        graph: The graph.
+        frames: The frames that are being interpreted, outermost first.
+    """
+
+    def __init__(self, names: tuple[str, ...], evaluator, sizes):
+        self.roots = Roots(names)
+        self.guards = GuardSet()
+        self.effects = Effects()
+        self.graph = Graph(self, evaluator)
+        self.state = TorchState(self.graph)
+        self.frames: list[Frame] = []
+        self._sizes = sizes
+        self._by_source: dict[Source, Value] = {}
+        self._by_id: dict[int, Value] = {}
+        self._alive: list[Any] = []
+        self._globals: dict[tuple[int, str], Value] = {}
+        self._members: dict[tuple[type, str, str | None], Value] = {}
+
+    # Values that existed before
+
+    def wrap(self, obj: Any, source: Source) -> Value:
+        """The traced value of an object that existed before the call."""
+        value = self._by_source.get(source)
+        if value is not None:
+            return value
+        value = self._known_object(obj, source)
+        if value is None:
+            value = wrap(self, obj, source)
+            if not isinstance(value, Constant):
+                self.remember(obj, value)
+        self._by_source[source] = value
+        return value
+
+    def _known_object(self, obj: Any, source: Source) -> Value | None:
+        value = self._by_id.get(id(obj))
+        if value is None or value.source is None:
+            return value
+        if isinstance(value, (TensorValue, ListValue, DictValue, SetValue, ObjectValue)):
+            self.guards.add(source, "same_as", value.source)
+        elif isinstance(value, CellValue):
+            return value
+        else:
+            return None  # guarded by identity at each of its sources
+        return value
+
+    def remember(self, obj: Any, value: Value) -> None:
+        """Makes later sources of the same object find the same value."""
+        self._by_id[id(obj)] = value
+        self._alive.append(obj)
+
+    def tensor(self, obj: torch.Tensor, source: Source) -> Value:
+        """An input of the graph."""
+        if type(obj) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            unsupported(
+                kind="tensor subclass",
+                context=type(obj).__qualname__,
+                explanation="Only plain tensors and parameters are captured.",
+            )
+        if obj.layout is not torch.strided or obj.is_quantized or obj.is_nested:
+            unsupported(
+                kind="tensor layout",
+                context=str(obj.layout),
+                explanation="Only dense tensors are captured.",
+            )
+        if torch._is_functional_tensor(obj) or torch._C._functorch.is_functorch_wrapped_tensor(obj):
+            unsupported(
+                kind="tensor of a transform",
+                explanation="torch.func transforms are not captured.",
+            )
+        static = isinstance(obj, torch.nn.Parameter) or self._is_buffer(source)
+        return self.graph.add_input(obj, source, static)
+
+    def _is_buffer(self, source: Source) -> bool:
+        base = source.base
+        names = ("_buffers", "_parameters")
+        return base is not None and base.access == "dict_item" and base.key in names
+
+    def dynamic_dims(self, tensor, source: Source, static: bool) -> tuple:
+        """Which dims of an input have a symbolic size."""
+        return () if static else self._sizes.dynamic_dims(tensor, source)
+
+    def held(self, obj: Any) -> Value:
+        """A value of an object that the cache entry will hold itself."""
+        if isinstance(obj, _SHARED_IMMUTABLE):
+            return Constant(obj)
+        return self.wrap(obj, self.roots.constant(obj))
+
+    def cell(self, cell, source: Source) -> CellValue:
+        """A closure cell that existed before."""
+        found = self._by_id.get(id(cell))
+        if found is not None:
+            return found
+        value = CellValue(None, source, real=cell)
+        self.remember(cell, value)
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            self.guards.add(source, "empty_cell")
+        else:
+            value.content = self.wrap(content, source.cell())
+        return value
+
+    def class_member(self, cls: type, name: str, part: str | None = None) -> Value:
+        """What the classes of an MRO hold under a name, or a part of that."""
+        key = (cls, name, part)
+        found = self._members.get(key)
+        if found is None:
+            member, _ = static_lookup(cls, name)
+            source = self.roots.constant(cls).type_lookup(name)
+            if part is not None:
+                self.guards.add(source, "is", member)
+                member, source = getattr(member, part), source.attribute(part)
+            found = self._members[key] = self.wrap(member, source)
+        return found
+
+    # Globals and imports
+
+    def load_global(self, namespace: dict, name: str, root: Source | None = None):
+        """A global, or None."""
+        key = (id(namespace), name)
+        changed = self.effects.globals.get(key)
+        if changed is not None:
+            return changed[1]
+        found = self._globals.get(key)
+        if found is not None:
+            return found
+        value = namespace.get(name, _MISSING)
+        root = root or self.roots.constant(namespace, global_label(namespace))
+        if value is _MISSING:
+            self.guards.add(root, "absent", name)
+            return None
+        found = self._globals[key] = self.wrap(value, root.dict_item(name))
+        return found
+
+    def load_name(self, frame: Frame, name: str) -> Value:
+        """A global or a builtin."""
+        found = self.load_global(frame.namespace, name)
+        if found is None:
+            namespace = vars(builtins)
+            root = self.roots.constant(namespace, "builtins.__dict__")
+            found = self.load_global(namespace, name, root)
+        if found is None:
+            self.throw(NameError, f"name '{name}' is not defined")
+        return found
+
+    def store_global(self, namespace: dict, name: str, value: Value | None) -> None:
+        """Sets a global, or deletes it for None; replayed after the graph ran."""
+        self.effects.set_global(namespace, name, value)
+
+    def imported(self, name: str) -> Value:
+        """A Python module, imported while tracing."""
+        if name not in sys.modules and name.split(".")[0] == "torch":
+            unsupported(
+                kind="import while tracing",
+                context=name,
+                explanation="Importing parts of torch has effects on tracing.",
+                hints=("Import it at the top of the file.",),
+            )
+        return self.held(self.fold_raw(importlib.import_module, name))
+
+    # Values that are made while tracing
+
+    def constant(self, value: Any) -> Value:
+        """A value that is known; containers are made anew."""
+        return self.from_python(value)
+
+    def from_python(self, value: Any) -> Value:
+        """A traced value for the result of folding."""
+        if isinstance(value, Value):
+            return value
+        cls = type(value)
+        if cls in _SHARED_IMMUTABLE or cls is torch.device or cls is torch.dtype:
+            return Constant(value)
+        if cls in (tuple, torch.Size) or hasattr(cls, "_fields") and isinstance(value, tuple):
+            return TupleValue([self.from_python(item) for item in value], cls)
+        if cls is list:
+            return self.list_of([self.from_python(item) for item in value])
+        if cls is dict:
+            pairs = [(self.from_python(k), self.from_python(v)) for k, v in value.items()]
+            return self.dict_of(pairs)
+        if cls in (set, frozenset):
+            return SetValue([Key(self.from_python(item)) for item in value], cls)
+        if cls is slice:
+            parts = (value.start, value.stop, value.step)
+            return SliceValue(*(self.from_python(part) for part in parts))
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return self.constant(value.node.expr)
+        return self.held(value)
+
+    def list_of(self, items: list[Value]) -> ListValue:
+        """A new list."""
+        return ListValue(items)
+
+    def dict_of(self, pairs: list[tuple[Value, Value]]) -> DictValue:
+        """A new dict."""
+        return DictValue({Key(key): value for key, value in pairs})
+
+    def key_of(self, python_key: Any) -> Value:
+        """The traced value of a dict's key."""
+        return self.from_python(python_key)
+
+    def key_python(self, key: Value) -> Any:
+        """The Python object that a traced key stands for."""
+        if isinstance(key, (ObjectValue, TensorValue)) and key.real is not None:
+            self.guards.add(key.source, "is", key.real)
+            return key.real
+        if isinstance(key, TupleValue):
+            return tuple(self.key_python(item) for item in key.items)
+        if isinstance(key, SymbolValue):
+            return key.specialize()
+        return key.as_python()
+
+    def pairs_of(self, value: Value) -> list[tuple[Value, Value]]:
+        """The items of a mapping, or of an iterable of pairs."""
+        if isinstance(value, ObjectValue) and isinstance(value.base, DictValue):
+            value = value.base
+        if isinstance(value, DictValue):
+            return [(key.value, item) for key, item in value.read_all(self).items()]
+        if self.find_attr(value, "keys") is not None:
+            keys = self.iterate(self.call_method(value, "keys", []))
+            return [(key, self.get_item(value, key)) for key in keys]
+        return [tuple(self.iterate(pair)) for pair in self.iterate(value)]
+
+    # Protocols
+
+    def get_attr(self, owner: Value, name: str) -> Value:
+        """``owner.name``."""
+        return owner.get_attr(self, name)
+
+    def find_attr(self, owner: Value, name: str) -> Value | None:
+        """``getattr(owner, name, None)``, telling apart what is missing."""
+        try:
+            return owner.get_attr(self, name)
+        except Raised as raised:
+            if not issubclass(raised.value.python_type(), AttributeError):
+                raise
+            return None
+
+    def get_item(self, owner: Value, key: Value) -> Value:
+        """``owner[key]``."""
+        if isinstance(key, TensorValue) and not isinstance(owner, (TensorValue, ObjectValue)):
+            key.call_method(self, "__index__", [], {})
+        return owner.get_item(self, key)
+
+    def iterate(self, value: Value):
+        """A Python iterator over the items."""
+        return value.iterate(self)
+
+    def iterator(self, value: Value) -> Value:
+        """``iter(value)``."""
+        if isinstance(value, IteratorValue):
+            return value
+        if isinstance(value, ObjectValue) and static_lookup(value.cls, "__iter__")[1]:
+            found = value.call_special(self, "__iter__", [])
+            if found is not None:
+                return found
+        return IteratorValue(iter(value.iterate(self)))
+
+    def next_of(self, iterator: Value) -> Value | None:
+        """``next(iterator)``; None at the end."""
+        if isinstance(iterator, IteratorValue):
+            return iterator.next(self)
+        try:
+            return self.call_method(iterator, "__next__", [])
+        except Raised as raised:
+            if raised.value.python_type() is not StopIteration:
+                raise
+            return None
+
+    # Exceptions
+
+    def throw(self, cls: type[BaseException], *args: Any):
+        """Raises an exception in the traced program."""
+        raise Raised(self.make_exception(cls, *args))
+
+    def throw_value(self, cls: type[BaseException], args: list[Value]):
+        """The same, with traced arguments."""
+        raise Raised(ExceptionValue(cls, args))
+
+    def make_exception(self, cls: type[BaseException], *args: Any) -> ExceptionValue:
+        """A traced exception."""
+        return ExceptionValue(cls, [self.from_python(arg) for arg in args])
+
+    def exception_of(self, value: Value) -> Value:
+        """The exception that ``raise value`` raises."""
+        if isinstance(value, ClassValue):
+            return self.call(value, [], {})
+        return value
+
+    # Frames
+
+    def run(self, frame: Frame, raised: Raised | None = None) -> tuple[str, Value]:
+        """Runs a frame until it returns, yields, or raises.
+
+        Args:
+            frame: The frame.
+            raised: An exception to raise where it stands.
+
+        Returns:
+            ``("return", value)``, ``("yield", value)`` or ``("generator", NULL)``.
+
+        Raises:
+            Raised: The traced program raised, and the frame does not handle it.
+            UnsupportedError: Something can't be captured.
+        """
+        plan = frame.plan
+        actions, instructions = actions_of(plan), plan.instructions
+        self.frames.append(frame)
+        try:
+            if raised is not None:
+                self._unwind(frame, raised)
+            while True:
+                index = frame.next
+                frame.next = index + 1
+                try:
+                    done = actions[index](self, frame, instructions[index])
+                except Raised as error:
+                    self._unwind(frame, error)
+                    continue
+                if done is not None:
+                    return done
+        except UnsupportedError as error:
+            raise self._located(error, frame) from None
+        except NotConstant as error:
+            raise self._located(_not_known(error), frame) from None
+        finally:
+            self.frames.pop()
+
+    def _unwind(self, frame: Frame, raised: Raised) -> None:
+        handler = frame.plan.handler_of(frame.next - 1)
+        if handler is None:
+            raise raised
+        offset = frame.instruction().offset
+        del frame.stack[handler.depth :]
+        if handler.push_offset:
+            frame.push(Constant(offset))
+        frame.push(raised.value)
+        frame.next = handler.target
+
+    def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
+        if frame.plan.is_library and len(self.frames) > 1:
+            return error
+        return error.located(source_location(frame))
+
+    def location(self) -> tuple[str, int, str]:
+        """The user's line that is being run."""
+        for frame in reversed(self.frames):
+            if not frame.plan.is_library:
+                return frame.location()
+        return self.frames[-1].location() if self.frames else ("", 0, "")
+
+
+def source_location(frame: Frame) -> SourceLocation:
+    """Where a frame stands, with columns."""
+    filename, line, function = frame.location()
+    positions = frame.instruction().positions
+    column = positions.col_offset if positions else None
+    end = positions.end_col_offset if positions else None
+    if positions and positions.end_lineno != positions.lineno:
+        end = None
+    if column is not None and end is None:
+        column = None
+    return SourceLocation(filename, line, function, column, end)
+
+
+def _not_known(error: NotConstant) -> UnsupportedError:
+    value = error.args[0] if error.args else None
+    return UnsupportedError(
+        "a value that is not known while tracing",
+        repr(value),
+        "Python has to know the value, and it depends on the graph.",
+    )
+
+
+def root_function(tracer: Tracer, function) -> FunctionValue:
+    """The traced value of the function that is captured."""
+    return tracer.wrap(function, tracer.roots.function)

@@ -1,0 +1,178 @@
+"""The base of all traced values, and the exception that carries a traced raise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from girih.errors import unsupported
+
+if TYPE_CHECKING:
+    from girih.frontend.capture.source import Source
+    from girih.frontend.capture.tracer import Tracer
+
+
+class NotConstant(Exception):
+    """A traced value has no Python value that is known while tracing."""
+
+
+class Raised(Exception):
+    """The traced program raised.
+
+    Attributes:
+        value: The traced exception.
+    """
+
+    def __init__(self, value: Value):
+        super().__init__(value)
+        self.value = value
+
+
+class Value:
+    """A Python value of the traced program.
+
+    Attributes:
+        source: Where it came from, for a value that existed before the call.
+    """
+
+    source: Source | None = None
+
+    def python_type(self) -> type:
+        """What ``type()`` gives."""
+        raise NotImplementedError(type(self).__name__)
+
+    def as_python(self) -> Any:
+        """The value itself, where all of it is known.
+
+        Raises:
+            NotConstant: It depends on tensors, or is an object made while tracing.
+        """
+        raise NotConstant(self)
+
+    def identity(self) -> Any:
+        """What ``is`` compares: the same object for the same Python object."""
+        return self
+
+    def truth(self, tracer: Tracer) -> bool:
+        """``bool(self)``."""
+        return True
+
+    def length(self, tracer: Tracer) -> int:
+        """``len(self)``."""
+        kind = self.python_type().__name__
+        tracer.throw(TypeError, f"object of type '{kind}' has no len()")
+
+    def iterate(self, tracer: Tracer) -> Iterator[Value]:
+        """The items, as a Python iterator over traced values."""
+        kind = self.python_type().__name__
+        tracer.throw(TypeError, f"'{kind}' object is not iterable")
+
+    def get_item(self, tracer: Tracer, key: Value) -> Value:
+        """``self[key]``."""
+        kind = self.python_type().__name__
+        tracer.throw(TypeError, f"'{kind}' object is not subscriptable")
+
+    def set_item(self, tracer: Tracer, key: Value, value: Value) -> None:
+        """``self[key] = value``."""
+        kind = self.python_type().__name__
+        message = f"'{kind}' object does not support item assignment"
+        tracer.throw(TypeError, message)
+
+    def delete_item(self, tracer: Tracer, key: Value) -> None:
+        """``del self[key]``."""
+        kind = self.python_type().__name__
+        message = f"'{kind}' object doesn't support item deletion"
+        tracer.throw(TypeError, message)
+
+    def contains(self, tracer: Tracer, item: Value) -> bool:
+        """``item in self``."""
+        return any(tracer.equal(item, own) for own in self.iterate(tracer))
+
+    def get_attr(self, tracer: Tracer, name: str) -> Value:
+        """``self.name``; by default the methods of a builtin type."""
+        cls = self.python_type()
+        if name == "__class__":
+            return tracer.constant(cls)
+        if not hasattr(cls, name):
+            message = f"'{cls.__name__}' object has no attribute '{name}'"
+            tracer.throw(AttributeError, message)
+        if callable(getattr(cls, name)):
+            return Method(self, name)
+        unsupported(
+            kind="attribute of a builtin value",
+            context=f"{cls.__name__}.{name}",
+            explanation="girih does not model this attribute.",
+        )
+
+    def set_attr(self, tracer: Tracer, name: str, value: Value | None) -> None:
+        """``self.name = value``, or ``del self.name`` for None."""
+        unsupported(
+            kind="attribute assignment",
+            context=f"{self.python_type().__name__}.{name}",
+            explanation="Attributes of this kind of object can't be set in a graph.",
+        )
+
+    def call(self, tracer: Tracer, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """``self(*args, **kwargs)``."""
+        kind = self.python_type().__name__
+        tracer.throw(TypeError, f"'{kind}' object is not callable")
+
+    def call_method(
+        self, tracer: Tracer, name: str, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        """``self.name(*args, **kwargs)`` for a method of a builtin type."""
+        method = getattr(self, "method_" + name, None)
+        if method is None:
+            unsupported(
+                kind="method of a builtin value",
+                context=f"{self.python_type().__name__}.{name}",
+                explanation="girih does not model this method.",
+            )
+        return method(tracer, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.source or ''})"
+
+
+class Method(Value):
+    """A method of a builtin value, bound.
+
+    Attributes:
+        owner: The value.
+        name: The method's name.
+    """
+
+    def __init__(self, owner: Value, name: str):
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        """The type of bound builtin methods."""
+        return type([].append)
+
+    def identity(self) -> Any:
+        """Bound methods are made anew at each access; equal ones never are one."""
+        return self
+
+    def get_attr(self, tracer: Tracer, name: str) -> Value:
+        """``__self__`` and ``__name__``."""
+        if name == "__self__":
+            return self.owner
+        if name == "__name__":
+            return tracer.constant(self.name)
+        return super().get_attr(tracer, name)
+
+    def call(self, tracer, args, kwargs):
+        """Calls the method."""
+        return self.owner.call_method(tracer, self.name, args, kwargs)
+
+
+class Null(Value):
+    """The NULL that CPython pushes beside a callable."""
+
+    def python_type(self) -> type:
+        """NULL is no Python object."""
+        return type(None)
+
+
+NULL = Null()

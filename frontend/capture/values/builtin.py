@@ -1,0 +1,72 @@
+"""Functions written in C, and Python modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.frontend.capture.values.base import Value
+
+
+class BuiltinValue(Value):
+    """A callable that is not a Python function: builtins, torch's operators, ...."""
+
+    def __init__(self, function: Any, source=None):
+        self.function = function
+        self.source = source
+
+    def python_type(self) -> type:
+        """Its type."""
+        return type(self.function)
+
+    def as_python(self) -> Any:
+        """The callable."""
+        return self.function
+
+    def identity(self) -> Any:
+        """The callable."""
+        return self.function
+
+    def get_attr(self, tracer, name):
+        """Attributes of callables are constants."""
+        return tracer.held(tracer.fold_raw(getattr, self.function, name))
+
+    def call(self, tracer, args, kwargs):
+        """Calls it: modelled, in the graph, or folded."""
+        return tracer.call_builtin(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"BuiltinValue({self.function})"
+
+
+class NamespaceValue(Value):
+    """A Python module."""
+
+    def __init__(self, module: Any, source=None):
+        self.module = module
+        self.source = source
+
+    def python_type(self) -> type:
+        """The type of modules."""
+        return type(self.module)
+
+    def as_python(self) -> Any:
+        """The module."""
+        return self.module
+
+    def identity(self) -> Any:
+        """The module."""
+        return self.module
+
+    def get_attr(self, tracer, name):
+        """A global of the module."""
+        namespace = vars(self.module)
+        if name in namespace:
+            root = tracer.roots.constant(namespace, f"{self.module.__name__}.__dict__")
+            return tracer.load_global(namespace, name, root)
+        if name == "__dict__":
+            return tracer.held(namespace)
+        return tracer.held(tracer.fold_raw(getattr, self.module, name))
+
+    def set_attr(self, tracer, name, value):
+        """Sets a global of the module."""
+        tracer.store_global(vars(self.module), name, value)

@@ -1,0 +1,49 @@
+"""Exceptions of the traced program."""
+
+from __future__ import annotations
+
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.sequence import TupleValue
+
+_FIELDS = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
+
+
+class ExceptionValue(ObjectValue):
+    """An exception that was made while tracing."""
+
+    def __init__(self, cls: type[BaseException], args: list[Value]):
+        super().__init__(cls)
+        self.args = args
+
+    def find_attr(self, tracer, name):
+        """``args`` and the chaining attributes; others as for any object."""
+        if name in self.attributes:
+            return self.attributes[name]
+        if name == "args":
+            return TupleValue(self.args)
+        if name in _FIELDS:
+            return tracer.constant(None)
+        if name == "value" and issubclass(self.cls, StopIteration):
+            return self.args[0] if self.args else tracer.constant(None)
+        return super().find_attr(tracer, name)
+
+    def generic_set_attr(self, tracer, name, value):
+        """Sets an attribute; ``args`` as well."""
+        if name == "args":
+            self.args = list(value.iterate(tracer))
+        else:
+            self.attributes[name] = value
+
+    def call_method(self, tracer, name, args, kwargs):
+        """Methods of ``BaseException``."""
+        if name == "__init__":
+            self.args = list(args)
+            return tracer.constant(None)
+        if name == "with_traceback":
+            return self
+        if name in ("__str__", "__repr__"):
+            known = [item.as_python() for item in self.args]
+            text = getattr(BaseException(*known), name)()
+            return tracer.constant(text)
+        return super().call_method(tracer, name, args, kwargs)

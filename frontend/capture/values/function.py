@@ -1,0 +1,263 @@
+"""Python functions, cells, bound methods, partials."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.sequence import TupleValue
+
+
+class CellValue(Value):
+    """A closure cell.
+
+    Attributes:
+        content: What is in it; None while it is empty.
+        real: The cell, if it existed before the call.
+    """
+
+    def __init__(self, content: Value | None = None, source=None, real=None):
+        self.content = content
+        self.source = source
+        self.real = real
+
+    def python_type(self) -> type:
+        """The type of cells."""
+        return types.CellType
+
+    def get_attr(self, tracer, name):
+        """``cell_contents``."""
+        if name == "cell_contents" and self.content is not None:
+            return self.content
+        return super().get_attr(tracer, name)
+
+
+class FunctionValue(Value):
+    """A Python function, either one that exists or one made while tracing.
+
+    Attributes:
+        code: Its code.
+        namespace: Its globals.
+        real: The function, if it existed before the call.
+        attributes: Attributes set on it while tracing.
+    """
+
+    def __init__(self, code, namespace: dict, source=None, real=None):
+        self.code: types.CodeType = code
+        self.namespace = namespace
+        self.source = source
+        self.real: types.FunctionType | None = real
+        self.attributes: dict[str, Value] = {}
+        self.name = code.co_name
+        self.qualname = code.co_qualname
+        self._defaults: list[Value] | None = None
+        self._keyword_defaults: dict[str, Value] | None = None
+        self._closure: list[CellValue] | None = None
+
+    @classmethod
+    def of(cls, function: types.FunctionType, source) -> FunctionValue:
+        """A function that exists."""
+        value = cls(function.__code__, function.__globals__, source, function)
+        value.name = function.__name__
+        value.qualname = function.__qualname__
+        return value
+
+    def make(self, defaults, keyword_defaults, closure) -> FunctionValue:
+        """Completes a function made while tracing."""
+        self._defaults = defaults
+        self._keyword_defaults = keyword_defaults
+        self._closure = closure
+        return self
+
+    def python_type(self) -> type:
+        """The type of functions."""
+        return types.FunctionType
+
+    def as_python(self) -> Any:
+        """The function, if it existed before."""
+        if self.real is None:
+            raise NotConstant(self)
+        return self.real
+
+    def identity(self) -> Any:
+        """The function itself."""
+        return self if self.real is None else self.real
+
+    def defaults(self, tracer) -> list[Value]:
+        """Values of the positional parameters' defaults."""
+        if self._defaults is None:
+            real = self.real.__defaults__ or ()
+            base = tracer.roots.constant(self.real).attribute("__defaults__")
+            self._defaults = [
+                tracer.wrap(value, base.index(index)) for index, value in enumerate(real)
+            ]
+        return self._defaults
+
+    def keyword_defaults(self, tracer) -> dict[str, Value]:
+        """Values of the keyword-only parameters' defaults."""
+        if self._keyword_defaults is None:
+            real = self.real.__kwdefaults__ or {}
+            base = tracer.roots.constant(self.real).attribute("__kwdefaults__")
+            self._keyword_defaults = {
+                name: tracer.wrap(value, base.dict_item(name))
+                for name, value in real.items()
+            }
+        return self._keyword_defaults
+
+    def closure(self, tracer) -> list[CellValue]:
+        """The cells of the free variables."""
+        if self._closure is None:
+            cells = self.real.__closure__ or ()
+            self._closure = [
+                tracer.cell(cell, self._cell_source(tracer, cell, index))
+                for index, cell in enumerate(cells)
+            ]
+        return self._closure
+
+    def _cell_source(self, tracer, cell, index: int):
+        # Nested functions of one code share it, but each call has its own cells.
+        if self.source is tracer.roots.function:
+            return self.source.closure(index)
+        return tracer.roots.constant(cell, f"{self.name}.__closure__[{index}]")
+
+    def get_attr(self, tracer, name):
+        """Attributes of functions."""
+        if name in self.attributes:
+            return self.attributes[name]
+        if name == "__name__":
+            return tracer.constant(self.name)
+        if name == "__qualname__":
+            return tracer.constant(self.qualname)
+        if name == "__code__":
+            return tracer.constant(self.code)
+        if name == "__defaults__":
+            defaults = self.defaults(tracer)
+            return TupleValue(defaults) if defaults else tracer.constant(None)
+        if name == "__get__":
+            return super().get_attr(tracer, name)
+        if self.real is not None and hasattr(self.real, name):
+            return self._real_attr(tracer, name)
+        return self._made_attr(tracer, name)
+
+    def _real_attr(self, tracer, name: str) -> Value:
+        value = getattr(self.real, name)
+        base = tracer.roots.constant(self.real)
+        if name in self.real.__dict__:
+            return tracer.wrap(value, base.in_instance(name))
+        if name == "__dict__":
+            return tracer.wrap(value, base.instance_dict())
+        return tracer.wrap(value, base.attribute(name))
+
+    def _made_attr(self, tracer, name: str) -> Value:
+        if name == "__module__":
+            return tracer.constant(self.namespace.get("__name__"))
+        if name == "__doc__":
+            docstring = self.code.co_consts[0] if self.code.co_consts else None
+            is_text = isinstance(docstring, str)
+            return tracer.constant(docstring if is_text else None)
+        if name == "__dict__":
+            return tracer.dict_of(
+                [(tracer.constant(key), v) for key, v in self.attributes.items()]
+            )
+        return super().get_attr(tracer, name)
+
+    def set_attr(self, tracer, name, value):
+        """Sets an attribute of a function made while tracing."""
+        if self.real is not None:
+            super().set_attr(tracer, name, value)
+        if name == "__name__":
+            self.name = value.as_python()
+        elif name == "__qualname__":
+            self.qualname = value.as_python()
+        elif value is None:
+            self.attributes.pop(name, None)
+        else:
+            self.attributes[name] = value
+
+    def call(self, tracer, args, kwargs):
+        """Follows the call."""
+        return tracer.call_function(self, args, kwargs)
+
+    def method___get__(self, tracer, instance, owner=None):
+        """Binds the function as a method."""
+        if tracer.is_none(instance):
+            return self
+        return BoundMethod(self, instance)
+
+    def method___call__(self, tracer, *args, **kwargs):
+        """``self(*args, **kwargs)``."""
+        return self.call(tracer, list(args), kwargs)
+
+    def __repr__(self) -> str:
+        return f"FunctionValue({self.qualname})"
+
+
+class BoundMethod(Value):
+    """A method bound to an instance or a class."""
+
+    def __init__(self, function: Value, owner: Value, source=None):
+        self.function = function
+        self.owner = owner
+        self.source = source
+
+    def python_type(self) -> type:
+        """The type of bound methods."""
+        return types.MethodType
+
+    def identity(self) -> Any:
+        """Bound methods are made anew at each access."""
+        return self
+
+    def as_python(self) -> Any:
+        """A bound method, if the instance is known."""
+        return types.MethodType(self.function.as_python(), self.owner.as_python())
+
+    def get_attr(self, tracer, name):
+        """``__self__``, ``__func__`` and the function's attributes."""
+        if name == "__self__":
+            return self.owner
+        if name == "__func__":
+            return self.function
+        return self.function.get_attr(tracer, name)
+
+    def call(self, tracer, args, kwargs):
+        """Calls the function with the owner first."""
+        return tracer.call(self.function, [self.owner, *args], kwargs)
+
+
+class PartialValue(Value):
+    """``functools.partial``."""
+
+    def __init__(self, function: Value, args: list[Value], kwargs: dict[str, Value]):
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+
+    def python_type(self) -> type:
+        """``functools.partial``."""
+        return functools.partial
+
+    def as_python(self) -> Any:
+        """An equal partial, where all of it is known."""
+        kwargs = {name: value.as_python() for name, value in self.kwargs.items()}
+        args = [value.as_python() for value in self.args]
+        return functools.partial(self.function.as_python(), *args, **kwargs)
+
+    def get_attr(self, tracer, name):
+        """``func``, ``args`` and ``keywords``."""
+        if name == "func":
+            return self.function
+        if name == "args":
+            return TupleValue(list(self.args))
+        if name == "keywords":
+            return tracer.dict_of(
+                [(tracer.constant(key), value) for key, value in self.kwargs.items()]
+            )
+        return super().get_attr(tracer, name)
+
+    def call(self, tracer, args, kwargs):
+        """Calls the function with the stored arguments first."""
+        merged = {**self.kwargs, **kwargs}
+        return tracer.call(self.function, [*self.args, *args], merged)

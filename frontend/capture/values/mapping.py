@@ -1,0 +1,516 @@
+"""Dicts and sets."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.sequence import TupleValue
+
+
+class Key:
+    """A traced value as the key of a Python dict.
+
+    Keys compare like the Python objects that they stand for.
+    """
+
+    __slots__ = ("value", "python")
+
+    def __init__(self, value: Value):
+        self.value = value
+        self.python = hashable(value)
+
+    def __hash__(self) -> int:
+        return hash(self.python)
+
+    def __eq__(self, other) -> bool:
+        return self.python is other.python or self.python == other.python
+
+
+class _ById:
+    """Objects that hash by identity, keyed by the traced value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        return id(self.value)
+
+    def __eq__(self, other):
+        return isinstance(other, _ById) and self.value is other.value
+
+
+def hashable(value: Value) -> Any:
+    """A Python object that hashes and compares like the traced value."""
+    if isinstance(value, TupleValue):
+        return tuple(hashable(item) for item in value.items)
+    try:
+        found = value.as_python()
+        hash(found)
+        return found
+    except NotConstant:
+        if hashes_by_identity(value.python_type()):
+            real = getattr(value, "real", None)
+            return real if real is not None else _ById(value)
+        raise
+    except TypeError as error:
+        unsupported(
+            kind="unhashable key",
+            context=str(error),
+            explanation="The key of a dict or set can't be hashed.",
+        )
+
+
+def hashes_by_identity(cls: type) -> bool:
+    """Whether equal means identical for objects of a class."""
+    if issubclass(cls, torch.Tensor):
+        return True
+    return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
+
+
+_MISSING = object()
+
+
+class DictValue(Value):
+    """A dict.
+
+    One that existed before the call is read lazily: looking an item up guards that
+    item alone; iterating guards all the keys.
+
+    Attributes:
+        items: From key to value, those that are known so far.
+        cls: ``dict``, ``OrderedDict``, ``defaultdict``, ....
+        real: The dict that existed before, until all of it was read.
+        factory: Of a ``defaultdict``.
+    """
+
+    def __init__(self, items=None, cls: type = dict, source=None, real=None):
+        self.items: dict[Key, Value] = items if items is not None else {}
+        self.cls = cls
+        self.source = source
+        self.real = real
+        self.factory: Value | None = None
+
+    def python_type(self) -> type:
+        """The class."""
+        return self.cls
+
+    def as_python(self) -> Any:
+        """The dict, where all of it is known; for folding only, it is a copy."""
+        if self.real is not None:
+            return super().as_python()
+        pairs = [(k.value.as_python(), v.as_python()) for k, v in self.items.items()]
+        if self.cls is defaultdict:
+            return super().as_python()
+        return self.cls(pairs)
+
+    def read_all(self, tracer) -> dict[Key, Value]:
+        """All items, of a dict that existed before too."""
+        if self.real is None:
+            return self.items
+        self._guard_keys(tracer)
+        known, self.items = self.items, {}
+        real, self.real = self.real, None
+        for python_key in dict.keys(real) if type(real) is dict else list(real):
+            key = Key(tracer.key_of(python_key))
+            value = known.get(key)
+            if value is None:
+                value = tracer.wrap(
+                    dict.__getitem__(real, python_key),
+                    self.source.dict_item(python_key),
+                )
+            self.items[key] = value
+        return self.items
+
+    def _guard_keys(self, tracer) -> None:
+        keys = tuple(self.real)
+        if isinstance(self.real, OrderedDict):
+            # An OrderedDict may be reordered without any change of its dict.
+            tracer.guards.add(self.source, "call", _KeyOrder(keys))
+        tracer.guards.add(self.source, "keys", keys)
+
+    def find(self, tracer, key: Value) -> Value | None:
+        """The item, or None."""
+        found = self.items.get(Key(key))
+        if found is not None or self.real is None:
+            return found
+        python_key = tracer.key_python(key)
+        value = dict.get(self.real, python_key, _MISSING)
+        if value is _MISSING:
+            tracer.guards.add(self.source, "absent", python_key)
+            return None
+        found = tracer.wrap(value, self.source.dict_item(python_key))
+        self.items[Key(key)] = found
+        return found
+
+    def truth(self, tracer) -> bool:
+        """Whether it has items."""
+        return self.length(tracer) > 0
+
+    def length(self, tracer) -> int:
+        """Number of items."""
+        if self.real is None:
+            return len(self.items)
+        tracer.guards.add(self.source, "length", len(self.real))
+        return len(self.real)
+
+    def iterate(self, tracer):
+        """The keys."""
+        keys = list(self.read_all(tracer))
+        for key in keys:
+            if len(self.items) != len(keys):
+                tracer.throw(RuntimeError, "dictionary changed size during iteration")
+            yield key.value
+
+    def contains(self, tracer, item) -> bool:
+        """Whether a key is there."""
+        if Key(item) in self.items:
+            return True
+        if self.real is None:
+            return False
+        python_key = tracer.key_python(item)
+        found = dict.__contains__(self.real, python_key)
+        tracer.guards.add(self.source, "contains" if found else "absent", python_key)
+        return found
+
+    def get_item(self, tracer, key):
+        """``self[key]``."""
+        found = self.find(tracer, key)
+        if found is not None:
+            return found
+        if self.factory is not None and not tracer.is_none(self.factory):
+            made = tracer.call(self.factory, [], {})
+            self.set_item(tracer, key, made)
+            return made
+        tracer.throw_value(KeyError, [key])
+
+    def set_item(self, tracer, key, value):
+        """``self[key] = value``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.items[Key(key)] = value
+
+    def delete_item(self, tracer, key):
+        """``del self[key]``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        if self.items.pop(Key(key), None) is None:
+            tracer.throw_value(KeyError, [key])
+
+    def get_attr(self, tracer, name):
+        """``default_factory``; methods."""
+        if name == "default_factory" and self.factory is not None:
+            return self.factory
+        return super().get_attr(tracer, name)
+
+    def method___getitem__(self, tracer, key):
+        """``self.__getitem__(key)``."""
+        return self.get_item(tracer, key)
+
+    def method___setitem__(self, tracer, key, value):
+        """``self.__setitem__(key, value)``."""
+        self.set_item(tracer, key, value)
+        return tracer.constant(None)
+
+    def method___delitem__(self, tracer, key):
+        """``self.__delitem__(key)``."""
+        self.delete_item(tracer, key)
+        return tracer.constant(None)
+
+    def method___contains__(self, tracer, key):
+        """``self.__contains__(key)``."""
+        return tracer.constant(self.contains(tracer, key))
+
+    def method___len__(self, tracer):
+        """``self.__len__()``."""
+        return tracer.constant(self.length(tracer))
+
+    def method___iter__(self, tracer):
+        """``self.__iter__()``."""
+        return IteratorValue(self.iterate(tracer))
+
+    def method___init__(self, tracer, *args, **kwargs):
+        """``dict.__init__``: an update."""
+        return self.method_update(tracer, *args, **kwargs)
+
+    def method_get(self, tracer, key, default=None):
+        """``self.get(key, default)``."""
+        found = self.find(tracer, key)
+        if found is not None:
+            return found
+        return tracer.constant(None) if default is None else default
+
+    def method_pop(self, tracer, key, default=None):
+        """``self.pop(key, default)``."""
+        found = self.find(tracer, key)
+        if found is None:
+            return default or tracer.throw_value(KeyError, [key])
+        self.delete_item(tracer, key)
+        return found
+
+    def method_popitem(self, tracer, last=None):
+        """``self.popitem()``."""
+        keys = list(self.read_all(tracer))
+        if not keys:
+            tracer.throw(KeyError, "popitem(): dictionary is empty")
+        tracer.effects.change(self)
+        key = keys[-1 if last is None or last.truth(tracer) else 0]
+        return TupleValue([key.value, self.items.pop(key)])
+
+    def method_setdefault(self, tracer, key, default=None):
+        """``self.setdefault(key, default)``."""
+        found = self.find(tracer, key)
+        if found is None:
+            found = tracer.constant(None) if default is None else default
+            self.set_item(tracer, key, found)
+        return found
+
+    def method_update(self, tracer, *args, **kwargs):
+        """``self.update(other, **kwargs)``."""
+        for other in args:
+            for key, value in tracer.pairs_of(other):
+                self.set_item(tracer, key, value)
+        for name, value in kwargs.items():
+            self.set_item(tracer, tracer.constant(name), value)
+        return tracer.constant(None)
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.items.clear()
+        return tracer.constant(None)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        copied = DictValue(dict(self.read_all(tracer)), self.cls)
+        copied.factory = self.factory
+        return copied
+
+    def method_keys(self, tracer):
+        """``self.keys()``."""
+        return ViewValue(self, "keys")
+
+    def method_values(self, tracer):
+        """``self.values()``."""
+        return ViewValue(self, "values")
+
+    def method_items(self, tracer):
+        """``self.items()``."""
+        return ViewValue(self, "items")
+
+    def method_move_to_end(self, tracer, key, last=None):
+        """``OrderedDict.move_to_end(key, last)``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        index = Key(key)
+        if index not in self.items:
+            tracer.throw_value(KeyError, [key])
+        value = self.items.pop(index)
+        if last is None or last.truth(tracer):
+            self.items[index] = value
+        else:
+            self.items = {index: value, **self.items}
+        return tracer.constant(None)
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__}({len(self.items)} items)"
+
+
+class _KeyOrder:
+    """A guard on the order of an OrderedDict's keys."""
+
+    def __init__(self, keys: tuple):
+        self.keys = keys
+        self.__qualname__ = f"keys are {list(keys)}: "
+
+    def __call__(self, value) -> bool:
+        return list(value) == list(self.keys)
+
+
+class ViewValue(Value):
+    """``keys()``, ``values()`` or ``items()`` of a dict."""
+
+    def __init__(self, owner: DictValue, kind: str):
+        self.owner = owner
+        self.kind = kind
+
+    def python_type(self) -> type:
+        """The type of the view."""
+        return type(getattr({}, self.kind)())
+
+    def length(self, tracer) -> int:
+        """Number of items."""
+        return self.owner.length(tracer)
+
+    def truth(self, tracer) -> bool:
+        """Whether there are items."""
+        return self.owner.truth(tracer)
+
+    def contains(self, tracer, item) -> bool:
+        """Whether an item is there."""
+        if self.kind == "keys":
+            return self.owner.contains(tracer, item)
+        return super().contains(tracer, item)
+
+    def iterate(self, tracer):
+        """The keys, values or pairs."""
+        for key in self.owner.iterate(tracer):
+            if self.kind == "keys":
+                yield key
+                continue
+            value = self.owner.items[Key(key)]
+            yield value if self.kind == "values" else TupleValue([key, value])
+
+    def method___iter__(self, tracer):
+        """``iter(self)``."""
+        return IteratorValue(self.iterate(tracer))
+
+
+class SetValue(Value):
+    """A set or frozenset.
+
+    Attributes:
+        items: The members, in the order in which they came.
+        cls: ``set`` or ``frozenset``.
+        real: The set that existed before, until all of it was read.
+    """
+
+    def __init__(self, items=None, cls: type = set, source=None, real=None):
+        self.items: dict[Key, None] = dict.fromkeys(items or ())
+        self.cls = cls
+        self.source = source
+        self.real = real
+
+    def python_type(self) -> type:
+        """The class."""
+        return self.cls
+
+    def as_python(self) -> Any:
+        """The set, where all members are known."""
+        if self.real is not None:
+            return super().as_python()
+        return self.cls(key.value.as_python() for key in self.items)
+
+    def read_all(self, tracer) -> dict[Key, None]:
+        """All members, of a set that existed before too."""
+        if self.real is not None:
+            real, self.real = self.real, None
+            tracer.guards.add(self.source, "equals", self.cls(real))
+            self.items = {Key(tracer.key_of(item)): None for item in real}
+        return self.items
+
+    def truth(self, tracer) -> bool:
+        """Whether it has members."""
+        return bool(self.read_all(tracer))
+
+    def length(self, tracer) -> int:
+        """Number of members."""
+        return len(self.read_all(tracer))
+
+    def iterate(self, tracer):
+        """The members."""
+        return iter([key.value for key in self.read_all(tracer)])
+
+    def contains(self, tracer, item) -> bool:
+        """Whether a member is there."""
+        if self.real is None:
+            return Key(item) in self.items
+        python_item = tracer.key_python(item)
+        found = python_item in self.real
+        kind = "contains" if found else "absent"
+        tracer.guards.add(self.source, kind, python_item)
+        return found
+
+    def method_add(self, tracer, item):
+        """``self.add(item)``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.items.setdefault(Key(item))
+        return tracer.constant(None)
+
+    def method_discard(self, tracer, item):
+        """``self.discard(item)``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.items.pop(Key(item), None)
+        return tracer.constant(None)
+
+    def method_remove(self, tracer, item):
+        """``self.remove(item)``."""
+        if not self.contains(tracer, item):
+            tracer.throw_value(KeyError, [item])
+        return self.method_discard(tracer, item)
+
+    def method_update(self, tracer, *others):
+        """``self.update(*others)``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        for other in others:
+            for item in other.iterate(tracer):
+                self.items.setdefault(Key(item))
+        return tracer.constant(None)
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.items.clear()
+        return tracer.constant(None)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        return SetValue(self.read_all(tracer), self.cls)
+
+    def combine(self, tracer, other: Value, keep) -> SetValue:
+        """A new set of the keys of both for which ``keep(in self, in other)``."""
+        mine = self.read_all(tracer)
+        theirs = dict.fromkeys(Key(item) for item in other.iterate(tracer))
+        keys = [key for key in {**mine, **theirs} if keep(key in mine, key in theirs)]
+        return SetValue(keys, self.cls)
+
+    def _fold(self, tracer, others, keep) -> SetValue:
+        result = SetValue(self.read_all(tracer), self.cls)
+        for other in others:
+            result = result.combine(tracer, other, keep)
+        return result
+
+    def method_union(self, tracer, *others):
+        """``self.union(*others)``."""
+        return self._fold(tracer, others, lambda mine, theirs: mine or theirs)
+
+    def method_intersection(self, tracer, *others):
+        """``self.intersection(*others)``."""
+        return self._fold(tracer, others, lambda mine, theirs: mine and theirs)
+
+    def method_difference(self, tracer, *others):
+        """``self.difference(*others)``."""
+        return self._fold(tracer, others, lambda mine, theirs: mine and not theirs)
+
+    def method_symmetric_difference(self, tracer, other):
+        """``self.symmetric_difference(other)``."""
+        return self.combine(tracer, other, lambda mine, theirs: mine != theirs)
+
+    def method_issubset(self, tracer, other):
+        """``self.issubset(other)``."""
+        theirs = {Key(item) for item in other.iterate(tracer)}
+        return tracer.constant(all(key in theirs for key in self.read_all(tracer)))
+
+    def method_issuperset(self, tracer, other):
+        """``self.issuperset(other)``."""
+        mine = self.read_all(tracer)
+        found = all(Key(item) in mine for item in other.iterate(tracer))
+        return tracer.constant(found)
+
+    def method_isdisjoint(self, tracer, other):
+        """``self.isdisjoint(other)``."""
+        mine = self.read_all(tracer)
+        found = any(Key(item) in mine for item in other.iterate(tracer))
+        return tracer.constant(not found)

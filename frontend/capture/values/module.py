@@ -1,0 +1,106 @@
+"""``torch.nn.Module`` objects."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.modules import module as module_file
+
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.object import ObjectValue, static_lookup
+
+_HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+)
+_GLOBAL_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+_MISSING = object()
+
+
+class ModuleValue(ObjectValue):
+    """A module; its parameters and buffers become inputs of the graph."""
+
+    def generic_get_attr(self, tracer, name):
+        """Parameters, buffers and submodules before the slow way."""
+        if self.real is not None and name not in self.attributes:
+            found = self._find_member(tracer, name)
+            if found is not None:
+                return found
+        return super().generic_get_attr(tracer, name)
+
+    def _find_member(self, tracer, name: str) -> Value | None:
+        namespace = self.real.__dict__
+        if name in namespace or name in _MEMBERS:
+            return None
+        if static_lookup(self.cls, name)[1] is not None:
+            return None
+        for members in _MEMBERS:
+            held = namespace.get(members)
+            if held is not None and name in held:
+                source = self.source.in_instance(members).dict_item(name)
+                found = tracer.wrap(held[name], source)
+                self.attributes[name] = found
+                return found
+        return None
+
+    def call_getattr(self, tracer, name):
+        """The attribute is missing, unless the class has its own ``__getattr__``."""
+        getter, _ = static_lookup(self.cls, "__getattr__")
+        if getter is not torch.nn.Module.__getattr__ or self.real is None:
+            return super().call_getattr(tracer, name)
+        for members in _MEMBERS:
+            if members in self.real.__dict__:
+                source = self.source.in_instance(members)
+                tracer.guards.add(source, "absent", name)
+        message = f"'{self.cls.__name__}' object has no attribute '{name}'"
+        tracer.throw(AttributeError, message)
+
+    def set_attr(self, tracer, name, value):
+        """``setattr`` is replayed as it is, so that buffers stay buffers."""
+        setter, _ = static_lookup(self.cls, "__setattr__")
+        is_plain = setter is torch.nn.Module.__setattr__ and self.real is not None
+        if not is_plain or value is None or self._is_property(name):
+            super().set_attr(tracer, name, value)
+            return
+        previous = self._current(tracer, name)
+        tracer.effects.set_attr(self, name, previous, through="setattr")
+        self.attributes[name] = value
+
+    def _is_property(self, name: str) -> bool:
+        member, _ = static_lookup(self.cls, name)
+        return isinstance(member, property)
+
+    def _current(self, tracer, name: str):
+        if name not in self.attributes and self._find_member(tracer, name) is None:
+            self.find_in_instance(tracer, name)
+        return self.attributes.get(name, _MISSING)
+
+    def call(self, tracer, args, kwargs):
+        """Calls ``forward``; goes through ``_call_impl`` only where hooks exist."""
+        if static_lookup(self.cls, "__call__")[0] is not module_file.Module.__call__:
+            return super().call(tracer, args, kwargs)
+        if self.real is not None and self._has_hooks(tracer):
+            implementation = tracer.class_member(self.cls, "_call_impl")
+            return tracer.call(implementation, [self, *args], kwargs)
+        return tracer.call(self.get_attr(tracer, "forward"), args, kwargs)
+
+    def _has_hooks(self, tracer) -> bool:
+        found = False
+        for name in _HOOKS:
+            hooks = self.real.__dict__[name]
+            source = self.source.in_instance(name)
+            tracer.guards.add(source, "length", len(hooks))
+            found = found or bool(hooks)
+        for name in _GLOBAL_HOOKS:
+            hooks = getattr(module_file, name)
+            source = tracer.roots.constant(hooks, name)
+            tracer.guards.add(source, "length", len(hooks))
+            found = found or bool(hooks)
+        return found

@@ -1,0 +1,285 @@
+"""Lists, tuples and slices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.iterator import IteratorValue
+
+
+class SequenceValue(Value):
+    """A list or a tuple.
+
+    Attributes:
+        items: The items.
+        cls: ``list``, ``tuple``, ``torch.Size``, a named tuple, ....
+    """
+
+    def __init__(self, items: list[Value], cls: type, source=None):
+        self.items = items
+        self.cls = cls
+        self.source = source
+
+    def python_type(self) -> type:
+        """The class."""
+        return self.cls
+
+    def as_python(self) -> Any:
+        """A list or tuple of the items, where all are known."""
+        items = [item.as_python() for item in self.items]
+        if self.cls in (list, tuple, torch.Size):
+            return self.cls(items)
+        if hasattr(self.cls, "_make"):
+            return self.cls._make(items)
+        return self.cls(items)
+
+    def truth(self, tracer) -> bool:
+        """Whether it has items."""
+        return bool(self.items)
+
+    def length(self, tracer) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def iterate(self, tracer):
+        """The items; like Python's, it sees items added meanwhile."""
+        index = 0
+        while index < len(self.items):
+            yield self.items[index]
+            index += 1
+
+    def get_item(self, tracer, key):
+        """``self[index]`` and ``self[slice]``."""
+        index = tracer.index_of(key)
+        try:
+            found = self.items[index]
+        except IndexError:
+            tracer.throw(IndexError, f"{self.cls.__name__} index out of range")
+        if not isinstance(index, slice):
+            return found
+        plain = self.cls if self.cls in (list, torch.Size) else tuple
+        return self._sibling(found, plain)
+
+    def _sibling(self, items: list[Value], cls: type) -> SequenceValue:
+        return (ListValue if cls is list else TupleValue)(items, cls)
+
+    def concatenate(self, tracer, other: Value) -> Value:
+        """``self + other``."""
+        if not isinstance(other, SequenceValue) or (
+            isinstance(self, ListValue) != isinstance(other, ListValue)
+        ):
+            mine, theirs = self.cls.__name__, other.python_type().__name__
+            message = f'can only concatenate {mine} (not "{theirs}") to {mine}'
+            tracer.throw(TypeError, message)
+        plain = self.cls if self.cls in (list, torch.Size) else tuple
+        return self._sibling(self.items + other.items, plain)
+
+    def repeat(self, tracer, count: int) -> Value:
+        """``self * count``."""
+        return self._sibling(self.items * count, self.cls)
+
+    def method_index(self, tracer, item, *bounds):
+        """``self.index(item)``."""
+        limits = [bound.as_python() for bound in bounds]
+        for index in range(*slice(*(limits or [None])).indices(len(self.items))):
+            if tracer.equal(self.items[index], item):
+                return tracer.constant(index)
+        tracer.throw(ValueError, "value is not in the sequence")
+
+    def method_count(self, tracer, item):
+        """``self.count(item)``."""
+        return tracer.constant(sum(tracer.equal(own, item) for own in self.items))
+
+    def method___len__(self, tracer):
+        """``self.__len__()``."""
+        return tracer.constant(len(self.items))
+
+    def method___getitem__(self, tracer, key):
+        """``self.__getitem__(key)``."""
+        return self.get_item(tracer, key)
+
+    def method___contains__(self, tracer, item):
+        """``self.__contains__(item)``."""
+        return tracer.constant(self.contains(tracer, item))
+
+    def method___iter__(self, tracer):
+        """``self.__iter__()``."""
+        return IteratorValue(self.iterate(tracer))
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__}{self.items}"
+
+
+class TupleValue(SequenceValue):
+    """A tuple, ``torch.Size``, named tuple or structure returned by torch."""
+
+    def __init__(self, items, cls: type = tuple, source=None):
+        super().__init__(items, cls, source)
+
+    def get_attr(self, tracer, name):
+        """Fields of named tuples; methods."""
+        fields = getattr(self.cls, "_fields", None) or self._structure_fields()
+        if name in fields:
+            return self.items[fields.index(name)]
+        if name in ("_fields", "__match_args__", "__class__"):
+            return tracer.from_python(getattr(self.cls, name, self.cls))
+        return tracer.class_attr(self, name) or super().get_attr(tracer, name)
+
+    def _structure_fields(self) -> tuple[str, ...]:
+        if self.cls.__module__ == "torch.return_types":
+            return self.cls.__match_args__
+        return ()
+
+    def method_numel(self, tracer):
+        """``torch.Size.numel()``."""
+        product = tracer.constant(1)
+        for item in self.items:
+            product = tracer.binary(operator.mul, product, item)
+        return product
+
+    def method__asdict(self, tracer):
+        """``namedtuple._asdict()``."""
+        names = [tracer.constant(name) for name in self.cls._fields]
+        return tracer.dict_of(list(zip(names, self.items, strict=True)))
+
+
+class ListValue(SequenceValue):
+    """A list; changes to one that existed before are replayed after the graph ran."""
+
+    def __init__(self, items, cls: type = list, source=None):
+        super().__init__(items, cls, source)
+
+    def set_item(self, tracer, key, value):
+        """``self[index] = value`` and ``self[slice] = values``."""
+        index = tracer.index_of(key)
+        tracer.effects.change(self)
+        try:
+            if isinstance(index, slice):
+                self.items[index] = list(value.iterate(tracer))
+            else:
+                self.items[index] = value
+        except IndexError:
+            tracer.throw(IndexError, "list assignment index out of range")
+
+    def delete_item(self, tracer, key):
+        """``del self[key]``."""
+        index = tracer.index_of(key)
+        tracer.effects.change(self)
+        try:
+            del self.items[index]
+        except IndexError:
+            tracer.throw(IndexError, "list assignment index out of range")
+
+    def method___setitem__(self, tracer, key, value):
+        """``self.__setitem__(key, value)``."""
+        self.set_item(tracer, key, value)
+        return tracer.constant(None)
+
+    def method_append(self, tracer, item):
+        """``self.append(item)``."""
+        tracer.effects.change(self)
+        self.items.append(item)
+        return tracer.constant(None)
+
+    def method_extend(self, tracer, items):
+        """``self.extend(items)``."""
+        tracer.effects.change(self)
+        self.items.extend(list(items.iterate(tracer)))
+        return tracer.constant(None)
+
+    def method_insert(self, tracer, index, item):
+        """``self.insert(index, item)``."""
+        tracer.effects.change(self)
+        self.items.insert(tracer.index_of(index), item)
+        return tracer.constant(None)
+
+    def method_pop(self, tracer, index=None):
+        """``self.pop(index)``."""
+        tracer.effects.change(self)
+        try:
+            return self.items.pop(-1 if index is None else tracer.index_of(index))
+        except IndexError:
+            message = "pop index out of range" if self.items else "pop from empty list"
+            tracer.throw(IndexError, message)
+
+    def method_remove(self, tracer, item):
+        """``self.remove(item)``."""
+        tracer.effects.change(self)
+        for index, own in enumerate(self.items):
+            if tracer.equal(own, item):
+                del self.items[index]
+                return tracer.constant(None)
+        tracer.throw(ValueError, "list.remove(x): x not in list")
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        tracer.effects.change(self)
+        self.items.clear()
+        return tracer.constant(None)
+
+    def method_reverse(self, tracer):
+        """``self.reverse()``."""
+        tracer.effects.change(self)
+        self.items.reverse()
+        return tracer.constant(None)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        return ListValue(list(self.items))
+
+    def method_sort(self, tracer, key=None, reverse=None):
+        """``self.sort(key=key, reverse=reverse)``."""
+        tracer.effects.change(self)
+        self.items[:] = sorted_items(tracer, self.items, key, reverse)
+        return tracer.constant(None)
+
+
+class SliceValue(Value):
+    """A slice object."""
+
+    def __init__(self, start: Value, stop: Value, step: Value):
+        self.parts = (start, stop, step)
+
+    def python_type(self) -> type:
+        """``slice``."""
+        return slice
+
+    def as_python(self) -> slice:
+        """The slice, where its bounds are known."""
+        return slice(*(part.as_python() for part in self.parts))
+
+    def get_attr(self, tracer, name):
+        """``start``, ``stop`` and ``step``."""
+        names = ("start", "stop", "step")
+        if name in names:
+            return self.parts[names.index(name)]
+        return super().get_attr(tracer, name)
+
+    def method_indices(self, tracer, length):
+        """``self.indices(length)``."""
+        return tracer.from_python(self.as_python().indices(length.as_python()))
+
+
+def sorted_items(tracer, items, key=None, reverse=None) -> list[Value]:
+    """``sorted(items)`` for items, or keys, that are known."""
+    keys = []
+    for item in items:
+        if key is None or tracer.is_none(key):
+            keys.append(item.as_python())
+        else:
+            keys.append(tracer.call(key, [item], {}).as_python())
+    backwards = reverse is not None and reverse.truth(tracer)
+    try:
+        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=backwards)
+    except TypeError as error:
+        unsupported(
+            kind="sorting values that don't compare",
+            context=str(error),
+            explanation="sorted() raises for these values.",
+        )
+    return [items[index] for index in order]

@@ -1,0 +1,208 @@
+"""Tensors of the traced program: nodes of the graph."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import Method, Value
+
+# Attributes that are the same at each call with these guards.
+_CONSTANT_ATTRIBUTES = frozenset(
+    """dtype layout ndim requires_grad is_leaf is_sparse is_quantized is_nested
+    is_mkldnn is_sparse_csr is_complex names itemsize nbytes is_inference
+    _is_param""".split()
+)
+_DEVICE_FLAGS = {
+    "is_cpu": "cpu",
+    "is_cuda": "cuda",
+    "is_xpu": "xpu",
+    "is_mps": "mps",
+    "is_meta": "meta",
+    "is_mtia": "mtia",
+    "is_ipu": "ipu",
+    "is_maia": "maia",
+    "is_vulkan": "vulkan",
+    "is_xla": "xla",
+}
+_VIEW_ATTRIBUTES = frozenset("T mT H mH real imag data".split())
+
+# Methods whose result is a Python value read from the tensor's memory.
+_READS_DATA = frozenset(
+    """item tolist numpy __bool__ __int__ __float__ __index__ __complex__ data_ptr
+    storage untyped_storage __array__ cpu_numpy is_nonzero equal allclose""".split()
+)
+# Methods that change an object girih does not follow.
+_EFFECTS = frozenset(
+    """backward register_hook retain_grad register_post_accumulate_grad_hook
+    share_memory_ set_ __dlpack__ __reduce_ex__ __deepcopy__ as_subclass
+    rename_ refine_names align_to""".split()
+)
+# In-place methods that change sizes or strides. Fine for a tensor made in the graph.
+_CHANGES_METADATA = frozenset(
+    """resize_ resize_as_ t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_
+    as_strided_ requires_grad_ detach_ sparse_resize_""".split()
+)
+
+
+class TensorValue(Value):
+    """A tensor.
+
+    Attributes:
+        node: Its node in the graph.
+        fake: A tensor without data that has the same properties.
+        device: The device at run time (the fake one may lie on ``meta``).
+        cls: ``torch.Tensor`` or ``torch.nn.Parameter``.
+        real: The example, for an input of the graph.
+    """
+
+    def __init__(self, node, fake, device, source=None, cls=torch.Tensor, real=None):
+        self.node = node
+        self.fake = fake
+        self.device = device
+        self.source = source
+        self.cls = cls
+        self.real = real
+
+    def python_type(self) -> type:
+        """``torch.Tensor`` or ``torch.nn.Parameter``."""
+        return self.cls
+
+    def truth(self, tracer) -> bool:
+        """Depends on data."""
+        if self.fake.ndim and self.fake.numel() != 1:
+            tracer.throw(RuntimeError, "Boolean value of Tensor is ambiguous")
+        unsupported(
+            kind="data-dependent branch",
+            context="bool(tensor)",
+            explanation="The branch depends on the data of a tensor.",
+            hints=("Use torch.where, or keep the condition out of the function.",),
+        )
+
+    def length(self, tracer) -> int:
+        """Size of the first dimension."""
+        if self.fake.ndim == 0:
+            tracer.throw(TypeError, "len() of a 0-d tensor")
+        return tracer.concrete_size(self.fake.shape[0])
+
+    def iterate(self, tracer):
+        """The slices along the first dimension."""
+        if self.fake.ndim == 0:
+            tracer.throw(TypeError, "iteration over a 0-d tensor")
+        unbound = tracer.graph.call_method("unbind", [self, tracer.constant(0)], {})
+        return unbound.iterate(tracer)
+
+    def get_item(self, tracer, key):
+        """Indexing."""
+        return tracer.graph.call_function(operator.getitem, [self, key], {})
+
+    def set_item(self, tracer, key, value):
+        """Indexed assignment."""
+        tracer.graph.call_function(operator.setitem, [self, key, value], {})
+
+    def contains(self, tracer, item):
+        """Depends on data."""
+        self.truth(tracer)
+
+    def get_attr(self, tracer, name):
+        """Attributes: metadata are constants, views are nodes, others methods."""
+        if name == "shape":
+            return tracer.graph.size_of(self)
+        if name == "device":
+            return tracer.constant(self.device)
+        if name in _DEVICE_FLAGS:
+            return tracer.constant(self.device.type == _DEVICE_FLAGS[name])
+        if name in _CONSTANT_ATTRIBUTES and hasattr(torch.Tensor, name):
+            if not callable(getattr(torch.Tensor, name)):
+                return tracer.from_python(getattr(self.fake, name))
+        if name in _VIEW_ATTRIBUTES:
+            return tracer.graph.call_function(getattr, [self, tracer.constant(name)], {})
+        if name == "__class__":
+            return tracer.constant(self.cls)
+        return self._other_attr(tracer, name)
+
+    def _other_attr(self, tracer, name: str) -> Value:
+        if self.real is not None and self.source is not None:
+            found = self._attr_of_input(tracer, name)
+            if found is not None:
+                return found
+        if callable(getattr(self.cls, name, None)):
+            return Method(self, name)
+        if not hasattr(self.cls, name):
+            message = f"'{self.cls.__name__}' object has no attribute '{name}'"
+            tracer.throw(AttributeError, message)
+        unsupported(
+            kind="attribute of a tensor",
+            context=f"tensor.{name}",
+            explanation="girih does not model this attribute in a graph.",
+        )
+
+    def _attr_of_input(self, tracer, name: str) -> Value | None:
+        if name == "grad":
+            return tracer.wrap(self.real.grad, self.source.attribute("grad"))
+        if name in self.real.__dict__:
+            return tracer.wrap(self.real.__dict__[name], self.source.attribute(name))
+        return None
+
+    def call_method(self, tracer, name, args, kwargs):
+        """A method becomes a node, unless its result is metadata."""
+        if name in ("size", "stride", "dim") and not kwargs:
+            return tracer.graph.metadata(self, name, args)
+        if name == "get_device":
+            index = self.device.index
+            return tracer.constant(-1 if index is None else index)
+        if name in _READS_DATA:
+            unsupported(
+                kind="reading a tensor's data",
+                context=f"tensor.{name}()",
+                explanation="The value is known only when the graph runs.",
+                hints=("Keep the value a tensor, or move this line out.",),
+            )
+        if name in _EFFECTS or (name in _CHANGES_METADATA and self.source is not None):
+            unsupported(
+                kind="tensor method with an effect outside the graph",
+                context=f"tensor.{name}()",
+                explanation="The method changes more than the tensor's data.",
+            )
+        return tracer.graph.call_method(name, [self, *args], kwargs)
+
+    def __repr__(self) -> str:
+        return f"TensorValue({self.node})"
+
+
+class SymbolValue(Value):
+    """An int, float or bool that is known only when the graph runs: a size.
+
+    Attributes:
+        node: Its node in the graph.
+        fake: The ``SymInt``, ``SymFloat`` or ``SymBool``.
+    """
+
+    def __init__(self, node, fake, source=None):
+        self.node = node
+        self.fake = fake
+        self.source = source
+
+    def python_type(self) -> type:
+        """``int``, ``float`` or ``bool``."""
+        kinds = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+        return kinds[type(self.fake)]
+
+    def as_python(self) -> Any:
+        """Not known; ``specialize`` fixes it."""
+        return super().as_python()
+
+    def specialize(self) -> int | float | bool:
+        """The value at this call; the choice becomes a guard on the sizes."""
+        return self.python_type()(self.fake)
+
+    def truth(self, tracer) -> bool:
+        """Fixes whether it is zero, which becomes a guard on the sizes."""
+        return bool(self.fake)
+
+    def get_attr(self, tracer, name):
+        """Methods of ints and floats, on the value fixed for this entry."""
+        return tracer.constant(self.specialize()).get_attr(tracer, name)
