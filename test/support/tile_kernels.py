@@ -20,27 +20,14 @@ from girih.dialects.types import (
     shape_of,
     tensor_type,
 )
+from girih.passes.pipelines import with_options
 from girih.passes.registry import run_pipeline
 
 VECTOR_BITS = 512
 TILE = f"tile{{vector-bits={VECTOR_BITS}}}"
-LOWERING = (
-    "expand-math",
-    "canonicalize",
-    "cse",
-    f"convert-tile-to-cpu{{vector-bits={VECTOR_BITS}}}",
-    "canonicalize",
-    "cse",
-    "convert-vector-to-scf",
-    "convert-scf-to-cf",
-    "convert-vector-to-llvm",
-    "convert-math-to-llvm",
-    "convert-arith-to-llvm",
-    "convert-index-to-llvm",
-    "convert-openmp-to-llvm",
-    "convert-cf-to-llvm",
-    "convert-func-to-llvm",
-    "reconcile-unrealized-casts",
+_BITS = f"vector-bits={VECTOR_BITS}"
+LOWERING = tuple(
+    with_options("cpu", {"expand-math": _BITS, "convert-tile-to-cpu": _BITS})[1:]
 )
 
 DTYPES = {
