@@ -22,6 +22,7 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, known, product
 from girih.passes.tile.split import should_split, split_grid
+from girih.passes.tile.transpose import transposed_schedule
 
 # Stands for a symbolic size where costs are compared.
 GUESSED_SIZE = 512
@@ -42,17 +43,20 @@ def choose_schedule(
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())
     if not reductions:
-        return _pointwise(formula, nodes, options)
+        return _pointwise(formula, nodes, options, len(source.buffers))
     return _reduction(formula, source, nodes, options)
 
 
 def _pointwise(
-    formula: Formula, nodes: list[Node], options: TileOptions
+    formula: Formula, nodes: list[Node], options: TileOptions, buffers: int
 ) -> SchedulePlan:
     width = vector_width(nodes, formula.stores, options)
     coordinates = formula.parallel + formula.reduced
     lanes = _best_lanes(formula, nodes, coordinates, width)
     ordered = _last(coordinates, lanes)
+    plan = transposed_schedule(formula, nodes, lanes, ordered, width, options, buffers)
+    if plan is not None:
+        return plan
     axes, loops = spread(ordered, lanes, width, 1, options)
     grid = Grid(
         axes=axes,

@@ -11,7 +11,7 @@ from girih.dialects.dims import ceildiv
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate
-from girih.passes.tile.nodes import Node, ReduceNode
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.sizes import Size
 
 
@@ -76,6 +76,29 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A block of an input copied to a private buffer, turned on the way.
+
+    Attributes:
+        load: the load whose elements are copied.
+        buffer: the number of the private buffer.
+        place: where in it the element at a point of the domain goes.
+        rows: the coordinate along which the input is contiguous.
+        lanes: the coordinate along which the copy is contiguous.
+        side: elements of a row of the block.
+        width: the side of the squares that are turned in registers.
+    """
+
+    load: LoadNode
+    buffer: int
+    place: Affine
+    rows: Coordinate
+    lanes: Coordinate
+    side: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """One grid of programs.
 
@@ -92,6 +115,7 @@ class Grid:
         in_registers: a whole row of reduced elements is one vector.
         substitutes: loads of earlier grids' results, by the number of the node.
         work: elements touched by all programs.
+        stages: what is copied before the loops begin.
     """
 
     axes: tuple[Axis, ...]
@@ -104,6 +128,7 @@ class Grid:
     in_registers: bool
     substitutes: tuple[tuple[Node, Node], ...]
     work: Size
+    stages: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,13 @@ class Builder:
             found = self._attributes[key] = ir.DenseI32ArrayAttr.get(sizes)
         return found
 
+    def parsed_type(self, text: str) -> ir.Type:
+        """The type with this text."""
+        found = self._types.get((text, -1))
+        if found is None:
+            found = self._types[text, -1] = ir.Type.parse(text)
+        return found
+
     def parsed(self, text: str) -> ir.Attribute:
         """The attribute with this text."""
         found = self._attributes.get((text, 0))
@@ -197,6 +204,30 @@ class Builder:
             *masks,
             operandSegmentSizes=sizes,
         )
+
+    def load_square(
+        self,
+        buffer: Value,
+        offset: Value,
+        strides: Sequence[Value],
+        masks: Sequence[Value],
+        element: Element,
+        side: int,
+    ) -> Value:
+        """``tile.load`` of a square of lanes."""
+        sizes = self.segments(1, 1, 2, 2, 0)
+        type_ = self.parsed_type(f"vector<{side}x{side}x{element.memory_name}>")
+        operands = [buffer, offset, *strides, *masks]
+        attributes = {"operandSegmentSizes": sizes}
+        return self.create("tile.load", [type_], operands, attributes).results[0]
+
+    def store_square(
+        self, value: Value, buffer: Value, offset: Value, strides: Sequence[Value]
+    ) -> None:
+        """``tile.store`` of a square of lanes, all of them."""
+        sizes = self.segments(1, 1, 1, 2, 0)
+        operands = [value, buffer, offset, *strides]
+        self.create("tile.store", [], operands, {"operandSegmentSizes": sizes})
 
     def gather(
         self, buffer: Value, offsets: Value, mask: Value | None, element: Element

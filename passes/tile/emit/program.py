@@ -12,7 +12,7 @@ from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode
-from girih.passes.tile.plan import Axis, Grid, Local, Pass
+from girih.passes.tile.plan import Axis, Grid, Local, Pass, Stage
 from girih.passes.tile.sizes import Size, product
 
 Accumulators = list[list[ir.Value]]
@@ -61,6 +61,8 @@ class Program:
             b = self.indices.at(self.stack.depth)
             self.values.buffers[local.number] = make_local(b, local)
         self._bind_axes(block.arguments[0], counts)
+        for stage in grid.stages:
+            self._stage(stage)
         self._loops(grid.loops, self._passes)
         self.stack.pop()
 
@@ -89,6 +91,52 @@ class Program:
         low = b.same("arith.muli", number, chunk)
         high = b.same("arith.minsi", b.same("arith.addi", low, chunk), end)
         self.ranges[coordinate] = (low, high)
+
+    # Stages ---------------------------------------------------------------------
+
+    def _stage(self, stage: Stage) -> None:
+        """Copies a block of an input to its private buffer, square by square."""
+        masks: list[ir.Value] = []
+
+        def turn(carried: list[ir.Value]) -> list[ir.Value]:
+            masks.append(self.stack.top.mask)
+            self._turn_square(stage, *masks)
+            masks.pop()
+            return []
+
+        def along_rows(carried: list[ir.Value]) -> list[ir.Value]:
+            masks.append(self.stack.top.mask)
+            self._lanes_loop(stage.lanes, stage.width, turn)
+            masks.pop()
+            return []
+
+        self._lanes_loop(stage.rows, stage.width, along_rows)
+
+    def _lanes_loop(self, coordinate: Coordinate, width: int, body) -> None:
+        """A loop by lanes over any coordinate."""
+        lanes, self.indices.lanes = self.indices.lanes, coordinate
+        self._loop(coordinate, width, [], body)
+        self.indices.lanes = lanes
+
+    def _turn_square(self, stage: Stage, row_mask: ir.Value, mask: ir.Value) -> None:
+        """Loads a square along the input's rows, stores it along the lanes."""
+        load = stage.load
+        buffer, element = self.values.buffers[load.buffer]
+        source = self.indices.scalar(load.offset)
+        target = self.indices.scalar(stage.place)
+        steps = [self.indices.size(load.offset.coefficient(stage.lanes))]
+        one, side = self.indices.size(1), self.indices.size(stage.side)
+        self.builder.location = load.location
+        b = self.indices.at(self.stack.depth)
+        square = b.load_square(
+            buffer, source, (*steps, one), (mask, row_mask), element, stage.width
+        )
+        turned = b.same(
+            "vector.transpose", square, permutation=b.parsed("array<i64: 1, 0>")
+        )
+        own, _ = self.values.buffers[stage.buffer]
+        # The block is a whole number of squares, so that no mask is needed here.
+        b.store_square(turned, own, target, (side, one))
 
     def _range(self, coordinate: Coordinate) -> tuple[ir.Value, ir.Value]:
         found = self.ranges.get(coordinate)
@@ -122,7 +170,7 @@ class Program:
     ) -> list[ir.Value]:
         """A loop over one coordinate, by lanes where vectors lie along it."""
         low, high = self._range(coordinate)
-        is_lanes = coordinate == self.grid.lanes
+        is_lanes = coordinate == self.indices.lanes
         bounds = [low, high] if is_lanes else [low, high, self.indices.size(1)]
         types = [value.type for value in inits]
         b = self.indices.at(self.stack.depth)
