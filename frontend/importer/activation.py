@@ -36,6 +36,12 @@ def elu(b: Builder, self, alpha=1.0, scale=1.0, input_scale=1.0):
     return _activation(b, "elu", self, **{k: float(v) for k, v in factors.items()})
 
 
+@imports("celu")
+def celu(b: Builder, self, alpha=1.0):
+    """As elu, smooth for every alpha."""
+    return elu(b, self, alpha, 1.0, 1.0 / alpha)
+
+
 @imports("leaky_relu")
 def leaky_relu(b: Builder, self, negative_slope=0.01):
     """x, or a part of it below 0."""

@@ -7,7 +7,7 @@ view, as a write, or as ``graph.extern``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
-from girih.frontend.importer.schema import op_info
+from girih.frontend.importer.schema import op_info, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tracking import Table, Tracked
 
@@ -208,7 +208,7 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         args, kwargs = self.plain_call(args, kwargs)
         rule = RULES.get(info.name)
-        if rule is not None:
+        if rule is not None and _is_native((args, kwargs), self.builder.out):
             values = rule(self.builder, *args, **kwargs)
             if values is not NotImplemented:
                 values = (values,) if isinstance(values, Operand) else tuple(values)
@@ -264,6 +264,8 @@ class Recorder(TorchDispatchMode):
             for name, value in kwargs.items()
             if not any(a.is_out and a.name == name for a in func._schema.arguments)
         }
+        if not kwargs:
+            args = with_defaults(func, args)
         result = twin(*args, **kwargs) if _may_run(twin) else targets
         return self.compute(twin, args, kwargs, tensors_of(result))
 
@@ -272,6 +274,29 @@ class Recorder(TorchDispatchMode):
         b = self.builder
         shape = self.symbols.shape(target.shape)
         self.tracked(target).write(b.broadcast_to(b.cast(value, target.dtype), shape))
+
+
+# Kernels compute with real numbers of at least 16 bits.
+_FOREIGN_DTYPES = frozenset(
+    dtype for dtype in ELEMENT_NAMES if dtype.is_complex or "float8" in str(dtype)
+)
+
+
+def _is_native(call: Any, specs: list[Spec]) -> bool:
+    """Whether all operands and results have dtypes that kernels know."""
+    if any(spec.dtype in _FOREIGN_DTYPES for spec in specs):
+        return False
+    return not any(x.dtype in _FOREIGN_DTYPES for x in _operands_of(call))
+
+
+def _operands_of(value: Any) -> Iterator[Operand]:
+    if isinstance(value, Operand):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _operands_of(item)
+    elif isinstance(value, dict):
+        yield from _operands_of(list(value.values()))
 
 
 def _may_run(twin) -> bool:

@@ -45,16 +45,22 @@ def op_info(func: torch._ops.OpOverload) -> OpInfo:
 def _functional_twin(func, writes: tuple[str, ...]) -> torch._ops.OpOverload | None:
     """The overload with the same arguments that writes none of them.
 
-    An in-place op ``add_.Tensor`` has it under its name without the underscore; an
-    overload with ``out`` arguments has it beside itself.
+    An in-place op ``add_.Tensor`` has it under its name without the underscore, or as
+    ``normal_functional``; an overload with ``out`` arguments has it beside itself.
     """
     namespace, name = func._schema.name.split("::")
     out = {a.name for a in func._schema.arguments if a.is_out}
     kept = [_argument(a) for a in func._schema.arguments if a.name not in out]
     base = name[:-1] if name.endswith("_") and not out else name
-    packet = getattr(getattr(torch.ops, namespace), base, None)
-    if packet is None:
-        return None
+    for candidate in (base, base + "_functional"):
+        packet = getattr(getattr(torch.ops, namespace), candidate, None)
+        twin = None if packet is None else _matching_overload(packet, kept)
+        if twin is not None:
+            return twin
+    return None
+
+
+def _matching_overload(packet, kept: list) -> torch._ops.OpOverload | None:
     for overload_name in packet.overloads():
         twin = getattr(packet, overload_name)
         arguments = twin._schema.arguments
@@ -68,3 +74,17 @@ def _functional_twin(func, writes: tuple[str, ...]) -> torch._ops.OpOverload | N
 def _argument(argument) -> tuple[str, str]:
     kind = str(argument.type)
     return argument.name, kind
+
+
+def with_defaults(func: torch._ops.OpOverload, args: tuple) -> tuple:
+    """The positional arguments of a call with the defaults that it leaves out.
+
+    The twin of an op has other defaults: ``bernoulli_.float`` has p=0.5, its twin none.
+    """
+    missing = func._schema.arguments[len(args) :]
+    defaults = []
+    for argument in missing:
+        if argument.kwarg_only or not argument.has_default_value():
+            break
+        defaults.append(argument.default_value)
+    return (*args, *defaults)
