@@ -142,7 +142,9 @@ def compile_callable(
 
 
 def _partial_method(method: types.MethodType, settings: tuple) -> Callable:
-    return functools.partial(compile_function(method.__func__, settings), method.__self__)
+    return functools.partial(
+        compile_function(method.__func__, settings), method.__self__
+    )
 
 
 def _caller_of(fn: Callable) -> types.FunctionType:

@@ -142,9 +142,7 @@ class Calls:
         if not missing:
             return
         defaults = function.defaults(self)
-        by_name = dict(
-            zip(named[count - len(defaults) : count], defaults, strict=True)
-        )
+        by_name = dict(zip(named[count - len(defaults) : count], defaults, strict=True))
         by_name.update(function.keyword_defaults(self))
         for name in missing:
             if name not in by_name:
@@ -315,9 +313,12 @@ _HEAP_TYPE = 1 << 9
 
 def _is_python_class(cls: type) -> bool:
     """Whether a class was made by a class statement, not by a C extension."""
-    return "__module__" in cls.__dict__ and cls.__new__ is object.__new__ or isinstance(
-        cls.__dict__.get("__new__"), (staticmethod, types.FunctionType)
-    ) or cls.__module__ in ("abc", "typing", "collections.abc", "contextlib")
+    return (
+        "__module__" in cls.__dict__
+        and cls.__new__ is object.__new__
+        or isinstance(cls.__dict__.get("__new__"), (staticmethod, types.FunctionType))
+        or cls.__module__ in ("abc", "typing", "collections.abc", "contextlib")
+    )
 
 
 def _name_of(function: Any) -> str:

@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 from torch._C._dynamo.guards import TensorGuards
-from torch.fx._lazy_graph_module import _LazyGraphModule
+
 
 from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
-from girih.frontend.capture.evaluate import StaticEvaluator
+from girih.frontend.capture.evaluate import Evaluator
 from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.sizes import Sizes
@@ -94,7 +95,7 @@ class _Capture:
 
         if needs_symbols(self.sizes, self.arguments):
             return SymbolicEvaluator()
-        return StaticEvaluator()
+        return Evaluator()
 
     def _trace(self) -> Value:
         tracer = self.tracer
@@ -143,7 +144,7 @@ class _Capture:
         for given in captured.inputs:
             node = given.value.node
             node.meta["val"] = node.meta["example_value"] = given.value.fake
-        module = _LazyGraphModule(torch.nn.Module(), captured.fx)
+        module = CapturedGraph(torch.nn.Module(), captured.fx)
         static = [i for i, given in enumerate(captured.inputs) if given.is_static]
         module.meta["static_input_indices"] = static
         return module

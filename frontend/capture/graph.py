@@ -16,12 +16,7 @@ import torch
 from torch.fx import Graph as FxGraph
 
 from girih.errors import UnsupportedError, unsupported
-from girih.frontend.capture.evaluate import (
-    StaticEvaluator,
-    devices_conflict,
-    is_constructor,
-    is_unchanged,
-)
+from girih.frontend.capture.evaluate import Evaluator, is_unchanged
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -55,23 +50,16 @@ class Input:
 class _Call:
     """The arguments of one call, as nodes and as tensors without data."""
 
-    def __init__(self, evaluator):
-        self.evaluator = evaluator
+    def __init__(self):
         self.by_fake: dict[int, Value] = {}
-        self.device: torch.device | None = None
-        self.devices: list[tuple[torch.device, int]] = []
 
     def convert(self, value: Value) -> tuple[Any, Any]:
         """The argument of the node, and the one to evaluate with."""
-        if isinstance(value, TensorValue):
-            self.by_fake[id(value.fake)] = value
-            self.devices.append((value.device, value.fake.ndim))
-            return value.node, value.fake
-        if isinstance(value, SymbolValue):
+        if isinstance(value, (TensorValue, SymbolValue)):
             self.by_fake[id(value.fake)] = value
             return value.node, value.fake
         if isinstance(value, Constant):
-            return self._constant(value.value)
+            return value.value, value.value
         if isinstance(value, SequenceValue):
             return self._sequence(value)
         if isinstance(value, SliceValue):
@@ -80,12 +68,6 @@ class _Call:
         if isinstance(value, DictValue) and value.real is None:
             return self._mapping(value)
         return self._other(value)
-
-    def _constant(self, python: Any) -> tuple[Any, Any]:
-        if isinstance(python, torch.device):
-            self.device = python
-            return python, self.evaluator.device_argument(python)
-        return python, python
 
     def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:
         pairs = [self.convert(item) for item in value.items]
@@ -112,12 +94,6 @@ class _Call:
             )
         return python, python
 
-    def convert_device(self, name: str, value: Value) -> tuple[Any, Any]:
-        """A keyword argument; a device may be given as a string or an index."""
-        if name == "device" and isinstance(value, Constant) and value.value is not None:
-            return self._constant(torch.device(value.value))
-        return self.convert(value)
-
 
 class Graph:
     """Builds the FX graph.
@@ -127,7 +103,7 @@ class Graph:
         evaluator: Evaluates calls on tensors without data.
     """
 
-    def __init__(self, tracer, evaluator: StaticEvaluator):
+    def __init__(self, tracer, evaluator: Evaluator):
         self.tracer = tracer
         self.evaluator = evaluator
         self.fx = FxGraph()
@@ -145,10 +121,8 @@ class Graph:
         """A placeholder for a tensor that existed before."""
         node = self._placeholder(source)
         dynamic = self.tracer.dynamic_dims(tensor, source, static)
-        fake = self.evaluator.fake_of(tensor, dynamic)
-        value = TensorValue(
-            node, fake, tensor.device, source, cls=type(tensor), real=tensor
-        )
+        fake = self.evaluator.fake_of(tensor, source, dynamic)
+        value = TensorValue(node, fake, source, cls=type(tensor), real=tensor)
         self.inputs.append(Input(source, value, tensor, static))
         return value
 
@@ -172,26 +146,19 @@ class Graph:
 
     def call_method(self, name: str, args: list[Value], kwargs: dict[str, Value]):
         """Calls a method of the first argument, a tensor."""
-        if name == "to" and len(args) > 1 and isinstance(args[1], Constant):
-            if isinstance(args[1].value, str):
-                device = self.tracer.constant(torch.device(args[1].value))
-                args = [args[0], device, *args[2:]]
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
-        call = _Call(self.evaluator)
+        call = _Call()
         pairs = [call.convert(arg) for arg in args]
-        named = {key: call.convert_device(key, v) for key, v in kwargs.items()}
-        device = self._device_of(call, target, args)
+        named = {key: call.convert(value) for key, value in kwargs.items()}
         fakes = {key: pair[1] for key, pair in named.items()}
-        if is_constructor(target) and call.device is None:
-            fakes["device"] = self.evaluator.device_argument(device)
         result = self._evaluate(kind, target, [p[1] for p in pairs], fakes)
         if not self._is_recorded(result, call, target):
             return self._wrap_known(result, call)
         nodes = {key: pair[0] for key, pair in named.items()}
         node = self._node(kind, target, tuple(p[0] for p in pairs), nodes)
-        return self._wrap(result, node, device, call)
+        return self._wrap(result, node, call)
 
     def add_effect(self, target, args: tuple) -> None:
         """A call that changes torch's state and has no result."""
@@ -201,26 +168,6 @@ class Graph:
         node = self.fx.create_node(kind, target, args, kwargs)
         node.meta["girih_location"] = self.tracer.location()
         return node
-
-    def _device_of(self, call: _Call, target, args) -> torch.device:
-        if target == "cpu":
-            return torch.device("cpu")
-        if target == "cuda":
-            return torch.device("cuda", torch.cuda.current_device())
-        if call.device is not None:
-            return call.device
-        if target in ("to", "type_as") and len(call.devices) > 1:
-            return call.devices[1][0]
-        if target != "copy_" and devices_conflict(target, call.devices):
-            unsupported(
-                kind="tensors on different devices",
-                context=", ".join(sorted({str(d) for d, _ in call.devices})),
-                explanation="Eager refuses this, or copies in a way of its own.",
-            )
-        others = [device for device, _ in call.devices if device.type != "cpu"]
-        if others or call.devices:
-            return others[0] if others else call.devices[0][0]
-        return torch.get_default_device()
 
     def _evaluate(self, kind: str, target, args: list, kwargs: dict) -> Any:
         try:
@@ -252,22 +199,22 @@ class Graph:
         found = call.by_fake.get(id(result))
         return found if found is not None else self.tracer.from_python(result)
 
-    def _wrap(self, result, node, device, call: _Call) -> Value:
+    def _wrap(self, result, node, call: _Call) -> Value:
         if isinstance(result, torch.Tensor):
             found = call.by_fake.get(id(result))
-            return found or TensorValue(node, result, device)
+            return found or TensorValue(node, result)
         if isinstance(result, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self.symbol(node, result)
         if isinstance(result, (tuple, list)):
-            return self._wrap_sequence(result, node, device, call)
+            return self._wrap_sequence(result, node, call)
         return self.tracer.from_python(result)
 
-    def _wrap_sequence(self, result, node, device, call: _Call) -> Value:
+    def _wrap_sequence(self, result, node, call: _Call) -> Value:
         items = []
         for index, item in enumerate(result):
             if self._is_recorded(item, call, None):
                 inner = self._node("call_function", operator.getitem, (node, index), {})
-                items.append(self._wrap(item, inner, device, call))
+                items.append(self._wrap(item, inner, call))
             else:
                 items.append(self.tracer.from_python(item))
         if isinstance(result, list):

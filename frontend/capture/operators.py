@@ -179,7 +179,8 @@ class Operators:
             if found is not None:
                 return found
         is_number = isinstance(other, (TensorValue, SymbolValue)) or (
-            isinstance(other, Constant) and isinstance(other.value, (int, float, complex))
+            isinstance(other, Constant)
+            and isinstance(other.value, (int, float, complex))
         )
         if not is_number and function in (operator.eq, operator.ne):
             return self.constant(function is operator.ne)
@@ -187,13 +188,18 @@ class Operators:
 
     def _compare_symbol(self, function, left, right) -> Value:
         for value in (left, right):
-            if isinstance(value, Constant) and not isinstance(value.value, (int, float)):
+            if isinstance(value, Constant) and not isinstance(
+                value.value, (int, float)
+            ):
                 return self.constant(function is operator.ne)
         return self.symbolic(function, [left, right])
 
     def _compare_special(self, function, left, right) -> Value | None:
         name = _SPECIAL[function]
-        attempts = ((left, f"__{name}__", right), (right, f"__{_SWAPPED[name]}__", left))
+        attempts = (
+            (left, f"__{name}__", right),
+            (right, f"__{_SWAPPED[name]}__", left),
+        )
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
                 found = owner.call_special(self, special, [other])
@@ -308,4 +314,3 @@ class Operators:
             message = f"indices must be integers or slices, not {kind}"
             self.throw(TypeError, message)
         return operator.index(index)
-

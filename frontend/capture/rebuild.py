@@ -203,7 +203,9 @@ class Rebuilder:
         statements = list(self.body)
         if has_graph:
             inputs = [_load(f"s{i}") for i in range(self._input_count)]
-            out = ast.Assign([ast.Name("out", ast.Store())], _call(_load("graph"), *inputs))
+            out = ast.Assign(
+                [ast.Name("out", ast.Store())], _call(_load("graph"), *inputs)
+            )
             statements.insert(0, out)
         statements.append(ast.Return(result))
         parameters = [ast.arg(f"s{i}") for i in range(len(self.slots))]
@@ -294,7 +296,9 @@ def _write_held(rebuilder: Rebuilder, value: Value) -> ast.expr:
 def _write_object(rebuilder: Rebuilder, value: ObjectValue) -> ast.expr:
     cls = rebuilder.constant(value.cls)
     builtin = next(
-        base for base in value.cls.__mro__ if not base.__flags__ & 1 << 9 or base is object
+        base
+        for base in value.cls.__mro__
+        if not base.__flags__ & 1 << 9 or base is object
     )
     maker = rebuilder.constant(builtin.__new__)
     if isinstance(value.base, TupleValue):
@@ -436,4 +440,3 @@ _WRITERS = (
     (InstanceDictValue, _write_instance_dict),
     ((ClassValue, BuiltinValue, NamespaceValue, ConstantMethod), _write_held),
 )
-

@@ -82,7 +82,9 @@ class Tracer(Operators, Calls):
         value = self._by_id.get(id(obj))
         if value is None or value.source is None:
             return value
-        if isinstance(value, (TensorValue, ListValue, DictValue, SetValue, ObjectValue)):
+        if isinstance(
+            value, (TensorValue, ListValue, DictValue, SetValue, ObjectValue)
+        ):
             self.guards.add(source, "same_as", value.source)
         elif isinstance(value, CellValue):
             return value
@@ -109,7 +111,9 @@ class Tracer(Operators, Calls):
                 context=str(obj.layout),
                 explanation="Only dense tensors are captured.",
             )
-        if torch._is_functional_tensor(obj) or torch._C._functorch.is_functorch_wrapped_tensor(obj):
+        if torch._is_functional_tensor(
+            obj
+        ) or torch._C._functorch.is_functorch_wrapped_tensor(obj):
             unsupported(
                 kind="tensor of a transform",
                 explanation="torch.func transforms are not captured.",
@@ -218,12 +222,18 @@ class Tracer(Operators, Calls):
         cls = type(value)
         if cls in _SHARED_IMMUTABLE or cls is torch.device or cls is torch.dtype:
             return Constant(value)
-        if cls in (tuple, torch.Size) or hasattr(cls, "_fields") and isinstance(value, tuple):
+        if (
+            cls in (tuple, torch.Size)
+            or hasattr(cls, "_fields")
+            and isinstance(value, tuple)
+        ):
             return TupleValue([self.from_python(item) for item in value], cls)
         if cls is list:
             return self.list_of([self.from_python(item) for item in value])
         if cls is dict:
-            pairs = [(self.from_python(k), self.from_python(v)) for k, v in value.items()]
+            pairs = [
+                (self.from_python(k), self.from_python(v)) for k, v in value.items()
+            ]
             return self.dict_of(pairs)
         if cls in (set, frozenset):
             return SetValue([Key(self.from_python(item)) for item in value], cls)
@@ -285,7 +295,9 @@ class Tracer(Operators, Calls):
 
     def get_item(self, owner: Value, key: Value) -> Value:
         """``owner[key]``."""
-        if isinstance(key, TensorValue) and not isinstance(owner, (TensorValue, ObjectValue)):
+        if isinstance(key, TensorValue) and not isinstance(
+            owner, (TensorValue, ObjectValue)
+        ):
             key.call_method(self, "__index__", [], {})
         return owner.get_item(self, key)
 

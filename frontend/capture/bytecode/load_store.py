@@ -299,4 +299,3 @@ def _import_from(tracer, frame, instruction):
     if found is None:
         found = tracer.imported(f"{module.module.__name__}.{instruction.argval}")
     frame.push(found)
-

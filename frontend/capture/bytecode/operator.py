@@ -81,4 +81,3 @@ def _unary_invert(tracer, frame, instruction):
 @opcode("UNARY_NOT")
 def _unary_not(tracer, frame, instruction):
     frame.push(tracer.constant(not frame.pop().truth(tracer)))
-

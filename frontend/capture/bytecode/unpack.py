@@ -99,4 +99,3 @@ _SELF_MATCHING = frozenset(
 @opcode("GET_LEN")
 def _get_len(tracer, frame, instruction):
     frame.push(tracer.constant(frame.stack[-1].length(tracer)))
-

@@ -131,6 +131,7 @@ _MATH = (
     "perm pow prod radians remainder sin sinh sqrt tan tanh trunc ulp"
 ).split()
 
+
 def _register_math() -> None:
     for name in _MATH:
         models(getattr(math, name))(functools.partial(_math, getattr(math, name)))
@@ -185,7 +186,9 @@ def _islice(tracer, items, *bounds):
 
 def _tuples(function):
     def model(tracer, *iterables, **kwargs):
-        items = [list(tracer.iterate(values)) for values in iterables[:_TAKES[function]]]
+        items = [
+            list(tracer.iterate(values)) for values in iterables[: _TAKES[function]]
+        ]
         rest = [value.as_python() for value in iterables[_TAKES[function] :]]
         known = {name: value.as_python() for name, value in kwargs.items()}
         made = function(*items, *rest, **known)
@@ -311,7 +314,9 @@ def _cast(tracer, cls, value):
 @models(inspect.signature)
 def _signature(tracer, function, **kwargs):
     known = {name: value.as_python() for name, value in kwargs.items()}
-    return tracer.held(tracer.fold_raw(inspect.signature, function.as_python(), **known))
+    return tracer.held(
+        tracer.fold_raw(inspect.signature, function.as_python(), **known)
+    )
 
 
 _KINDS = {
@@ -376,4 +381,3 @@ def _nullcontext(tracer, owner, enter_result=None):
     result = tracer.constant(None) if enter_result is None else enter_result
     owner.set_attr(tracer, "enter_result", result)
     return tracer.constant(None)
-

@@ -480,4 +480,3 @@ def as_sequence(value: Value) -> SequenceValue | None:
     if isinstance(value, ObjectValue):
         value = value.base
     return value if isinstance(value, SequenceValue) else None
-

@@ -38,7 +38,9 @@ def _is_builtin_operation(function: types.BuiltinFunctionType) -> bool:
     module = getattr(function, "__module__", None) or getattr(owner, "__name__", "")
     if module in _OPERATION_MODULES:
         return True
-    return module.startswith("torch") and hasattr(torch._C._VariableFunctions, function.__name__)
+    return module.startswith("torch") and hasattr(
+        torch._C._VariableFunctions, function.__name__
+    )
 
 
 def is_tensor_method(function: Any) -> bool:
@@ -198,4 +200,3 @@ def _unsupported_call(function):
 
 for _function in dict.fromkeys(_STATEFUL):
     models(_function)(_unsupported_call(_function))
-

@@ -112,7 +112,9 @@ class Value:
             explanation="Attributes of this kind of object can't be set in a graph.",
         )
 
-    def call(self, tracer: Tracer, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def call(
+        self, tracer: Tracer, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
         """``self(*args, **kwargs)``."""
         kind = self.python_type().__name__
         tracer.throw(TypeError, f"'{kind}' object is not callable")

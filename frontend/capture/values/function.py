@@ -91,7 +91,8 @@ class FunctionValue(Value):
             real = self.real.__defaults__ or ()
             base = tracer.roots.constant(self.real).attribute("__defaults__")
             self._defaults = [
-                tracer.wrap(value, base.index(index)) for index, value in enumerate(real)
+                tracer.wrap(value, base.index(index))
+                for index, value in enumerate(real)
             ]
         return self._defaults
 

@@ -54,15 +54,13 @@ class TensorValue(Value):
     Attributes:
         node: Its node in the graph.
         fake: A tensor without data that has the same properties.
-        device: The device at run time (the fake one may lie on ``meta``).
         cls: ``torch.Tensor`` or ``torch.nn.Parameter``.
         real: The example, for an input of the graph.
     """
 
-    def __init__(self, node, fake, device, source=None, cls=torch.Tensor, real=None):
+    def __init__(self, node, fake, source=None, cls=torch.Tensor, real=None):
         self.node = node
         self.fake = fake
-        self.device = device
         self.source = source
         self.cls = cls
         self.real = real
@@ -112,14 +110,16 @@ class TensorValue(Value):
         if name == "shape":
             return tracer.graph.size_of(self)
         if name == "device":
-            return tracer.constant(self.device)
+            return tracer.constant(self.fake.device)
         if name in _DEVICE_FLAGS:
-            return tracer.constant(self.device.type == _DEVICE_FLAGS[name])
+            return tracer.constant(self.fake.device.type == _DEVICE_FLAGS[name])
         if name in _CONSTANT_ATTRIBUTES and hasattr(torch.Tensor, name):
             if not callable(getattr(torch.Tensor, name)):
                 return tracer.from_python(getattr(self.fake, name))
         if name in _VIEW_ATTRIBUTES:
-            return tracer.graph.call_function(getattr, [self, tracer.constant(name)], {})
+            return tracer.graph.call_function(
+                getattr, [self, tracer.constant(name)], {}
+            )
         if name == "__class__":
             return tracer.constant(self.cls)
         return self._other_attr(tracer, name)
@@ -152,7 +152,7 @@ class TensorValue(Value):
         if name in ("size", "stride", "dim") and not kwargs:
             return tracer.graph.metadata(self, name, args)
         if name == "get_device":
-            index = self.device.index
+            index = self.fake.device.index
             return tracer.constant(-1 if index is None else index)
         if name in _READS_DATA:
             unsupported(
