@@ -159,6 +159,7 @@ class _Compilation:
             self._passes("host", module)
             self._dump("host", module)
             library = self._code(module)
+            self.report.native_calls = _count_native_calls(module)
             with self.report.stage("program"):
                 program = build_program(
                     imported.module,
@@ -253,11 +254,13 @@ class _Compilation:
         A kernel that meets an index out of range stops there: the eager run raises
         eager's own error.
         """
-        forward, inputs = self.gm.forward, list(self.inputs)
-        indices = imported.input_indices
+        forward, indices = self.gm.forward, imported.input_indices
+        constants = list(self.inputs)
+        for index in indices:
+            constants[index] = None  # the caller's tensors are not kept alive
 
         def run(*arguments):
-            values = list(inputs)
+            values = list(constants)
             for position, value in zip(indices, arguments, strict=False):
                 values[position] = value
             return forward(*values)
@@ -326,6 +329,15 @@ def _kernel_text(module: ir.Operation) -> str:
             body = op.operation.regions[0].blocks[0]
             parts.extend(str(o) for o in body if o.operation.name == "host.native")
     return "\n".join(parts)
+
+
+def _count_native_calls(module: ir.Operation) -> int:
+    count = 0
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name == "func.func":
+            body = op.operation.regions[0].blocks[0]
+            count += sum(o.operation.name == "host.native" for o in body)
+    return count
 
 
 def _erase_host_program(module: ir.Operation) -> None:
