@@ -6,6 +6,7 @@ expression for each ``?``: ``tensor<?x16xf32, ["s0"]>``. A buffer is
 Both are written canonically, so that equal types are equal text.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -98,6 +99,11 @@ def i64() -> ir.Type:
     return ir.IntegerType.get_signless(64)
 
 
+def vector_type(shape: Sequence[int], element: ir.Type) -> ir.VectorType:
+    """Returns the vector type of this shape."""
+    return ir.VectorType.get(shape, element, loc=_unknown(element))
+
+
 # Tensors ------------------------------------------------------------------------
 
 
@@ -138,7 +144,8 @@ def _symbolic_shape(type_: ir.Type, encoding: ir.Attribute) -> tuple[Size, ...]:
     texts = list(encoding) if isinstance(encoding, ir.ArrayAttr) else []
     sizes = type_.shape
     if len(texts) != sum(size == DYNAMIC for size in sizes):
-        raise InvalidType(f"expected one dim expression for each '?', got {type_}")
+        rule = "hold one dim expression for each '?'"
+        raise InvalidType(f"expected the encoding to {rule}, got {type_}")
     remaining = iter(texts)
     return tuple(
         _canonical_dim(next(remaining).value) if size == DYNAMIC else size
@@ -147,9 +154,14 @@ def _symbolic_shape(type_: ir.Type, encoding: ir.Attribute) -> tuple[Size, ...]:
 
 
 def _canonical_dim(text: str) -> Dim:
-    size = dims.parse(text)
-    if not isinstance(size, Dim) or str(size) != text:
-        raise InvalidType(f"expected the canonical dim expression {size}, got {text}")
+    try:
+        size = dims.parse(text)
+    except ValueError as error:
+        raise InvalidType(f"expected '?' to be a dim expression: {error}") from None
+    if not isinstance(size, Dim):
+        raise InvalidType(f"expected '?' to depend on a symbol, got {text}")
+    if str(size) != text:
+        raise InvalidType(f"expected '?' to be written {size}, got {text}")
     return size
 
 
@@ -215,16 +227,26 @@ def buffer_parts(type_: ir.Type) -> BufferParts:
     return BufferParts(ir.Type.parse(element, type_.context), shape, strides)
 
 
+_BUFFER = re.compile(
+    r"buffer<(?P<element>[^,]+), \[(?P<shape>[^\]]*)\], \[(?P<strides>[^\]]*)\]>"
+)
+
+
 @lru_cache(maxsize=4096)
 def _parse_buffer(data: str) -> tuple[str, tuple, tuple]:
-    element, bracket, rest = data[len("buffer<") : -1].partition(", [")
-    shape_text, _, strides_text = rest[:-1].partition("], [")
-    shape, strides = _parse_sizes(shape_text), _parse_sizes(strides_text)
-    canonical = f"buffer<{element}, {_sizes_text(shape)}, {_sizes_text(strides)}>"
-    if canonical != data or not bracket or element not in ELEMENT_BYTES:
-        raise InvalidType(f"expected a buffer as {canonical}, got {data}")
+    match = _BUFFER.fullmatch(data)
+    if match is None:
+        form = "!tile.buffer<element, [sizes], [strides]>"
+        raise InvalidType(f"expected the buffer to read {form}, got !tile.{data}")
+    element = match["element"]
+    shape, strides = _parse_sizes(match["shape"]), _parse_sizes(match["strides"])
+    if element not in ELEMENT_BYTES:
+        raise InvalidType(f"expected the buffer to hold numbers, got {element}")
     if len(shape) != len(strides):
-        raise InvalidType(f"expected as many strides as sizes, got {data}")
+        raise InvalidType(f"expected as many strides as sizes, got !tile.{data}")
+    canonical = f"buffer<{element}, {_sizes_text(shape)}, {_sizes_text(strides)}>"
+    if canonical != data:
+        raise InvalidType(f"expected !tile.{canonical}, got !tile.{data}")
     return element, shape, strides
 
 
@@ -232,11 +254,14 @@ def _parse_sizes(text: str) -> tuple[Size, ...]:
     # Expressions stand in quotes because calls have commas of their own.
     parts = text.split('"')
     sizes: list[Size] = []
-    for index, part in enumerate(parts):
-        if index % 2:
-            sizes.append(dims.parse(part))
-        else:
-            sizes.extend(int(n) for n in part.replace(",", " ").split())
+    try:
+        for index, part in enumerate(parts):
+            if index % 2:
+                sizes.append(dims.parse(part))
+            else:
+                sizes.extend(int(n) for n in part.replace(",", " ").split())
+    except ValueError as error:
+        raise InvalidType(f"expected the buffer to have sizes: {error}") from None
     return tuple(sizes)
 
 

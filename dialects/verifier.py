@@ -73,7 +73,7 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
             problems.append(Problem(op.location, f"'{name}' {problem}"))
         return ir.WalkResult.ADVANCE
 
-    with context:
+    with context, ir.Location.unknown():
         operation.walk(check, ir.WalkOrder.PRE_ORDER)
     return problems
 
@@ -125,7 +125,8 @@ def _check_segments(op: Op) -> None:
     attribute = op.attributes[name] if name in op.attributes else None
     well_formed = isinstance(attribute, ir.DenseI32ArrayAttr)
     rule = f"be an array<i32> of {len(fields)} group sizes"
-    expect(well_formed and len(attribute) == len(fields), name, rule, attribute)
+    well_formed = well_formed and len(attribute) == len(fields)
+    expect(well_formed, name, rule, attribute or "nothing")
     for field, size in zip(fields, attribute, strict=True):
         most = {_Group.SINGLE: (1, 1), _Group.OPTIONAL: (0, 1)}.get(field.group)
         if most is not None:

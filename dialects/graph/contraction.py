@@ -29,19 +29,20 @@ from girih.dialects.graph.base import (
 )
 
 
-def expect_size(actual: Size, expected: Size, name: str) -> None:
-    """Checks a size where both are numbers; symbolic sizes are checked by ATen."""
+def expect_size(shape: tuple[Size, ...], dim: int, expected: Size, name: str) -> None:
+    """Checks a size where it is a number; symbolic sizes are checked by ATen."""
+    actual = shape[dim]
     known = not isinstance(actual, Dim) and not isinstance(expected, Dim)
     agree = not known or actual == expected
-    expect(agree, name, f"have size {expected} there", actual)
+    expect(agree, name, f"have size {expected} in dim {dim}", actual)
 
 
 def _matmul_type(lhs: ir.Type, rhs: ir.Type, rank: int) -> ir.Type:
     left, right = expect_rank(lhs, "lhs", rank), expect_rank(rhs, "rhs", rank)
     expect_same_element(rhs, "rhs", element_of(lhs, "lhs"))
-    expect_size(right[-2], left[-1], "rhs")
+    expect_size(right, rank - 2, left[-1], "rhs")
     if rank == 3:
-        expect_size(right[0], left[0], "rhs")
+        expect_size(right, 0, left[0], "rhs")
     return ty.tensor_type((*left[:-1], right[-1]), lhs.element_type)
 
 
@@ -119,12 +120,13 @@ class LinearOp(LibraryOp, name="linear"):
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
         """x's shape with n for the last size."""
         x, weight, bias = types
-        shape, (n, k) = expect_tensor(x, "x"), expect_rank(weight, "weight", 2)
+        shape, matrix = expect_tensor(x, "x"), expect_rank(weight, "weight", 2)
+        n = matrix[0]
         expect(len(shape) >= 1, "x", "have rank 1 or more", x)
         expect_same_element(weight, "weight", x.element_type)
-        expect_size(k, shape[-1], "weight")
+        expect_size(matrix, 1, shape[-1], "weight")
         if bias is not None:
-            expect_size(expect_rank(bias, "bias", 1)[0], n, "bias")
+            expect_size(expect_rank(bias, "bias", 1), 0, n, "bias")
             expect_same_element(bias, "bias", x.element_type)
         return [ty.tensor_type((*shape[:-1], n), x.element_type)]
 
@@ -165,7 +167,7 @@ class ConvolutionOp(LibraryOp, name="convolution"):
         else:
             channels = kernel[0]
         if bias is not None:
-            expect_size(expect_rank(bias, "bias", 1)[0], channels, "bias")
+            expect_size(expect_rank(bias, "bias", 1), 0, channels, "bias")
         sizes = [
             _convolved(shape[d + 2], kernel[d + 2], d, attributes)
             for d in range(spatial)

@@ -125,8 +125,9 @@ def indexed_shape(
     """Returns the shape of ``x`` indexed along ``dims`` by broadcast ``indices``."""
     shape = expect_tensor(x, "x")
     expect_dims(dims, len(shape))
+    expect(len(dims) > 0, "dims", "name a dim", "nothing")
     number = f"number {len(dims)}, one for each of dims"
-    expect(len(indices) == len(dims) > 0, "indices", number, len(indices))
+    expect(len(indices) == len(dims), "indices", number, len(indices))
     ascending = list(dims) == sorted(dims)
     expect(ascending, "dims", "ascend", list(dims))
     names = [f"indices[{n}]" for n in range(len(indices))]

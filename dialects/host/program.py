@@ -30,6 +30,7 @@ from girih.dialects.definition import (
 )
 from girih.dialects.dims import Dim, Size
 from girih.dialects.graph.extern import verify_call
+from girih.dialects.regions import only_block
 
 
 class HostOp(Op):
@@ -169,9 +170,7 @@ class NativeOp(HostOp, name="native"):
 
     def verify_invariants(self) -> None:
         """Checks that there are only launches inside."""
-        blocks = len(self.regions[0].blocks)
-        expect(blocks == 1, "body", "have one block", blocks)
-        for op in self.regions[0].blocks[0].operations:
+        for op in only_block(self).operations:
             is_launch = op.operation.name == LaunchOp.OPERATION_NAME
             expect(is_launch, "body", "hold only host.launch", op.operation.name)
 

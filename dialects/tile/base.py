@@ -38,5 +38,5 @@ def value_element(element: ir.Type) -> ir.Type:
 
 def expect_mask(type_: ir.Type, name: str, shape: tuple[int, ...]) -> None:
     """Checks that an operand is a mask of this shape (``i1`` for none)."""
-    wanted = ir.VectorType.get(shape, ty.i1()) if shape else ty.i1()
+    wanted = ty.vector_type(shape, ty.i1()) if shape else ty.i1()
     expect(type_ == wanted, name, f"have type {wanted}", type_)

@@ -18,6 +18,12 @@ from girih.dialects.definition import (
     variadic_operand,
     variadic_result,
 )
+from girih.dialects.regions import (
+    expect_arguments,
+    expect_yield,
+    only_block,
+    types_text,
+)
 from girih.dialects.tile.base import TileOp, expect_buffer, expect_index
 
 
@@ -59,7 +65,7 @@ class KernelOp(TileOp, name="kernel"):
 
     def verify_invariants(self) -> None:
         """Checks the arguments against the attributes."""
-        expect_only_block(self)
+        only_block(self)
         types = [argument.type for argument in self.block.arguments]
         count = len(types) - len(self.symbols)
         rule = f"take {len(self.symbols)} symbols after the buffers"
@@ -70,13 +76,6 @@ class KernelOp(TileOp, name="kernel"):
             expect_index(type_, f"argument {position}")
         rule = f"be at least 1 and at most the {count} buffers"
         expect(1 <= self.outputs <= count, "outputs", rule, self.outputs)
-
-
-def expect_only_block(op: ir.OpView) -> ir.Block:
-    """Returns the block of an op's region, which must have exactly one."""
-    blocks = len(op.regions[0].blocks)
-    expect(blocks == 1, "body", "have one block", blocks)
-    return op.regions[0].blocks[0]
 
 
 class ReadOp(TileOp, name="read"):
@@ -134,9 +133,7 @@ class GridOp(TileOp, name="grid"):
         """Checks that operands and the block's argument are of type index."""
         expect_index(self.count.type, "count")
         expect_index(self.work.type, "work")
-        types = [argument.type for argument in expect_only_block(self).arguments]
-        expect(len(types) == 1, "body", "take the program id", f"{len(types)} values")
-        expect_index(types[0], "program id")
+        expect_arguments(only_block(self), [ir.IndexType.get()])
 
 
 class YieldOp(TileOp, name="yield"):
@@ -178,23 +175,11 @@ class LoopOp(TileOp, name="loop"):
         expect_index(self.high.type, "high")
         for name, value in (("width", self.width), ("unroll", self.unroll)):
             expect(value >= 1, name, "be at least 1", value)
-        block = expect_only_block(self)
         inits = [value.type for value in self.inits]
-        mask = ir.VectorType.get([self.width], ty.i1())
-        expected = [ir.IndexType.get(), mask, *inits]
-        arguments = [argument.type for argument in block.arguments]
-        rule = f"take {list(map(str, expected))}"
-        expect(arguments == expected, "body", rule, list(map(str, arguments)))
+        mask = ty.vector_type([self.width], ty.i1())
+        block = only_block(self)
+        expect_arguments(block, [ir.IndexType.get(), mask, *inits])
         outputs = [value.type for value in self.outputs]
-        rule = f"have types {list(map(str, inits))}"
-        expect(outputs == inits, "outputs", rule, list(map(str, outputs)))
-        self._verify_yield(block, inits)
-
-    def _verify_yield(self, block: ir.Block, inits: list[ir.Type]) -> None:
-        count = len(block.operations)
-        last = block.operations[count - 1] if count else None
-        is_yield = last is not None and last.operation.name == YieldOp.OPERATION_NAME
-        expect(is_yield, "body", "end in tile.yield", last and last.operation.name)
-        yielded = [value.type for value in last.operands]
-        rule = f"yield {list(map(str, inits))}"
-        expect(yielded == inits, "body", rule, list(map(str, yielded)))
+        rule = f"have types {types_text(inits)}"
+        expect(outputs == inits, "outputs", rule, types_text(outputs))
+        expect_yield(block, YieldOp.OPERATION_NAME, inits)

@@ -121,7 +121,7 @@ class GatherOp(TileOp, name="gather"):
             expect_mask(mask, "mask", shape)
         if other is not None:
             expect(other == value, "other", f"have type {value}", other)
-        return [ir.VectorType.get(shape, value)]
+        return [ty.vector_type(shape, value)]
 
 
 class _LocalBuffer(TileOp):
@@ -136,7 +136,12 @@ class _LocalBuffer(TileOp):
         """Checks the buffer's type."""
         parts = expect_buffer(self.buffer.type, "buffer")
         wanted = ty.buffer_type((self.elements,), (1,), parts.element_type)
-        expect(self.buffer.type == wanted, "buffer", f"have type {wanted}", parts)
+        expect(
+            self.buffer.type == wanted,
+            "buffer",
+            f"have type {wanted}",
+            self.buffer.type,
+        )
 
 
 class WorkspaceOp(_LocalBuffer, name="workspace"):

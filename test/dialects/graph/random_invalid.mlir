@@ -1,0 +1,49 @@
+// RUN: %girih-opt --split-input-file --verify-diagnostics %s
+
+// What random ops reject.
+
+func.func @f() {
+  // expected-error @+1 {{'graph.rand' expected y to have a float element type, got tensor<4xi64>}}
+  %0 = "graph.rand"() : () -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'graph.randint' expected high to be above low, which is 0, got 0}}
+  %0 = "graph.randint"() {high = 0 : i64, low = 0 : i64} : () -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.bernoulli' expected x to have a float element type, got tensor<4xi64>}}
+  %0 = "graph.bernoulli"(%x) : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.dropout' expected x to have a float element type, got tensor<4xi64>}}
+  %0:2 = "graph.dropout"(%x) {p = 0.5 : f64} : (tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi1>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.dropout' expected p to be from 0 to 1, got 1.5}}
+  %0:2 = "graph.dropout"(%x) {p = 1.5 : f64} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.dropout' expected mask to have type tensor<4xi1>, got tensor<4xf32>}}
+  %0:2 = "graph.dropout"(%x) {p = 0.5 : f64} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}

@@ -1,0 +1,49 @@
+// RUN: %girih-opt --split-input-file --verify-diagnostics %s
+
+// What running sums, sorting and selecting reject.
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.cumsum' expected dim to be at least 0 and below the rank 1, got 1}}
+  %0 = "graph.cumsum"(%x) {dim = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{'graph.cumsum' expected x to be a ranked tensor, got f32}}
+  %0 = "graph.cumsum"(%x) {dim = 1 : i64} : (f32) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.topk' expected dim to be at least 0 and below the rank 1, got 2}}
+  %0:2 = "graph.topk"(%x) {dim = 2 : i64, k = 3 : i64, largest = true, sorted = true} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.topk' expected values to have type tensor<3xf32>, got tensor<4xf32>}}
+  %0:2 = "graph.topk"(%x) {dim = 0 : i64, k = 3 : i64, largest = true, sorted = true} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.sort' expected dim to be at least 0 and below the rank 1, got 1}}
+  %0:2 = "graph.sort"(%x) {dim = 1 : i64, descending = false, stable = false} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.sort' expected indices to have type tensor<4xi64>, got tensor<4xf32>}}
+  %0:2 = "graph.sort"(%x) {dim = 0 : i64, descending = false, stable = false} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}

@@ -1,0 +1,281 @@
+// RUN: %girih-opt --split-input-file --verify-diagnostics %s
+
+// What views and rearrangements reject.
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.reshape' expected y to have 16 elements, got [15]}}
+  %0 = "graph.reshape"(%x) : (tensor<4x4xf32>) -> tensor<15xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.reshape' expected y to have element type f32, got f64}}
+  %0 = "graph.reshape"(%x) : (tensor<4x4xf32>) -> tensor<16xf64>
+  return
+}
+
+// -----
+
+func.func @f(%x: i32) {
+  // expected-error @+1 {{'graph.reshape' expected x to be a ranked tensor, got i32}}
+  %0 = "graph.reshape"(%x) : (i32) -> tensor<16xf64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.reshape' expected y to be a ranked tensor, got f32}}
+  %0 = "graph.reshape"(%x) : (tensor<4x4xf32>) -> f32
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.permute' expected permutation to order the dims 0 to 1, got [0, 0]}}
+  %0 = "graph.permute"(%x) {permutation = array<i64: 0, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.permute' expected permutation to order the dims 0 to 1, got [0]}}
+  %0 = "graph.permute"(%x) {permutation = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'graph.permute' expected y to have type tensor<3x4xf32>, got tensor<4x3xf32>}}
+  %0 = "graph.permute"(%x) {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{'graph.permute' expected x to be a ranked tensor, got f32}}
+  %0 = "graph.permute"(%x) {permutation = array<i64: 1, 0>} : (f32) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast to [4], got [4, 4]}}
+  %0 = "graph.broadcast_to"(%x) : (tensor<4x4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast with [4, 3], got [4]}}
+  %0 = "graph.broadcast_to"(%x) : (tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast to [1], got [4]}}
+  %0 = "graph.broadcast_to"(%x) : (tensor<4xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected y to have rank 2, got [4]}}
+  %0 = "graph.slice"(%x) {starts = [0, 0], steps = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected starts to have 1 entries, got []}}
+  %0 = "graph.slice"(%x) {starts = [], steps = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected steps to have 1 entries, got []}}
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected steps to be at least 1, got [0]}}
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected starts to be at least 0, got -1}}
+  %0 = "graph.slice"(%x) {starts = [-1], steps = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected y to end before the size 4, got 4}}
+  %0 = "graph.slice"(%x) {starts = [1], steps = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.slice' expected y to end before the size 4, got 4}}
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 2>} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'graph.concat' expected inputs to number at least 1, got 0}}
+  %0 = "graph.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.concat' expected dim to be at least 0 and below the rank 1, got 1}}
+  %0 = "graph.concat"(%x) {dim = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.concat' expected inputs[1] to have element type f32, got i64}}
+  %0 = "graph.concat"(%x, %y) {dim = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>, %y: tensor<4x3xf32>) {
+  // expected-error @+1 {{'graph.concat' expected inputs[1] to have the sizes [4, 4] outside dim 0, got tensor<4x3xf32>}}
+  %0 = "graph.concat"(%x, %y) {dim = 0 : i64} : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.concat' expected inputs[1] to have the sizes [4, 4] outside dim 0, got tensor<4xf32>}}
+  %0 = "graph.concat"(%x, %y) {dim = 0 : i64} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.concat' expected y to have type tensor<8xf32>, got tensor<4xf32>}}
+  %0 = "graph.concat"(%x, %y) {dim = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{'graph.concat' expected inputs[0] to be a ranked tensor, got f32}}
+  %0 = "graph.concat"(%x) {dim = 0 : i64} : (f32) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %y: f32) {
+  // expected-error @+1 {{'graph.concat' expected inputs[1] to be a ranked tensor, got f32}}
+  %0 = "graph.concat"(%x, %y) {dim = 0 : i64} : (tensor<4xf32>, f32) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.pad' expected low to have 1 entries, got []}}
+  %0 = "graph.pad"(%x) {low = [], high = [0], value = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.pad' expected high to have 1 entries, got [0, 0]}}
+  %0 = "graph.pad"(%x) {low = [0], high = [0, 0], value = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.pad' expected low to be at least 0, got [-1]}}
+  %0 = "graph.pad"(%x) {low = [-1], high = [0], value = 0 : i64} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.pad' expected high to be at least 0, got [-1]}}
+  %0 = "graph.pad"(%x) {low = [0], high = [-1], value = 0 : i64} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.pad' expected value to be an integer for element type i64, got 0.5}}
+  %0 = "graph.pad"(%x) {low = [0], high = [0], value = 0.5 : f64} : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.pad' expected y to have type tensor<5xf32>, got tensor<4xf32>}}
+  %0 = "graph.pad"(%x) {low = [1], high = [0], value = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.flip' expected dims to be at least 0 and below the rank 1, got 1}}
+  %0 = "graph.flip"(%x) {dims = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.flip' expected dims to name each dim once, got [0, 0]}}
+  %0 = "graph.flip"(%x) {dims = array<i64: 0, 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.flip' expected dims to be at least 0 and below the rank 1, got -1}}
+  %0 = "graph.flip"(%x) {dims = array<i64: -1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
