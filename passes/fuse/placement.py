@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from girih.dialects.dims import Size, product
 from girih.passes.fuse.chain import (
     Chain,
+    Reshape,
     extend,
     result_shape,
     without_trailing_broadcast,
@@ -24,6 +25,7 @@ from girih.passes.fuse.plan import (
 )
 from girih.passes.fuse.program import Kind, Node, Program, Read, Role
 from girih.passes.fuse.shapes import (
+    Refinement,
     align_right,
     common_refinement,
     exact_quotient,
@@ -41,10 +43,31 @@ _NEGLIGIBLE_WORK = 8
 
 
 def own_placement(program: Program, node: Node) -> Placement:
-    """Returns the placement of a group of one op."""
-    is_reduction = node.kind is Kind.REDUCTION
-    level = Level.REDUCED if is_reduction else Level.FULL
-    return Placement(node.shape, frozenset(node.dims), {node.position: level})
+    """Returns the placement of a group of one op.
+
+    The domain has the dims of the op's shape, split where operands are read through a
+    reshape that merged dims of a permuted or broadcast tensor.
+    """
+    domain, reduced = node.shape, node.dims
+    for read in node.reads:
+        chain = without_trailing_broadcast(read.chain)
+        if len(chain) < 2 or not isinstance(chain[-1], Reshape):
+            continue
+        before = result_shape(program.values[read.value].shape, chain[:-1])
+        refined = common_refinement(domain, before)
+        if refined is not None and not _splits_position(node, refined, reduced):
+            domain, reduced = refined.shape, refined.dims(reduced)
+    level = Level.REDUCED if node.kind is Kind.REDUCTION else Level.FULL
+    return Placement(domain, frozenset(reduced), {node.position: level})
+
+
+def _splits_position(node: Node, refined: Refinement, reduced: Iterable[int]) -> bool:
+    """Returns whether argmax or argmin would lose the one dim that they count along."""
+    return _counts_positions(node) and len(refined.dims(reduced)) > 1
+
+
+def _counts_positions(node: Node) -> bool:
+    return node.name in ("argmax", "argmin")
 
 
 def fit(
@@ -152,8 +175,7 @@ def _is_legal(
 def _has_one_dim_for_positions(program: Program, merged: Placement) -> bool:
     """Returns whether argmax and argmin still have one dim to count along."""
     return len(merged.reduced) <= 1 or not any(
-        program.nodes[position].name in ("argmax", "argmin")
-        for position in merged.levels
+        _counts_positions(program.nodes[position]) for position in merged.levels
     )
 
 

@@ -4,6 +4,8 @@ from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
+from girih.passes.convert_graph_to_host import layout as layouts
+from girih.passes.convert_graph_to_host.layout import Layout, contiguous
 from girih.passes.fuse.chain import (
     Broadcast,
     Chain,
@@ -76,9 +78,11 @@ class ProgramReader:
         self._views: dict[ir.Value, tuple[int, Chain]] = {}
         self._elements: dict[ir.Type, tuple[str, int]] = {}
         self._max_concat_operands = max_concat_operands
+        operations = list(block.operations)
+        self._stored = _stored_values(operations)
         for argument in block.arguments:
             self._add_value(argument, None)
-        for position, op in enumerate(block.operations):
+        for position, op in enumerate(operations):
             self._add_node(position, op)
         self._free_cheap_casts()
         self._link()
@@ -123,11 +127,29 @@ class ProgramReader:
             return Kind.BARRIER
         if name == "gather" and not ty.shape_of(op.operands[0].type):
             return Kind.BARRIER
+        if name == "reshape" and op.results[0] in self._stored and self._copies(op):
+            return Kind.POINTWISE
         if kind in (Kind.POINTWISE, Kind.REDUCTION):
             values = (*op.operands, *op.results)
             if any(self._element(v.type)[0] not in KERNEL_ELEMENTS for v in values):
                 return Kind.BARRIER
         return kind
+
+    def _copies(self, op: ir.OpView) -> bool:
+        """Returns whether a reshape would have to copy what a fusion computes.
+
+        Then the fusion should write the elements in their new order itself.
+        """
+        source, chain = self.trace(op.operands[0])
+        producer = self.program.producer(source)
+        if producer is None or not self.program.is_computed(producer):
+            return False
+        layout: Layout | None = contiguous(self.program.values[source].shape)
+        for step in (*chain, Reshape(_result_shape(op))):
+            layout = _layout_after(layout, step)
+            if layout is None:
+                return True
+        return False
 
     def _working_shape(self, op: ir.OpView, kind: Kind) -> Shape:
         if kind is Kind.BARRIER:
@@ -193,6 +215,30 @@ class ProgramReader:
         if node.kind is not Kind.BARRIER:
             return False
         return effects_of(self.operations[node.position]) is not Effects.PURE
+
+
+def _stored_values(operations: list[ir.OpView]) -> set[ir.Value]:
+    """Returns the values that barriers read, directly or through views."""
+    stored: set[ir.Value] = set()
+    for op in reversed(operations):
+        kind = primitive_kind(op.name.removeprefix("graph."))
+        if kind is Kind.BARRIER or (kind is Kind.VIEW and op.results[0] in stored):
+            stored.update(op.operands)
+    return stored
+
+
+def _layout_after(before: Layout, step: Step) -> Layout | None:
+    """Returns the layout of a view; None if the step has to copy."""
+    match step:
+        case Reshape(shape):
+            return layouts.reshape(before, shape)
+        case Broadcast(shape):
+            return layouts.broadcast_to(before, shape)
+        case Permute(_, permutation):
+            return layouts.permute(before, permutation)
+        case Slice(shape, starts, steps):
+            return layouts.slice_(before, starts, steps, shape)
+    return None
 
 
 def _reduced_dims(op: ir.OpView) -> tuple[int, ...]:

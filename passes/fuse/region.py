@@ -230,7 +230,7 @@ class RegionBuilder:
         return result
 
     def _build_first_operand(self, node, chain, operands) -> Emitted:
-        # Take and gather are steps of the chain of their operand.
+        # Take, gather and copying reshapes are steps of the chain of their operand.
         return operands[0]
 
     # Coordinates --------------------------------------------------------------
@@ -409,6 +409,7 @@ _BUILDERS: dict[str, Callable[..., Emitted]] = {
     "gather": RegionBuilder._build_first_operand,
     "iota": RegionBuilder._build_iota,
     "pad": RegionBuilder._build_pad,
+    "reshape": RegionBuilder._build_first_operand,
     "size": RegionBuilder._build_constant,
     "take": RegionBuilder._build_first_operand,
 }
