@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
+import types
 from typing import Any
 
 import torch
@@ -235,6 +236,8 @@ class Tracer(Operators, Calls):
                 (self.from_python(k), self.from_python(v)) for k, v in value.items()
             ]
             return self.dict_of(pairs)
+        if cls is types.MappingProxyType:
+            return self.from_python(dict(value))
         if cls in (set, frozenset):
             return SetValue([Key(self.from_python(item)) for item in value], cls)
         if cls is slice:

@@ -19,7 +19,7 @@ import warnings
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
-from girih.frontend.capture.values.function import PartialValue
+from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import TupleValue
@@ -314,9 +314,13 @@ def _cast(tracer, cls, value):
 @models(inspect.signature)
 def _signature(tracer, function, **kwargs):
     known = {name: value.as_python() for name, value in kwargs.items()}
-    return tracer.held(
-        tracer.fold_raw(inspect.signature, function.as_python(), **known)
-    )
+    is_method = isinstance(function, BoundMethod)
+    python = function.function.as_python() if is_method else function.as_python()
+    signature = tracer.fold_raw(inspect.signature, python, **known)
+    if is_method:
+        parameters = list(signature.parameters.values())[1:]
+        signature = signature.replace(parameters=parameters)
+    return tracer.held(signature)
 
 
 _KINDS = {
