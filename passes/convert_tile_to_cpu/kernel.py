@@ -44,6 +44,10 @@ def _make_function(name: str, exported: bool, vector_bits: int) -> ir.Operation:
         "no_unwind": ir.UnitAttr.get(),
         "prefer_vector_width": ir.StringAttr.get(str(vector_bits)),
     }
+    if exported:
+        # The execution engine wraps exported functions; inlined there, they would be
+        # compiled twice.
+        attributes["no_inline"] = ir.UnitAttr.get()
     return b.make("llvm.func", [], [], attributes, regions=1)
 
 
