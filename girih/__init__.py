@@ -54,4 +54,4 @@ def __dir__():
 if "torch" in sys.modules:
     for _name in _EXPORTS:
         __getattr__(_name)
-    import_module("girih.compiler")
+    import_module("girih.compiler").preload()

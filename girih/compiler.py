@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
@@ -37,13 +38,27 @@ from girih.frontend.importer import ImportedGraph, import_graph
 from girih.log import logger
 from girih.options import Options
 from girih.passes.pipelines import with_options
-from girih.passes.registry import PassError, run_pipeline
+from girih.passes.registry import (
+    PassError,
+    expand_pipeline,
+    find_pass,
+    is_own,
+    run_pipeline,
+)
 from girih.reports import Report
 
 _log = logger("compiler")
 _numbers = itertools.count()
 _libraries: WeakValueDictionary[str, Library] = WeakValueDictionary()
 _libraries_lock = Lock()
+
+
+def preload() -> None:
+    """Imports what a compilation uses, so that no call waits for an import."""
+    import_module("girih.frontend.capture.api")
+    for step in expand_pipeline("default"):
+        if is_own(step.name):
+            find_pass(step.name)
 
 
 def reset() -> None:
