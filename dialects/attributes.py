@@ -114,11 +114,11 @@ def _encode_scalar(value: Scalar) -> ir.Attribute:
         case bool():
             return ir.BoolAttr.get(value)
         case int():
-            signed = -(2**63) <= value < 2**63
-            integer = ir.IntegerType
-            return ir.IntegerAttr.get(
-                integer.get_signless(64) if signed else integer.get_unsigned(64), value
-            )
+            if -(2**63) <= value < 2**63:
+                return _encode_int(value)
+            # The bindings take 64 bits as signed.
+            unsigned = ir.IntegerType.get_unsigned(64)
+            return ir.IntegerAttr.get(unsigned, value - 2**64)
         case complex():
             parts = [_encode_float(value.real), _encode_float(value.imag)]
             return ir.ArrayAttr.get(parts)

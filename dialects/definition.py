@@ -60,7 +60,9 @@ class Effects(enum.Enum):
     ORDERED = "anything: it stays, in order with all others of this kind"
 
 
-class _Group(enum.Enum):
+class Group(enum.Enum):
+    """How many values a declared operand or result stands for."""
+
     SINGLE = "single"
     OPTIONAL = "optional"
     VARIADIC = "variadic"
@@ -72,7 +74,7 @@ class _Group(enum.Enum):
 class _ValueField:
     """An operand or a result, or a group of them."""
 
-    def __init__(self, group: _Group):
+    def __init__(self, group: Group):
         self.group = group
         self.name = ""
         self.index = 0
@@ -83,7 +85,7 @@ class _ValueField:
     def _select(self, values: Sequence, sizes: Sequence[int]) -> Any:
         start = sum(sizes[: self.index])
         group = list(values[start : start + sizes[self.index]])
-        if self.group is _Group.VARIADIC:
+        if self.group is Group.VARIADIC:
             return group
         return group[0] if group else None
 
@@ -141,27 +143,27 @@ class _RegionField:
 
 def operand() -> Any:
     """Declares an operand."""
-    return _OperandField(_Group.SINGLE)
+    return _OperandField(Group.SINGLE)
 
 
 def optional_operand() -> Any:
     """Declares an operand that may be left out (None)."""
-    return _OperandField(_Group.OPTIONAL)
+    return _OperandField(Group.OPTIONAL)
 
 
 def variadic_operand() -> Any:
     """Declares any number of operands, of any types."""
-    return _OperandField(_Group.VARIADIC)
+    return _OperandField(Group.VARIADIC)
 
 
 def result() -> Any:
     """Declares a result."""
-    return _ResultField(_Group.SINGLE)
+    return _ResultField(Group.SINGLE)
 
 
 def variadic_result() -> Any:
     """Declares any number of results, of any types."""
-    return _ResultField(_Group.VARIADIC)
+    return _ResultField(Group.VARIADIC)
 
 
 def attribute(kind: Kind, *, default: Any = _REQUIRED) -> Any:
@@ -186,8 +188,8 @@ _SEGMENTS = "operandSegmentSizes"
 
 def _group_sizes(fields: Sequence[_ValueField], count: int) -> list[int]:
     """Returns the sizes of groups of which at most one is not single."""
-    rest = count - sum(field.group is _Group.SINGLE for field in fields)
-    return [1 if field.group is _Group.SINGLE else rest for field in fields]
+    rest = count - sum(field.group is Group.SINGLE for field in fields)
+    return [1 if field.group is Group.SINGLE else rest for field in fields]
 
 
 def operand_groups(op: ir.OpView) -> list[int]:
@@ -242,10 +244,10 @@ class Op(ir.OpView):
         for group in (cls.OPERANDS, cls.RESULTS, cls.REGIONS):
             for index, field in enumerate(group):
                 field.index = index
-        several = [f for f in cls.OPERANDS if f.group is not _Group.SINGLE]
+        several = [f for f in cls.OPERANDS if f.group is not Group.SINGLE]
         cls.ALL_OPERANDS_SINGLE = not several
         cls.HAS_SEGMENTS = len(several) > 1
-        cls.ALL_RESULTS_SINGLE = all(f.group is _Group.SINGLE for f in cls.RESULTS)
+        cls.ALL_RESULTS_SINGLE = all(f.group is Group.SINGLE for f in cls.RESULTS)
         cls._ODS_REGIONS = (len(cls.REGIONS), True)
 
     @staticmethod

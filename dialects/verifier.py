@@ -10,9 +10,9 @@ from typing import NamedTuple
 from girih.dialects.bindings import ir
 from girih.dialects.definition import (
     OPS,
+    Group,
     InvalidOp,
     Op,
-    _Group,
     expect,
     operand_groups,
 )
@@ -110,12 +110,12 @@ def _check_counts(op: Op) -> None:
 
 
 def _check_count(subject: str, fields: tuple, count: int) -> None:
-    singles = sum(field.group is _Group.SINGLE for field in fields)
+    singles = sum(field.group is Group.SINGLE for field in fields)
     if singles == len(fields):
         expect(count == singles, subject, f"number {singles}", count)
     else:
         expect(count >= singles, subject, f"number at least {singles}", count)
-        if all(field.group is not _Group.VARIADIC for field in fields):
+        if all(field.group is not Group.VARIADIC for field in fields):
             most = len(fields)
             expect(count <= most, subject, f"number at most {most}", count)
 
@@ -128,7 +128,7 @@ def _check_segments(op: Op) -> None:
     well_formed = well_formed and len(attribute) == len(fields)
     expect(well_formed, name, rule, attribute or "nothing")
     for field, size in zip(fields, attribute, strict=True):
-        most = {_Group.SINGLE: (1, 1), _Group.OPTIONAL: (0, 1)}.get(field.group)
+        most = {Group.SINGLE: (1, 1), Group.OPTIONAL: (0, 1)}.get(field.group)
         if most is not None:
             expect(most[0] <= size <= most[1], field.name, f"be {_one(field)}", size)
     rule = f"add up to the {len(op.operands)} operands"
@@ -136,7 +136,7 @@ def _check_segments(op: Op) -> None:
 
 
 def _one(field: object) -> str:
-    return "one value" if field.group is _Group.SINGLE else "at most one value"
+    return "one value" if field.group is Group.SINGLE else "at most one value"
 
 
 def _decoded_attributes(op: Op) -> dict[str, object]:
@@ -160,7 +160,7 @@ def _grouped_types(op: Op) -> list:
     for field, size in zip(type(op).OPERANDS, operand_groups(op), strict=True):
         group = types[start : start + size]
         start += size
-        if field.group is _Group.VARIADIC:
+        if field.group is Group.VARIADIC:
             grouped.append(group)
         else:
             grouped.append(group[0] if group else None)
@@ -169,7 +169,5 @@ def _grouped_types(op: Op) -> list:
 
 def _check_results(op: Op, inferred: list[ir.Type]) -> None:
     actual = [value.type for value in op.results]
-    count = len(inferred)
-    expect(len(actual) == count, "results", f"number {count}", len(actual))
     for index, (expected, type_) in enumerate(zip(inferred, actual, strict=True)):
         type(op).check_result(index, expected, type_)
