@@ -62,7 +62,6 @@ _CONSTANT_RESULTS = {
     torch.jit.is_tracing: False,
     torch._jit_internal.is_scripting: False,
     torch._C._get_tracing_state: None,
-    torch.onnx.is_in_onnx_export: False,
     overrides.has_torch_function: False,
     overrides.has_torch_function_unary: False,
     overrides.has_torch_function_variadic: False,
