@@ -19,7 +19,7 @@ from girih.passes.tile.nodes import (
     ReduceNode,
 )
 from girih.passes.tile.options import TileOptions
-from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
+from girih.passes.tile.plan import BLOCK_STEPS, Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, known, product
 from girih.passes.tile.split import should_split, split_grid
 from girih.passes.tile.transpose import transposed_schedule
@@ -28,8 +28,12 @@ from girih.passes.tile.transpose import transposed_schedule
 GUESSED_SIZE = 512
 # Rows of up to this many vectors stay in registers.
 REGISTER_VECTORS = 4
+# Accumulators of a column reduction: half of the registers there are.
+COLUMN_VECTORS = 16
 # Independent accumulators that hide the latency of an addition.
 ACCUMULATORS = 4
+# Sums of so many steps are added up in blocks.
+LONG_SUM = 1024
 # From this cost per element on, one vector in flight already fills the pipelines.
 EXPENSIVE_BODY = 10
 
@@ -90,9 +94,10 @@ def _reduction(
     if in_registers:
         width = _power_of_two(reduced[-1].size)
     else:
-        width *= _unroll(nodes) if not rows else 1
+        width *= 1 if rows else _column_vectors(nodes, lanes, width)
         passes, locals_ = keep_values(formula, source, passes, reduced, lanes, options)
         passes = tuple(_with_width(p, width, rows) for p in passes)
+        passes = tuple(_with_blocks(p, reduced, lanes) for p in passes)
     axes, loops = spread(
         parallel,
         None if rows else lanes,
@@ -200,6 +205,38 @@ def _with_width(walk: Pass, width: int, rows: bool) -> Pass:
     roots = [node.operands[0] for node in walk.reductions]
     unroll = _unroll(roots) if walk.reductions and not walk.keeps else 1
     return replace(walk, width=width * unroll)
+
+
+def _column_vectors(nodes: list[Node], lanes: Coordinate, width: int) -> int:
+    """Vectors of neighbouring results at a time: long runs of each row are read."""
+    reductions = [node for node in nodes if isinstance(node, ReduceNode)]
+    cost = max(recompute_cost(node) for node in nodes)
+    vectors = COLUMN_VECTORS // len(reductions) if cost < EXPENSIVE_BODY else 1
+    size = known(lanes.size, GUESSED_SIZE)
+    while vectors > 1 and -size % (width * vectors) > size // 4:
+        vectors //= 2
+    return max(vectors, 1)
+
+
+def _with_blocks(
+    walk: Pass, reduced: tuple[Coordinate, ...], lanes: Coordinate | None
+) -> Pass:
+    """Adds long sums of floats in blocks, as eager does, to bound rounding errors."""
+    names = {node.name for node in walk.reductions}
+    is_sum = any(
+        node.name == "reduce_sum" and node.element.is_float for node in walk.reductions
+    )
+    if not reduced or not is_sum or names & {"argmax", "argmin"}:
+        return walk
+
+    def steps(coordinate: Coordinate) -> int:
+        width = walk.width if coordinate == lanes else 1
+        return known(coordinate.size, LONG_SUM * width) // width
+
+    longest = max(reduced, key=steps)
+    if steps(longest) <= BLOCK_STEPS or product(map(steps, reduced)) < LONG_SUM:
+        return walk
+    return replace(walk, blocked=longest)
 
 
 def _unroll(nodes: list[Node]) -> int:

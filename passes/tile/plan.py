@@ -14,6 +14,9 @@ from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.sizes import Size
 
+# Additions into one accumulator before the next block starts.
+BLOCK_STEPS = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -67,12 +70,15 @@ class Pass:
 
     Attributes:
         width: lanes of the innermost loop when it runs over reduced elements.
+        blocked: the coordinate whose loop goes in blocks of ``BLOCK_STEPS`` steps with
+            accumulators of their own, where sums are long.
     """
 
     reductions: tuple[ReduceNode, ...]
     stores: tuple[Store, ...]
     keeps: tuple[Keep, ...]
     width: int
+    blocked: Coordinate | None = None
 
 
 @dataclass(frozen=True, slots=True)

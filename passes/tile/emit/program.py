@@ -12,7 +12,7 @@ from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode
-from girih.passes.tile.plan import Axis, Grid, Local, Pass, Stage
+from girih.passes.tile.plan import BLOCK_STEPS, Axis, Grid, Local, Pass, Stage
 from girih.passes.tile.sizes import Size, product
 
 Accumulators = list[list[ir.Value]]
@@ -230,21 +230,49 @@ class Program:
                 self.values.store(keep.buffer, keep.offset, keep.node)
             return results
 
-        results = self._reduced_loops(self.grid.reduced, walk.width, inits, body)
+        results = self._reduced_loops(self.grid.reduced, walk, inits, body)
         for node, size in zip(walk.reductions, sizes, strict=True):
             own, results = results[:size], results[size:]
             self._finish(node, own)
         for keep in walk.keeps:
             self.values.substitutes[keep.node.number] = keep.load
 
-    def _reduced_loops(self, coordinates, width, inits, body) -> list[ir.Value]:
+    def _reduced_loops(self, coordinates, walk: Pass, inits, body) -> list[ir.Value]:
         if not coordinates:
             return body(inits)
 
         def inner(carried: list[ir.Value]) -> list[ir.Value]:
-            return self._reduced_loops(coordinates[1:], width, carried, body)
+            return self._reduced_loops(coordinates[1:], walk, carried, body)
 
-        return self._loop(coordinates[0], width, inits, inner)
+        first = coordinates[0]
+        if first == walk.blocked:
+            return self._blocked_loop(first, walk, inits, inner)
+        return self._loop(first, walk.width, inits, inner)
+
+    def _blocked_loop(self, coordinate, walk: Pass, inits, body) -> list[ir.Value]:
+        """A loop in blocks that start afresh: long sums are sums of short ones."""
+        low, high = bounds = self._range(coordinate)
+        width = walk.width if coordinate == self.grid.lanes else 1
+        step = self.indices.size(BLOCK_STEPS * width)
+        b = self.indices.at(self.stack.depth)
+        types = [value.type for value in inits]
+        op = b.create("scf.for", types, [low, high, step, *inits], regions=1)
+        block = op.regions[0].blocks.append(b.index, *types)
+        start, *totals = block.arguments
+        self.stack.push(op, block)
+        b = self.indices.at(self.stack.depth)
+        end = b.same("arith.minsi", b.same("arith.addi", start, step), high)
+        self.ranges[coordinate] = (start, end)
+        results = self._loop(coordinate, walk.width, inits, body)
+        self.ranges[coordinate] = bounds
+        b = self.indices.at(self.stack.depth)
+        merged = [
+            reduction.merge(b, node.name, node.operands[0].element, *pair)
+            for node, *pair in zip(walk.reductions, totals, results, strict=True)
+        ]
+        b.create("scf.yield", [], merged)
+        self.stack.pop()
+        return list(op.results)
 
     def _store_all(self, stores) -> None:
         for store in stores:
