@@ -60,18 +60,26 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="output")
     for flag, how in _FLAGS.items():
         parser.add_argument(flag, **how)
-    arguments, rest = parser.parse_known_args(argv)
-    arguments.passes = [_short_form(parser, token) for token in rest]
+    # Before argparse, which takes an option with a space in it for a file.
+    short = [token for token in argv if _is_short_form(token)]
+    arguments, rest = parser.parse_known_args([t for t in argv if t not in short])
+    if rest:
+        parser.error(f"unknown option {rest[0]}; see --help")
+    arguments.passes = [_short_form(parser, token) for token in short]
     if arguments.pass_pipeline and arguments.passes:
         parser.error("expected --pass-pipeline or options named as passes, got both")
     return arguments
 
 
+def _is_short_form(token: str) -> bool:
+    flag = token.partition("=")[0]
+    return token.startswith("--") and flag not in _FLAGS and flag != "--help"
+
+
 def _short_form(parser: argparse.ArgumentParser, token: str) -> str:
     name, _, options = token.removeprefix("--").partition("=")
     known = [*registry.own_pass_names(), *pipelines.PIPELINES]
-    is_pass = name in known or registry.is_upstream_pass(name)
-    if not token.startswith("--") or not is_pass:
+    if name not in known and not registry.is_upstream_pass(name):
         flags = [flag.removeprefix("--") for flag in _FLAGS]
         close = difflib.get_close_matches(name, [*known, *flags])
         hint = f"did you mean --{close[0]}?" if close else "see --help"

@@ -150,20 +150,20 @@ def test_a_failure_names_pass_op_and_location(module):
     assert "pass 'test-fail' failed: KeyError: 'no rule'" in str(error)
 
 
-CAST = """
-func.func @f(%x: i32) -> f32 {
-  %0 = builtin.unrealized_conversion_cast %x : i32 to f32 loc("model.py":9:1)
-  return %0 : f32
+ILLEGAL = """
+func.func @f(%x: vector<2x4xf32>) -> vector<2x4xf32> {
+  %0 = arith.addf %x, %x : vector<2x4xf32> loc("model.py":9:1)
+  return %0 : vector<2x4xf32>
 }
 """
 
 
 def test_an_upstream_failure_has_a_location():
     with make_context():
-        module = ir.Module.parse(CAST)
+        module = ir.Module.parse(ILLEGAL)
     with pytest.raises(PassError) as caught:
-        run_pipeline(module, "cse,reconcile-unrealized-casts")
-    assert "reconcile-unrealized-casts" in caught.value.pass_name
+        run_pipeline(module, "cse,convert-arith-to-spirv")
+    assert "convert-arith-to-spirv" in caught.value.pass_name
     assert '"model.py":9:1' in str(caught.value.location)
 
 
