@@ -61,9 +61,9 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
     block = function.regions[0].blocks[0]
     infos = result_infos(function)
     planner = _Planner(_wanted_strides(block, infos))
-    for index, argument in enumerate(block.arguments):
-        if isinstance(argument.type, ir.RankedTensorType):
-            strides = argument_strides(function, index)
+    strides_of = argument_strides(function)
+    for argument, strides in zip(block.arguments, strides_of, strict=True):
+        if strides is not None:
             planner.own(argument, Layout(shape_of(argument.type), strides))
     for op in list(block.operations)[:-1]:
         planner.visit(op)

@@ -5,6 +5,7 @@ The table in docs/architecture.md (section graph) lists these attributes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from girih.dialects import attributes as attr
@@ -47,23 +48,24 @@ def result_infos(function: ir.OpView) -> tuple[ResultInfo, ...]:
     )
 
 
-def argument_strides(function: ir.OpView, index: int) -> tuple[Size, ...]:
-    """Strides of a tensor argument, in elements; contiguous where none are given."""
-    found = argument_attribute(function, index, "graph.strides")
-    if found is not None:
-        return attr.SIZES.decode(found)
+def argument_strides(function: ir.OpView) -> list[tuple[Size, ...] | None]:
+    """Strides of each argument, in elements; None for those that are no tensors."""
     types = ir.FunctionType(function.attributes["function_type"].value).inputs
-    return contiguous_strides(shape_of(types[index]))
+    given = _dictionaries(function, "arg_attrs") or [{}] * len(types)
+    return [
+        _strides(type_, attributes)
+        for type_, attributes in zip(types, given, strict=True)
+    ]
 
 
-def argument_attribute(
-    function: ir.OpView, index: int, name: str
-) -> ir.Attribute | None:
-    """An attribute of an argument, None if it has no such attribute."""
-    dictionaries = _dictionaries(function, "arg_attrs")
-    if dictionaries and name in dictionaries[index]:
-        return dictionaries[index][name]
-    return None
+def _strides(
+    type_: ir.Type, given: ir.DictAttr | Mapping[str, ir.Attribute]
+) -> tuple[Size, ...] | None:
+    if not isinstance(type_, ir.RankedTensorType):
+        return None
+    if "graph.strides" in given:
+        return attr.SIZES.decode(given["graph.strides"])
+    return contiguous_strides(shape_of(type_))
 
 
 def _dictionaries(function: ir.OpView, name: str) -> list[ir.DictAttr]:
@@ -71,16 +73,15 @@ def _dictionaries(function: ir.OpView, name: str) -> list[ir.DictAttr]:
     return list(attributes[name]) if name in attributes else []
 
 
-def _result_info(type_: ir.Type, given: ir.DictAttr | dict) -> ResultInfo:
+def _result_info(
+    type_: ir.Type, given: ir.DictAttr | Mapping[str, ir.Attribute]
+) -> ResultInfo:
     if "graph.size" in given:
         return ResultInfo(size=attr.SIZE.decode(given["graph.size"]))
     if "graph.writes" in given:
         return ResultInfo(writes=attr.INT.decode(given["graph.writes"]))
-    strides = contiguous_strides(shape_of(type_))
-    if "graph.strides" in given:
-        strides = attr.SIZES.decode(given["graph.strides"])
     storage = given["graph.storage"].value if "graph.storage" in given else None
     offset = 0
     if "graph.offset" in given:
         offset = attr.SIZE.decode(given["graph.offset"])
-    return ResultInfo(strides, storage, offset)
+    return ResultInfo(_strides(type_, given), storage, offset)
