@@ -302,23 +302,16 @@ class Calls:
 
 def _is_followable_class(cls: type) -> bool:
     """Whether objects of a class hold nothing but Python attributes."""
-    return all(
-        base is object or bool(base.__flags__ & _HEAP_TYPE) and _is_python_class(base)
-        for base in cls.__mro__
-    )
+    return c_base(cls) is object
 
 
-_HEAP_TYPE = 1 << 9
-
-
-def _is_python_class(cls: type) -> bool:
-    """Whether a class was made by a class statement, not by a C extension."""
-    return (
-        "__module__" in cls.__dict__
-        and cls.__new__ is object.__new__
-        or isinstance(cls.__dict__.get("__new__"), (staticmethod, types.FunctionType))
-        or cls.__module__ in ("abc", "typing", "collections.abc", "contextlib")
-    )
+def c_base(cls: type) -> type:
+    """The class of the MRO whose ``__new__``, written in C, makes the objects."""
+    for base in cls.__mro__:
+        maker = base.__dict__.get("__new__")
+        if isinstance(maker, types.BuiltinFunctionType):
+            return base
+    return object
 
 
 def _name_of(function: Any) -> str:

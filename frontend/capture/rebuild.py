@@ -15,6 +15,7 @@ from typing import Any
 
 
 from girih.errors import unsupported
+from girih.frontend.capture.calls import c_base
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
@@ -295,11 +296,7 @@ def _write_held(rebuilder: Rebuilder, value: Value) -> ast.expr:
 
 def _write_object(rebuilder: Rebuilder, value: ObjectValue) -> ast.expr:
     cls = rebuilder.constant(value.cls)
-    builtin = next(
-        base
-        for base in value.cls.__mro__
-        if not base.__flags__ & 1 << 9 or base is object
-    )
+    builtin = c_base(value.cls)
     maker = rebuilder.constant(builtin.__new__)
     if isinstance(value.base, TupleValue):
         items = [rebuilder.expression(item) for item in value.base.items]

@@ -23,7 +23,7 @@ from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
-from girih.frontend.capture.values.function import CellValue, FunctionValue
+from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import (
@@ -164,6 +164,16 @@ class Tracer(Operators, Calls):
                 member, source = getattr(member, part), source.attribute(part)
             found = self._members[key] = self.wrap(member, source)
         return found
+
+    def bind_member(self, owner: Value, member: Any, name: str) -> Value:
+        """A Python method or property of the class of a builtin value's subclass."""
+        cls = owner.python_type()
+        if isinstance(member, property):
+            return self.call(self.class_member(cls, name, part="fget"), [owner], {})
+        if isinstance(member, classmethod):
+            function = self.class_member(cls, name, part="__func__")
+            return BoundMethod(function, self.constant(cls))
+        return BoundMethod(self.class_member(cls, name), owner)
 
     # Globals and imports
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
+import types
 from typing import Any
 
 import torch
@@ -128,7 +130,10 @@ class TupleValue(SequenceValue):
             return self.items[fields.index(name)]
         if name in ("_fields", "__match_args__", "__class__"):
             return tracer.from_python(getattr(self.cls, name, self.cls))
-        return tracer.class_attr(self, name) or super().get_attr(tracer, name)
+        member = inspect.getattr_static(self.cls, name, None)
+        if isinstance(member, (types.FunctionType, classmethod, property)):
+            return tracer.bind_member(self, member, name)
+        return super().get_attr(tracer, name)
 
     def _structure_fields(self) -> tuple[str, ...]:
         if self.cls.__module__ == "torch.return_types":
