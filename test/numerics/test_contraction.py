@@ -111,4 +111,4 @@ SAMPLES = (
 
 @pytest.mark.parametrize(("sample", "dtype"), each_dtype(SAMPLES))
 def test_contraction(sample, dtype):
-    check_sample(sample, dtype)
+    check_sample(sample, dtype, sums=True)

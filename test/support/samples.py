@@ -87,7 +87,9 @@ def check_sample(sample: Sample, dtype: torch.dtype, **options: Any) -> None:
     check(sample.function, {sample.name: sample.make(dtype)}, **options)
 
 
-def check(function: Callable, calls: dict[str, tuple], **options: Any) -> None:
+def check(
+    function: Callable, calls: dict[str, tuple], *, sums: bool = False, **options: Any
+) -> None:
     """Compares a compiled function with eager on many lists of arguments.
 
     All calls are compiled as one program, which is much faster than one by one. Calls
@@ -96,6 +98,7 @@ def check(function: Callable, calls: dict[str, tuple], **options: Any) -> None:
     Args:
         function: The function.
         calls: From a label to the arguments.
+        sums: The results are sums of many terms, see ``assert_like_eager``.
         options: For ``girih.compile``.
     """
     expected = eager_results(function, calls)
