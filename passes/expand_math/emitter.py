@@ -25,7 +25,7 @@ class ConstantPool:
 
     def __init__(self, block: ir.Block) -> None:
         """Args: block: the entry block of the kernel or function."""
-        self._point = ir.InsertionPoint.at_block_begin(block)
+        self._block = block
         self._values: dict[tuple[ir.Type, float | int], ir.Value] = {}
 
     def get(self, type: ir.Type, number: float | int) -> ir.Value:
@@ -47,7 +47,7 @@ class ConstantPool:
             "arith.constant",
             results=[type],
             attributes={"value": attribute},
-            ip=self._point,
+            ip=ir.InsertionPoint.at_block_begin(self._block),
         )
         return operation.result
 

@@ -1,0 +1,99 @@
+// RUN: %girih-opt --pass-pipeline='convert-tile-to-cpu,canonicalize' %s | filecheck %s
+
+// Stride 1 is a vector load aligned to its elements.
+// CHECK-LABEL: llvm.func @contiguous
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: llvm.store %[[V]], %{{.*}} {alignment = 4 : i64}
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = "tile.load"(%x, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+}) {sym_name = "contiguous", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// Stride 0 is a scalar load, stride -1 a reversed one, others are gathers.
+// CHECK-LABEL: llvm.func @strides
+// CHECK: %[[S:.*]] = llvm.load {{.*}} -> f32
+// CHECK: vector.broadcast %[[S]] : f32 to vector<16xf32>
+// CHECK: %[[R:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: vector.shuffle %[[R]], %{{.*}} [15, 14, 13
+// CHECK: llvm.intr.masked.gather {{.*}} {alignment = 4 : i32}
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c40 = arith.constant 40 : index
+  %back = arith.constant -1 : index
+  %a = "tile.load"(%x, %c3, %c0) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  %b = "tile.load"(%x, %c40, %back) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  %c = "tile.load"(%x, %c0, %c3) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  %d = arith.addf %a, %b : vector<16xf32>
+  %e = arith.addf %d, %c : vector<16xf32>
+  "tile.store"(%e, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+}) {sym_name = "strides", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// A broadcast under a mask that may be empty asks the mask first.
+// CHECK-LABEL: llvm.func @guarded_broadcast
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[MASK:.*]] : vector<16xi1> into i1
+// CHECK: scf.if %[[ANY]]
+// CHECK: %[[S:.*]] = llvm.load {{.*}} -> f32
+// CHECK: arith.select %[[MASK]]
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %m: !tile.buffer<i1, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %mask = "tile.load"(%m, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<i1, [64], [1]>, index, index) -> vector<16xi1>
+  %v = "tile.load"(%x, %c0, %c0, %mask) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (!tile.buffer<f32, [64], [1]>, index, index, vector<16xi1>) -> vector<16xf32>
+  "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+}) {sym_name = "guarded_broadcast", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// Booleans are bytes in memory.
+// CHECK-LABEL: llvm.func @booleans
+// CHECK: %[[BYTES:.*]] = llvm.load {{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<16xi8>
+// CHECK: %[[BITS:.*]] = arith.cmpi ne, %[[BYTES]]
+// CHECK: %[[BACK:.*]] = arith.extui %[[BITS]] : vector<16xi1> to vector<16xi8>
+// CHECK: llvm.store %[[BACK]]
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<i1, [64], [1]>, %y: !tile.buffer<i1, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = "tile.load"(%x, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<i1, [64], [1]>, index, index) -> vector<16xi1>
+  "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xi1>, !tile.buffer<i1, [64], [1]>, index, index) -> ()
+}) {sym_name = "booleans", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// Local buffers lie on the stack: a program's outside of its thread's loop.
+// CHECK-LABEL: llvm.func @local_buffers
+// CHECK: llvm.alloca %{{.*}} x i8 {alignment = 64 : i64}
+// CHECK: omp.parallel
+// CHECK-NEXT: llvm.alloca %{{.*}} x i8 {alignment = 64 : i64}
+// CHECK: omp.wsloop
+// CHECK-NOT: llvm.alloca
+// CHECK: llvm.return
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %work = arith.constant 100000 : index
+  %shared = "tile.workspace"() {elements = 8 : i64} : () -> !tile.buffer<f32, [8], [1]>
+  "tile.grid"(%c8, %work) ({
+  ^bb0(%pid: index):
+    %own = "tile.scratch"() {elements = 16 : i64} : () -> !tile.buffer<f32, [16], [1]>
+    %v = "tile.load"(%own, %c0) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<f32, [16], [1]>, index) -> f32
+    "tile.store"(%v, %shared, %pid) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (f32, !tile.buffer<f32, [8], [1]>, index) -> ()
+  }) : (index, index) -> ()
+}) {sym_name = "local_buffers", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// A failed check stores 1 to the third argument.
+// CHECK-LABEL: llvm.func @check
+// CHECK-SAME: %[[STATUS:.*]]: !llvm.ptr)
+// CHECK: %[[FAILED:.*]] = arith.cmpi eq
+// CHECK: scf.if %[[FAILED]]
+// CHECK-NEXT: llvm.store %c1_i32, %[[STATUS]] {alignment = 4 : i64}
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<i1, [1], [1]>):
+  %c0 = arith.constant 0 : index
+  %ok = "tile.load"(%x, %c0) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<i1, [1], [1]>, index) -> i1
+  "tile.check"(%ok) : (i1) -> ()
+}) {sym_name = "check", symbols = [], outputs = 1 : i64, domain = [1], reduced = array<i64>} : () -> ()
