@@ -87,7 +87,7 @@
 
 // A failed check stores 1 to the third argument.
 // CHECK-LABEL: llvm.func @check
-// CHECK-SAME: %[[STATUS:.*]]: !llvm.ptr)
+// CHECK-SAME: %[[STATUS:arg2]]: !llvm.ptr)
 // CHECK: %[[FAILED:.*]] = arith.cmpi eq
 // CHECK: scf.if %[[FAILED]]
 // CHECK-NEXT: llvm.store %c1_i32, %[[STATUS]] {alignment = 4 : i64}
