@@ -1,0 +1,80 @@
+"""Checks that fusions are in the normal form of docs/architecture.md."""
+
+from __future__ import annotations
+
+from girih.dialects import graph
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+
+CHAIN_OPS = frozenset(
+    {"broadcast_to", "flip", "gather", "pad", "permute", "reshape", "slice", "take"}
+)
+STAYS_OUTSIDE = frozenset(
+    {
+        "broadcast_to",
+        "concat",
+        "constant",
+        "flip",
+        "full",
+        "permute",
+        "reshape",
+        "slice",
+    }
+)
+
+
+def fusions_of(module: ir.Module) -> list:
+    """The fusions of all functions of a module."""
+    return [
+        op
+        for function in module.body.operations
+        for op in function.regions[0].blocks[0].operations
+        if op.operation.name == "graph.fusion"
+    ]
+
+
+def check_module(module: ir.Module) -> None:
+    """Asserts that what computes stands in fusions, and checks these."""
+    for function in module.body.operations:
+        for op in function.regions[0].blocks[0].operations:
+            name = op.operation.name
+            is_primitive = name in graph.PRIMITIVES
+            allowed = name.removeprefix("graph.") in STAYS_OUTSIDE
+            assert allowed or not is_primitive, f"outside of a fusion: {op}"
+    for fusion in fusions_of(module):
+        check_fusion(fusion)
+
+
+def check_fusion(fusion) -> None:
+    """Asserts the rules of the normal form."""
+    block = fusion.regions[0].blocks[0]
+    domain, reduced = tuple(fusion.domain), set(fusion.reduced)
+    kept = tuple(1 if dim in reduced else size for dim, size in enumerate(domain))
+    chains = set(block.arguments)
+    for op in block.operations:
+        name = op.operation.name.removeprefix("graph.")
+        if name == "yield":
+            shapes = [ty.shape_of(value.type) for value in op.operands]
+            assert all(shape in (domain, kept) for shape in shapes), f"{op}"
+        elif name in CHAIN_OPS or name == "iota":
+            assert all(value in chains for value in op.operands), f"no chain: {op}"
+            chains.add(op.results[0])
+        elif name in ("constant", "full", "size"):
+            shape = ty.shape_of(op.results[0].type)
+            assert shape == () or name == "full", f"{op}"
+        else:
+            _check_computation(op, name, domain, reduced, kept)
+
+
+def _check_computation(op, name: str, domain: tuple, reduced: set, kept: tuple) -> None:
+    assert f"graph.{name}" in graph.PRIMITIVES and name != "concat", f"{op}"
+    if name.startswith("reduce_") or name in ("argmax", "argmin"):
+        dims = {op.dim} if name.startswith("arg") else set(op.dims)
+        shapes = [ty.shape_of(value.type) for value in (*op.operands, *op.results)]
+        assert (shapes, dims) == ([domain, kept], reduced), f"{op}"
+        return
+    for value in (*op.operands, *op.results):
+        shape = ty.shape_of(value.type)
+        assert len(shape) <= len(domain), f"{op}"
+        pairs = zip(reversed(shape), reversed(domain), strict=False)
+        assert all(size in (1, whole) for size, whole in pairs), f"{op}"
