@@ -113,9 +113,8 @@ def check(
     with torch.no_grad():
         results = compiled(list(calls.values()))
     for (label, arguments), actual in zip(calls.items(), results, strict=True):
-        assert_like_eager(
-            actual, expected[label], precisely(function, arguments), label
-        )
+        precise = precisely(function, arguments)
+        assert_like_eager(actual, expected[label], precise, label, sums)
 
 
 def eager_results(function: Callable, calls: dict[str, tuple]) -> dict[str, Any]:
