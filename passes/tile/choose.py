@@ -94,7 +94,7 @@ def _reduction(
     if in_registers:
         width = _power_of_two(reduced[-1].size)
     else:
-        width *= 1 if rows else _column_vectors(nodes, lanes, width)
+        width *= 1 if rows or lanes is None else _column_vectors(nodes, lanes, width)
         passes, locals_ = keep_values(formula, source, passes, reduced, lanes, options)
         passes = tuple(_with_width(p, width, rows) for p in passes)
         passes = tuple(_with_blocks(p, reduced, lanes) for p in passes)
