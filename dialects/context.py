@@ -17,6 +17,7 @@ UPSTREAM_DIALECTS = (
     "memref",
     "omp",
     "llvm",
+    "ub",
 )
 
 _thread = threading.local()

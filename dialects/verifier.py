@@ -5,6 +5,7 @@
 op's location.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
@@ -16,6 +17,7 @@ from girih.dialects.definition import (
     expect,
     operand_groups,
 )
+from girih.dialects.graph.signature import verify_signature
 from girih.dialects.types import InvalidType
 
 _OWN_DIALECTS = frozenset({"graph", "host", "tile"})
@@ -64,7 +66,9 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
     def check(op: ir.Operation) -> ir.WalkResult:
         name = op.operation.name
         if name in OPS:
-            problem = _problem_of(op.opview)
+            problem = _broken_rule(_verify_op, op.opview)
+        elif name == "func.func":
+            problem = _broken_rule(verify_signature, op.opview)
         else:
             if name not in foreign:
                 foreign[name] = context.is_registered_operation(name)
@@ -84,17 +88,21 @@ def _unknown_op(name: str) -> str:
     return f"expected the op's name to be registered, got one that {known}"
 
 
-def _problem_of(op: Op) -> str | None:
+def _broken_rule(check: Callable, op: ir.OpView) -> str | None:
     try:
-        _check_counts(op)
-        attributes = _decoded_attributes(op)
-        inferred = op.infer_types(_grouped_types(op), attributes)
-        if inferred is not None:
-            _check_results(op, inferred)
-        op.verify_invariants()
+        check(op)
     except (InvalidOp, InvalidType) as error:
         return str(error)
     return None
+
+
+def _verify_op(op: Op) -> None:
+    _check_counts(op)
+    attributes = _decoded_attributes(op)
+    inferred = op.infer_types(_grouped_types(op), attributes)
+    if inferred is not None:
+        _check_results(op, inferred)
+    op.verify_invariants()
 
 
 def _check_counts(op: Op) -> None:

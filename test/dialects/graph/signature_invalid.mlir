@@ -1,0 +1,137 @@
+// RUN: %girih-opt --split-input-file --verify-diagnostics %s
+
+// What is rejected of a graph function's contract with the runtime.
+
+// expected-error @+1 {{'func.func' expected attributes to be known to the dialect, got graph.symbol}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbol = 1} {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected graph.symbols to map each symbol to its range [least, most], got 1 : i64}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols = 1} {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected graph.symbols to map each symbol to its range [least, most], got s0 = 1 : i64}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols = {s0 = 1}} {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected graph.symbols to map each symbol to its range [least, most], got s0 = [3, 2]}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols = {s0 = [3, 2]}} {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected graph.symbols to map each symbol to its range [least, most], got s0 = [2]}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols = {s0 = [2]}} {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.name, graph.static, graph.strides, graph.symbol, got graph.stride}}
+func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0 to have one of graph.offset, graph.size, graph.storage, graph.strides, graph.writes, got graph.name}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.name = "y"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0's graph.strides to be an array of integers and dim expressions, got 1 : i64}}
+func.func @main(%x: tensor<4xf32> {graph.strides = 1}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0's graph.strides to have 1 entries, got 2}}
+func.func @main(%x: tensor<4xf32> {graph.strides = [1, 1]}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.strides to have 1 entries, got 0}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.strides = []}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0's graph.symbol to belong to an index, got tensor<4xf32>}}
+func.func @main(%x: tensor<4xf32> {graph.symbol = "s0"}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.size to belong to an index, got tensor<4xf32>}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.size = "s0"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.writes to name one of 1 arguments, got 1}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.writes = 1}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.storage to read arg<n> or out<n>, got arg}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.storage = "arg"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.storage to be one of 1, got arg1}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.storage = "arg1"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.storage to be one of 1, got out1}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.storage = "out1"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.offset to be an integer or a dim expression, got unit}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.offset = unit}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
