@@ -14,7 +14,7 @@ from torch._C._dynamo.guards import TensorGuards
 from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
-from girih.frontend.capture.evaluate import Evaluator
+from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
@@ -55,6 +55,7 @@ class _Capture:
     arguments: tuple
     sizes: Sizes
     backend: Backend
+    evaluator: Evaluator
     tracer: Tracer = field(init=False)
 
     def __post_init__(self):
@@ -75,8 +76,7 @@ class _Capture:
                 context=reason,
                 explanation="The call runs as it was while that is so.",
             )
-        evaluator = self.evaluator()
-        self.tracer = Tracer(self.names, evaluator, self.sizes)
+        self.tracer = Tracer(self.names, self.evaluator, self.sizes)
         state_check = state.state_check()
         try:
             result = self._trace()
@@ -88,14 +88,6 @@ class _Capture:
         finally:
             self.tracer.state.restore()
         return self._finish(result, state_check)
-
-    def evaluator(self):
-        """Evaluates operations while tracing."""
-        from girih.frontend.capture.shapes import SymbolicEvaluator, needs_symbols
-
-        if needs_symbols(self.sizes, self.arguments):
-            return SymbolicEvaluator()
-        return Evaluator()
 
     def _trace(self) -> Value:
         tracer = self.tracer
@@ -202,10 +194,20 @@ def capture(function, arguments: tuple, sizes: Sizes, backend: Backend):
         UnsupportedError: The call can't be captured.
     """
     try:
-        return _Capture(function, arguments, sizes, backend).run()
+        return _attempt(function, arguments, sizes, backend)
     except RecursionError:
         raise UnsupportedError(
             "calls nested too deeply",
             function.__qualname__,
             "Following the calls exceeded Python's recursion limit.",
         ) from None
+
+
+def _attempt(function, arguments, sizes: Sizes, backend: Backend) -> CapturedFrame:
+    try:
+        return _Capture(function, arguments, sizes, backend, Evaluator()).run()
+    except NeedsSymbols:
+        from girih.frontend.capture.shapes import SymbolicEvaluator
+
+        symbolic = SymbolicEvaluator()
+        return _Capture(function, arguments, sizes, backend, symbolic).run()

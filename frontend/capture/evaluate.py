@@ -20,12 +20,19 @@ def is_unchanged(name: Any) -> bool:
     return name in _NO_CHANGE
 
 
+class NeedsSymbols(Exception):
+    """A size is to be symbolic: the capture starts again with symbols."""
+
+
 class Evaluator:
     """Evaluates with fake tensors; here all sizes are numbers.
 
     Attributes:
         mode: The fake tensor mode.
+        is_symbolic: Whether sizes of inputs may be symbols.
     """
+
+    is_symbolic = False
 
     def __init__(self, shape_env: Any = None):
         self.mode = make_fake_mode(shape_env)

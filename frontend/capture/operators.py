@@ -192,7 +192,10 @@ class Operators:
                 value.value, (int, float)
             ):
                 return self.constant(function is operator.ne)
-        return self.symbolic(function, [left, right])
+        first, second = (getattr(v, "fake", None) for v in (left, right))
+        first = left.as_python() if first is None else first
+        second = right.as_python() if second is None else second
+        return self.constant(bool(function(first, second)))  # a guard on sizes
 
     def _compare_special(self, function, left, right) -> Value | None:
         name = _SPECIAL[function]

@@ -14,6 +14,7 @@ from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
+from girih.frontend.capture.evaluate import NeedsSymbols
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
@@ -129,7 +130,10 @@ class Tracer(Operators, Calls):
 
     def dynamic_dims(self, tensor, source: Source, static: bool) -> tuple:
         """Which dims of an input have a symbolic size."""
-        return () if static else self._sizes.dynamic_dims(tensor, source)
+        dims = () if static else self._sizes.dynamic_dims(tensor, source)
+        if dims and not self.graph.evaluator.is_symbolic:
+            raise NeedsSymbols
+        return dims
 
     def held(self, obj: Any) -> Value:
         """A value of an object that the cache entry will hold itself."""
