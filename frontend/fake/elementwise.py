@@ -137,7 +137,8 @@ def _absolute(self):
 
 
 @shape_rule(
-    *"silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus hardtanh".split()
+    *"silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus".split(),
+    "hardtanh",
 )
 def _activation(self, *args, **kwargs):
     if not self.dtype.is_floating_point:

@@ -87,7 +87,7 @@ def _lightly(original: types.FunctionType) -> types.FunctionType:
 # Views and copies whose meta kernel is C++. Some have fake implementations as well,
 # for unbacked sizes or several devices only.
 _META_IN_CPP = frozenset(
-    """_to_copy alias as_strided clone copy_ detach diagonal expand permute
+    """alias as_strided detach diagonal expand permute
     select.int slice.Tensor split.Tensor split_with_sizes squeeze squeeze.dim
     squeeze.dims t transpose.int unbind.int unfold unsqueeze view view.dtype
     view_as_complex view_as_real""".split()
@@ -259,6 +259,18 @@ class LightFakeTensorMode(FakeTensorMode):
             fake = FakeTensor(self, meta, device)
         fake.girih_meta = meta
         return fake
+
+
+def _is_symbolic(args: tuple) -> bool:
+    """Whether a size is symbolic; C++ meta kernels do not all take such sizes."""
+    for arg in args:
+        if isinstance(arg, torch.SymInt):
+            return True
+        if isinstance(arg, FakeTensor) and arg._has_symbolic_sizes_strides:
+            return True
+        if isinstance(arg, (list, tuple)) and _is_symbolic(arg):
+            return True
+    return False
 
 
 def _meta_of(fake: FakeTensor) -> torch.Tensor | None:

@@ -23,6 +23,44 @@ def _unsafe_view(self, size):
     return Result(tuple(size), self.dtype)
 
 
+_KEPT_FORMATS = (None, torch.preserve_format)
+
+
+@shape_rule("clone")
+def _clone(self, memory_format=None):
+    if memory_format is torch.contiguous_format:
+        return Result(tuple(self.size()), self.dtype)
+    if memory_format not in _KEPT_FORMATS:
+        return NotImplemented
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+
+
+@shape_rule("_to_copy")
+def _to_copy(
+    self,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=None,
+    non_blocking=False,
+    memory_format=None,
+):
+    if layout not in (None, torch.strided) or pin_memory:
+        return NotImplemented
+    result = _clone(self, memory_format)
+    if dtype is None or result is NotImplemented:
+        return result
+    return result._replace(dtype=dtype)
+
+
+@shape_rule("copy")
+def _copy(self, src, non_blocking=False):
+    size = tuple(self.size())
+    if broadcast([size, src.size()]) != size:
+        return NotImplemented
+    return Result(size, self.dtype, preserved_strides(self))
+
+
 @shape_rule("cat")
 def _cat(tensors, dim=0):
     first = tensors[0]

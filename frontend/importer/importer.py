@@ -13,7 +13,7 @@ from girih.dialects import context as contexts
 from girih.dialects.bindings import func as func_dialect
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
-from girih.errors import unsupported
+from girih.errors import UnsupportedError, unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.execution import execute
@@ -35,7 +35,6 @@ class ImportedGraph:
             the program and tensors that hang on the graph module.
         outputs: Where each value that the program returns is found.
         tree: How the values are nested (a pytree spec), None for a flat tuple.
-        guarded: Whether the import added guards on symbolic sizes to the ShapeEnv.
     """
 
     module: ir.Module
@@ -44,7 +43,6 @@ class ImportedGraph:
     lifted: list[torch.Tensor]
     outputs: list[OutputSlot]
     tree: object | None = None
-    guarded: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -80,11 +78,16 @@ def import_graph(
     shape_env = _shape_env_of(example_inputs)
     while True:
         known = _facts(shape_env)
-        imported = _Import(gm, example_inputs, name).run()
-        # Sizes found to be equal or constant during the import have been written in
-        # two ways: once more, now that it is known.
-        if _facts(shape_env) == known:
-            return imported
+        try:
+            imported = _Import(gm, example_inputs, name).run()
+        except (AssertionError, UnsupportedError):
+            if _facts(shape_env) == known:
+                raise
+        else:
+            # Sizes found to be equal or constant during the import have been written
+            # in two ways: once more, now that it is known.
+            if _facts(shape_env) == known:
+                return imported
 
 
 def _shape_env_of(inputs: Sequence[Any]) -> object | None:
@@ -113,7 +116,9 @@ class _Import:
 
     def run(self) -> ImportedGraph:
         context = contexts.current()
-        with context, ir.Location.unknown(context):
+        # Inference tensors skip the keys that decompose composite ops.
+        normal = torch.inference_mode(False)
+        with normal, torch.no_grad(), context, ir.Location.unknown(context):
             self.module = ir.Module.create()
             self.block, function = self._open_function()
             self.builder = Builder(context, self.block)
@@ -123,6 +128,7 @@ class _Import:
             output = self._execute(self._bind_inputs())
             values, tree = flatten_output(output)
             results = Results(self.recorder, self.fakes)
+            results.share_views(values)
             slots = [results.place(value) for value in values]
             results.add_writes()
             self._close_function(function, results)
@@ -131,7 +137,7 @@ class _Import:
 
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
-        with torch.inference_mode(False), torch.no_grad(), mode, self.recorder:
+        with mode, self.recorder:
             return execute(self.gm, fakes, self.builder)
 
     # Inputs ---------------------------------------------------------------------
@@ -172,7 +178,7 @@ class _Import:
             fake = fake_like(self.recorder.fake_mode, value)
         number = len(self.arguments)
         operand = self._add_argument(fake, self._argument_name(position))
-        entry = self.recorder.table.add_base(fake, operand, number)
+        entry = self.recorder.add_argument(fake, operand, number)
         other = owners.setdefault(value.untyped_storage()._cdata, entry.storage)
         if other is not entry.storage:
             other.shared = entry.storage.shared = True
@@ -208,11 +214,12 @@ class _Import:
         self.arguments.append(attributes)
         return Operand(value, spec.shape, spec.dtype, spec.strides)
 
-    def _lift(self, constant: torch.Tensor, fake: torch.Tensor) -> Operand:
+    def _lift(self, constant: torch.Tensor, fake: torch.Tensor) -> tuple[Operand, int]:
+        """Makes an argument of a constant; returns its value and its number."""
         operand = self._add_argument(fake, f"constant{len(self.lifted)}")
         self.arguments[-1]["graph.static"] = ir.UnitAttr.get()
         self.lifted.append(constant)
-        return operand
+        return operand, len(self.arguments) - 1
 
     # The function ---------------------------------------------------------------
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.recorder import Recorder
-from girih.frontend.importer.tracking import Storage
+from girih.frontend.importer.tracking import Storage, Tracked
 
 
 class OutputSlot(NamedTuple):
@@ -73,8 +74,11 @@ class Results:
         position = self._positions.get(id(tensor))
         if position is not None:
             return OutputSlot("input", position)
-        if not isinstance(tensor, torch._subclasses.FakeTensor):
-            tensor = self._recorder.lift(tensor)
+        if not isinstance(tensor, FakeTensor):
+            return OutputSlot("constant", tensor)
+        constant = self._recorder.lifted_from(tensor)
+        if constant is not None:
+            return OutputSlot("constant", constant)
         if tensor.is_conj() or tensor.is_neg():
             unsupported(kind="lazily conjugated output")
         self._share(tensor)
@@ -109,35 +113,30 @@ class Results:
         storage = self._recorder.tracked(tensor).storage
         if id(storage) in self._owners or storage.argument is None:
             return
-        for value in self._inputs:
-            if isinstance(value, torch.Tensor):
-                entry = self._recorder.tracked(value)
-                if entry.storage is storage:
-                    self._owners[id(storage)] = (f"arg{storage.argument}", value)
+        for entry in self._recorder.arguments:
+            if entry.storage is storage:
+                name = f"arg{storage.argument}"
+                self._owners[id(storage)] = (name, entry.tensor)
 
-    def share_views(self, tensors: list[torch.Tensor]) -> None:
+    def share_views(self, values: list) -> None:
         """Makes a base a result of its own where several views of it are returned.
 
-        The owner of a storage must hold all of it. The base is an additional result,
-        which the program does not return.
+        The owner of a storage must hold all of it and stand first; where the program
+        does not return it first, it is an additional result.
         """
-        views: dict[int, list[torch.Tensor]] = {}
-        storages: dict[int, Storage] = {}
-        for tensor in tensors:
-            storage = self._recorder.tracked(tensor).storage
-            if storage.argument is None:
-                views.setdefault(id(storage), []).append(tensor)
-                storages[id(storage)] = storage
-        for key, members in views.items():
-            distinct = {id(member) for member in members}
-            if len(distinct) > 1:
-                self._add_owner(key, members[0])
+        views: dict[int, list[Tracked]] = {}
+        for value in values:
+            if isinstance(value, FakeTensor) and self._is_computed(value):
+                entry = self._recorder.tracked(value)
+                views.setdefault(id(entry.storage), []).append(entry)
+        for members in views.values():
+            distinct = {id(member.tensor) for member in members}
+            if len(distinct) > 1 and members[0].parent is not None:
+                base = members[0].base.tensor
+                self._placed[id(base)] = self._append(base)
 
-    def _add_owner(self, key: int, member: torch.Tensor) -> None:
-        entry = self._recorder.tracked(member)
-        while entry.parent is not None:
-            entry = entry.parent
-        self._placed.setdefault(id(entry.tensor), self._append(entry.tensor))
+    def _is_computed(self, tensor: FakeTensor) -> bool:
+        return self._recorder.tracked(tensor).storage.argument is None
 
     def _place_size(self, value: torch.SymInt) -> OutputSlot:
         size = self._recorder.symbols.size(value)
@@ -147,15 +146,12 @@ class Results:
         return self._add(index, {"graph.size": ir.StringAttr.get(str(size))})
 
     def add_writes(self) -> None:
-        """Adds the new content of each input that was written."""
-        for value in self._inputs:
-            if not isinstance(value, torch.Tensor):
-                continue
-            entry = self._recorder.tracked(value)
-            if entry.parent is not None:
+        """Adds the new content of each argument that was written."""
+        for entry in self._recorder.arguments:
+            if self._recorder.tracked(entry.tensor) is not entry:
                 unsupported(
                     kind="input with a new shape",
-                    context=str(tuple(value.shape)),
+                    context=str(tuple(entry.tensor.shape)),
                     explanation="An in-place view changed the shape of an input.",
                 )
             if entry.storage.version:

@@ -35,6 +35,7 @@ class Recorder(TorchDispatchMode):
         builder: Where ops go.
         table: What is known about the tensors of the program.
         symbols: Conversion of symbolic sizes.
+        arguments: The entries of all tensors that are arguments.
     """
 
     def __init__(
@@ -42,14 +43,18 @@ class Recorder(TorchDispatchMode):
         fake_mode: FakeTensorMode,
         builder: Builder,
         symbols: Symbols,
-        lift: Callable[[torch.Tensor, FakeTensor], Operand],
+        lift: Callable[[torch.Tensor, FakeTensor], tuple[Operand, int]],
     ):
-        """Args: ``lift`` makes an argument of a constant, given the fake of it."""
+        """Args: ``lift`` makes an argument of a constant, given the fake of it.
+
+        It returns the value and the number of the argument.
+        """
         super().__init__()
         self.fake_mode = fake_mode
         self.builder = builder
         self.symbols = symbols
         self.table = Table()
+        self.arguments: list[Tracked] = []
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._handlers: dict[torch._ops.OpOverload, Callable | None] = {}
@@ -91,9 +96,22 @@ class Recorder(TorchDispatchMode):
         check_tensor(constant)
         fake = fake_like(self.fake_mode, constant)
         self._lifted[id(constant)] = (constant, fake)
-        operand = self._lift(constant, fake)
-        self.table.add_base(fake, operand)
+        operand, number = self._lift(constant, fake)
+        self.add_argument(fake, operand, number)
         return fake
+
+    def add_argument(self, fake: FakeTensor, value: Operand, number: int) -> Tracked:
+        """Adds the tensor of an argument."""
+        entry = self.table.add_base(fake, value, number)
+        self.arguments.append(entry)
+        return entry
+
+    def lifted_from(self, fake: torch.Tensor) -> torch.Tensor | None:
+        """The real tensor that a fake one was made of by ``lift``, or None."""
+        for constant, known in self._lifted.values():
+            if known is fake:
+                return constant
+        return None
 
     def _import_literal(self, func, args, kwargs):
         """What ``torch.tensor`` made: a number in the graph, or an argument."""
@@ -127,7 +145,7 @@ class Recorder(TorchDispatchMode):
             with torch._C._DisableTorchDispatch():
                 number = constant.item()
             return self.builder.full(shape, number, constant.dtype)
-        return self._lift(constant, fake)
+        return self._lift(constant, fake)[0]
 
     def operand(self, tensor: torch.Tensor) -> Operand:
         """The current value of a tensor, with eager's strides."""
@@ -178,11 +196,18 @@ class Recorder(TorchDispatchMode):
             return EFFECTS[info.name]
         if info.name in VIEWS:
             return Recorder._import_view
+        if info.name not in RULES and func._can_decompose():
+            return Recorder._decompose
         if info.writes:
             return Recorder._import_write
         if info.is_view:
             return Recorder._refuse_view
         return Recorder._import_value
+
+    def _decompose(self, func, args, kwargs):
+        """A composite op that inference tensors brought here whole."""
+        with self:
+            return func.decompose(*args, **kwargs)
 
     def expect(self, results: list[torch.Tensor]) -> None:
         """Tells the rules what eager gives."""

@@ -41,7 +41,9 @@ def with_dims(b: Builder, x: Operand) -> Operand:
 @imports("sum", "sum.dim_IntList")
 def sum_(b: Builder, self, dim=None, keepdim=False, dtype=None):
     """The sum; of integers as int64."""
-    return _reduce(b, "reduce_sum", b.cast(self, b.out[0].dtype), dim)
+    x = b.cast(self, b.out[0].dtype)
+    name = "reduce_any" if x.dtype == torch.bool else "reduce_sum"
+    return _reduce(b, name, x, dim)
 
 
 @imports("prod", "prod.dim_int")
@@ -206,6 +208,8 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
 @imports("cumsum")
 def cumsum(b: Builder, self, dim, dtype=None):
     """Running sums."""
+    if b.out[0].dtype == torch.bool:
+        return NotImplemented
     x = b.cast(self, b.out[0].dtype)._replace(strides=None)
     dim %= max(x.rank, 1)
     return b.library("cumsum", [x], {"dim": dim})

@@ -53,6 +53,14 @@ class Tracked:
     _value: Operand | None = None
     _version: int = -1
 
+    @property
+    def base(self) -> Tracked:
+        """The tensor that owns the memory."""
+        entry = self
+        while entry.parent is not None:
+            entry = entry.parent
+        return entry
+
     def read(self) -> Operand:
         """The current value."""
         if self.parent is None:

@@ -6,9 +6,10 @@ import torch
 
 from girih.dialects.dims import Dim, Size, maximum
 from girih.errors import unsupported
+from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Shape
 from girih.frontend.importer.extern import build_extern
-from girih.frontend.importer.registry import ViewStep, views
+from girih.frontend.importer.registry import ViewStep, effects, views
 
 
 def wrap(dim: int, rank: int) -> int:
@@ -231,6 +232,26 @@ def diagonal(b: Builder, shape: Shape, offset=0, dim1=0, dim2=1) -> ViewStep:
     return _extern_step(
         b, aten.diagonal_copy.default, args, aten.diagonal_scatter.default, args
     )
+
+
+@effects("as_strided")
+def as_strided(recorder, func, args, kwargs):
+    """Any sizes and strides over the memory of the base, which must be contiguous."""
+    result = func(*args, **kwargs)
+    base = recorder.tracked(args[0]).base
+    size = recorder.symbols.size
+    offset = size(result.storage_offset()) - size(base.tensor.storage_offset())
+    inside = isinstance(offset, Dim) or offset >= 0
+    if not is_contiguous(base.tensor) or not inside:
+        unsupported(kind="as_strided", context=str(tuple(base.tensor.stride())))
+    recorder.expect([result])
+    strides = [size(stride) for stride in result.stride()]
+    where = (list(recorder.symbols.shape(result.shape)), strides, offset)
+    aten = torch.ops.aten
+    copy, scatter = aten.as_strided_copy.default, aten.as_strided_scatter.default
+    step = _extern_step(recorder.builder, copy, where, scatter, where)
+    recorder.table.add_view(result, base, step)
+    return result
 
 
 @views("unfold")

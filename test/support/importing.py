@@ -64,11 +64,52 @@ def assert_imports(
     torch.manual_seed(0)
     with torch.no_grad():
         expected = flat(function(*for_eager))
+    check_promises(imported, for_eager, expected)
     torch.manual_seed(0)
     actual = run(imported, for_graph)
     _assert_same(actual, expected, exact)
     _assert_same(for_graph, for_eager, exact)
     return imported
+
+
+def check_promises(imported: ImportedGraph, inputs: list, expected: list) -> None:
+    """Strides, aliasing and identity of eager's results are what the graph says."""
+    function = imported.module.body.operations[0]
+    given = list(function.attributes["res_attrs"])
+    arguments = [inputs[i] for i in imported.input_indices] + list(imported.lifted)
+    for slot, tensor in zip(imported.outputs, expected, strict=True):
+        if slot.kind == "input":
+            assert tensor is inputs[slot.value]
+        elif slot.kind == "result" and isinstance(tensor, Tensor):
+            _check_result(given[slot.value], tensor, arguments)
+
+
+def _check_result(attributes: Any, tensor: Tensor, arguments: list) -> None:
+    strides = tensor.contiguous().stride()
+    if "graph.strides" in attributes:
+        strides = tuple(entry.value for entry in attributes["graph.strides"])
+    if tensor.numel():
+        kept = [n for n, size in enumerate(tensor.shape) if size != 1]
+        mine, theirs = [[s[n] for n in kept] for s in (strides, tensor.stride())]
+        assert mine == theirs, (attributes, tensor.shape, tensor.stride())
+    shared = [
+        number
+        for number, argument in enumerate(arguments)
+        if isinstance(argument, Tensor) and _storage(argument) == _storage(tensor) != 0
+    ]
+    promised = (
+        attributes["graph.storage"].value if "graph.storage" in attributes else ""
+    )
+    assert bool(shared) == promised.startswith("arg"), (attributes, shared)
+    if shared:
+        assert promised in [f"arg{number}" for number in shared]
+        owner = arguments[int(promised.removeprefix("arg"))]
+        offset = tensor.storage_offset() - owner.storage_offset()
+        assert attributes["graph.offset"].value == offset
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _assert_same(actual: list, expected: list, exact: bool) -> None:
