@@ -34,6 +34,7 @@ What lives here, in the order to read it:
 * ``layout``      strides of views, as ATen computes them
 * ``signature``   what the function's attributes promise
 * ``kernel_ops``  which ops become generated code
+* ``in_place``    which kernels write straight into mutated arguments
 * ``plan``        where each tensor lies: the facts
 * ``kernels``     fusions into kernels
 * ``externs``     the rule table for ATen calls

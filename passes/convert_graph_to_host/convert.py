@@ -67,7 +67,7 @@ class _Conversion:
 
     def _launch(self, op: ir.OpView) -> None:
         inputs = [self.buffer(value) for value in op.operands]
-        outputs = [self._alloc_result(result) for result in op.results]
+        outputs = [self._output(result) for result in op.results]
         call = self._kernels.outline(
             op, [value.type for value in inputs], [value.type for value in outputs]
         )
@@ -88,9 +88,13 @@ class _Conversion:
         buffers = [*inputs, *outputs]
         host.build("launch", [buffers], attributes, loc=location, ip=self._end)
 
-    def _alloc_result(self, result: ir.Value) -> ir.Value:
-        layout = self._plan.places[result].layout
-        buffer = self._alloc(layout, element_of(result.type), result.location)
+    def _output(self, result: ir.Value) -> ir.Value:
+        """The buffer that a kernel writes: a fresh one, or a mutated argument."""
+        place = self._plan.places[result]
+        if place.root != result:
+            return self.buffer(result)
+        element = element_of(result.type)
+        buffer = self._alloc(place.layout, element, result.location)
         self._owned[result] = buffer
         return buffer
 

@@ -6,7 +6,7 @@ view of one. The plan holds facts only; `convert.py` applies it without further 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,6 +16,7 @@ from girih.dialects.dims import Size
 from girih.dialects.types import shape_of
 
 from . import layout as layouts
+from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
 from .signature import ResultInfo, argument_strides, result_infos
@@ -65,7 +66,9 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
     for argument, strides in zip(block.arguments, strides_of, strict=True):
         if strides is not None:
             planner.own(argument, Layout(shape_of(argument.type), strides))
-    for op in list(block.operations)[:-1]:
+    *ops, _ = block.operations
+    planner.plan_writes(block, infos, ops)
+    for op in ops:
         planner.visit(op)
     return LayoutPlan(planner.places, tuple(planner.steps), infos)
 
@@ -87,6 +90,18 @@ class _Planner:
         self.places: dict[ir.Value, Place] = {}
         self.steps: list[tuple[ir.OpView, Step]] = []
         self._wanted = wanted
+        self._overwritten: dict[ir.Value, ir.Value] = {}
+
+    def plan_writes(
+        self,
+        block: ir.Block,
+        infos: tuple[ResultInfo, ...],
+        ops: Sequence[ir.OpView],
+    ) -> None:
+        """Finds the results that kernels write straight into arguments."""
+        kernels = [op for op in ops if op.name not in VIEWS and runs_in_kernel(op)]
+        layouts = {value: place.layout for value, place in self.places.items()}
+        self._overwritten = plan_in_place(block, infos, kernels, layouts)
 
     def own(self, value: ir.Value, layout: Layout) -> None:
         self.places[value] = Place(value, layout)
@@ -106,7 +121,10 @@ class _Planner:
         self, op: ir.OpView, layout_of: Callable[[ir.OpView, int], Layout]
     ) -> None:
         for index, result in enumerate(op.results):
-            self.own(result, layout_of(op, index))
+            if result in self._overwritten:
+                self.places[result] = self.places[self._overwritten[result]]
+            else:
+                self.own(result, layout_of(op, index))
 
     def _view(self, op: ir.OpView) -> Place | None:
         source = self.places[op.operands[0]]

@@ -21,15 +21,19 @@ from .plan import LayoutPlan, Place, plan_layouts
 def layout_lines(plan: LayoutPlan) -> list[str]:
     """One line for each result of each op of the planned function."""
     return [
-        f"{result.get_name()} = {op.name}: {_describe(result, plan.places[result], step)}"
+        f"{_name(result)} = {op.name}: {_describe(result, plan.places[result], step)}"
         for op, step in plan.steps
         for result in op.results
     ]
 
 
+def _name(value: ir.Value) -> str:
+    return value.get_name()
+
+
 def _describe(value: ir.Value, place: Place, step: object) -> str:
     layout = place.layout
-    owner = step.value if place.root == value else f"view of {place.root.get_name()}"
+    owner = step.value if place.root == value else f"view of {_name(place.root)}"
     shape, strides = _list(layout.shape), _list(layout.strides)
     return f"{owner}, shape {shape}, strides {strides}, offset {layout.offset}"
 

@@ -184,8 +184,8 @@ def test_externs_with_lists_of_tensors_and_several_results():
     program = build(
         f"""
         %0 = "host.extern"(%x, %x) {{op = "aten.cat.default",
-          args = [[{{operand = 0 : i64}}, {{operand = 1 : i64}}], 0], kwargs = {{}}}} : ({F2X3}, {F2X3})
-          -> !tile.buffer<f32, [4, 3], [3, 1]>
+          args = [[{{operand = 0 : i64}}, {{operand = 1 : i64}}], 0], kwargs = {{}}}}
+          : ({F2X3}, {F2X3}) -> !tile.buffer<f32, [4, 3], [3, 1]>
         %1, %2 = "host.extern"(%0) {{op = "aten.max.dim",
           args = [{{operand = 0 : i64}}, 0, true], kwargs = {{}}}}
           : (!tile.buffer<f32, [4, 3], [3, 1]>) -> ({half}, {long})

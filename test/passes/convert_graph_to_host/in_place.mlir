@@ -1,0 +1,102 @@
+// RUN: girih-opt --convert-graph-to-host --split-input-file %s | filecheck %s
+
+!t = tensor<4xf32>
+
+// An elementwise kernel writes straight into the argument that it updates.
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4], [1]>)
+// CHECK-NEXT: "host.launch"(%[[X]], %[[X]]) {kernel = @k0
+// CHECK-NEXT: %[[V:.*]] = "host.view"(%[[X]])
+// CHECK-NEXT: "host.return"(%[[V]])
+func.func @update(%x: !t) -> (!t {graph.writes = 0}, !t {graph.storage = "arg0"}) {
+  %0 = "graph.fusion"(%x) ({
+  ^bb0(%a: !t):
+    %1 = "graph.exp"(%a) : (!t) -> !t
+    "graph.yield"(%1) : (!t) -> ()
+  }) {domain = [4], reduced = array<i64>} : (!t) -> !t
+  return %0, %0 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// What reads the result later reads the argument.
+// CHECK-LABEL: func.func @read_later
+// CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4], [1]>, %[[Y:.*]]: !tile.buffer<f32, [4], [1]>)
+// CHECK-NEXT: "host.launch"(%[[Y]], %[[X]])
+// CHECK-NEXT: %[[E:.*]] = "host.extern"(%[[X]])
+// CHECK-NEXT: "host.return"(%[[E]])
+func.func @read_later(%x: !t, %y: !t) -> (!t {graph.writes = 0}, !t) {
+  %0 = "graph.exp"(%y) : (!t) -> !t
+  %1 = "graph.extern"(%0) {op = "aten.sin.default", args = [{operand = 0}], kwargs = {}} : (!t) -> !t
+  return %0, %1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// Not where the old content is read afterwards, here through a view.
+// CHECK-LABEL: func.func @old_content_is_read
+// CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4], [1]>, %[[Y:.*]]: !tile.buffer<f32, [4], [1]>)
+// CHECK: %[[N:.*]] = "host.alloc"
+// CHECK-NEXT: "host.launch"(%[[Y]], %[[N]])
+// CHECK: "host.extern"
+// CHECK: "host.copy"(%[[N]], %[[X]])
+func.func @old_content_is_read(%x: !t, %y: !t) -> (!t {graph.writes = 0}, tensor<2xf32>) {
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 2>} : (!t) -> tensor<2xf32>
+  %1 = "graph.exp"(%y) : (!t) -> !t
+  %2 = "graph.extern"(%0) {op = "aten.sin.default", args = [{operand = 0}], kwargs = {}} : (tensor<2xf32>) -> tensor<2xf32>
+  return %1, %2 : !t, tensor<2xf32>
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// Not where the kernel reads other elements than it writes.
+// CHECK-LABEL: func.func @reversed
+// CHECK: "host.alloc"
+// CHECK: "host.copy"
+func.func @reversed(%x: !t) -> (!t {graph.writes = 0}) {
+  %0 = "graph.fusion"(%x) ({
+  ^bb0(%a: !t):
+    %1 = "graph.flip"(%a) {dims = array<i64: 0>} : (!t) -> !t
+    %2 = "graph.exp"(%1) : (!t) -> !t
+    "graph.yield"(%2) : (!t) -> ()
+  }) {domain = [4], reduced = array<i64>} : (!t) -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xi64>
+
+// Not where a check may fail: eager then starts again from the arguments.
+// CHECK-LABEL: func.func @checked
+// CHECK: "host.copy"
+func.func @checked(%x: !t, %y: !t) -> (!t {graph.writes = 0}) {
+  %0 = "graph.fusion"(%x, %y) ({
+  ^bb0(%a: !t, %b: !t):
+    %1 = "graph.remainder"(%a, %b) : (!t, !t) -> !t
+    "graph.yield"(%1) : (!t) -> ()
+  }) {domain = [4], reduced = array<i64>} : (!t, !t) -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4x4xf32>
+
+// Not into an argument whose elements overlap.
+// CHECK-LABEL: func.func @overlapping
+// CHECK: "host.copy"
+func.func @overlapping(%x: !t {graph.strides = [0, 1]}) -> (!t {graph.writes = 0}) {
+  %0 = "graph.fusion"(%x) ({
+  ^bb0(%a: !t):
+    %1 = "graph.exp"(%a) : (!t) -> !t
+    "graph.yield"(%1) : (!t) -> ()
+  }) {domain = [4, 4], reduced = array<i64>} : (!t) -> !t
+  return %0 : !t
+}
