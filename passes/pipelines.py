@@ -47,7 +47,10 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
             "a vector's lanes are summed as a tree",
         ),
         PipelineStep("convert-math-to-llvm", "what processors have as instructions"),
-        PipelineStep("arith-expand", "divisions that round up or down"),
+        PipelineStep(
+            "arith-expand{include-bf16=true}",
+            "divisions that round; bfloat16, whose instructions flush denormals",
+        ),
         PipelineStep("convert-arith-to-llvm", "scalar and vector arithmetic"),
         PipelineStep("convert-openmp-to-llvm", "types inside parallel regions"),
         PipelineStep("convert-cf-to-llvm", "branches"),

@@ -206,3 +206,25 @@ def test_rank_two(transposed):
         expected = np.zeros((20, 20), np.float32)
         expected[: sizes[0], : sizes[1]] = x[: sizes[0], : sizes[1]]
         np.testing.assert_array_equal(y, expected.T if transposed else expected)
+
+
+def test_bfloat16_rounds_as_torch_does():
+    """Every bfloat16 as it is, then float32 between them: ties, NaN, denormals."""
+    torch = pytest.importorskip("torch")
+    k = KernelBuilder(["f32", "bf16"], ["s0"])
+    (x, y), (size,) = k.buffers, k.symbols
+    one = k.index(1)
+    with k.loop(k.index(0), size, WIDTH) as (i, mask):
+        value = k.load("vector<16xf32>", x, i, [one], [mask])
+        value = k.op("arith.truncf", "vector<16xbf16>", value)
+        k.store(value, y, i, [one], [mask])
+    kernels = compile_kernels(k.finish())
+    bits = torch.arange(0, 2**32, 0x7FFF + 0x8000 // 3, dtype=torch.int64)
+    bits = torch.cat([bits, torch.arange(0, 2**32, 0x8000)])
+    x = (bits - 2**31).to(torch.int32).view(torch.float32)
+    y = torch.zeros(len(x), dtype=torch.bfloat16)
+    kernels.call("k", [x, y], [len(x)])
+    expected = x.to(torch.bfloat16)
+    number = ~x.isnan()
+    assert torch.equal(y[number].view(torch.int16), expected[number].view(torch.int16))
+    assert y[~number].isnan().all()
