@@ -4,6 +4,7 @@ import threading
 
 from girih.dialects import load_all
 from girih.dialects.bindings import ir
+from girih.dialects.types import forget_types
 
 # Loading all upstream dialects of the wheel costs ten times more than these.
 UPSTREAM_DIALECTS = (
@@ -31,6 +32,7 @@ def make_context() -> ir.Context:
     # See [Note: how ops are registered] in girih/dialects/definition.py.
     context.allow_unregistered_dialects = True
     load_all()
+    forget_types()
     return context
 
 

@@ -267,8 +267,9 @@ class Op(ir.OpView):
     @classmethod
     def check_result(cls, index: int, inferred: ir.Type, actual: ir.Type) -> None:
         """Raises ``InvalidOp`` unless a result type agrees with the inferred one."""
-        name = cls.RESULTS[min(index, len(cls.RESULTS) - 1)].name
-        expect(inferred == actual, name, f"have type {inferred}", actual)
+        if inferred != actual:
+            name = cls.RESULTS[index].name
+            raise InvalidOp(name, f"have type {inferred}", actual)
 
     def verify_invariants(self) -> None:
         """Checks what ``infer_types`` does not; raises ``InvalidOp``."""

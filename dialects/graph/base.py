@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, Op, expect
+from girih.dialects.definition import Effects, InvalidOp, Op, expect
 from girih.dialects.dims import Dim, Size
 
 
@@ -77,7 +77,8 @@ def element_of(type_: ir.Type, name: str) -> ir.Type:
 def expect_same_element(type_: ir.Type, name: str, element: ir.Type) -> None:
     """Checks an operand's element type."""
     actual = element_of(type_, name)
-    expect(actual == element, name, f"have element type {element}", actual)
+    if actual != element:
+        raise InvalidOp(name, f"have element type {element}", actual)
 
 
 def expect_dim(dim: int, rank: int, name: str = "dim") -> None:
@@ -102,9 +103,8 @@ def broadcast_shapes(
     padded = (1,) * (len(lhs) - len(rhs)) + rhs
     sizes = []
     for left, right in zip(lhs, padded, strict=True):
-        compatible = left == right or left == 1 or right == 1
-        rule = f"broadcast with {shape_text(lhs)}"
-        expect(compatible, name, rule, shape_text(rhs))
+        if left != right and left != 1 and right != 1:
+            raise InvalidOp(name, f"broadcast with {shape_text(lhs)}", shape_text(rhs))
         sizes.append(right if left == 1 else left)
     return tuple(sizes)
 
