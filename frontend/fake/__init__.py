@@ -10,6 +10,7 @@ What lives here, in the order to read it:
 * ``reduction``    shape rules: sums, extrema, scans, softmax
 * ``contraction``  shape rules: matrix products, attention
 * ``structure``    shape rules: concatenation, indexing, padding, normalisation
+* ``window``       shape rules: convolution, pooling
 * ``creation``     shape rules: new tensors, random numbers
 """
 
@@ -19,6 +20,7 @@ from girih.frontend.fake import (  # noqa: F401  (they register their rules)
     elementwise,
     reduction,
     structure,
+    window,
 )
 from girih.frontend.fake.mode import LightFakeTensorMode, fake_like, make_fake_mode
 from girih.frontend.fake.promotion import promote

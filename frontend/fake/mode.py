@@ -240,6 +240,8 @@ class LightFakeTensorMode(FakeTensorMode):
     def _run_meta(self, func, args, kwargs, device):
         kwargs = {key: value for key, value in kwargs.items() if key != "device"}
         metas = [_meta_of(arg) if type(arg) is FakeTensor else arg for arg in args]
+        if self.shape_env is not None and _is_symbolic(args):
+            return NotImplemented
         if any(
             meta is None
             for meta, arg in zip(metas, args, strict=True)

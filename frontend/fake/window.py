@@ -1,0 +1,114 @@
+"""Shape rules of convolution and pooling, for contiguous tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from girih.frontend.fake.layout import is_contiguous
+from girih.frontend.fake.rules import Result, shape_rule
+
+
+def _full_list(values: object, count: int) -> list:
+    values = [values] if isinstance(values, (int, torch.SymInt)) else list(values)
+    return values * count if len(values) == 1 else values
+
+
+def _result(tensor: torch.Tensor, leading: Sequence, sizes: Sequence, *dtypes):
+    """Results of given sizes, unless they are an error."""
+    if any(size < 1 for size in sizes) or any(size == 0 for size in tensor.size()):
+        return NotImplemented
+    results = [Result((*leading, *sizes), dtype) for dtype in dtypes]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@shape_rule("convolution")
+def _convolution(
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+):
+    spatial = input.dim() - 2
+    if spatial < 1 or weight.dim() != input.dim() or input.dtype != weight.dtype:
+        return NotImplemented
+    if not is_contiguous(input) or not is_contiguous(weight):
+        return NotImplemented
+    lists = (stride, padding, dilation, output_padding)
+    if any(len(values) not in (1, spatial) for values in lists):
+        return NotImplemented
+    lists = [_full_list(values, spatial) for values in lists]
+    size, kernel = input.size(), weight.size()
+    inner = kernel[0] if transposed else kernel[1] * groups
+    channels = kernel[1] * groups if transposed else kernel[0]
+    if size[1] != inner or (bias is not None and tuple(bias.size()) != (channels,)):
+        return NotImplemented
+    sizes = [
+        _convolved(size[2 + n], kernel[2 + n], *(values[n] for values in lists))
+        for n in range(spatial)
+    ]
+    if transposed:
+        sizes = [
+            (size[2 + n] - 1) * lists[0][n]
+            - 2 * lists[1][n]
+            + lists[2][n] * (kernel[2 + n] - 1)
+            + lists[3][n]
+            + 1
+            for n in range(spatial)
+        ]
+    return _result(input, (size[0], channels), sizes, input.dtype)
+
+
+def _convolved(size, kernel, stride, padding, dilation, output_padding=0):
+    return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def _pooled(size, kernel, stride, padding, dilation, ceil_mode):
+    reach = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = (reach + (stride - 1 if ceil_mode else 0)) // stride + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count = count - 1
+    return count
+
+
+def _pool(input, count: int, window: tuple, ceil_mode: bool, *dtypes):
+    kernel, stride, padding, dilation = window
+    rank = input.dim()
+    if rank not in (count + 1, count + 2) or not is_contiguous(input):
+        return NotImplemented
+    kernel = _full_list(kernel, count)
+    lists = [kernel, _full_list(stride, count) or kernel]
+    lists += [_full_list(padding, count), _full_list(dilation, count)]
+    if any(2 * p > k for p, k in zip(lists[2], kernel, strict=True)):
+        return NotImplemented
+    size = input.size()
+    sizes = [
+        _pooled(size[rank - count + n], *(values[n] for values in lists), ceil_mode)
+        for n in range(count)
+    ]
+    return _result(input, size[: rank - count], sizes, *dtypes)
+
+
+@shape_rule("max_pool2d_with_indices")
+def _max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    window = (kernel_size, stride, padding, dilation)
+    return _pool(input, 2, window, ceil_mode, input.dtype, torch.int64)
+
+
+@shape_rule("avg_pool2d")
+def _avg_pool2d(input, kernel_size, stride=(), padding=0, ceil_mode=False, *modes):
+    window = (kernel_size, stride, padding, 1)
+    return _pool(input, 2, window, ceil_mode, input.dtype)
+
+
+@shape_rule("_adaptive_avg_pool2d")
+def _adaptive_avg_pool2d(input, output_size):
+    if input.dim() not in (3, 4) or not is_contiguous(input):
+        return NotImplemented
+    return _result(input, input.size()[:-2], tuple(output_size), input.dtype)
