@@ -15,7 +15,7 @@ from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.sizes import Size
 
 # Additions into one accumulator before the next block starts.
-BLOCK_STEPS = 256
+BLOCK_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
