@@ -6,7 +6,9 @@ Read in this order:
 - ``dims``: sizes, integers or canonical integer expressions over symbols.
 - ``types``: tensor and buffer types with symbolic sizes; element types.
 - ``attributes``: how Python values are written as attributes and read back.
+- ``fields``, ``rules``: operands, results and attributes of an op; broken rules.
 - ``definition``: what an op is: its fields, type rule, verifier and builder.
+- ``regions``, ``locations``: checks of regions, positions in the user's files.
 - ``verifier``: checks a module against all of them.
 - ``graph``, ``tile``, ``host``: the dialects, one file for each family of ops.
 - ``context``: contexts with all of these loaded.

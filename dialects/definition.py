@@ -34,21 +34,17 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from girih.dialects.attributes import Kind
 from girih.dialects.bindings import ir, register_operation_class
-
-
-class InvalidOp(ValueError):
-    """An op breaks a rule: ``expected <subject> to <rule>, got <value>``."""
-
-    def __init__(self, subject: str, rule: str, got: Any):
-        super().__init__(f"expected {subject} to {rule}, got {got}")
-
-
-def expect(condition: bool, subject: str, rule: str, got: Any) -> None:
-    """Raises ``InvalidOp`` unless the condition holds."""
-    if not condition:
-        raise InvalidOp(subject, rule, got)
+from girih.dialects.fields import (
+    REQUIRED,
+    SEGMENTS,
+    AttributeField,
+    Group,
+    OperandField,
+    RegionField,
+    ResultField,
+)
+from girih.dialects.rules import InvalidOp, expect
 
 
 class Effects(enum.Enum):
@@ -58,145 +54,6 @@ class Effects(enum.Enum):
     READS = "reads memory: it may be removed, and merged where nothing writes between"
     WRITES = "writes memory: it stays, in order with other accesses"
     ORDERED = "anything: it stays, in order with all others of this kind"
-
-
-class Group(enum.Enum):
-    """How many values a declared operand or result stands for."""
-
-    SINGLE = "single"
-    OPTIONAL = "optional"
-    VARIADIC = "variadic"
-
-
-# Fields -------------------------------------------------------------------------
-
-
-class _ValueField:
-    """An operand or a result, or a group of them."""
-
-    def __init__(self, group: Group):
-        self.group = group
-        self.name = ""
-        self.index = 0
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def _select(self, values: Sequence, sizes: Sequence[int]) -> Any:
-        start = sum(sizes[: self.index])
-        group = list(values[start : start + sizes[self.index]])
-        if self.group is Group.VARIADIC:
-            return group
-        return group[0] if group else None
-
-
-class _OperandField(_ValueField):
-    def __get__(self, op: Any, owner: type) -> Any:
-        if op is None:
-            return self
-        if owner.ALL_OPERANDS_SINGLE:
-            return op.operands[self.index]
-        return self._select(op.operands, operand_groups(op))
-
-
-class _ResultField(_ValueField):
-    def __get__(self, op: Any, owner: type) -> Any:
-        if op is None:
-            return self
-        if owner.ALL_RESULTS_SINGLE:
-            return op.results[self.index]
-        return self._select(op.results, _group_sizes(owner.RESULTS, len(op.results)))
-
-
-_REQUIRED = object()
-
-
-class _AttributeField:
-    def __init__(self, kind: Kind, default: Any, is_optional: bool):
-        self.kind = kind
-        self.default = default
-        self.is_optional = is_optional
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, op: Any, owner: type) -> Any:
-        if op is None:
-            return self
-        attributes = op.attributes
-        if self.is_optional and self.name not in attributes:
-            return None
-        return self.kind.decode(attributes[self.name])
-
-
-class _RegionField:
-    def __init__(self) -> None:
-        self.index = 0
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, op: Any, owner: type) -> Any:
-        return self if op is None else op.regions[self.index]
-
-
-def operand() -> Any:
-    """Declares an operand."""
-    return _OperandField(Group.SINGLE)
-
-
-def optional_operand() -> Any:
-    """Declares an operand that may be left out (None)."""
-    return _OperandField(Group.OPTIONAL)
-
-
-def variadic_operand() -> Any:
-    """Declares any number of operands, of any types."""
-    return _OperandField(Group.VARIADIC)
-
-
-def result() -> Any:
-    """Declares a result."""
-    return _ResultField(Group.SINGLE)
-
-
-def variadic_result() -> Any:
-    """Declares any number of results, of any types."""
-    return _ResultField(Group.VARIADIC)
-
-
-def attribute(kind: Kind, *, default: Any = _REQUIRED) -> Any:
-    """Declares an attribute; the builder fills in the default."""
-    return _AttributeField(kind, default, is_optional=False)
-
-
-def optional_attribute(kind: Kind) -> Any:
-    """Declares an attribute that may be absent (None)."""
-    return _AttributeField(kind, None, is_optional=True)
-
-
-def region() -> Any:
-    """Declares a region."""
-    return _RegionField()
-
-
-# Ops ----------------------------------------------------------------------------
-
-_SEGMENTS = "operandSegmentSizes"
-
-
-def _group_sizes(fields: Sequence[_ValueField], count: int) -> list[int]:
-    """Returns the sizes of groups of which at most one is not single."""
-    rest = count - sum(field.group is Group.SINGLE for field in fields)
-    return [1 if field.group is Group.SINGLE else rest for field in fields]
-
-
-def operand_groups(op: ir.OpView) -> list[int]:
-    """Returns how many operands each declared operand of the op stands for."""
-    if type(op).HAS_SEGMENTS:
-        return list(op.attributes[_SEGMENTS])
-    return _group_sizes(type(op).OPERANDS, len(op.operands))
 
 
 class Op(ir.OpView):
@@ -210,10 +67,10 @@ class Op(ir.OpView):
     """
 
     OPERATION_NAME: ClassVar[str] = ""
-    OPERANDS: ClassVar[tuple[_OperandField, ...]] = ()
-    RESULTS: ClassVar[tuple[_ResultField, ...]] = ()
-    ATTRIBUTES: ClassVar[dict[str, _AttributeField]] = {}
-    REGIONS: ClassVar[tuple[_RegionField, ...]] = ()
+    OPERANDS: ClassVar[tuple[OperandField, ...]] = ()
+    RESULTS: ClassVar[tuple[ResultField, ...]] = ()
+    ATTRIBUTES: ClassVar[dict[str, AttributeField]] = {}
+    REGIONS: ClassVar[tuple[RegionField, ...]] = ()
     DIALECT: ClassVar[str] = ""
     FAMILY: ClassVar[str] = ""
     EFFECTS: ClassVar[Effects] = Effects.PURE
@@ -237,10 +94,10 @@ class Op(ir.OpView):
         for base in reversed(cls.__mro__):
             fields.update(vars(base))
         found = fields.values()
-        cls.OPERANDS = tuple(f for f in found if isinstance(f, _OperandField))
-        cls.RESULTS = tuple(f for f in found if isinstance(f, _ResultField))
-        cls.REGIONS = tuple(f for f in found if isinstance(f, _RegionField))
-        cls.ATTRIBUTES = {f.name: f for f in found if isinstance(f, _AttributeField)}
+        cls.OPERANDS = tuple(f for f in found if isinstance(f, OperandField))
+        cls.RESULTS = tuple(f for f in found if isinstance(f, ResultField))
+        cls.REGIONS = tuple(f for f in found if isinstance(f, RegionField))
+        cls.ATTRIBUTES = {f.name: f for f in found if isinstance(f, AttributeField)}
         for group in (cls.OPERANDS, cls.RESULTS, cls.REGIONS):
             for index, field in enumerate(group):
                 field.index = index
@@ -324,7 +181,7 @@ class Op(ir.OpView):
         }
         values.update(attributes or ())
         for name, value in values.items():
-            expect(value is not _REQUIRED, name, "be given", "nothing")
+            expect(value is not REQUIRED, name, "be given", "nothing")
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
@@ -356,7 +213,7 @@ class Op(ir.OpView):
             else:
                 encoded[name] = cls.ATTRIBUTES[name].kind.encode(value)
         if cls.HAS_SEGMENTS:
-            encoded[_SEGMENTS] = ir.DenseI32ArrayAttr.get(
+            encoded[SEGMENTS] = ir.DenseI32ArrayAttr.get(
                 [_group_size(item) for item in operands]
             )
         return encoded

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from girih.dialects.bindings import ir
-from girih.dialects.definition import expect
+from girih.dialects.rules import expect
 
 
 def only_block(op: ir.OpView) -> ir.Block:

@@ -9,15 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    OPS,
-    Group,
-    InvalidOp,
-    Op,
-    expect,
-    operand_groups,
-)
+from girih.dialects.definition import OPS, Op
+from girih.dialects.fields import Group, operand_groups
 from girih.dialects.graph.signature import verify_signature
+from girih.dialects.rules import InvalidOp, expect
 from girih.dialects.types import InvalidType
 
 _OWN_DIALECTS = frozenset({"graph", "host", "tile"})

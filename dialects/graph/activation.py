@@ -11,13 +11,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, SCALAR, STRING
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    expect,
-    operand,
-    optional_operand,
-    result,
-)
+from girih.dialects.fields import attribute, operand, optional_operand, result
 from girih.dialects.graph.base import (
     GraphOp,
     broadcast,
@@ -26,6 +20,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
 )
 from girih.dialects.graph.creation import expect_number_fits
+from girih.dialects.rules import expect
 
 
 class Activation(GraphOp):

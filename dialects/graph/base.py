@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, InvalidOp, Op, expect
+from girih.dialects.definition import Effects, Op
 from girih.dialects.dims import Dim, Size
+from girih.dialects.rules import InvalidOp, expect
 
 
 class GraphOp(Op):

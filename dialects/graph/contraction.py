@@ -10,15 +10,14 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, FLOAT, INT, INTS, LAYOUTS, SCALAR, SIZES
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
+from girih.dialects.dims import Dim, Size, floordiv
+from girih.dialects.fields import (
     attribute,
-    expect,
     operand,
     optional_attribute,
     optional_operand,
     result,
 )
-from girih.dialects.dims import Dim, Size, floordiv
 from girih.dialects.graph.base import (
     LibraryOp,
     broadcast_shapes,
@@ -27,6 +26,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     expect_tensor,
 )
+from girih.dialects.rules import expect
 
 
 def expect_size(shape: tuple[Size, ...], dim: int, expected: Size, name: str) -> None:

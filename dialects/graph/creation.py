@@ -11,8 +11,9 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import NUMBER, SCALAR, SIZE
 from girih.dialects.bindings import ir
-from girih.dialects.definition import attribute, expect, result
+from girih.dialects.fields import attribute, result
 from girih.dialects.graph.base import GraphOp, element_of, expect_rank
+from girih.dialects.rules import expect
 
 
 def expect_number_fits(value: Any, element: ir.Type, name: str) -> None:

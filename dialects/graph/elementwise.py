@@ -19,7 +19,7 @@ from typing import Any
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import expect, operand, result
+from girih.dialects.fields import operand, result
 from girih.dialects.graph.base import (
     GraphOp,
     broadcast,
@@ -27,6 +27,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
+from girih.dialects.rules import expect
 
 # Bases --------------------------------------------------------------------------
 

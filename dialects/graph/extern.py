@@ -8,14 +8,14 @@ from girih.dialects.attributes import (
     UNIT,
     OperandRef,
 )
-from girih.dialects.definition import (
+from girih.dialects.fields import (
     attribute,
-    expect,
     optional_attribute,
     variadic_operand,
     variadic_result,
 )
 from girih.dialects.graph.base import GraphOp
+from girih.dialects.rules import expect
 
 
 def operand_references(argument: object) -> list[int]:

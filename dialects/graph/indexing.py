@@ -12,15 +12,14 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, INT, INTS, LAYOUTS
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
+from girih.dialects.dims import Size
+from girih.dialects.fields import (
     attribute,
-    expect,
     operand,
     optional_attribute,
     result,
     variadic_operand,
 )
-from girih.dialects.dims import Size
 from girih.dialects.graph.base import (
     GraphOp,
     LibraryOp,
@@ -33,6 +32,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     expect_tensor,
 )
+from girih.dialects.rules import expect
 
 
 class TakeOp(GraphOp, name="take"):

@@ -11,14 +11,8 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    expect,
-    operand,
-    optional_operand,
-    result,
-)
 from girih.dialects.dims import Size
+from girih.dialects.fields import attribute, operand, optional_operand, result
 from girih.dialects.graph.base import (
     GraphOp,
     expect_dim,
@@ -26,6 +20,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
     shape_text,
 )
+from girih.dialects.rules import expect
 
 
 class _Softmax(GraphOp):

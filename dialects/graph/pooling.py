@@ -9,15 +9,10 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, INT, INTS, LAYOUTS, SIZES
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    expect,
-    operand,
-    optional_attribute,
-    result,
-)
 from girih.dialects.dims import Dim, Size, ceildiv, floordiv
+from girih.dialects.fields import attribute, operand, optional_attribute, result
 from girih.dialects.graph.base import LibraryOp, expect_float, expect_tensor
+from girih.dialects.rules import expect
 
 
 def _pooled_shape(x: ir.Type, attributes: Mapping[str, Any]) -> tuple[Size, ...]:

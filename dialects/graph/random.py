@@ -10,14 +10,9 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT, LAYOUTS
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    expect,
-    operand,
-    optional_attribute,
-    result,
-)
+from girih.dialects.fields import attribute, operand, optional_attribute, result
 from girih.dialects.graph.base import OrderedOp, expect_float, with_element
+from girih.dialects.rules import expect
 
 
 class _FloatSample(OrderedOp):

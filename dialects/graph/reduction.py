@@ -11,7 +11,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT, INTS
 from girih.dialects.bindings import ir
-from girih.dialects.definition import attribute, expect, operand, result
+from girih.dialects.fields import attribute, operand, result
 from girih.dialects.graph.base import (
     GraphOp,
     element_of,
@@ -21,6 +21,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     expect_tensor,
 )
+from girih.dialects.rules import expect
 
 
 def reduced_type(

@@ -9,12 +9,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, INT, LAYOUTS, SIZE
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    operand,
-    optional_attribute,
-    result,
-)
+from girih.dialects.fields import attribute, operand, optional_attribute, result
 from girih.dialects.graph.base import LibraryOp, expect_dim, expect_tensor, with_element
 
 

@@ -10,14 +10,8 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, INTS, SCALAR, SIZES
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    attribute,
-    expect,
-    operand,
-    result,
-    variadic_operand,
-)
 from girih.dialects.dims import Dim, product
+from girih.dialects.fields import attribute, operand, result, variadic_operand
 from girih.dialects.graph.base import (
     GraphOp,
     broadcast_shapes,
@@ -29,6 +23,7 @@ from girih.dialects.graph.base import (
     shape_text,
 )
 from girih.dialects.graph.creation import expect_number_fits
+from girih.dialects.rules import expect
 
 
 class _SameElementView(GraphOp):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, SIZE, SIZES, STRING, UNIT, Kind
 from girih.dialects.bindings import ir
-from girih.dialects.definition import InvalidOp, expect
+from girih.dialects.rules import InvalidOp, expect
 
 _PREFIX = "graph."
 _STORAGE = re.compile(r"(?P<kind>arg|out)(?P<index>\d+)")

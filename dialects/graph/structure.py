@@ -1,12 +1,7 @@
 """Fusions: groups of primitives that become one kernel each."""
 
 from girih.dialects.attributes import INTS, SIZES
-from girih.dialects.definition import (
-    attribute,
-    region,
-    variadic_operand,
-    variadic_result,
-)
+from girih.dialects.fields import attribute, region, variadic_operand, variadic_result
 from girih.dialects.graph.base import GraphOp, expect_dims
 from girih.dialects.regions import expect_arguments, expect_yield, only_block
 

@@ -16,11 +16,10 @@ from girih.dialects.attributes import (
     UNIT,
 )
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    Effects,
-    Op,
+from girih.dialects.definition import Effects, Op
+from girih.dialects.dims import Dim, Size
+from girih.dialects.fields import (
     attribute,
-    expect,
     operand,
     optional_attribute,
     region,
@@ -28,9 +27,9 @@ from girih.dialects.definition import (
     variadic_operand,
     variadic_result,
 )
-from girih.dialects.dims import Dim, Size
 from girih.dialects.graph.extern import verify_call
 from girih.dialects.regions import only_block
+from girih.dialects.rules import expect
 
 
 class HostOp(Op):

@@ -2,7 +2,8 @@
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Op, expect
+from girih.dialects.definition import Op
+from girih.dialects.rules import expect
 
 
 class TileOp(Op):

@@ -7,10 +7,9 @@ writes whole tensors. A scheduled one consists of grids.
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, INTS, SIZES, STRING, STRINGS
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    Effects,
+from girih.dialects.definition import Effects
+from girih.dialects.fields import (
     attribute,
-    expect,
     operand,
     optional_attribute,
     region,
@@ -24,6 +23,7 @@ from girih.dialects.regions import (
     only_block,
     types_text,
 )
+from girih.dialects.rules import expect
 from girih.dialects.tile.base import TileOp, expect_buffer, expect_index
 
 

@@ -9,16 +9,15 @@ all true are not accessed. Unsigned integers are held signless; a bool is an ``i
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT
 from girih.dialects.bindings import ir
-from girih.dialects.definition import (
-    Effects,
-    Op,
+from girih.dialects.definition import Effects, Op
+from girih.dialects.fields import (
     attribute,
-    expect,
     operand,
     optional_operand,
     result,
     variadic_operand,
 )
+from girih.dialects.rules import expect
 from girih.dialects.tile.base import (
     TileOp,
     element_and_shape,

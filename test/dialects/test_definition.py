@@ -14,8 +14,10 @@ from girih.dialects.attributes import (
 )
 from girih.dialects.bindings import ir
 from girih.dialects.context import current, make_context
-from girih.dialects.definition import Effects, InvalidOp, Op, effects_of, operand
+from girih.dialects.definition import Effects, Op, effects_of
 from girih.dialects.dims import symbol
+from girih.dialects.fields import operand
+from girih.dialects.rules import InvalidOp
 
 
 @pytest.fixture
