@@ -2,7 +2,8 @@
 
 - ``registry``: what a pass is, and running pipelines of our own and upstream passes.
 - ``pipelines``: the named pipelines, as data.
-- ``pipeline_syntax``: textual pipelines; ``observers``: printing, dumping, timing.
+- ``pipeline_syntax``: textual pipelines; ``options``: options of passes, as text.
+- ``observers``: printing, dumping, timing.
 - ``reproducer``: files that replay a failure.
 - everything else: passes, named as on the command line with ``_`` for ``-``.
 """

@@ -14,10 +14,8 @@ A pass is a function on an op, with options in a frozen dataclass::
 go to one pass manager; ours are plain calls.
 """
 
-import dataclasses
 import difflib
 import importlib
-import typing
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,16 +25,13 @@ from typing import Any, Protocol
 from girih.dialects import verifier
 from girih.dialects.bindings import ir, passmanager
 from girih.passes import PASS_MODULES, pipelines, reproducer
+from girih.passes.options import UnknownPass, parse_options
 from girih.passes.pipeline_syntax import (
     MODULE,
     Step,
     parse_pipeline,
     pipeline_text,
 )
-
-
-class UnknownPass(ValueError):
-    """A pipeline names a pass or an option that does not exist."""
 
 
 class PassError(Exception):
@@ -171,65 +166,6 @@ def _did_you_mean(name: str) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else f"; ours are: {own}"
 
 
-# Options ------------------------------------------------------------------------
-
-
-def parse_options(info: PassInfo, text: str) -> Any:
-    """Returns the options dataclass that ``key=value key=value`` describes.
-
-    Raises:
-        UnknownPass: There is no such option, or the value is of another type.
-    """
-    if info.options is None:
-        if text:
-            raise UnknownPass(f"the pass {info.name!r} has no options, got {text!r}")
-        return None
-    hints = typing.get_type_hints(info.options)
-    values = {}
-    for item in text.split():
-        key, _, value = item.partition("=")
-        field = key.replace("-", "_")
-        if field not in hints:
-            valid = ", ".join(option.replace("_", "-") for option in hints)
-            raise UnknownPass(
-                f"the pass {info.name!r} has no option {key!r}; it has: {valid}"
-            )
-        values[field] = _parse_value(info.name, key, value, hints[field])
-    return info.options(**values)
-
-
-_TRUTH = {"": True, "true": True, "1": True, "false": False, "0": False}
-
-
-def _parse_value(pass_name: str, key: str, text: str, hint: Any) -> Any:
-    try:
-        if hint is bool:
-            return _TRUTH[text]
-        if typing.get_origin(hint) is tuple:
-            return tuple(int(part) for part in text.split(",") if part)
-        return hint(text)
-    except (KeyError, ValueError, TypeError):
-        kind = getattr(hint, "__name__", str(hint))
-        message = f"expected option {key!r} of {pass_name!r} to be {kind}, got {text!r}"
-        raise UnknownPass(message) from None
-
-
-def options_text(options: Any) -> str:
-    """Returns the text that ``parse_options`` reads back as these options."""
-    parts = []
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if value != field.default:
-            is_tuple = isinstance(value, tuple)
-            shown = ",".join(map(str, value)) if is_tuple else str(value)
-            shown = shown.lower() if isinstance(value, bool) else shown
-            parts.append(f"{field.name.replace('_', '-')}={shown}")
-    return " ".join(parts)
-
-
-# Running ------------------------------------------------------------------------
-
-
 def expand_pipeline(pipeline: str | Iterable[str]) -> list[Step]:
     """Returns the steps of a pipeline, with named pipelines replaced by theirs."""
     texts = [pipeline] if isinstance(pipeline, str) else list(pipeline)
@@ -343,7 +279,7 @@ def _own_stage(step: Step) -> _Stage:
         raise UnknownPass(
             f"the pass {step.name!r} runs on {info.op}, not on {step.anchors[-1]}"
         )
-    return _Stage([step], info, parse_options(info, step.options))
+    return _Stage([step], info, parse_options(info.name, info.options, step.options))
 
 
 def _upstream_stage(steps: list[Step]) -> _Stage:

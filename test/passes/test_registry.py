@@ -7,6 +7,7 @@ import pytest
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import PASS_MODULES, observers, pipelines, registry, reproducer
+from girih.passes.options import options_text, parse_options
 from girih.passes.pipeline_syntax import parse_pipeline
 from girih.passes.registry import PassError, UnknownPass, register_pass, run_pipeline
 
@@ -75,8 +76,7 @@ def test_options_are_read_by_their_types(module):
     run_pipeline(module, f"test-record{{{text}}}")
     options = Options(3, 0.25, "gpu", True, (1, 2))
     assert calls == [("builtin.module", options)]
-    again = registry.options_text(options)
-    assert registry.parse_options(registry.find_pass("test-record"), again) == options
+    assert parse_options("test-record", Options, options_text(options)) == options
 
 
 @pytest.mark.parametrize(

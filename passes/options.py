@@ -1,0 +1,67 @@
+"""Options of passes: fields of a frozen dataclass, written ``key=value key=value``."""
+
+import dataclasses
+import typing
+from typing import Any
+
+
+class UnknownPass(ValueError):
+    """A pipeline names a pass or an option that does not exist."""
+
+
+def parse_options(pass_name: str, options: type | None, text: str) -> Any:
+    """Returns the options dataclass that ``key=value key=value`` describes.
+
+    Args:
+        pass_name: for messages.
+        options: the dataclass, or None for a pass without options.
+        text: what stands between the braces of a pipeline.
+
+    Raises:
+        UnknownPass: There is no such option, or the value is of another type.
+    """
+    if options is None:
+        if text:
+            raise UnknownPass(f"the pass {pass_name!r} has no options, got {text!r}")
+        return None
+    hints = typing.get_type_hints(options)
+    values = {}
+    for item in text.split():
+        key, _, value = item.partition("=")
+        field = key.replace("-", "_")
+        if field not in hints:
+            valid = ", ".join(option.replace("_", "-") for option in hints)
+            raise UnknownPass(
+                f"the pass {pass_name!r} has no option {key!r}; it has: {valid}"
+            )
+        values[field] = _parse_value(pass_name, key, value, hints[field])
+    return options(**values)
+
+
+_TRUTH = {"": True, "true": True, "1": True, "false": False, "0": False}
+
+
+def _parse_value(pass_name: str, key: str, text: str, hint: Any) -> Any:
+    try:
+        if hint is bool:
+            return _TRUTH[text]
+        if typing.get_origin(hint) is tuple:
+            return tuple(int(part) for part in text.split(",") if part)
+        return hint(text)
+    except (KeyError, ValueError, TypeError):
+        kind = getattr(hint, "__name__", str(hint))
+        message = f"expected option {key!r} of {pass_name!r} to be {kind}, got {text!r}"
+        raise UnknownPass(message) from None
+
+
+def options_text(options: Any) -> str:
+    """Returns the text that ``parse_options`` reads back as these options."""
+    parts = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if value != field.default:
+            is_tuple = isinstance(value, tuple)
+            shown = ",".join(map(str, value)) if is_tuple else str(value)
+            shown = shown.lower() if isinstance(value, bool) else shown
+            parts.append(f"{field.name.replace('_', '-')}={shown}")
+    return " ".join(parts)
