@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from girih.codegen.cpu.errors import CodegenError
-from girih.codegen.cpu.link import Library
+from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.dialects.bindings import execution_engine, ir, llvm
+from girih.dialects.bindings import execution_engine, ir
 
 
 def compile_module(
@@ -46,13 +46,15 @@ def compile_module(
     """
     exports, imports = _interface(module)
     addresses = openmp_symbols() | resolve(imports, symbols or {})
-    _add_entry_table(module, exports)
     engine = execution_engine.ExecutionEngine(module, opt_level=opt_level)
     for name, address in addresses.items():
+        # The engine links what it compiles, although nobody calls that copy.
         engine.raw_register_runtime(name, ctypes.c_void_p(address))
-    found = _entry_addresses(engine, len(exports))
-    code = ObjectCode(_object_bytes(engine), exports, imports)
-    return code, Library(dict(zip(exports, found, strict=True)), owner=engine)
+    data = _object_bytes(engine)
+    if not data:
+        raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
+    library = link(data, exports, addresses)
+    return ObjectCode(data, exports, imports), library
 
 
 def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -68,50 +70,6 @@ def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
         elif "internal" not in str(attributes["linkage"]):
             exports.append(name)
     return tuple(exports), tuple(n for n in imports if not n.startswith("llvm."))
-
-
-_ENTRY_TABLE = "girih_entry_table"
-
-
-def _add_entry_table(module: ir.Module, exports: tuple[str, ...]) -> None:
-    """Add a function that writes the addresses of the exports into an array.
-
-    The engine's lookup gives wrappers that unpack their arguments from an array of
-    pointers; through one such wrapper we get the addresses of the functions proper.
-    """
-    location = ir.Location.unknown(module.context)
-    with location, ir.InsertionPoint(module.body):
-        pointer = llvm.PointerType.get()
-        kind = llvm.FunctionType.get(ir.Type.parse("!llvm.void"), [pointer])
-        function = ir.Operation.create(
-            "llvm.func",
-            attributes={
-                "sym_name": ir.StringAttr.get(_ENTRY_TABLE),
-                "function_type": ir.TypeAttr.get(kind),
-            },
-            regions=1,
-        )
-        block = function.regions[0].blocks.append(pointer)
-    with location, ir.InsertionPoint(block):
-        for index, name in enumerate(exports):
-            address = llvm.AddressOfOp(pointer, name).result
-            slot = llvm.GEPOp(pointer, block.arguments[0], [], [index], pointer, None)
-            llvm.StoreOp(address, slot.result)
-        llvm.ReturnOp()
-
-
-def _entry_addresses(
-    engine: execution_engine.ExecutionEngine, count: int
-) -> tuple[int, ...]:
-    """The addresses of the exported functions, in order."""
-    wrapper = engine.raw_lookup(_ENTRY_TABLE)
-    if not wrapper:
-        raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
-    table = (ctypes.c_void_p * count)()
-    argument = ctypes.c_void_p(ctypes.addressof(table))
-    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wrapper)(ctypes.addressof(arguments))
-    return tuple(table)
 
 
 def _object_bytes(engine: execution_engine.ExecutionEngine) -> bytes:

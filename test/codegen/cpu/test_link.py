@@ -1,8 +1,7 @@
 """Objects compiled, kept as bytes and linked again."""
 
 import ctypes
-import gc
-import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,12 +46,51 @@ def test_linked_again_it_computes_the_same(doubled, size):
         np.testing.assert_array_equal(y, 2 * x)
 
 
+def _is_mapped(address: int) -> bool:
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        low, high = (int(part, 16) for part in line.split()[0].split("-"))
+        if low <= address < high:
+            return True
+    return False
+
+
 def test_code_is_freed_with_its_last_reference(doubled):
     library = link(doubled.code.data, ["k"], openmp_symbols() | resolve(["pow"], {}))
-    tracker = weakref.ref(library._owner)
+    address = library.address("k")
+    assert _is_mapped(address)
     del library
-    gc.collect()
-    assert tracker() is None
+    assert not _is_mapped(address)
+
+
+def test_nothing_is_writable_and_executable(doubled):
+    doubled.call("k", [np.ones(1), np.ones(1)], [1])
+    permissions = [
+        line.split()[1] for line in Path("/proc/self/maps").read_text().splitlines()
+    ]
+    assert not [p for p in permissions if "w" in p and "x" in p]
+
+
+def test_damaged_objects_are_refused_or_harmless(doubled):
+    """No damage to the file's tables makes the loader leave its bounds."""
+    data, symbols = doubled.code.data, openmp_symbols() | resolve(["pow"], {})
+    generator = np.random.default_rng(0)
+    outcomes = set()
+    for _ in range(3000):
+        damaged = bytearray(data)
+        for position in generator.integers(0, len(data), generator.integers(1, 4)):
+            damaged[position] = generator.integers(0, 256)
+        outcomes.add(_outcome(bytes(damaged), symbols))
+    for size in range(0, len(data), 7):
+        outcomes.add(_outcome(data[:size], symbols))
+    assert outcomes == {"loaded", "refused"}
+
+
+def _outcome(data, symbols):
+    try:
+        link(data, ["k"], symbols)
+    except CodegenError:
+        return "refused"
+    return "loaded"
 
 
 def test_what_is_no_object_is_refused():
