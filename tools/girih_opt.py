@@ -43,10 +43,11 @@ class _Run:
         with make_context(), ir.Location.unknown():
             module = ir.Module.parse(text)
             verifier.verify(module)
+            pipeline = self._pipeline(text)
             registry.run_pipeline(
                 module,
-                self._pipeline(text),
-                observer=self._observer(),
+                pipeline,
+                observer=self._observer(pipeline),
                 verify=self.arguments.verify_each,
                 reproducer_path=self.arguments.write_reproducer,
             )
@@ -58,9 +59,12 @@ class _Run:
             return [reproducer.pipeline_of(text)]
         return self.arguments.passes or [self.arguments.pass_pipeline or ""]
 
-    def _observer(self) -> PrintIR | None:
+    def _observer(self, pipeline: list[str]) -> PrintIR | None:
         options = self.arguments
         before, after = options.print_ir_before, options.print_ir_after
+        names = {step.name for step in registry.expand_pipeline(pipeline)}
+        for name in {*before, *after} - names:
+            raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
         if not (before or after or options.print_ir_after_all):
             return None
         after = None if options.print_ir_after_all else after

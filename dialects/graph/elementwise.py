@@ -391,7 +391,7 @@ class PowOp(NumericBinary, name="pow"):
 
 
 class Atan2Op(Binary, name="atan2"):
-    """y = the angle of the point (rhs, lhs), in (-pi, pi]."""
+    """y = the angle of the point (rhs, lhs), from -pi to pi."""
 
     ELEMENTS = "real float"
 

@@ -150,6 +150,11 @@ def test_ir_is_printed_around_passes(opt):
     assert err.count("// IR") == 1
 
 
+def test_a_pass_to_print_at_must_run(opt):
+    code, _, err = opt(GOOD, "--cse", "--print-ir-after=fuse")
+    assert (code, err) == (1, "error: the pipeline has no pass 'fuse' to print at\n")
+
+
 def test_verification_between_passes(opt):
     assert opt(GOOD, "--default", "--verify-each")[0] == 0
 
