@@ -7,6 +7,7 @@ path leads from one to the other through something outside of both, so that grou
 acyclic.
 """
 
+import itertools
 from dataclasses import dataclass
 
 from girih.dialects.dims import product
@@ -50,9 +51,12 @@ class _Grouper:
         self.program = program
         self.options = options
         self.group_of: dict[int, Group] = {}
+        self._horizons: list[int] | None = None
+        self._newest = -1
 
     def add(self, node: Node) -> None:
         """Makes a group of ``node`` and joins it with those that it reads from."""
+        self._newest = node.position
         placement = own_placement(self.program, node)
         group = Group(placement, node.position, node.position)
         self.group_of[node.position] = group
@@ -60,6 +64,7 @@ class _Grouper:
 
     def join_producers_again(self) -> None:
         """Tries again what a later join may have made possible."""
+        self._newest = -1
         for group in self._groups():
             if self._is_current(group):
                 self._join_producers(group)
@@ -142,6 +147,7 @@ class _Grouper:
         )
         for position in placement.members:
             self.group_of[position] = joined
+        self._horizons = None
         return joined
 
     def _is_path(self, source: Group, target: Group, *, direct: bool) -> bool:
@@ -156,6 +162,7 @@ class _Grouper:
         if not direct:
             pending = [p for p in pending if self.group_of.get(p) is not target]
         seen = set(source.placement.members)
+        horizon = self._horizon(target.last)
         while pending:
             position = pending.pop()
             if position in seen:
@@ -164,9 +171,31 @@ class _Grouper:
             group = self.group_of.get(position)
             if group is target:
                 return True
-            if (position if group is None else group.first) <= target.last:
+            if (position if group is None else group.first) <= horizon:
                 pending += self._unit_successors(position, group, seen)
         return False
+
+    def _horizon(self, position: int) -> int:
+        """Returns the first position from ``position`` on that no group spans.
+
+        What starts after it leads only to what starts after it, so no path to
+        something before goes through there.
+        """
+        if position == self._newest:
+            return position
+        if self._horizons is None:
+            self._horizons = self._all_horizons()
+        return self._horizons[position]
+
+    def _all_horizons(self) -> list[int]:
+        last = list(range(len(self.program.nodes)))
+        for group in dict.fromkeys(self.group_of.values()):
+            last[group.first] = max(last[group.first], group.last)
+        horizons = list(itertools.accumulate(last, max))
+        for position in reversed(range(len(horizons))):
+            if horizons[position] > position:
+                horizons[position] = horizons[horizons[position]]
+        return horizons
 
     def _successors(self, group: Group) -> list[int]:
         return [

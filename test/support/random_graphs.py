@@ -31,10 +31,11 @@ class GraphWriter:
         indices: ``i64`` arguments whose elements are 0 or -1.
     """
 
-    def __init__(self, rng: random.Random, values: list, indices: list):
+    def __init__(self, rng: random.Random, values: list, indices: list, weights: dict):
         self.rng = rng
         self.values = values
         self.indices = indices
+        self._weights = weights
 
     def add(self, name: str, operands: list, attributes=None, shape=None) -> None:
         results = None if shape is None else [ty.tensor_type(shape, ir.F64Type.get())]
@@ -50,7 +51,8 @@ class GraphWriter:
     def write(self) -> None:
         """Adds an op, or nothing where the chosen one does not fit."""
         value, shape = self.pick()
-        writer = self.rng.choices(list(WRITERS), weights=list(WRITERS.values()))[0]
+        writers, weights = zip(*self._weights.items(), strict=True)
+        writer = self.rng.choices(writers, weights=weights)[0]
         writer(self, value, shape)
 
 
@@ -215,15 +217,15 @@ WRITERS: dict[Callable, float] = {
     _gather: 2,
     _softmax: 3,
     _layer_norm: 2,
-    _library: 2,
 }
 
 
 def random_graph(
-    seed: int, count: int, *, symbolic: bool = False
+    seed: int, count: int, *, symbolic: bool = False, barriers: float = 2
 ) -> tuple[ir.Module, list[Tensor]]:
     """A module with one function of about ``count`` ops, and inputs for it.
 
+    ``barriers`` is the weight of library ops, 100 or so that of all others together.
     A context and a location must be active.
     """
     rng = random.Random(seed)
@@ -237,7 +239,9 @@ def random_graph(
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
-        w = GraphWriter(rng, arguments[: len(shapes)], arguments[len(shapes) :])
+        weights = WRITERS | {_library: barriers}
+        inputs = arguments[: len(shapes)], arguments[len(shapes) :]
+        w = GraphWriter(rng, *inputs, weights)
         for _ in range(count):
             w.write()
         results = [w.values[-1], *rng.sample(w.values, rng.randint(0, 2))]
