@@ -1,0 +1,53 @@
+"""What the documents show runs, and the example pass does what it says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from processes import run_python
+from readme import blocks, python_blocks
+
+ROOT = Path(__file__).parent.parent
+GELUS = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<8x16xf32>)
+    -> (tensor<4xf32>, tensor<8x16xf32>) {
+  %0 = "graph.gelu"(%x) {approximate = "none"} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "graph.gelu"(%y) {approximate = "none"} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %0, %1 : tensor<4xf32>, tensor<8x16xf32>
+}
+"""
+
+
+def test_quick_start_of_the_readme():
+    printed = run_python(python_blocks("Quick start"))
+    assert "1 kernels" in printed
+
+
+def test_girih_opt_example_of_the_readme(tmp_path):
+    (source,) = blocks("A tour with girih-opt", "mlir")[:1]
+    (tmp_path / "softmax.mlir").write_text(source)
+    for script in blocks("A tour with girih-opt", "bash"):
+        for line in script.splitlines():
+            command = line.partition("#")[0].split()
+            command[:1] = [sys.executable, "-m", "girih.tools.girih_opt"]
+            done = subprocess.run(
+                [part.strip("'") for part in command],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+            assert done.stdout
+
+
+def test_example_pass(tmp_path):
+    file = tmp_path / "gelus.mlir"
+    file.write_text(GELUS)
+    command = [sys.executable, "-m", "examples.approximate_gelu"]
+    option = "--approximate-gelu=min-elements=100"
+    done = subprocess.run(
+        [*command, option, str(file)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    small, large = [line for line in done.stdout.splitlines() if "graph.gelu" in line]
+    assert '"none"' in small and '"tanh"' in large
