@@ -15,8 +15,6 @@ from girih.dialects.graph.signature import verify_signature
 from girih.dialects.rules import InvalidOp, expect
 from girih.dialects.types import InvalidType
 
-_OWN_DIALECTS = frozenset({"graph", "host", "tile"})
-
 
 class Problem(NamedTuple):
     """One broken rule.
@@ -78,8 +76,9 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
 
 
 def _unknown_op(name: str) -> str:
-    dialect = name.partition(".")[0]
-    known = "is no op of this dialect" if dialect in _OWN_DIALECTS else "is unknown"
+    ours = {cls.DIALECT for cls in OPS.values()}
+    is_ours = name.partition(".")[0] in ours
+    known = "is no op of this dialect" if is_ours else "is unknown"
     return f"expected the op's name to be registered, got one that {known}"
 
 

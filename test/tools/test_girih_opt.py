@@ -207,6 +207,65 @@ def test_a_missing_file_is_named(capsys):
     assert "error: " in capsys.readouterr().err
 
 
+EXTENSION = '''
+from girih.dialects import definition, graph
+from girih.dialects.bindings import ir
+from girih.dialects.fields import operand, result
+from girih.passes.registry import register_pass
+
+
+class OutsideOp(definition.Op):
+    DIALECT = "outside"
+
+
+class ThriceOp(OutsideOp, name="thrice"):
+    """y = 3 * x."""
+
+    x = operand()
+    y = result()
+
+    @staticmethod
+    def infer_types(types, attributes):
+        return [types[0]]
+
+
+definition.register("outside")
+
+
+@register_pass("lower-thrice", op="func.func")
+def lower_thrice(op, options):
+    """Replaces thrice by sums."""
+    for thrice in list(op.regions[0].blocks[0].operations):
+        if thrice.operation.name == "outside.thrice":
+            ip = ir.InsertionPoint(thrice)
+            twice = graph.build("add", [thrice.x, thrice.x], ip=ip)
+            total = graph.build("add", [twice.result, thrice.x], ip=ip)
+            thrice.y.replace_all_uses_with(total.result)
+            thrice.operation.erase()
+'''
+OUTSIDE = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "outside.thrice"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_passes_and_dialects_may_come_from_elsewhere(tmp_path):
+    extension = tmp_path / "extension.py"
+    extension.write_text(EXTENSION)
+    done = _run("--load", str(extension), "--lower-thrice", input=OUTSIDE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count('"graph.add"') == 2
+    assert "outside" not in done.stdout
+
+
+def test_what_cannot_be_loaded_is_named(opt):
+    code, _, err = opt(GOOD, "--load=nowhere.at_all")
+    assert code == 1
+    assert "error: cannot load nowhere.at_all: No module named 'nowhere'" in err
+    assert "error: cannot load nowhere.py" in opt(GOOD, "--load=nowhere.py")[2]
+
+
 def test_the_list_describes_passes_and_pipelines(opt):
     code, out, _ = opt("", "--list-passes")
     assert code == 0
