@@ -118,3 +118,21 @@ def test_host_target_is_stable():
     assert host_target() is host_target()
     assert host_target().vector_bits in (128, 256, 512)
     assert len(host_target().fingerprint) == 64
+
+
+def test_internal_functions_are_compiled_with_those_that_call_them():
+    """A run of two kernels, as the driver makes it."""
+    text = """
+llvm.func internal @k(%a: !llvm.ptr, %b: !llvm.ptr, %c: !llvm.ptr) {
+  %0 = llvm.mlir.constant(7 : i32) : i32
+  llvm.store %0, %c : i32, !llvm.ptr
+  llvm.return
+}
+llvm.func @run0(%a: !llvm.ptr, %b: !llvm.ptr, %c: !llvm.ptr) {
+  llvm.call @k(%a, %b, %c) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.return
+}
+"""
+    kernels = compile_kernels(text)
+    assert kernels.code.exports == ("run0",)
+    assert kernels.call("run0", []) == 7
