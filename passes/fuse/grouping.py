@@ -28,11 +28,15 @@ class Group:
         placement: its iteration space and members.
         first: position of its first member.
         last: position of its last member.
+        inputs: ids of the values that it reads and does not make.
+        successors: positions of the ops that need its members first.
     """
 
     placement: Placement
     first: int
     last: int
+    inputs: set[int]
+    successors: set[int]
 
 
 def group_program(program: Program, options: FuseOptions) -> list[Placement]:
@@ -57,8 +61,13 @@ class _Grouper:
     def add(self, node: Node) -> None:
         """Makes a group of ``node`` and joins it with those that it reads from."""
         self._newest = node.position
-        placement = own_placement(self.program, node)
-        group = Group(placement, node.position, node.position)
+        group = Group(
+            own_placement(self.program, node),
+            node.position,
+            node.position,
+            self._inputs_of(node),
+            set(node.successors),
+        )
         self.group_of[node.position] = group
         self._join_producers(group)
 
@@ -100,18 +109,31 @@ class _Grouper:
             else:
                 group, failed = joined, set()
 
+    def _inputs_of(self, node: Node) -> set[int]:
+        """Returns what ``node`` reads, through ops that every reader computes."""
+        inputs: set[int] = set()
+        pending = [node]
+        while pending:
+            for read in pending.pop().reads:
+                producer = self.program.producer(read.value)
+                if producer is not None and producer.kind is Kind.FREE:
+                    pending.append(producer)
+                else:
+                    inputs.add(read.value)
+        return inputs
+
+    def _producer(self, value: int) -> Group | None:
+        return self.group_of.get(self.program.values[value].node)
+
     def _latest_producer(self, group: Group, failed: set[int]) -> Group | None:
-        producers = (
-            self.group_of.get(self.program.values[read.value].node)
-            for position in group.placement.members
-            for read in self.program.nodes[position].reads
-        )
-        candidates = [
-            producer
-            for producer in producers
-            if producer not in (None, group) and id(producer) not in failed
-        ]
-        return max(candidates, key=lambda candidate: candidate.last, default=None)
+        latest: Group | None = None
+        for value in group.inputs:
+            producer = self._producer(value)
+            if producer is None or id(producer) in failed:
+                continue
+            if latest is None or producer.last > latest.last:
+                latest = producer
+        return latest
 
     def _try_join(self, producer: Group, consumer: Group) -> Group | None:
         placement = fit(
@@ -129,7 +151,7 @@ class _Grouper:
             return
         if self._is_path(first, second, direct=True):
             return
-        if self._input_count(placement) <= self.options.max_inputs:
+        if len(self._joint_inputs(first, second)) <= self.options.max_inputs:
             self._join(placement, first, second)
 
     def _is_allowed(
@@ -137,18 +159,29 @@ class _Grouper:
     ) -> bool:
         if len(placement.members) > self.options.max_ops:
             return False
-        if self._input_count(placement) > self.options.max_inputs:
+        if len(self._joint_inputs(producer, consumer)) > self.options.max_inputs:
             return False
         return not self._is_path(producer, consumer, direct=False)
 
     def _join(self, placement: Placement, first: Group, second: Group) -> Group:
         joined = Group(
-            placement, min(first.first, second.first), max(first.last, second.last)
+            placement,
+            min(first.first, second.first),
+            max(first.last, second.last),
+            self._joint_inputs(first, second),
+            first.successors | second.successors,
         )
         for position in placement.members:
             self.group_of[position] = joined
         self._horizons = None
         return joined
+
+    def _joint_inputs(self, first: Group, second: Group) -> set[int]:
+        return {
+            value
+            for value in first.inputs | second.inputs
+            if self._producer(value) not in (first, second)
+        }
 
     def _is_path(self, source: Group, target: Group, *, direct: bool) -> bool:
         """Returns whether ``target`` depends on ``source``.
@@ -158,22 +191,28 @@ class _Grouper:
             target: where they end.
             direct: whether an edge from ``source`` to ``target`` counts as a path.
         """
-        pending = self._successors(source)
-        if not direct:
-            pending = [p for p in pending if self.group_of.get(p) is not target]
-        seen = set(source.placement.members)
         horizon = self._horizon(target.last)
+        seen: set[int | Group] = {source}
+        pending: list[int | Group] = self._units_after(source)
+        if not direct:
+            pending = [unit for unit in pending if unit is not target]
         while pending:
-            position = pending.pop()
-            if position in seen:
-                continue
-            seen.add(position)
-            group = self.group_of.get(position)
-            if group is target:
+            unit = pending.pop()
+            if unit is target:
                 return True
-            if (position if group is None else group.first) <= horizon:
-                pending += self._unit_successors(position, group, seen)
+            if unit not in seen:
+                seen.add(unit)
+                if (unit if isinstance(unit, int) else unit.first) <= horizon:
+                    pending += self._units_after(unit)
         return False
+
+    def _units_after(self, unit: int | Group) -> list[int | Group]:
+        """Returns the groups and single ops that need ``unit`` first."""
+        if isinstance(unit, int):
+            successors = self.program.nodes[unit].successors
+        else:
+            successors = unit.successors
+        return [self.group_of.get(position, position) for position in successors]
 
     def _horizon(self, position: int) -> int:
         """Returns the first position from ``position`` on that no group spans.
@@ -196,34 +235,6 @@ class _Grouper:
             if horizons[position] > position:
                 horizons[position] = horizons[horizons[position]]
         return horizons
-
-    def _successors(self, group: Group) -> list[int]:
-        return [
-            successor
-            for position in group.placement.members
-            for successor in self.program.nodes[position].successors
-        ]
-
-    def _unit_successors(
-        self, position: int, group: Group | None, seen: set[int]
-    ) -> list[int]:
-        if group is None:
-            return list(self.program.nodes[position].successors)
-        seen.update(group.placement.members)
-        return self._successors(group)
-
-    def _input_count(self, placement: Placement) -> int:
-        members = {*placement.levels, *placement.inline}
-        pending = [self.program.nodes[position] for position in members]
-        inputs: set[int] = set()
-        while pending:
-            for read in pending.pop().reads:
-                producer = self.program.producer(read.value)
-                if producer is not None and producer.kind is Kind.FREE:
-                    pending.append(producer)
-                elif producer is None or producer.position not in members:
-                    inputs.add(read.value)
-        return len(inputs)
 
     def _large_readers(self, value: int) -> list[Group]:
         """Returns the groups that read much of their domain from ``value``."""

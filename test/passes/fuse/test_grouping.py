@@ -18,7 +18,8 @@ def grouper(edges, groups, count, barriers=()):
     made = _Grouper(Program(nodes, []), FuseOptions())
     for members in groups:
         placement = Placement((4,), frozenset(), dict.fromkeys(members, Level.FULL))
-        group = Group(placement, members[0], members[-1])
+        after = {target for source, target in edges if source in members}
+        group = Group(placement, members[0], members[-1], set(), after)
         made.group_of.update(dict.fromkeys(members, group))
     return made
 
