@@ -6,5 +6,7 @@ What lives here, in the order to read it:
 * ``_runtime.c``   runs them; ``_validate.c`` checks them once
 * ``assembler``    writes them from Python
 * ``torch_entry``  the entry points of torch that programs call
+* ``sizes``        dim expressions as arithmetic on registers
+* ``mutation``     which arguments are written
 * ``program``      host function to program
 """

@@ -42,6 +42,9 @@ enum opcode {
     /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
      * registers named; unlock = 1 releases the GIL meanwhile */
     OP_RUN,
+    /* n, m, n + m pairs of registers (pointer, bytes): the check fails if one of the
+     * first n ranges overlaps any other range */
+    OP_DISJOINT,
     OP_FREE,  /* value: drops the reference */
     OP_RETURN /* item: ends the call */
 };

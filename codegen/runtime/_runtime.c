@@ -252,6 +252,49 @@ static int32_t step_run(Frame *frame, const int64_t **at) {
     return status;
 }
 
+typedef struct {
+    int64_t start, end;
+    int is_written;
+} Range;
+
+static int compare_starts(const void *lhs, const void *rhs) {
+    int64_t left = ((const Range *)lhs)->start, right = ((const Range *)rhs)->start;
+    return (left > right) - (left < right);
+}
+
+/* Whether a written range shares a byte with another range. */
+static int written_ranges_overlap(Range *ranges, int64_t count) {
+    int64_t end = INT64_MIN, written_end = INT64_MIN;
+    qsort(ranges, (size_t)count, sizeof(Range), compare_starts);
+    for (int64_t i = 0; i < count; i++) {
+        const Range *range = &ranges[i];
+        if (range->start == range->end) continue;
+        if (range->start < (range->is_written ? end : written_end)) return 1;
+        if (range->end > end) end = range->end;
+        if (range->is_written && range->end > written_end) written_end = range->end;
+    }
+    return 0;
+}
+
+/* 1 where a check of the ranges of arguments fails, -1 without memory. */
+static int step_disjoint(Frame *frame, const int64_t **at) {
+    int64_t written = *(*at)++, count = written + *(*at)++;
+    Range local[32], *ranges = local;
+    if (count > 32) ranges = PyMem_Malloc((size_t)count * sizeof(Range));
+    if (ranges == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int64_t start = frame->registers[*(*at)++];
+        int64_t bytes = frame->registers[*(*at)++];
+        ranges[i] = (Range){start, start + bytes, i < written};
+    }
+    int overlap = written_ranges_overlap(ranges, count);
+    if (ranges != local) PyMem_Free(ranges);
+    return overlap;
+}
+
 /* --- a call --- */
 
 enum outcome { CALL_FAILED = -1, CALL_RETURNED = 0, CALL_CHECK_FAILED = 1 };
@@ -276,6 +319,10 @@ static enum outcome execute(Frame *frame) {
         case OP_RELEASE: release_workspace(frame); break;
         case OP_RUN:
             if (step_run(frame, &at) != 0) return CALL_CHECK_FAILED;
+            break;
+        case OP_DISJOINT:
+            failed = step_disjoint(frame, &at);
+            if (failed == 1) return CALL_CHECK_FAILED;
             break;
         case OP_FREE:
             slot = &frame->values[*at++ - frame->program->inputs];
@@ -464,13 +511,13 @@ static const struct {
     const char *name;
     int number;
 } words[] = {
-    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),  WORD(OP_UNPACK),
-    WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),       WORD(OP_SUB),
-    WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),   WORD(OP_MOD),
-    WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE), WORD(OP_RELEASE),
-    WORD(OP_RUN),        WORD(OP_FREE),       WORD(OP_RETURN),    WORD(ITEM_CONSTANT),
-    WORD(ITEM_VALUE),    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),   WORD(ITEM_LIST),
-    WORD(ITEM_KIND_BITS)};
+    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),   WORD(OP_UNPACK),
+    WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),        WORD(OP_SUB),
+    WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),    WORD(OP_MOD),
+    WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE),  WORD(OP_RELEASE),
+    WORD(OP_RUN),        WORD(OP_DISJOINT),   WORD(OP_FREE),       WORD(OP_RETURN),
+    WORD(ITEM_CONSTANT), WORD(ITEM_VALUE),    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),
+    WORD(ITEM_LIST),     WORD(ITEM_KIND_BITS)};
 
 static int module_exec(PyObject *module) {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -101,6 +101,12 @@ static void read_unpack(Reader *reader) {
         read_destination(reader, 1);
 }
 
+static void read_disjoint(Reader *reader) {
+    int64_t words = 2 * (read_count(reader) + read_count(reader));
+    for (int64_t i = 0; i < words && reader->problem == NULL; i++)
+        read_register(reader);
+}
+
 static void read_layout(Reader *reader) {
     read_destination(reader, 0);
     read_constant(reader, 0);
@@ -128,6 +134,7 @@ static int64_t read_instruction(Reader *reader) {
         read_register(reader);
         break;
     case OP_RUN: read_run(reader); break;
+    case OP_DISJOINT: read_disjoint(reader); break;
     case OP_RELEASE: break;
     case OP_FREE: read_destination(reader, 0); break;
     case OP_RETURN: read_item(reader, 0); break;

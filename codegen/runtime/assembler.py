@@ -222,6 +222,20 @@ class Assembler:
             *symbols,
         )
 
+    def check_disjoint(
+        self,
+        written: Sequence[tuple[Register, Register]],
+        others: Sequence[tuple[Register, Register]],
+    ) -> None:
+        """Calls the fallback if memory that is written overlaps any other.
+
+        Args:
+            written: pairs of registers: the address of the first byte, and how many.
+            others: the same for memory that is only read.
+        """
+        words = [word for pair in (*written, *others) for word in pair]
+        self._emit(_runtime.OP_DISJOINT, len(written), len(others), *words)
+
     def free(self, value: Value) -> None:
         """Drops the program's reference to a value that is no input."""
         self._emit(_runtime.OP_FREE, value)

@@ -8,13 +8,13 @@ no tensor at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from girih.dialects import attributes as attr
 from girih.dialects.attributes import OperandRef, TorchConstant
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, Size, product
+from girih.dialects.dims import Dim, Size, minimum, product
 from girih.dialects.types import BufferParts, buffer_parts, byte_width, is_buffer
 
 from . import torch_entry
@@ -29,6 +29,7 @@ from .assembler import (
     ValueItem,
     group,
 )
+from .mutation import written_arguments
 from .sizes import Sizes
 
 UNLOCK_BYTES = 1 << 18
@@ -141,10 +142,11 @@ class _Builder:
         self._addresses = addresses
         self._native_calls = 0
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
-        self._written_inputs: dict[Value, None] = {}
+        self._written = written_arguments(function)
         self._workspace: Register | None = None
         for index, argument in enumerate(arguments):
             self._add_argument(function, index, argument)
+        self._check_written_arguments(arguments)
 
     # Arguments and symbols
 
@@ -160,6 +162,31 @@ class _Builder:
         for dim, size in enumerate(parts.shape):
             if isinstance(size, Dim) and str(size).isidentifier():
                 self._symbol_sources.setdefault(str(size), (index, dim))
+
+    def _check_written_arguments(self, arguments: Sequence[ir.Value]) -> None:
+        """Has eager run where a written argument shares memory with another one.
+
+        The graph was captured as if each argument had memory of its own.
+        """
+        if not self._written.all:
+            return
+        ranges = {
+            index: self._range(self.buffers[argument])
+            for index, argument in enumerate(arguments)
+            if argument in self.buffers
+        }
+        written = [ranges.pop(index) for index in sorted(self._written.all)]
+        self.assembler.check_disjoint(written, list(ranges.values()))
+
+    def _range(self, buffer: Buffer) -> tuple[Register, Register]:
+        """Registers with the address of a buffer and the bytes that it spans."""
+        size, span = product(buffer.parts.shape), 1
+        for extent, stride in zip(
+            buffer.parts.shape, buffer.parts.strides, strict=True
+        ):
+            span = span + (extent - 1) * stride
+        count = span * minimum(size, 1) * buffer.itemsize
+        return self.pointer(buffer), self.sizes.register(count)
 
     def _bind_symbol(self, name: str) -> Register:
         if name not in self._symbol_sources:
@@ -256,15 +283,6 @@ class _Builder:
         )
         self.launches += len(launches)
         self.kernels.update(launch.kernel for launch in launches)
-        self._note_written_inputs(launches)
-
-    def _note_written_inputs(self, launches: list[ir.OpView]) -> None:
-        for launch in launches:
-            written = list(launch.operands)[-launch.outputs :] if launch.outputs else []
-            for value in written:
-                root = self.buffers[value].root
-                if root.is_input:
-                    self._written_inputs[root.tensor] = None
 
     def extern(self, op: ir.OpView) -> None:
         """A call of an ATen op."""
@@ -349,8 +367,8 @@ class _Builder:
     def return_(self, op: ir.OpView) -> None:
         """The tuple of results."""
         items = [self._returned(value) for value in op.operands]
-        if self._written_inputs:
-            written = group([ValueItem(value) for value in self._written_inputs])
+        if self._written.by_kernels:
+            written = group([ValueItem(i) for i in sorted(self._written.by_kernels)])
             self.assembler.call(torch_entry.increment_version, [written], discard=True)
         self.assembler.return_(group(items))
 

@@ -274,3 +274,18 @@ def test_index_out_of_range_raises_eagers_error():
     with pytest.raises(IndexError) as got:
         compiled(x, torch.tensor([4]))
     assert str(got.value) == str(expected.value)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("share", [lambda x: x[:], lambda x: x[1:3], torch.t])
+def test_arguments_that_share_memory_with_a_mutated_one(share):
+    def function(x, y):
+        x.add_(1)
+        return x.sum() + y
+
+    compiled = girih.compile(function, fullgraph=True)
+    separate = torch.zeros(4), share(torch.zeros(4)).clone()
+    compiled(*separate)
+    ours, eagers = torch.zeros(4), torch.zeros(4)
+    assert torch.equal(compiled(ours, share(ours)), function(eagers, share(eagers)))
+    assert torch.equal(ours, eagers)

@@ -229,6 +229,44 @@ def test_failed_check_calls_the_fallback_with_the_same_inputs():
         program_returning(build)(x)
 
 
+def disjoint_program(written, others):
+    """Takes start and end of each range; returns "eager" where the check fails."""
+    assembler = Assembler(2 * (written + others))
+    ranges = []
+    for i in range(written + others):
+        start, end = assembler.load_int(2 * i), assembler.load_int(2 * i + 1)
+        ranges.append((start, assembler.arithmetic("-", end, start)))
+    assembler.check_disjoint(ranges[:written], ranges[written:])
+    assembler.return_(Constant("compiled"))
+    return assembler.program(fallback=lambda *inputs: "eager")
+
+
+@pytest.mark.parametrize(
+    ("written", "others", "expected"),
+    [
+        ([(0, 4)], [(4, 8), (8, 9)], "compiled"),
+        ([(4, 8)], [(0, 4), (0, 3)], "compiled"),
+        ([(4, 8)], [(0, 5)], "eager"),
+        ([(4, 8)], [(7, 9)], "eager"),
+        ([(4, 8)], [(0, 9)], "eager"),
+        ([(4, 8)], [(5, 6)], "eager"),
+        ([(4, 8)], [(4, 8)], "eager"),
+        ([(4, 8), (6, 7)], [], "eager"),
+        ([(4, 8), (0, 2)], [(2, 4), (2, 4), (3, 4)], "compiled"),
+        ([(4, 8)], [(0, 20), (10, 12)], "eager"),
+        ([(4, 4)], [(0, 9)], "compiled"),
+        ([(0, 9)], [(4, 4)], "compiled"),
+        ([(100 * i, 100 * i + 50) for i in range(40)], [(60, 99)], "compiled"),
+        ([(100 * i, 100 * i + 50) for i in range(40)], [(60, 101)], "eager"),
+    ],
+)
+def test_written_memory_must_not_be_shared(written, others, expected):
+    program = disjoint_program(len(written), len(others))
+    assert (
+        program(*[number for pair in written + others for number in pair]) == expected
+    )
+
+
 def test_error_of_the_fallback_propagates():
     def fail(x):
         raise IndexError("index out of range in self")
