@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from girih.frontend.fake.layout import broadcast, contiguous_strides
+from girih.frontend.fake.layout import (
+    broadcast,
+    contiguous_strides,
+    preserved_strides,
+)
 from girih.frontend.fake.rules import Result, shape_rule
 
 
@@ -67,17 +71,13 @@ def _baddbmm(self, batch1, batch2, beta=1, alpha=1):
 def _attention(
     query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None
 ):
-    """Output and logsumexp are transposed views of [batch, length, heads, ...]."""
-    batch, heads, length, _ = query.size()
-    depth = value.size()[-1]
+    """The output has the query's layout; logsumexp is a transposed view."""
+    batch, heads, length, depth = query.size()
+    if value.size()[-1] != depth:
+        return NotImplemented
     high = torch.float64 if query.dtype == torch.float64 else torch.float32
-    output = contiguous_strides((batch, length, heads, depth))
     lse = contiguous_strides((batch, length, heads))
     return (
-        Result(
-            (batch, heads, length, depth),
-            query.dtype,
-            (output[0], output[2], output[1], output[3]),
-        ),
+        Result(tuple(query.size()), query.dtype, preserved_strides(query)),
         Result((batch, heads, length), high, (lse[0], lse[2], lse[1])),
     )

@@ -108,4 +108,4 @@ def _new_full(
 
 @shape_rule("bernoulli.p", "bernoulli")
 def _bernoulli(self, p=0.5, generator=None):
-    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+    return Result(tuple(self.size()), self.dtype)

@@ -27,8 +27,6 @@ def elementwise_result(operands: tuple, dtype: torch.dtype) -> Result:
     "add.Scalar",
     "sub.Tensor",
     "sub.Scalar",
-    "rsub.Tensor",
-    "rsub.Scalar",
 )
 def _scaled_sum(self, other, alpha=1):
     dtype = promote(self, other)
@@ -37,6 +35,16 @@ def _scaled_sum(self, other, alpha=1):
     ):
         return NotImplemented
     return elementwise_result((self, other), dtype)
+
+
+@shape_rule("rsub.Tensor", "rsub.Scalar")
+def _reversed_difference(self, other, alpha=1):
+    return _scaled_sum(other, self, alpha)
+
+
+@shape_rule("pow.Scalar")
+def _power_of_number(self, exponent):
+    return Result(tuple(exponent.size()), promote(self, exponent))
 
 
 @shape_rule(
@@ -48,7 +56,6 @@ def _scaled_sum(self, other, alpha=1):
     "fmin",
     "pow.Tensor_Tensor",
     "pow.Tensor_Scalar",
-    "pow.Scalar",
     "clamp_min.Tensor",
     "clamp_max.Tensor",
     "clamp_min",
@@ -76,6 +83,10 @@ def _promoting(self, other):
     "bitwise_left_shift.Tensor_Scalar",
     "bitwise_right_shift.Tensor",
     "bitwise_right_shift.Tensor_Scalar",
+    "__lshift__.Scalar",
+    "__lshift__.Tensor",
+    "__rshift__.Scalar",
+    "__rshift__.Tensor",
 )
 def _promoting_numbers(self, other):
     dtype = promote(self, other)
@@ -150,8 +161,7 @@ def _activation(self, *args, **kwargs):
 def _log_sigmoid(self):
     if not self.dtype.is_floating_point:
         return NotImplemented
-    buffer = Result((0,), self.dtype)
-    return elementwise_result((self,), self.dtype), buffer
+    return Result(tuple(self.size()), self.dtype), Result((0,), self.dtype)
 
 
 # Results of dtype bool.
@@ -187,9 +197,7 @@ def _masked_fill(self, mask, value):
     if mask.dtype != torch.bool:
         return NotImplemented
     size = broadcast([self.size(), mask.size()])
-    if size is None:
-        return NotImplemented
-    return Result(size, self.dtype, elementwise_strides([self, mask], size))
+    return NotImplemented if size is None else Result(size, self.dtype)
 
 
 @shape_rule("lerp.Scalar", "lerp.Tensor")

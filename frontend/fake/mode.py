@@ -288,16 +288,14 @@ def _meta_of(fake: FakeTensor) -> torch.Tensor | None:
     return meta if same else None
 
 
-def make_fake_mode(shape_env: object | None = None, **options) -> FakeTensorMode:
+def make_fake_mode(shape_env: object | None = None, **options) -> LightFakeTensorMode:
     """A fake tensor mode.
 
     Args:
         shape_env: The ``ShapeEnv`` of symbolic sizes, or None where all are static.
         **options: As for ``FakeTensorMode``.
     """
-    loaded = "torch._dynamo.config" in sys.modules
-    cls = FakeTensorMode if loaded else LightFakeTensorMode
-    return cls(shape_env=shape_env, **options)
+    return LightFakeTensorMode(shape_env=shape_env, **options)
 
 
 def fake_like(

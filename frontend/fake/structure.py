@@ -6,7 +6,6 @@ import torch
 
 from girih.frontend.fake.layout import (
     broadcast,
-    elementwise_strides,
     is_contiguous,
     preserved_strides,
 )
@@ -209,8 +208,21 @@ def _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps):
     if not _same_dtype(input, weight, bias, running_mean, running_var):
         return NotImplemented
     nothing = Result((0,), input.dtype)
-    strides = elementwise_strides([input], tuple(input.size()))
+    strides = tuple(input.stride()) if _is_channels_last(input) else None
     return Result(tuple(input.size()), input.dtype, strides), nothing, nothing
+
+
+def _is_channels_last(tensor):
+    """Whether a batch of images is stored with the channels innermost, only."""
+    if tensor.dim() not in (4, 5) or is_contiguous(tensor):
+        return False
+    order = [0, *range(2, tensor.dim()), 1]
+    step = 1
+    for dim in reversed(order):
+        if tensor.size()[dim] != 1 and tensor.stride()[dim] != step:
+            return False
+        step = step * tensor.size()[dim]
+    return True
 
 
 @shape_rule("native_batch_norm")

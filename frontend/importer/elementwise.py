@@ -449,6 +449,8 @@ for _side in ("left", "right"):
         f"bitwise_{_side}_shift.Tensor",
         f"bitwise_{_side}_shift.Tensor_Scalar",
         f"bitwise_{_side}_shift.Scalar_Tensor",
+        f"__{_side[0]}shift__.Scalar",
+        f"__{_side[0]}shift__.Tensor",
     )(_shift(f"shift_{_side}"))
 
 

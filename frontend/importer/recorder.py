@@ -291,8 +291,27 @@ class Recorder(TorchDispatchMode):
         }
         if not kwargs:
             args = with_defaults(func, args)
+        if op_info(twin).name == "bernoulli.p" and not is_contiguous(targets[0]):
+            return (self._draw_bits(twin, args, kwargs, targets[0]),)
         result = twin(*args, **kwargs) if _may_run(twin) else targets
         return self.compute(twin, args, kwargs, tensors_of(result))
+
+    def _draw_bits(self, twin, args, kwargs, target) -> Operand:
+        """Random bits for a tensor that is not contiguous.
+
+        Eager draws them in the order of the memory. The twin's result is always
+        contiguous, so it gets a contiguous tensor with the dims in that order. (Other
+        random ops keep the layout of their operand, see ``operand_strides``.)
+        """
+        b = self.builder
+        strides = target.stride()
+        order = sorted(range(target.dim()), key=strides.__getitem__, reverse=True)
+        inverse = sorted(range(target.dim()), key=order.__getitem__)
+        args, kwargs = self.plain_call(args, kwargs)
+        args[0] = b.permute(args[0], order)._replace(strides=None)
+        b.out = [Spec(args[0].shape, target.dtype)]
+        drawn = build_extern(b, twin, args, kwargs, ordered=True)[0]
+        return b.permute(drawn, inverse)
 
     def write(self, target: torch.Tensor, value: Operand) -> None:
         """Writes a value to a tensor, cast and broadcast to fit."""

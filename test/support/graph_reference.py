@@ -22,7 +22,7 @@ from torch import Tensor
 
 from girih.dialects import dims
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef, TorchConstant
+from girih.dialects.attributes import LAYOUTS, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
 
@@ -670,10 +670,27 @@ def _tensors(result: Any) -> list[Tensor]:
     return []
 
 
+def _laid_out(state: State, op: Any, operands: Sequence[Tensor]) -> list[Tensor]:
+    """The operands with the strides that the op's results are promised for."""
+    if "operand_strides" not in op.attributes:
+        return list(operands)
+    layouts = LAYOUTS.decode(op.attributes["operand_strides"])
+    placed = []
+    for tensor, layout in zip(operands, layouts, strict=True):
+        strides = tuple(state.number(stride) for stride in layout)
+        if tensor.stride() != strides:
+            tensor = torch.empty_strided(
+                tensor.shape, strides, dtype=tensor.dtype
+            ).copy_(tensor)
+        placed.append(tensor)
+    return placed
+
+
 @evaluates("extern")
 def _extern(state, op, *operands):
     namespace, name, overload = op.op.split(".")
     func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    operands = _laid_out(state, op, operands)
     args = [_argument(state, value, operands) for value in op.args]
     kwargs = {k: _argument(state, v, operands) for k, v in op.kwargs.items()}
     return _tensors(func(*args, **kwargs))

@@ -140,6 +140,7 @@ def test_bitwise(function):
     assert_imports(function, x, y, native=True)
     assert_imports(function, x.int(), y.to(torch.uint8), native=True)
     assert_imports(lambda x: function(x, 3), x, native=True)
+    assert_imports(lambda x, y: (x << 2, x >> y, x & y, x | 3), x, y, native=True)
     if "shift" not in function.__name__:
         assert_imports(function, x > 3, y > 1, native=True)
     assert_imports(torch.bitwise_not, x, native=True)
@@ -477,6 +478,9 @@ RANDOM = dict(
     bernoulli=lambda x: torch.bernoulli(x.sigmoid()),
     uniform=lambda x: torch.empty(4).uniform_(1, 2),
     normal=lambda x: torch.empty(4).normal_(1, 2),
+    like=lambda x: torch.empty_like(x).uniform_() + torch.empty_like(x).normal_(),
+    part=lambda x: x[1:].bernoulli_(0.5),
+    randint_like=lambda x: torch.randint_like(x, 10),
     normal_function=lambda x: torch.normal(0.0, 1.0, (3,)),
     exponential=lambda x: torch.empty(3).exponential_(),
     randperm=lambda x: torch.randperm(6),
@@ -487,8 +491,10 @@ RANDOM = dict(
 
 @cases(**RANDOM)
 def test_random(function):
-    """Random numbers are eager's own."""
+    """Random numbers are eager's own, drawn in the order of the memory."""
     assert_imports(function, randn(3, 4), exact=True)
+    assert_imports(function, randn(4, 3).t(), exact=True)
+    assert_imports(function, randn(3, 8)[:, ::2], exact=True)
 
 
 def test_other_ops_are_called():

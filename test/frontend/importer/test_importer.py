@@ -50,7 +50,8 @@ def test_loads_nothing_heavy():
             x = torch.where(mask[..., None], x, 0.0).masked_fill(x > 2, -1)
             x[:, 0] += 1
             y = torch.cat([x, x.flip(-1)], -1).softmax(-1).cumsum(0)
-            p = F.max_pool2d(F.conv2d(y[:, None], w[None, None, :3, :3] * 1, padding=1), 2)
+            kernel = w[None, None, :3, :3] * 1
+            p = F.max_pool2d(F.conv2d(y[:, None], kernel, padding=1), 2)
             g = F.group_norm(y, 2) + F.batch_norm(y, b[:4], b[4:])
             loss = F.cross_entropy(x.reshape(8, 8), labels)
             return x, y.std(), p, g, F.pad(y, (1, 1)), loss, y.argmax(-1), y.tril()
