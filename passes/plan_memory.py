@@ -168,6 +168,9 @@ def _bytes(buffer: ir.Value) -> Size:
 
 
 def _aligned(size: Size, alignment: int) -> Size:
+    # Empty buffers have a place too: a workspace of 0 bytes would be none at all.
+    if isinstance(size, int):
+        size = max(size, 1)
     return (size + (alignment - 1)) // alignment * alignment
 
 

@@ -353,9 +353,11 @@ def _blamed(traceback: TracebackType | None) -> tuple[str, ir.Location | None]:
         if isinstance(candidate, ir.Operation | ir.OpView):
             blamed = candidate
         traceback = traceback.tb_next
-    if blamed is None or blamed.operation.name == MODULE:
+    if blamed is None:
         return "", None
     try:
+        if blamed.operation.name == MODULE:
+            return "", None
         return _first_line(str(blamed)), blamed.location
     except Exception:  # The op may have been erased before the failure.
         return "", None
