@@ -100,7 +100,7 @@ static Dispatcher *dispatcher_of(Dispatcher *owner, PyCodeObject *code, PyObject
 enum { UNSUPPORTED_FLAGS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };
 
 static int is_plain_function_frame(PyCodeObject *code, PyObject *function) {
-    return (code->co_flags & UNSUPPORTED_FLAGS) == 0 && (code->co_flags & CO_NEWLOCALS) &&
+    return (code->co_flags & UNSUPPORTED_FLAGS) == 0 && (code->co_flags & CO_OPTIMIZED) &&
            function && PyFunction_Check(function);
 }
 

@@ -46,6 +46,10 @@ class CapturedFrame:
     graph: torch.fx.GraphModule | None
     code: str
 
+    def failed_guard(self) -> str:
+        """The guard that failed when the entry was last tried."""
+        return self.tree.failure(self.entry.guards)
+
 
 @dataclass
 class _Capture:

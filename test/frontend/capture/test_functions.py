@@ -123,7 +123,7 @@ class Proxy:
 @case(rand(3, 4), rand(3, 4))
 def arithmetic(x, y):
     z = x + y * 2 - 1 / (y.abs() + 1)
-    return -z**2 // 3 % 2
+    return -(z**2) // 3 % 2
 
 
 @case(rand(3, 4), rand(4, 5))
@@ -435,10 +435,32 @@ def builtins_of_python(x):
     order = sorted([3, 1, 2], key=lambda v: -v)
     low, high = min(3, 1, 2), max([1, 5, 2])
     return (
-        pairs, indexed, mapped, kept, first, order, low, high, any([0, 1]), all([]),
-        abs(-3), round(2.567, 1), divmod(7, 2), int("3"), float(2), str(5), bool(0),
-        list(reversed([1, 2])), isinstance(x, torch.Tensor), callable(len), type(3),
-        hasattr(x, "shape"), getattr(x, "nope", 7), pow(2, 3), tuple([1]), repr("a"),
+        pairs,
+        indexed,
+        mapped,
+        kept,
+        first,
+        order,
+        low,
+        high,
+        any([0, 1]),
+        all([]),
+        abs(-3),
+        round(2.567, 1),
+        divmod(7, 2),
+        int("3"),
+        float(2),
+        str(5),
+        bool(0),
+        list(reversed([1, 2])),
+        isinstance(x, torch.Tensor),
+        callable(len),
+        type(3),
+        hasattr(x, "shape"),
+        getattr(x, "nope", 7),
+        pow(2, 3),
+        tuple([1]),
+        repr("a"),
     )
 
 
