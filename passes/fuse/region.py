@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from girih.dialects import types as ty
 from girih.dialects.attributes import encode_size
 from girih.dialects.bindings import ir
-from girih.dialects.dims import product
+from girih.dialects.dims import Size, product
 from girih.passes.fuse.chain import (
     Broadcast,
     Chain,
@@ -74,6 +74,7 @@ class RegionBuilder:
         self._arguments: dict[int, ir.Value] = {}
         self._built: dict[Key, Emitted] = {}
         self._views: dict[tuple[int, Chain], Emitted] = {}
+        self._coordinates: dict[tuple[Size, Chain], Emitted] = {}
         self._types: dict[tuple[Shape, ir.Type], ir.Type] = {}
 
     def build_outputs(self, outputs: tuple[int, ...]) -> list[ir.Value]:
@@ -249,14 +250,18 @@ class RegionBuilder:
 
     def _coordinate(self, node: Node, chain: Chain, dim: int) -> Emitted:
         size = node.shape[dim]
-        attributes = {"start": _i64(0), "step": _i64(1)}
-        iota = self._make("iota", [], (size,), ty.i64(), attributes, self._loc(node))
         ones = [1] * len(node.shape)
         ones[dim] = size
         steps = [Reshape(tuple(ones)), Broadcast(node.shape), *chain]
         steps = without_trailing_broadcast(extend((size,), (), steps))
-        start = Emitted(iota.value, iota.shape, is_chain=True)
-        return self._apply(start, steps, self._loc(node))
+        known = self._coordinates.get((size, steps))
+        if known is None:
+            attributes = {"start": _i64(0), "step": _i64(1)}
+            loc = self._loc(node)
+            iota = self._make("iota", [], (size,), ty.i64(), attributes, loc)
+            start = Emitted(iota.value, iota.shape, is_chain=True)
+            known = self._coordinates[size, steps] = self._apply(start, steps, loc)
+        return known
 
     def _both(self, node: Node, first: Emitted, second: Emitted) -> Emitted:
         shape = broadcast_shapes((first.shape, second.shape))
