@@ -13,7 +13,6 @@ from girih.passes.tile.index import Coordinate
 from girih.passes.tile.keep import keep_values, recompute_cost
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.nodes import (
-    ComputeNode,
     LoadNode,
     Node,
     ReduceNode,
@@ -54,9 +53,8 @@ def choose_schedule(
 def _pointwise(
     formula: Formula, nodes: list[Node], options: TileOptions, buffers: int
 ) -> SchedulePlan:
-    width = vector_width(nodes, formula.stores, options)
+    lanes, width = choose_lanes(formula, nodes, options)
     coordinates = formula.parallel + formula.reduced
-    lanes = _best_lanes(formula, nodes, coordinates, width)
     ordered = _last(coordinates, lanes)
     plan = transposed_schedule(formula, nodes, lanes, ordered, width, options, buffers)
     if plan is not None:
@@ -82,9 +80,8 @@ def _pointwise(
 def _reduction(
     formula: Formula, source: KernelSource, nodes: list[Node], options: TileOptions
 ) -> SchedulePlan:
-    width = vector_width(nodes, formula.stores, options)
+    lanes, width = choose_lanes(formula, nodes, options)
     coordinates = formula.parallel + formula.reduced
-    lanes = _best_lanes(formula, nodes, coordinates, width)
     rows = lanes in formula.reduced
     parallel = _last(formula.parallel, lanes)
     reduced = _last(formula.reduced, lanes)
@@ -130,16 +127,40 @@ def _reduction(
     return SchedulePlan(kind, reason, (grid,), locals_)
 
 
+def choose_lanes(
+    formula: Formula, nodes: list[Node], options: TileOptions
+) -> tuple[Coordinate | None, int]:
+    """The coordinate along which vectors lie, and the lanes of a full register."""
+    coordinates = formula.parallel + formula.reduced
+    guess = vector_width(nodes, formula.stores, options, coordinates)
+    lanes = _best_lanes(formula, nodes, coordinates, guess)
+    return lanes, vector_width(nodes, formula.stores, options, (lanes,))
+
+
 def vector_width(
-    nodes: list[Node], stores: tuple[Store, ...], options: TileOptions
+    nodes: list[Node],
+    stores: tuple[Store, ...],
+    options: TileOptions,
+    coordinates: tuple[Coordinate | None, ...],
 ) -> int:
-    """Lanes of a full register of the widest type that the kernel computes in."""
+    """Lanes of a full register of the widest type that varies over the coordinates.
+
+    Positions and other integers that are only computed do not count: a mask made of
+    64-bit positions takes two registers, but leaves the data full ones.
+    """
+    along = frozenset(coordinates)
+    varying = [node for node in nodes if node.coordinates & along]
     elements = [
         node.element.computing
-        for node in nodes
-        if isinstance(node, (ComputeNode, LoadNode, ReduceNode))
+        for node in varying
+        if isinstance(node, LoadNode) or node.element.is_float
     ]
-    elements += [store.node.element.computing for store in stores]
+    elements += [s.node.element.computing for s in stores if s.coordinates & along]
+    elements += [
+        node.operands[0].element.computing
+        for node in nodes
+        if isinstance(node, ReduceNode)
+    ]
     bits = max((e.bits for e in elements if e.bits > 1), default=8)
     return max(options.vector_bits // bits, 2)
 

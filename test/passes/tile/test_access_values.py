@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.tile_kernels import CompiledKernel, build_kernel, with_element
+from tile_kernels import CompiledKernel, build_kernel, with_element
 
 from girih.dialects.types import element_type, tensor_type
 

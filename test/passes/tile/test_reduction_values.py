@@ -2,8 +2,10 @@
 
 import pytest
 import torch
-from support.tensors import normal
-from support.tile_kernels import DTYPES, CompiledKernel, build_kernel, with_element
+from tensors import normal
+from tile_kernels import DTYPES, CompiledKernel, build_kernel, with_element
+
+from girih.dialects.types import element_type, tensor_type
 
 SHAPES = (
     ((5, 1), (1,)),
@@ -64,7 +66,7 @@ def run(name, element, x, dims, output):
     return kernel.schedule
 
 
-@pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i64", "i32", "ui8"])
+@pytest.mark.parametrize("element", ["f32", "bf16", "i64"])
 @pytest.mark.parametrize("shape, dims", SHAPES)
 def test_sum(shape, dims, element):
     dtype = DTYPES[element]
@@ -85,7 +87,7 @@ def test_sum(shape, dims, element):
 
 
 @pytest.mark.parametrize("name", ["reduce_max", "reduce_min"])
-@pytest.mark.parametrize("element", ["f32", "f64", "f16", "i64", "i8", "ui8"])
+@pytest.mark.parametrize("element", ["f32", "i64", "ui8"])
 @pytest.mark.parametrize("shape, dims", [s for s in SHAPES if 0 not in s[0]])
 def test_extrema(shape, dims, element, name):
     x = normal(shape, DTYPES[element])
@@ -118,7 +120,7 @@ def test_product_any_all(shape, dims):
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
-@pytest.mark.parametrize("element", ["f32", "i64", "bf16", "ui8"])
+@pytest.mark.parametrize("element", ["f32", "ui8"])
 @pytest.mark.parametrize(
     "shape, dims", [s for s in SHAPES if len(s[1]) == 1 and 0 not in s[0]]
 )
@@ -159,20 +161,19 @@ def test_strided_inputs(order):
         torch.testing.assert_close(output, x.sum(dim, keepdim=True))
 
 
-@pytest.mark.parametrize("size", [1, 2, 16, 31, 1000, 5001])
+@pytest.mark.parametrize("shape", [("s0", 40), ("s0", "s1"), (40, "s0")])
 @pytest.mark.parametrize("dim", [0, 1])
-def test_softmax_of_symbolic_rows(dim, size):
-    shapes = (("s0", 40), ("s0", "s1"), (40, "s0"))
-    for shape in shapes:
+def test_softmax_of_symbolic_rows(dim, shape):
+    module = build_kernel(
+        [(shape, "f32")],
+        shape,
+        lambda build, x: softmax(build, x, dim),
+        reduced=[dim],
+        symbols=["s0", "s1"],
+    )
+    kernel = CompiledKernel(module)
+    for size in (1, 2, 16, 31, 1000, 5001):
         values = {"s0": size, "s1": 33}
-        module = build_kernel(
-            [(shape, "f32")],
-            shape,
-            lambda build, x: softmax(build, x, dim),
-            reduced=[dim],
-            symbols=["s0", "s1"],
-        )
-        kernel = CompiledKernel(module)
         x = torch.randn([values.get(n, n) for n in shape])
         output = torch.empty_like(x)
         assert kernel([x, output], [values["s0"], values["s1"]]) == 0
@@ -225,6 +226,4 @@ def test_layer_norm(shape, element):
 
 def scalar(tensor):
     """The type of a scalar f32."""
-    from girih.dialects.types import element_type, tensor_type
-
     return tensor_type((), element_type("f32"))
