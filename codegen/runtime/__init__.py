@@ -7,6 +7,7 @@ What lives here, in the order to read it:
 * ``assembler``    writes them from Python
 * ``torch_entry``  the entry points of torch that programs call
 * ``sizes``        dim expressions as arithmetic on registers
+* ``buffers``      when buffers become tensors or pointers
 * ``mutation``     which arguments are written
 * ``program``      host function to program
 """

@@ -1,34 +1,19 @@
-"""Host function to program: one pass over the launch program, in order.
-
-A buffer of the host function becomes a tensor or a pointer only where something needs
-it: ATen calls and results need tensors, generated code needs pointers. So a view of an
-input that a kernel reads costs one addition, and an intermediate in the workspace has
-no tensor at all.
-"""
+"""Host function to program: one pass over the launch program, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from girih.dialects import attributes as attr
 from girih.dialects.attributes import OperandRef, TorchConstant
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, Size, minimum, product
-from girih.dialects.types import BufferParts, buffer_parts, byte_width, is_buffer
+from girih.dialects.dims import Dim, Size, product
+from girih.dialects.types import buffer_parts, is_buffer
 
 from . import torch_entry
 from ._runtime import Program
-from .assembler import (
-    Assembler,
-    Constant,
-    Item,
-    Register,
-    RegisterItem,
-    Value,
-    ValueItem,
-    group,
-)
+from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
+from .buffers import Buffer, Buffers
 from .mutation import written_arguments
 from .sizes import Sizes
 
@@ -45,42 +30,6 @@ ROW_MAJOR_OPS = frozenset(
     }
 )
 """ATen ops whose results are row-major whatever they are given: not checked again."""
-
-
-@dataclass
-class Buffer:
-    """What the program knows of a buffer while it is built.
-
-    Attributes:
-        parts: element type, sizes and strides.
-        tensor: the value slot that holds it as a tensor, if any.
-        pointer: the register with the address of its first element, if any.
-        base: for a view, the buffer it is a view of.
-        offset: elements from the start of `base`.
-        is_input: whether it is an argument of the program.
-    """
-
-    parts: BufferParts
-    tensor: Value | None = None
-    pointer: Register | None = None
-    base: Buffer | None = None
-    offset: Size = 0
-    is_input: bool = False
-
-    @property
-    def root(self) -> Buffer:
-        """The buffer that owns the storage."""
-        return self if self.base is None else self.base.root
-
-    @property
-    def root_offset(self) -> Size:
-        """Elements from the start of `root`."""
-        return 0 if self.base is None else self.base.root_offset + self.offset
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return byte_width(self.parts.element_type)
 
 
 def build_program(
@@ -135,7 +84,7 @@ class _Builder:
         arguments = function.regions[0].blocks[0].arguments
         self.assembler = Assembler(len(arguments))
         self.sizes = Sizes(self.assembler, self._bind_symbol)
-        self.buffers: dict[ir.Value, Buffer] = {}
+        self.buffers = Buffers(self.assembler, self.sizes)
         self.integers: dict[ir.Value, Size] = {}
         self.launches = self.externs = self.workspace_bytes = 0
         self.kernels: set[str] = set()
@@ -171,22 +120,12 @@ class _Builder:
         if not self._written.all:
             return
         ranges = {
-            index: self._range(self.buffers[argument])
+            index: self.buffers.range(self.buffers[argument])
             for index, argument in enumerate(arguments)
             if argument in self.buffers
         }
         written = [ranges.pop(index) for index in sorted(self._written.all)]
         self.assembler.check_disjoint(written, list(ranges.values()))
-
-    def _range(self, buffer: Buffer) -> tuple[Register, Register]:
-        """Registers with the address of a buffer and the bytes that it spans."""
-        size, span = product(buffer.parts.shape), 1
-        for extent, stride in zip(
-            buffer.parts.shape, buffer.parts.strides, strict=True
-        ):
-            span = span + (extent - 1) * stride
-        count = span * minimum(size, 1) * buffer.itemsize
-        return self.pointer(buffer), self.sizes.register(count)
 
     def _bind_symbol(self, name: str) -> Register:
         if name not in self._symbol_sources:
@@ -197,44 +136,6 @@ class _Builder:
         return self.assembler.call_int(
             torch_entry.size, [ValueItem(value), Constant(dim)]
         )
-
-    # Buffers as tensors and pointers
-
-    def tensor(self, buffer: Buffer) -> Value:
-        """The value slot with the buffer as a tensor; made on first use."""
-        if buffer.tensor is None:
-            assert buffer.base is not None, (
-                "girih bug: a workspace buffer has no tensor"
-            )
-            buffer.tensor = self.assembler.call(
-                torch_entry.reinterpret,
-                [
-                    ValueItem(self.tensor(buffer.base)),
-                    self.sizes.items(buffer.parts.shape),
-                    self.sizes.items(buffer.parts.strides),
-                    self.sizes.item(buffer.offset),
-                ],
-            )
-        return buffer.tensor
-
-    def pointer(self, buffer: Buffer) -> Register:
-        """The register with the address of the first element; computed on first use."""
-        if buffer.pointer is None:
-            if buffer.base is not None:
-                buffer.pointer = self.advance(
-                    self.pointer(buffer.base), buffer.offset * buffer.itemsize
-                )
-            else:
-                buffer.pointer = self.assembler.call_int(
-                    torch_entry.data_ptr, [ValueItem(self.tensor(buffer))]
-                )
-        return buffer.pointer
-
-    def advance(self, pointer: Register, count: Size) -> Register:
-        """`pointer` moved by `count` bytes."""
-        if isinstance(count, int) and count == 0:
-            return pointer
-        return self.assembler.arithmetic("+", pointer, self.sizes.register(count))
 
     # Ops
 
@@ -250,7 +151,7 @@ class _Builder:
         buffer = self.buffers[op.result] = Buffer(parts)
         if op.workspace_offset is not None:
             assert self._workspace is not None, "girih bug: no workspace is open"
-            buffer.pointer = self.advance(self._workspace, op.workspace_offset)
+            buffer.pointer = self.buffers.advance(self._workspace, op.workspace_offset)
             return
         buffer.tensor = self.assembler.call(
             torch_entry.empty_strided,
@@ -277,7 +178,7 @@ class _Builder:
         buffers = [self.buffers[value] for value in op.buffers]
         self.assembler.run(
             self._addresses[name],
-            [self.pointer(buffer) for buffer in buffers],
+            [self.buffers.pointer(buffer) for buffer in buffers],
             [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
         )
@@ -324,7 +225,7 @@ class _Builder:
     def _argument(self, argument: attr.Argument, operands: list[Buffer]) -> Item:
         match argument:
             case OperandRef(index):
-                return ValueItem(self.tensor(operands[index]))
+                return ValueItem(self.buffers.tensor(operands[index]))
             case Dim():
                 return self.sizes.item(argument)
             case TorchConstant(kind, name):
@@ -336,10 +237,9 @@ class _Builder:
 
     def copy(self, op: ir.OpView) -> None:
         """Writes one buffer's content into another."""
-        source, target = (self.tensor(self.buffers[value]) for value in op.operands)
-        self.assembler.call(
-            torch_entry.copy_, [ValueItem(target), ValueItem(source)], discard=True
-        )
+        buffers = [self.buffers[value] for value in op.operands]
+        source, target = [ValueItem(self.buffers.tensor(b)) for b in buffers]
+        self.assembler.call(torch_entry.copy_, [target, source], discard=True)
 
     def size(self, op: ir.OpView) -> None:
         """An integer result."""
@@ -377,23 +277,8 @@ class _Builder:
             return self.sizes.item(self.integers[value])
         buffer = self.buffers[value]
         if buffer.base is None:
-            return ValueItem(self.tensor(buffer))
-        return ValueItem(self._returned_view(buffer))
-
-    def _returned_view(self, buffer: Buffer) -> Value:
-        """A view in the sense of autograd, as eager's result is one."""
-        root = ValueItem(self.tensor(buffer.root))
-        offset = self.sizes.register(buffer.root_offset)
-        start = self.assembler.call_int(torch_entry.storage_offset, [root])
-        return self.assembler.call(
-            torch_entry.as_strided,
-            [
-                root,
-                self.sizes.items(buffer.parts.shape),
-                self.sizes.items(buffer.parts.strides),
-                RegisterItem(self.assembler.arithmetic("+", start, offset)),
-            ],
-        )
+            return ValueItem(self.buffers.tensor(buffer))
+        return ValueItem(self.buffers.aliased(buffer))
 
 
 _VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {

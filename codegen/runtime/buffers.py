@@ -1,0 +1,126 @@
+"""Buffers of a host function, as the program that is being built sees them.
+
+A buffer becomes a tensor or a pointer only where something needs it: ATen calls and
+results need tensors, generated code needs pointers. So a view of an input that a kernel
+reads costs one addition, and an intermediate in the workspace has no tensor at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size, minimum, product
+from girih.dialects.types import BufferParts, byte_width
+
+from . import torch_entry
+from .assembler import Assembler, Register, RegisterItem, Value, ValueItem
+from .sizes import Sizes
+
+
+@dataclass
+class Buffer:
+    """What the program knows of a buffer while it is built.
+
+    Attributes:
+        parts: element type, sizes and strides.
+        tensor: the value slot that holds it as a tensor, if any.
+        pointer: the register with the address of its first element, if any.
+        base: for a view, the buffer it is a view of.
+        offset: elements from the start of `base`.
+        is_input: whether it is an argument of the program.
+    """
+
+    parts: BufferParts
+    tensor: Value | None = None
+    pointer: Register | None = None
+    base: Buffer | None = None
+    offset: Size = 0
+    is_input: bool = False
+
+    @property
+    def root(self) -> Buffer:
+        """The buffer that owns the storage."""
+        return self if self.base is None else self.base.root
+
+    @property
+    def root_offset(self) -> Size:
+        """Elements from the start of `root`."""
+        return 0 if self.base is None else self.base.root_offset + self.offset
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return byte_width(self.parts.element_type)
+
+
+class Buffers(dict[ir.Value, Buffer]):
+    """The buffers by their values in the host function.
+
+    Args:
+        assembler: takes the instructions that make tensors and pointers.
+        sizes: gives the registers of symbolic sizes.
+    """
+
+    def __init__(self, assembler: Assembler, sizes: Sizes):
+        super().__init__()
+        self._assembler = assembler
+        self._sizes = sizes
+
+    def tensor(self, buffer: Buffer) -> Value:
+        """The value slot with the buffer as a tensor; made on first use."""
+        if buffer.tensor is None:
+            assert buffer.base is not None, "girih bug: a workspace has no tensor"
+            buffer.tensor = self._assembler.call(
+                torch_entry.reinterpret,
+                [
+                    ValueItem(self.tensor(buffer.base)),
+                    self._sizes.items(buffer.parts.shape),
+                    self._sizes.items(buffer.parts.strides),
+                    self._sizes.item(buffer.offset),
+                ],
+            )
+        return buffer.tensor
+
+    def aliased(self, buffer: Buffer) -> Value:
+        """A value slot with a view in the sense of autograd, as eager returns one."""
+        root = ValueItem(self.tensor(buffer.root))
+        offset = self._sizes.register(buffer.root_offset)
+        start = self._assembler.call_int(torch_entry.storage_offset, [root])
+        return self._assembler.call(
+            torch_entry.as_strided,
+            [
+                root,
+                self._sizes.items(buffer.parts.shape),
+                self._sizes.items(buffer.parts.strides),
+                RegisterItem(self._assembler.arithmetic("+", start, offset)),
+            ],
+        )
+
+    def pointer(self, buffer: Buffer) -> Register:
+        """The register with the address of the first element; made on first use."""
+        if buffer.pointer is None:
+            if buffer.base is not None:
+                start = self.pointer(buffer.base)
+                buffer.pointer = self.advance(start, buffer.offset * buffer.itemsize)
+            else:
+                tensor = ValueItem(self.tensor(buffer))
+                buffer.pointer = self._assembler.call_int(
+                    torch_entry.data_ptr, [tensor]
+                )
+        return buffer.pointer
+
+    def advance(self, pointer: Register, count: Size) -> Register:
+        """`pointer` moved by `count` bytes."""
+        if isinstance(count, int) and count == 0:
+            return pointer
+        return self._assembler.arithmetic("+", pointer, self._sizes.register(count))
+
+    def range(self, buffer: Buffer) -> tuple[Register, Register]:
+        """Registers with the address of a buffer and the bytes that it spans."""
+        parts = buffer.parts
+        span: Size = 1
+        for size, stride in zip(parts.shape, parts.strides, strict=True):
+            span = span + (size - 1) * stride
+        count = span * minimum(product(parts.shape), 1) * buffer.itemsize
+        return self.pointer(buffer), self._sizes.register(count)
