@@ -10,6 +10,7 @@ What lives here, in the order to read it:
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
+* ``collector`` the garbage collector, paused while girih compiles
 * ``config``    environment variables, read in one place
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
