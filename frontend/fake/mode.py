@@ -124,10 +124,14 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
         return _Plan(RULES[name])
     base, _, overload = name.partition(".")
     functional = base[:-1] + ("." + overload if overload else "")
+    functional = _RENAMED.get(name, functional)
     if base.endswith("_") and functional in RULES:
         return _Plan(RULES[functional], mutates=True)
     return _Plan(None, mutates=True) if name in _WRITES_IN_PLACE else None
 
+
+# In-place ops whose functional twin has another overload name.
+_RENAMED = {"pow_.Scalar": "pow.Tensor_Scalar", "pow_.Tensor": "pow.Tensor_Tensor"}
 
 # Written without looking at anything else: the result has no rule of its own.
 _WRITES_IN_PLACE = frozenset(
