@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import logging
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -67,12 +68,19 @@ def _import_lightly(name, globals=None, locals=None, fromlist=(), level=0):
     return _TorchWithoutDynamo() if module is torch and not fromlist else module
 
 
+# FakeTensorMode logs a traceback for each op that fails. Ours reach the user as an
+# exception of eager, or as one line of the log of captures.
+_SILENT = logging.Logger("girih.fake", logging.CRITICAL + 1)
+
+
 def _lightly(original: types.FunctionType) -> types.FunctionType:
     """The same function with ``import`` statements and ``torch`` of its own."""
     scope = {**vars(builtins), "__import__": _import_lightly}
     names = {**original.__globals__, "__builtins__": scope}
     if "torch" in names:
         names["torch"] = _TorchWithoutDynamo()
+    if "log" in names:
+        names["log"] = _SILENT
     light = types.FunctionType(
         original.__code__,
         names,
