@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 import torch
 import torch.nn.functional as F
 
-from benchmarks import options, results
+from benchmarks import agreement, options, results
 from benchmarks.engines import ENGINES
 from benchmarks.measure import Timing, measure
 
@@ -47,13 +47,19 @@ CASES: dict[str, tuple[Callable, tuple[tuple[int, ...], ...]]] = {
 
 
 def run_case(name: str, *, quick: bool) -> Row:
-    """Measures one function."""
+    """Checks and measures one function.
+
+    Raises:
+        Disagreement: A compiled result differs from eager's.
+    """
     function, shapes = CASES[name]
     inputs = [torch.randn(shape) for shape in shapes]
-    calls = {
-        engine: functools.partial(compile_(function), *inputs)
-        for engine, compile_ in ENGINES.items()
-    }
+    expected = function(*inputs)
+    calls = {}
+    for engine, compile_ in ENGINES.items():
+        calls[engine] = functools.partial(compile_(function), *inputs)
+        what = f"{engine} on {name}"
+        agreement.check(what, calls[engine](), expected, torch.float32)
     return Row(name, measure(calls, seconds=1.0 if quick else 5.0, max_rounds=1001))
 
 
