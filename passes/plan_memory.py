@@ -48,9 +48,9 @@ class PlanMemoryOptions:
     alignment: int = 64
     """Alignment (bytes) of buffers in the workspace: a cache line."""
 
-    workspace_bytes: int = 8388608
-    """Largest buffer (bytes) that goes into a workspace. Larger ones are freed one by
-    one, and allocating them costs nothing beside the work on them."""
+    workspace_bytes: int = 67108864
+    """Largest buffer (bytes) that goes into a workspace. Larger ones are allocated and
+    freed one by one, which costs nothing beside the work on them."""
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,6 @@ typedef struct {
     Py_ssize_t length, inputs, values, registers;
     Py_ssize_t arguments; /* most words that one CALL or RUN needs; set by validation */
     Py_ssize_t kernels, launches, externs, workspace_bytes; /* for reports */
-    void *kept_workspace;
-    int64_t kept_bytes;
 } Program;
 
 /* Checks that no instruction can leave its arrays: 0, or -1 with an exception set. */

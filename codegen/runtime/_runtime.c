@@ -5,9 +5,8 @@
 #include "structmember.h"
 
 #define WORKSPACE_ALIGNMENT 64
-/* A workspace up to this size stays with the program between calls: below it, malloc
- * and the page faults of fresh memory would cost more than the kernels do. */
-#define WORKSPACE_KEPT_BYTES (4 << 20)
+/* What glibc itself keeps at most before it returns memory to the system. */
+#define KEPT_BYTES_LIMIT (32 << 20)
 #define FRAME_STACK_WORDS 256
 
 typedef void (*native_function)(void **pointers, int64_t *symbols, int32_t *status);
@@ -22,6 +21,14 @@ typedef struct {
     int64_t workspace_bytes;
     PyObject *result;
 } Frame;
+
+/* The largest workspace up to the limit stays for the next call of any program: fresh
+ * memory costs a page fault for each 4 KiB, more than kernels need to fill it. The GIL
+ * guards it. */
+static struct {
+    void *memory;
+    int64_t bytes;
+} kept;
 
 /* --- items --- */
 
@@ -204,13 +211,12 @@ static int step_arithmetic(Frame *frame, int64_t opcode, const int64_t **at) {
 /* --- memory and generated code --- */
 
 static void release_workspace(Frame *frame) {
-    Program *program = frame->program;
+    int64_t bytes = frame->workspace_bytes;
     if (frame->workspace == NULL) return;
-    if (frame->workspace_bytes <= WORKSPACE_KEPT_BYTES &&
-        program->kept_bytes <= frame->workspace_bytes) {
-        free(program->kept_workspace);
-        program->kept_workspace = frame->workspace;
-        program->kept_bytes = frame->workspace_bytes;
+    if (bytes <= KEPT_BYTES_LIMIT && bytes > kept.bytes) {
+        free(kept.memory);
+        kept.memory = frame->workspace;
+        kept.bytes = bytes;
     } else {
         free(frame->workspace);
     }
@@ -218,14 +224,14 @@ static void release_workspace(Frame *frame) {
 }
 
 static int step_workspace(Frame *frame, const int64_t **at) {
-    Program *program = frame->program;
     int64_t destination = *(*at)++, bytes = frame->registers[*(*at)++];
     release_workspace(frame);
     bytes = (bytes + WORKSPACE_ALIGNMENT) & ~(int64_t)(WORKSPACE_ALIGNMENT - 1);
-    if (program->kept_workspace != NULL && program->kept_bytes >= bytes) {
-        frame->workspace = program->kept_workspace;
-        frame->workspace_bytes = program->kept_bytes;
-        program->kept_workspace = NULL;
+    if (kept.bytes >= bytes) {
+        frame->workspace = kept.memory;
+        frame->workspace_bytes = kept.bytes;
+        kept.memory = NULL;
+        kept.bytes = 0;
     } else {
         frame->workspace = aligned_alloc(WORKSPACE_ALIGNMENT, (size_t)bytes);
         frame->workspace_bytes = bytes;
@@ -461,7 +467,6 @@ static void program_dealloc(PyObject *self) {
     Py_CLEAR(program->fallback);
     Py_CLEAR(program->owner);
     PyMem_Free(program->code);
-    free(program->kept_workspace);
     type->tp_free(self);
     Py_DECREF(type);
 }
