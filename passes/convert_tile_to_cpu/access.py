@@ -1,8 +1,8 @@
 """How one row of lanes, or a scalar, is read and written.
 
 How a vector is accessed follows from what is known of its stride: 1 is a vector
-load, 0 a broadcast, -1 a reversed load, anything else a gather. Booleans are bytes in
-memory and single bits in registers.
+load, 0 a broadcast, -1 a reversed load, 2 to 4 several loads, anything else a gather.
+Booleans are bytes in memory and single bits in registers.
 
 Values are aligned to their element only: torch promises no more.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from girih.dialects.bindings import ir
 from girih.passes.convert_tile_to_cpu import builder as b
+from girih.passes.convert_tile_to_cpu import strided
 from girih.passes.convert_tile_to_cpu.lowering import Lowering
 
 Value = ir.Value
@@ -134,6 +135,8 @@ class Access:
             value = self._load_broadcast(memory, other)
         elif self.step in (1, -1):
             value = self._load_contiguous(memory, other)
+        elif self.mask is None and strided.is_supported(self.step, type.shape[0]):
+            value = strided.load(memory, self.step, self._load_window(memory))
         else:
             pointers = address(self.base, self._lane_offsets(memory), memory)
             value = _gather(pointers, self.mask, other, memory)
@@ -167,6 +170,13 @@ class Access:
         operands = [place, mask, other]
         value = b.value("llvm.intr.masked.load", type, operands, _alignment32(type))
         return _reversed(value) if backwards else value
+
+    def _load_window(self, type: ir.VectorType) -> Callable[[int], Value]:
+        def load_at(start: int) -> Value:
+            offset = b.add(self.offset, b.index(start))
+            return load_element(address(self.base, offset, type), type)
+
+        return load_at
 
     def store(self, value: Value) -> None:
         """Write the row."""

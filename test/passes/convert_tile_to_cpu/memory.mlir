@@ -12,7 +12,24 @@
   "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
 }) {sym_name = "contiguous", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
 
-// Stride 0 is a scalar load, stride -1 a reversed one, others are gathers.
+// Stride 2 is two loads, the second of which ends with the last lane.
+// CHECK-LABEL: llvm.func @every_other
+// CHECK: %[[LOW:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: llvm.getelementptr %{{.*}}[15]
+// CHECK: %[[HIGH:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK-NOT: gather
+// CHECK: llvm.return
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %v = "tile.load"(%x, %c0, %c2) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+}) {sym_name = "every_other", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// Stride 0 is a scalar load, stride -1 a reversed one, large ones are gathers.
 // CHECK-LABEL: llvm.func @strides
 // CHECK: %[[S:.*]] = llvm.load {{.*}} -> f32
 // CHECK: vector.broadcast %[[S]] : f32 to vector<16xf32>
@@ -24,11 +41,12 @@
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
   %c40 = arith.constant 40 : index
   %back = arith.constant -1 : index
   %a = "tile.load"(%x, %c3, %c0) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
   %b = "tile.load"(%x, %c40, %back) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
-  %c = "tile.load"(%x, %c0, %c3) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  %c = "tile.load"(%x, %c0, %c5) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
   %d = arith.addf %a, %b : vector<16xf32>
   %e = arith.addf %d, %c : vector<16xf32>
   "tile.store"(%e, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()

@@ -28,7 +28,7 @@ def _strided_copy(stride: int):
     return compile_kernels(k.finish())
 
 
-@pytest.mark.parametrize("stride", [-3, -1, 0, 1, 2, 7])
+@pytest.mark.parametrize("stride", [-3, -1, 0, 1, 2, 3, 4, 7])
 def test_load_with_stride(stride):
     kernels = _strided_copy(stride)
     x = np.arange(1000, dtype=np.float32)
@@ -38,6 +38,20 @@ def test_load_with_stride(stride):
         kernels.call("k", [x, y], [size, start])
         np.testing.assert_array_equal(y[:size], x[start + stride * np.arange(size)])
         assert (y[size:] == -1).all()
+
+
+@pytest.mark.parametrize("stride", [2, 3, 4])
+@pytest.mark.parametrize("lanes", [1, 2, 5, 16])
+def test_strided_load_stays_within_its_span(stride, lanes):
+    k = KernelBuilder(["f32", "f32"])
+    x, y = k.buffers
+    value = k.load(f"vector<{lanes}xf32>", x, k.index(0), [k.index(stride)])
+    k.store(value, y, k.index(0), [k.index(1)])
+    x = _before_a_forbidden_page((lanes - 1) * stride + 1)
+    x[:] = np.arange(len(x))
+    y = np.zeros(lanes, np.float32)
+    compile_kernels(k.finish()).call("k", [x, y])
+    np.testing.assert_array_equal(y, x[::stride])
 
 
 @pytest.mark.parametrize("stride", [-3, -1, 1, 2, 7])
