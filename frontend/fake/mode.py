@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import torch
+import torch._functorch.config  # the constructor would import it, in 8 ms
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from girih.frontend.fake.rules import RULES, Result

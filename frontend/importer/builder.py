@@ -69,13 +69,14 @@ class Builder:
     """Appends ops to the function under construction.
 
     Attributes:
-        location: Where the ops made next come from.
+        place: Where the node that is running comes from.
+        location: The same with the name of the ATen op; ops made next carry it.
         out: What eager gives for the op that is being imported, one for each result.
     """
 
     def __init__(self, context: ir.Context, block: ir.Block):
         self.context = context
-        self.location = ir.Location.unknown(context)
+        self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
         self._insertion = ir.InsertionPoint(block)
         self._types: dict[tuple, ir.Type] = {}

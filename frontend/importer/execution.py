@@ -44,7 +44,7 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -
             return _load(node.args[0], environment)
         else:
             source = source_of(node)
-            builder.location = _location(source, node, builder.context)
+            builder.place = _location(source, builder.context)
             environment[node] = _run_located(gm, node, environment, source)
     return None
 
@@ -134,15 +134,7 @@ def source_of(node: torch.fx.Node) -> SourceLocation | None:
     return SourceLocation(filename, int(line), function)
 
 
-def _location(source, node, context) -> ir.Location:
-    name = _target_name(node)
+def _location(source: SourceLocation | None, context: ir.Context) -> ir.Location:
     if source is None:
-        return ir.Location.name(name, context=context)
-    place = ir.Location.file(source.filename, source.line, 0, context=context)
-    return ir.Location.name(name, place, context=context)
-
-
-def _target_name(node: torch.fx.Node) -> str:
-    if node.op == "call_function":
-        return getattr(node.target, "__name__", str(node.target))
-    return str(node.target)
+        return ir.Location.unknown(context)
+    return ir.Location.file(source.filename, source.line, 0, context=context)

@@ -12,8 +12,12 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    is_traceable_wrapper_subclass,
+)
 
+from girih.dialects.bindings import ir
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.layout import is_contiguous
@@ -24,6 +28,9 @@ from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
 from girih.frontend.importer.schema import op_info, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tracking import Table, Tracked
+
+# Ops that give a tensor other memory, or its memory another size.
+_CHANGES_MEMORY = ("set_", "resize_", "_resize_")
 
 _QUERIES = ("prim::", "aten::sym_", "profiler::")
 
@@ -57,6 +64,7 @@ class Recorder(TorchDispatchMode):
         self.arguments: list[Tracked] = []
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
+        self._locations: dict[tuple, ir.Location] = {}
         self._handlers: dict[torch._ops.OpOverload, Callable | None] = {}
 
     @classmethod
@@ -72,9 +80,20 @@ class Recorder(TorchDispatchMode):
             handler = self._handlers[func] = self._choose(func)
         if handler is _run_only:
             return func(*args, **kwargs)
+        self._locate(func)
         if handler is not Recorder._import_literal:
             args, kwargs = self._all_fake(args), self._all_fake(kwargs)
         return handler(self, func, args, kwargs)
+
+    def _locate(self, func: torch._ops.OpOverload) -> None:
+        """Names the ops made next after the ATen op, at the place of the node."""
+        place = self.builder.place
+        key = (func, place)
+        location = self._locations.get(key)
+        if location is None:
+            location = ir.Location.name(str(func), place)
+            self._locations[key] = location
+        self.builder.location = location
 
     # Constants ------------------------------------------------------------------
 
@@ -196,6 +215,8 @@ class Recorder(TorchDispatchMode):
             return EFFECTS[info.name]
         if info.name in VIEWS:
             return Recorder._import_view
+        if info.name.startswith(_CHANGES_MEMORY):
+            return Recorder._refuse_view
         if info.name not in RULES and func._can_decompose():
             return Recorder._decompose
         if info.writes:
@@ -260,7 +281,7 @@ class Recorder(TorchDispatchMode):
         unsupported(
             kind="view",
             context=str(func),
-            explanation="girih does not know this kind of view.",
+            explanation="girih does not know how this shares or changes memory.",
         )
 
     def _import_write(self, func, args, kwargs):
@@ -371,6 +392,9 @@ def _written(func, names, args, kwargs) -> list[torch.Tensor]:
     return targets
 
 
+_PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, FakeTensor)
+
+
 def check_tensor(tensor: torch.Tensor) -> None:
     """Raises where a tensor is of a kind that girih does not compile."""
     if tensor.layout is not torch.strided:
@@ -379,6 +403,10 @@ def check_tensor(tensor: torch.Tensor) -> None:
         unsupported(kind="tensor dtype", context=str(tensor.dtype))
     if tensor.device.type not in ("cpu", "cuda"):
         unsupported(kind="tensor device", context=str(tensor.device))
+    if tensor.dtype.is_complex and (tensor.is_conj() or tensor.is_neg()):
+        unsupported(kind="lazily conjugated tensor")
+    if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
+        unsupported(kind="tensor subclass", context=type(tensor).__name__)
 
 
 def _check_values(func, values, specs) -> None:

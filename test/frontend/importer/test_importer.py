@@ -79,7 +79,7 @@ def test_locations():
     text = import_graph(gm, [torch.ones(2)]).module.operation.get_asm(
         enable_debug_info=True
     )
-    assert '"/some/model.py":17' in text and '"function"' in text
+    assert '"/some/model.py":17' in text and '"aten.tanh.default"' in text
     del node.meta["girih_location"]
     node.meta["stack_trace"] = '  File "/x/y.py", line 3, in f\n    return x\n'
     text = import_graph(gm, [torch.ones(2)]).module.operation.get_asm(
@@ -99,6 +99,9 @@ def test_locations():
         (lambda x: x @ x, "operation that fails"),
         (lambda x: x + torch.ones(5), "operation that fails"),
         (lambda x: x.to_sparse(), "tensor layout"),
+        (lambda x: (x + 1).set_(x), "view"),
+        (lambda x: (x + 1).resize_(7), "view"),
+        (lambda x: torch.empty(3, device="meta"), "tensor device"),
     ],
 )
 def test_unsupported(function, kind):
@@ -151,6 +154,38 @@ def test_inference_mode():
     with torch.inference_mode():
         imported = import_function(lambda x: F.linear(x, x).relu(), torch.ones(3, 3))
     assert op_names(imported) == ["permute", "mm", "relu"]
+
+
+def test_kinds_of_inputs_that_are_refused():
+    with pytest.raises(UnsupportedError, match="conjugated"):
+        import_function(lambda x: x + 1, torch.ones(2, dtype=torch.cfloat).conj())
+    with pytest.raises(UnsupportedError, match="layout"):
+        import_function(lambda x: x * 1, torch.ones(2, 2).to_sparse())
+    with pytest.raises(UnsupportedError, match="dtype"):
+        quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+        import_function(lambda x: x, quantized)
+
+
+def test_autocast():
+    def function(x, w):
+        with torch.autocast("cpu", torch.bfloat16):
+            return F.linear(x, w).relu() + 1
+
+    imported = assert_imports(function, torch.randn(3, 4), torch.randn(5, 4))
+    assert "bf16" in str(imported.module)
+
+
+def test_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(n):
+        x = torch.randn(n, 3)
+        imported = import_function(lambda x: F.softmax(x @ x.t() + 1, -1), x)
+        expected = F.softmax(x @ x.t() + 1, -1)
+        torch.testing.assert_close(evaluate(imported.module, [x])[0], expected)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(one, range(1, 24)))
 
 
 # Symbolic shapes ------------------------------------------------------------------
