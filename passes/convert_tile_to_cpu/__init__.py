@@ -15,8 +15,8 @@ A kernel that no run launches keeps its name and can be called from outside.
 It does not choose vector lengths or the order of loops: that is `tile`'s.
 
 Read in this order: `driver` (the pass), `kernel` (functions), `lowering` (the table of
-rules), `control` (grids and loops), `access`, `strided`
-and `memory` (loads and stores), `vectors` (vectors of rank 2), `builder` (short names for upstream ops).
+rules), `control` (grids and loops), `access`, `strided` and `memory` (loads and
+stores), `vectors` (vectors of rank 2), `builder` (short names for upstream ops).
 """
 
 from girih.passes.convert_tile_to_cpu.driver import ConvertTileToCpuOptions, run

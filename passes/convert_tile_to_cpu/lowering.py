@@ -32,13 +32,18 @@ class Lowering:
         for op in list(block.operations):
             operation = op.operation
             rule = RULES.get(operation.name)
-            if rule is not None:
-                with operation.location, ir.InsertionPoint(operation):
-                    rule(self, op)
+            if rule is None:
+                self._lower_inside(op)
                 continue
-            for region in operation.regions:
-                for inner in region.blocks:
-                    self.lower_block(inner)
+            with operation.location, ir.InsertionPoint(operation):
+                rule(self, op)
+
+    def _lower_inside(self, op: ir.OpView) -> None:
+        if op.operation.name.startswith("tile."):
+            raise ValueError(f"expected a scheduled kernel, got {op.operation.name}")
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                self.lower_block(inner)
 
 
 Rule = Callable[[Lowering, ir.OpView], None]
