@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture import _frame
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
@@ -158,6 +159,11 @@ def _function(tracer, obj, source):
     return FunctionValue.of(obj, source)
 
 
+def _compiled(tracer, obj, source):
+    tracer.guards.add(source, "is", obj)
+    return tracer.held(obj.__wrapped__)
+
+
 def _method(tracer, obj, source):
     tracer.guards.add(source, "type", types.MethodType)
     owner = tracer.wrap(obj.__self__, source.attribute("__self__"))
@@ -254,6 +260,7 @@ _MAKERS: dict[type, Any] = {
 
 # For subclasses, in this order.
 _BASES = (
+    (_frame.Dispatcher, _compiled),
     (torch.nn.Module, _module),
     (torch.Tensor, _tensor),
     (type, _class),

@@ -27,10 +27,8 @@ def _raise_varargs(tracer, frame, instruction):
 
 @opcode("RERAISE")
 def _reraise(tracer, frame, instruction):
+    # The offset further down the stack only serves tracebacks.
     value = frame.pop()
-    if instruction.arg:
-        offset = frame.stack[-instruction.arg].as_python()
-        frame.next = frame.plan.index[offset] + 1
     raise Raised(value)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
 from girih.errors import unsupported
+from girih.frontend.capture import _frame
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
 
@@ -119,11 +121,7 @@ class ObjectValue(Value):
             function = tracer.class_member(type(member), "__get__")
             owner = tracer.constant(self.cls)
             return tracer.call(function, [descriptor, self, owner], {})
-        unsupported(
-            kind="descriptor",
-            context=f"{self.cls.__name__}.{name} is a {type(member).__name__}",
-            explanation="girih does not model this kind of descriptor.",
-        )
+        self._unknown_descriptor(name, member)
 
     def _get_slot(self, tracer, name: str) -> Value:
         if name in self.attributes:
@@ -140,8 +138,10 @@ class ObjectValue(Value):
 
     def _bind(self, tracer, name: str, member: Any) -> Value:
         value = tracer.class_member(self.cls, name)
-        if isinstance(member, types.FunctionType):
+        if isinstance(member, (types.FunctionType, _frame.Dispatcher)):
             return BoundMethod(value, self)
+        if isinstance(member, functools.cached_property):
+            return self._compute_once(tracer, name)
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
@@ -154,7 +154,24 @@ class ObjectValue(Value):
             function = tracer.class_member(type(member), "__get__")
             args = [value, self, tracer.constant(self.cls)]
             return tracer.call(function, args, {})
+        if getter is not _MISSING and not isinstance(
+            value, (ClassValue, FunctionValue)
+        ):
+            self._unknown_descriptor(name, member)
         return value
+
+    def _compute_once(self, tracer, name: str) -> Value:
+        function = tracer.class_member(self.cls, name, part="func")
+        made = tracer.call(function, [self], {})
+        InstanceDictValue(self).set_item(tracer, tracer.constant(name), made)
+        return made
+
+    def _unknown_descriptor(self, name: str, member: Any):
+        unsupported(
+            kind="descriptor",
+            context=f"{self.cls.__name__}.{name} is a {type(member).__name__}",
+            explanation="girih does not model this kind of descriptor.",
+        )
 
     def set_attr(self, tracer, name, value):
         """``self.name = value``, by Python's rules; None deletes."""

@@ -130,13 +130,13 @@ def test_globals_see_changes(monkeypatch):
 def test_recompiles_where_a_guard_fails():
     compiled = compile_eagerly(affine, dynamic=False)
     x = torch.randn(3)
-    for argument in (x, x.double(), x[:2], torch.randn(3, 3).t(), x.requires_grad_()):
+    for argument in (x, x.double(), x[:2], torch.randn(2, 3).t()):
         compiled(argument)
         compiled(argument)
-    assert captures(compiled) == 5
+    assert captures(compiled) == 4
     with torch.no_grad():
         compiled(x)
-    assert captures(compiled) == 6
+    assert captures(compiled) == 5
 
 
 def test_a_varying_size_becomes_symbolic():
