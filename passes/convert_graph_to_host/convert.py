@@ -43,11 +43,18 @@ def convert(function: ir.OpView, plan: LayoutPlan) -> ir.Operation:
     return result
 
 
+def _has_symbols(function: ir.OpView) -> bool:
+    """Whether sizes may be symbolic; hand-written IR need not declare symbols."""
+    types = ir.FunctionType(function.attributes["function_type"].value).inputs
+    declared = "graph.symbols" in function.attributes
+    return declared or any("?" in str(type_) for type_ in types)
+
+
 class _Conversion:
     def __init__(self, function: ir.OpView, plan: LayoutPlan):
         self._plan = plan
         before = ir.InsertionPoint(function)
-        self._kernels = Kernels(before, "graph.symbols" in function.attributes)
+        self._kernels = Kernels(before, _has_symbols(function))
         self._function = _host_function(function, plan, before)
         block = self._function.regions[0].blocks[0]
         self._end = ir.InsertionPoint(block)
