@@ -31,7 +31,7 @@ from girih.passes.fuse.grouping import group_program
 from girih.passes.fuse.order import order_units, outputs_of
 from girih.passes.fuse.placement import own_placement
 from girih.passes.fuse.plan import FuseOptions, FusionGroup, FusionPlan, Placement
-from girih.passes.fuse.program import Program, Role
+from girih.passes.fuse.program import Kind, Program, Role
 from girih.passes.fuse.reader import ProgramReader
 from girih.passes.fuse.report import plan_text
 from girih.passes.fuse.rewrite import apply_plan
@@ -77,13 +77,15 @@ def _stored_counters(program: Program) -> list[FusionGroup]:
         for node in program.nodes
         if node.name in ("iota", "size")
         and any(
-            read.role is not Role.READ
-            for _, read in program.values[node.results[0]].uses
+            read.role is Role.WHOLE for _, read in program.values[node.results[0]].uses
         )
     ]
 
 
 def _is_lone_concat(program: Program, placement: Placement) -> bool:
-    """Returns whether only a library copy would be fused."""
-    members = placement.members
-    return len(members) == 1 and program.nodes[members[0]].name == "concat"
+    """Returns whether only a library copy of stored tensors would be fused."""
+    members = [program.nodes[position] for position in placement.members]
+    if len(members) != 1 or members[0].name != "concat":
+        return False
+    producers = [program.producer(read.value) for read in members[0].reads]
+    return all(node is None or node.kind is not Kind.FREE for node in producers)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from girih.dialects.dims import product
 from girih.passes.fuse.placement import fit, fit_siblings, own_placement
 from girih.passes.fuse.plan import FuseOptions, Placement
-from girih.passes.fuse.program import Kind, Node, Program, Role
+from girih.passes.fuse.program import Kind, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
 # A shared operand counts if it has at least one element for so many of the domain.
@@ -80,9 +80,13 @@ class _Grouper:
 
     def join_siblings(self) -> None:
         """Joins groups that read the same large value."""
-        for value in range(len(self.program.values)):
-            readers = self._large_readers(value)
-            for first, second in zip(readers, readers[1:], strict=False):
+        readers: dict[int, list[Group]] = {}
+        for group in self._groups():
+            for value in sorted(group.inputs):
+                if self._reads_much(group, value):
+                    readers.setdefault(value, []).append(group)
+        for groups in readers.values():
+            for first, second in itertools.pairwise(groups):
                 if self._is_current(first) and self._is_current(second):
                     self._join_pair(first, second)
 
@@ -236,17 +240,9 @@ class _Grouper:
                 horizons[position] = horizons[horizons[position]]
         return horizons
 
-    def _large_readers(self, value: int) -> list[Group]:
-        """Returns the groups that read much of their domain from ``value``."""
-        readers: dict[Group, None] = {}
-        for user, read in self.program.values[value].uses:
-            group = self.group_of.get(user)
-            if group is None or read.role is not Role.READ:
-                continue
-            parts = exact_quotient(
-                product(group.placement.domain),
-                product(self.program.values[value].shape),
-            )
-            if isinstance(parts, int) and parts <= _SHARED_PART:
-                readers[group] = None
-        return sorted(readers, key=lambda group: group.first)
+    def _reads_much(self, group: Group, value: int) -> bool:
+        """Returns whether a value has an element for most points of the domain."""
+        parts = exact_quotient(
+            product(group.placement.domain), product(self.program.values[value].shape)
+        )
+        return isinstance(parts, int) and parts <= _SHARED_PART

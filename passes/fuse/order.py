@@ -98,7 +98,7 @@ def outputs_of(program: Program, placement: Placement) -> tuple[int, ...]:
         for position in placement.members
         for value in program.nodes[position].results
         if any(
-            user not in members or read.role is not Role.READ
+            user not in members or read.role is Role.WHOLE
             for user, read in program.values[value].uses
         )
     )

@@ -11,6 +11,7 @@ from girih.dialects.dims import Size, product
 from girih.passes.fuse.chain import (
     Chain,
     Reshape,
+    Take,
     extend,
     result_shape,
     without_trailing_broadcast,
@@ -51,7 +52,8 @@ def own_placement(program: Program, node: Node) -> Placement:
     domain, reduced = node.shape, node.dims
     for read in node.reads:
         chain = without_trailing_broadcast(read.chain)
-        if len(chain) < 2 or not isinstance(chain[-1], Reshape):
+        merges = len(chain) > 1 and isinstance(chain[-1], Reshape)
+        if not merges or read.role is not Role.READ:
             continue
         before = result_shape(program.values[read.value].shape, chain[:-1])
         refined = common_refinement(domain, before)
@@ -75,11 +77,10 @@ def fit(
 ) -> Placement | None:
     """Returns a placement for both groups in one, None if there is none."""
     edges = edges_between(program, producer, consumer)
-    if any(read.role is not Role.READ for _, _, read in edges):
-        return None
-    for merged in _anchored_candidates(producer, consumer):
-        if _is_legal(program, merged, edges, options):
-            return merged
+    if not any(read.role is Role.INDEX for _, _, read in edges):
+        for merged in _anchored_candidates(producer, consumer):
+            if _is_legal(program, merged, edges, options):
+                return merged
     if edges and _may_inline(program, producer, consumer, edges, options):
         return _inlined(producer, consumer)
     return None
@@ -258,7 +259,7 @@ def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bo
     """Returns whether only the two groups use the values of ``producer``."""
     users = {*producer.levels, *producer.inline, *consumer.levels, *consumer.inline}
     return all(
-        user in users and read.role is Role.READ
+        user in users and read.role is not Role.WHOLE
         for position in producer.members
         for value in program.nodes[position].results
         for user, read in program.values[value].uses
@@ -267,7 +268,23 @@ def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bo
 
 def _recompute_factor(program: Program, edges: list[Edge]) -> float:
     """Returns how many times each element of the producer would be computed."""
-    return sum(_ratio(program, consumer, read) for _, consumer, read in edges)
+    return sum(
+        _index_ratio(consumer, read)
+        if read.role is Role.INDEX
+        else _ratio(program, consumer, read)
+        for _, consumer, read in edges
+    )
+
+
+def _index_ratio(consumer: Node, read: Read) -> float:
+    """Returns how many times take or gather computes each element of its index."""
+    for step in consumer.reads[0].chain:
+        if isinstance(step, Take) and step.index == read:
+            after = step.dim + step.index_rank
+            inner = _divides(product(step.shape[after:]), 1)
+            outer = _divides(product(step.shape[: step.dim]), 1)
+            return outer if inner >= _NEGLIGIBLE_WORK else outer * inner
+    return 1.0
 
 
 def _ratio(program: Program, consumer: Node, read: Read) -> float:

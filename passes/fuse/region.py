@@ -24,10 +24,11 @@ from girih.passes.fuse.chain import (
     Step,
     Take,
     extend,
+    result_shape,
     without_trailing_broadcast,
 )
 from girih.passes.fuse.plan import FusionGroup, is_in_place
-from girih.passes.fuse.program import Kind, Node, Read
+from girih.passes.fuse.program import Kind, Node, Read, Role
 from girih.passes.fuse.reader import ProgramReader
 from girih.passes.fuse.shapes import Shape, broadcast_shapes
 
@@ -125,7 +126,7 @@ class RegionBuilder:
         if node is None:
             return []
         chain = self._chain_after(key, node)
-        reads = [read for read in node.reads if read.role.value == "read"]
+        reads = [read for read in node.reads if read.role is Role.READ]
         if node.name == "pad" and self._is_computed(reads[0]):
             chain = self._unread_padding(node, chain)
             return [self._key(reads[0].value, chain)]
@@ -309,12 +310,18 @@ class RegionBuilder:
         name, attributes = _SHAPE_OPS[type(step)](step)
         operands = [start]
         if isinstance(step, Take | Gather):
-            operands.append(self._view(step.index.value, step.index.chain, loc))
+            operands.append(self._index(step.index, loc))
         element = start.value.type.element_type
         if isinstance(step, Pad):
             attributes["value"] = step.value or _zero(element)
         made = self._make(name, operands, step.shape, element, attributes, loc)
         return Emitted(made.value, made.shape, is_chain=True)
+
+    def _index(self, read: Read, loc: ir.Location) -> Emitted:
+        """Builds an index at its own coordinates, at full size."""
+        source = self.program.values[read.value].shape
+        emitted = self._get(self._key(read.value, read.chain))
+        return self._widen(emitted, result_shape(source, read.chain), loc)
 
     def _widen(self, emitted: Emitted, shape: Shape, loc: ir.Location) -> Emitted:
         """Returns the value with all elements of ``shape``."""

@@ -172,6 +172,14 @@ def _take(w: GraphWriter, x, shape) -> None:
             w.add("take", [x, w.rng.choice(w.indices)], {"dim": dim})
 
 
+def _index(w: GraphWriter, x, shape) -> None:
+    """Another index; its elements stay 0 and -1."""
+    pair = [w.rng.choice(w.indices) for _ in range(2)]
+    if _broadcasts(*(ty.shape_of(index.type) for index in pair)):
+        made = graph.build(w.rng.choice(["maximum", "minimum"]), pair)
+        w.indices.append(made.results[0])
+
+
 def _gather(w: GraphWriter, x, shape) -> None:
     """Picks one element of each row."""
     if len(shape) != 2 or not isinstance(shape[0], int) or 0 in shape:
@@ -215,6 +223,7 @@ WRITERS: dict[Callable, float] = {
     _flip: 2,
     _take: 4,
     _gather: 2,
+    _index: 2,
     _softmax: 3,
     _layer_norm: 2,
 }
@@ -248,6 +257,9 @@ def random_graph(
         func.ReturnOp(results)
     signature = ir.FunctionType.get(types, [value.type for value in results])
     function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    if symbolic:
+        ranges = ir.Attribute.parse("{s0 = [2, 9223372036854775807]}")
+        function.attributes["graph.symbols"] = ranges
     return module, _inputs(seed, shapes, index_shapes)
 
 

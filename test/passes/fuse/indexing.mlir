@@ -25,17 +25,45 @@ func.func @take_of_a_computed_table(%w: tensor<16x4xf32>, %i: tensor<3xi64>)
   return %1 : tensor<3x4xf32>
 }
 
-// An index is read from memory, so another kernel computes it.
+// An index may be computed by elementwise ops.
 // CHECK-LABEL: func.func @computed_index
+// CHECK-COUNT-1: graph.fusion
+// CHECK: [[INDEX:%.+]] = "graph.add"
+// CHECK-NEXT: "graph.take"({{.*}}, [[INDEX]])
+// CHECK: return
+func.func @computed_index(%w: tensor<16x4xf32>, %i: tensor<3xi64>, %j: tensor<3xi64>)
+    -> tensor<3x4xf32> {
+  %0 = "graph.add"(%i, %j) : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %1 = "graph.take"(%w, %0) {dim = 0 : i64}
+      : (tensor<16x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// One that others need too is read from memory.
+// CHECK-LABEL: func.func @stored_index
 // CHECK: [[INDEX:%.+]] = "graph.fusion"
 // CHECK: graph.add
 // CHECK: "graph.fusion"({{.*}}, [[INDEX]])
 // CHECK: graph.take
-func.func @computed_index(%w: tensor<16x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
-  %0 = "graph.add"(%i, %i) : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+func.func @stored_index(%w: tensor<16x4xf32>, %i: tensor<3xi64>, %j: tensor<3xi64>)
+    -> (tensor<3x4xf32>, tensor<3xi64>) {
+  %0 = "graph.add"(%i, %j) : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
   %1 = "graph.take"(%w, %0) {dim = 0 : i64}
       : (tensor<16x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
-  return %1 : tensor<3x4xf32>
+  return %1, %0 : tensor<3x4xf32>, tensor<3xi64>
+}
+
+// The position of a maximum is known only after the reduction.
+// CHECK-LABEL: func.func @index_from_a_reduction
+// CHECK: graph.fusion
+// CHECK: graph.argmax
+// CHECK: graph.fusion
+// CHECK: graph.gather
+func.func @index_from_a_reduction(%x: tensor<16x4xf32>) -> tensor<16x1xf32> {
+  %0 = "graph.argmax"(%x) {dim = 1 : i64} : (tensor<16x4xf32>) -> tensor<16x1xi64>
+  %1 = "graph.gather"(%x, %0) {dim = 1 : i64}
+      : (tensor<16x4xf32>, tensor<16x1xi64>) -> tensor<16x1xf32>
+  return %1 : tensor<16x1xf32>
 }
 
 // Cross entropy: the class is picked in the kernel of the log-softmax.
