@@ -265,14 +265,18 @@ class Program:
         self.ranges[coordinate] = (start, end)
         results = self._loop(coordinate, walk.width, inits, body)
         self.ranges[coordinate] = bounds
-        b = self.indices.at(self.stack.depth)
         merged = [
-            reduction.merge(b, node.name, node.operands[0].element, *pair)
+            self._merged(node, *pair)
             for node, *pair in zip(walk.reductions, totals, results, strict=True)
         ]
-        b.create("scf.yield", [], merged)
+        self.indices.at(self.stack.depth).create("scf.yield", [], merged)
         self.stack.pop()
         return list(op.results)
+
+    def _merged(self, node: ReduceNode, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        """Two partial results of a reduction as one."""
+        b = self.indices.at(self.stack.depth, self._width_now(node))
+        return reduction.merge(b, node.name, node.operands[0].element, lhs, rhs)
 
     def _store_all(self, stores) -> None:
         for store in stores:
