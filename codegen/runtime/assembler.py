@@ -72,10 +72,11 @@ def _identity(constant: object) -> Hashable:
 
     Equality alone is not enough: 1 == 1.0 == True, and 0.0 == -0.0.
     """
-    if isinstance(constant, tuple):
-        return (tuple, tuple(_identity(item) for item in constant))
-    if isinstance(constant, (int, str)):
-        return (type(constant), constant)
+    kind = type(constant)
+    if kind in (int, bool, str):
+        return (kind, constant)
+    if kind is tuple:
+        return (tuple, tuple(map(_identity, constant)))
     return id(constant)
 
 

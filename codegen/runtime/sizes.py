@@ -56,6 +56,8 @@ class Sizes:
 
     def items(self, sizes: tuple[Size, ...]) -> Item:
         """A tuple of sizes as one argument of a call."""
+        if all(isinstance(size, int) for size in sizes):
+            return Constant(sizes)
         return group([self.item(size) for size in sizes])
 
     def _sum(self, size: Dim) -> Register:

@@ -62,6 +62,7 @@ class _Conversion:
         graph_arguments = function.regions[0].blocks[0].arguments
         self._owned = dict(zip(graph_arguments, self._arguments, strict=True))
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
+        self._types: dict[tuple, ir.Type] = {}
 
     # Ops
 
@@ -108,7 +109,7 @@ class _Conversion:
     def _alloc(
         self, layout: Layout, element: ir.Type, location: ir.Location
     ) -> ir.Value:
-        type_ = buffer_type(layout.shape, layout.strides, element)
+        type_ = self._type(layout, element)
         return host.build("alloc", results=[type_], loc=location, ip=self._end).result
 
     def _call(self, op: ir.OpView) -> None:
@@ -133,7 +134,13 @@ class _Conversion:
 
     def _type_of(self, value: ir.Value) -> ir.Type:
         layout = self._plan.places[value].layout
-        return buffer_type(layout.shape, layout.strides, element_of(value.type))
+        return self._type(layout, element_of(value.type))
+
+    def _type(self, layout: Layout, element: ir.Type) -> ir.Type:
+        key = (layout.shape, layout.strides, element)
+        if key not in self._types:
+            self._types[key] = buffer_type(*key)
+        return self._types[key]
 
     # Buffers
 
@@ -154,7 +161,7 @@ class _Conversion:
     def _emit_view(
         self, buffer: ir.Value, layout: Layout, location: ir.Location
     ) -> ir.Value:
-        type_ = buffer_type(layout.shape, layout.strides, element_of(buffer.type))
+        type_ = self._type(layout, element_of(buffer.type))
         attributes = {"offset": layout.offset}
         view = host.build(
             "view", [buffer], attributes, results=[type_], loc=location, ip=self._end

@@ -99,6 +99,8 @@ class _Planner:
         ops: Sequence[ir.OpView],
     ) -> None:
         """Finds the results that kernels write straight into arguments."""
+        if all(info.writes is None for info in infos):
+            return
         kernels = [op for op in ops if op.name not in VIEWS and runs_in_kernel(op)]
         layouts = {value: place.layout for value, place in self.places.items()}
         self._overwritten = plan_in_place(block, infos, kernels, layouts)
