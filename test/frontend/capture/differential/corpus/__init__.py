@@ -1,0 +1,1 @@
+"""The programs, one file a family; see ``differential.program``."""

@@ -1,0 +1,3 @@
+"""Programs that do not work yet, with the reason; never silently wrong ones."""
+
+KNOWN_FAILURES: dict[str, str] = {}

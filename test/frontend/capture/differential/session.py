@@ -1,0 +1,231 @@
+"""Runs a program in three ways and compares all that can be seen of it."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from differential.observation import Describer, Node, differences
+from differential.program import Program
+
+import girih
+from girih.errors import UnsupportedError
+
+Compile = Callable[[Callable], Callable]
+_DATA = (list, dict, set, bytearray, torch.Tensor, torch.nn.Module)
+
+
+def plain(function: Callable) -> Callable:
+    """Compiles nothing."""
+    return function
+
+
+def eager(function: Callable) -> Callable:
+    """Captures; the graph runs as it is."""
+    return girih.compile(function, backend="eager")
+
+
+def whole(function: Callable) -> Callable:
+    """Captures one graph or raises."""
+    return girih.compile(function, backend="eager", fullgraph=True)
+
+
+def native(function: Callable) -> Callable:
+    """Captures and compiles; a failure of the compiler is not hidden."""
+    return girih.compile(function, options={"cache": False, "fallback": False})
+
+
+def check(program: Program) -> None:
+    """Asserts that a program does the same when it is captured.
+
+    Raises:
+        AssertionError: With all differences.
+    """
+    expected = run(program, plain)
+    for compile in (eager, native):
+        actual = run(program, compile)
+        found = []
+        for i, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
+            path = f"call {i}, {compile.__name__}"
+            found += differences(mine, theirs, compile is eager, path)
+        assert not found, "\n" + "\n".join(found)
+
+
+def run(program: Program, compile: Compile) -> list[Node]:
+    """Makes the calls of a program, each with copies of its arguments.
+
+    The first call is made twice with equal arguments, so the second is served from the
+    cache, and once more at the end with the arguments that it left behind. Modules are
+    not copied between calls, so their state goes on.
+    """
+    shared: dict[int, Any] = {}
+    function = program.function if program.is_given_compile else None
+    with _fresh_globals(program.function) as watched:
+        function = function or compile(program.function)
+        first = program.calls[0]
+        arguments = [_copied(call, shared) for call in (first, *program.calls)]
+        arguments.append(arguments[0])
+        prefix = (compile,) if program.is_given_compile else ()
+        return [_call(function, prefix, *call, watched) for call in arguments]
+
+
+def captures_whole(program: Program) -> bool | None:
+    """Whether the first call becomes one graph; None where it raises in Python."""
+    if program.is_given_compile:
+        return None
+    with _fresh_globals(program.function), _quiet(), _same_state():
+        args, kwargs = _copied(program.calls[0], {})
+        try:
+            whole(program.function)(*args, **kwargs)
+        except UnsupportedError:
+            return False
+        except Exception:
+            return None
+    return True
+
+
+def _call(function, prefix, args, kwargs, watched: dict[str, Callable]) -> Node:
+    torch.manual_seed(0)
+    with _quiet() as printed, _same_state() as state:
+        try:
+            outcome = ("returned", function(*prefix, *args, **kwargs))
+        except Exception as error:
+            outcome = ("raised", error)
+        state = state()
+    seen = {name: look() for name, look in watched.items()}
+    described = Describer()
+    return described.describe(
+        {
+            "args": args,
+            "kwargs": kwargs,
+            "globals": seen,
+            "outcome": outcome,
+            "printed": printed.getvalue(),
+            "state": state,
+        }
+    )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[io.StringIO]:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        yield printed
+
+
+@contextlib.contextmanager
+def _same_state() -> Iterator[Callable[[], dict]]:
+    """Puts torch's global state back; gives a function that reads it."""
+    before = _state()
+    try:
+        yield _state
+    finally:
+        torch.set_grad_enabled(before["grad"])
+        torch.set_default_dtype(before["dtype"])
+        torch.use_deterministic_algorithms(before["deterministic"])
+
+
+def _state() -> dict[str, Any]:
+    return {
+        "grad": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "dtype": torch.get_default_dtype(),
+        "autocast": torch.is_autocast_enabled("cpu"),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "random numbers": hash(torch.get_rng_state().numpy().tobytes()),
+    }
+
+
+def _copied(call: tuple, shared: dict[int, Any]) -> tuple:
+    """A copy of the arguments; modules are copied once and then shared."""
+    memo = dict(shared)
+    copied = copy.deepcopy(call, memo)
+    for key, value in memo.items():
+        if isinstance(value, torch.nn.Module):
+            shared[key] = value
+    return copied
+
+
+@contextlib.contextmanager
+def _fresh_globals(function: Callable) -> Iterator[dict[str, Callable[[], Any]]]:
+    """Gives the function copies of its globals and of its classes' attributes.
+
+    Yields:
+        Functions that read them, by name.
+    """
+    namespace = function.__globals__
+    names = sorted(_global_names(function, namespace))
+    memo: dict[int, Any] = {}
+    watched: dict[str, Callable] = {}
+    restore: list[Callable[[], None]] = []
+    for name in names:
+        value = namespace.get(name, _MISSING)
+        if isinstance(value, type) and value.__module__ == function.__module__:
+            for key, data in list(vars(value).items()):
+                if _is_data(data) and not key.startswith("__"):
+                    setattr(value, key, copy.deepcopy(data, memo))
+                    restore.append(lambda c=value, k=key, d=data: setattr(c, k, d))
+                    watched[f"{name}.{key}"] = lambda c=value, k=key: vars(c).get(k)
+        elif value is _MISSING or _is_data(value):
+            if value is not _MISSING:
+                namespace[name] = copy.deepcopy(value, memo)
+            restore.append(lambda n=name, v=value: _set_global(namespace, n, v))
+            watched[name] = lambda n=name: namespace.get(n, "no such global")
+    try:
+        yield watched
+    finally:
+        for put_back in restore:
+            put_back()
+
+
+_MISSING = object()
+
+
+def _set_global(namespace: dict, name: str, value: Any) -> None:
+    if value is _MISSING:
+        namespace.pop(name, None)
+    else:
+        namespace[name] = value
+
+
+def _is_data(value: Any) -> bool:
+    if isinstance(value, (int, float, str, tuple, type(None), *_DATA)):
+        return True
+    return type(value).__module__.startswith("differential.corpus")
+
+
+def _global_names(function: Callable, namespace: dict) -> set[str]:
+    """Globals that a function names, and those that its callees of the file name."""
+    names: set[str] = set()
+    waiting: list[Any] = [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        for name in set(code.co_names) - names:
+            if name in namespace or name in _declared_globals(code):
+                names.add(name)
+                waiting += _codes(namespace.get(name), namespace["__name__"])
+    return names
+
+
+def _declared_globals(code: types.CodeType) -> set[str]:
+    import dis
+
+    stores = ("STORE_GLOBAL", "DELETE_GLOBAL")
+    return {i.argval for i in dis.get_instructions(code) if i.opname in stores}
+
+
+def _codes(value: Any, module: str) -> list[types.CodeType]:
+    """Code of a function of the file, or of a class of the file."""
+    if getattr(value, "__module__", None) != module:
+        return []
+    if isinstance(value, types.FunctionType):
+        return [value.__code__]
+    if isinstance(value, type):
+        members = [getattr(m, "__func__", m) for m in vars(value).values()]
+        return [m.__code__ for m in members if isinstance(m, types.FunctionType)]
+    return []

@@ -1,0 +1,39 @@
+"""Each program of the corpus: plain, captured, and compiled."""
+
+import pytest
+from differential import coverage, session
+from differential.known_failures import KNOWN_FAILURES
+from differential.program import load
+
+PROGRAMS = load()
+LOOSE = coverage.not_in_one_graph()
+
+
+def _parameters():
+    for name, program in PROGRAMS.items():
+        marks = []
+        if name in KNOWN_FAILURES:
+            reason = KNOWN_FAILURES[name]
+            marks = [pytest.mark.xfail(strict=True, reason=reason)]
+        yield pytest.param(program, id=name, marks=marks)
+
+
+def test_there_are_many():
+    assert len(PROGRAMS) >= 600
+
+
+def test_tables_name_programs():
+    assert sorted(KNOWN_FAILURES.keys() - PROGRAMS.keys()) == []
+    assert sorted(LOOSE - PROGRAMS.keys()) == []
+
+
+@pytest.mark.parametrize("program", list(_parameters()))
+def test_same_as_plain(program):
+    session.check(program)
+
+
+@pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
+def test_in_one_graph(program):
+    is_whole = session.captures_whole(program)
+    coverage.note(program.family, is_whole)
+    assert is_whole is not False or program.name in LOOSE
