@@ -22,8 +22,9 @@ expensive value twice to save a kernel.
 ``print-fusion-plan`` prints what ``fuse`` would do and changes nothing.
 
 Read in this order: ``program`` (the records), ``chain`` and ``shapes`` (access chains),
-``reader``, ``plan``, ``placement`` (what fits together), ``grouping`` (what is joined),
-``order``, ``region`` (how a region is built), ``rewrite``.
+``reader``, ``free`` (what every reader computes itself), ``plan``, ``placement`` (what
+fits together), ``grouping`` (what is joined), ``order``, ``writer`` and ``region`` (how
+a region is built), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir

@@ -4,7 +4,6 @@ from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
-from girih.dialects.dims import product
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
 from girih.passes.fuse.chain import (
@@ -20,8 +19,9 @@ from girih.passes.fuse.chain import (
     Take,
     extend,
 )
+from girih.passes.fuse.free import free_cheap_ops
 from girih.passes.fuse.program import Kind, Node, Program, Read, Role, Value
-from girih.passes.fuse.shapes import Shape, exact_quotient
+from girih.passes.fuse.shapes import Shape
 
 # Ops that move or compare bits or add: cheaper to compute again than to store.
 CHEAP_OPS = frozenset(
@@ -41,14 +41,6 @@ KERNEL_ELEMENTS = frozenset(
         "ui64", "ui8",
     }
 )  # fmt: skip
-
-# These are more than arithmetic, or are made for one reader.
-_NEVER_FREE = frozenset({"concat", "gather", "pad", "reshape", "take"})
-
-# Ops (count) that every reader may compute again, and the elements (count) up to which
-# it does not matter that it reads more bytes.
-_FREE_DEPTH = 4
-_FREE_ELEMENTS = 16384
 
 _KIND_OF_FAMILY = {
     "creation": Kind.FREE,
@@ -86,7 +78,6 @@ class ProgramReader:
         self._ids: dict[ir.Value, int] = {}
         self._views: dict[ir.Value, tuple[int, Chain]] = {}
         self._elements: dict[ir.Type, tuple[str, int]] = {}
-        self._sources: dict[int, set[int]] = {}
         self._max_concat_operands = max_concat_operands
         operations = list(block.operations)
         self._stored = _stored_values(operations)
@@ -94,7 +85,7 @@ class ProgramReader:
             self._add_value(argument, None)
         for position, op in enumerate(operations):
             self._add_node(position, op)
-        self._free_cheap_ops()
+        free_cheap_ops(self.program)
         self._link()
 
     def _add_value(self, value: ir.Value, node: int | None) -> int:
@@ -182,61 +173,6 @@ class ProgramReader:
         """Returns the read of an index operand."""
         source, chain = self.trace(value)
         return Read(source, chain, Role.INDEX)
-
-    def _free_cheap_ops(self) -> None:
-        """Lets every reader compute what costs less to compute than to store.
-
-        That is cheap arithmetic on one stored tensor (or on none, as in masks) that is
-        not larger than the result, or where both are small.
-        """
-        stored = {
-            read.value
-            for node in self.program.nodes
-            if node.kind is Kind.BARRIER
-            for read in node.reads
-        }
-        depths: dict[int, int] = {}
-        for node in self.program.nodes:
-            if node.kind is Kind.POINTWISE and node.results[0] not in stored:
-                depth = self._depth_if_free(node, depths)
-                if depth is not None:
-                    node.kind = Kind.FREE
-                    depths[node.position] = depth
-
-    def _depth_if_free(self, node: Node, depths: dict[int, int]) -> int | None:
-        """Returns how many ops a reader of ``node`` would compute, None if too many."""
-        if node.is_expensive or node.name in _NEVER_FREE:
-            return None
-        depth, sources = 1, set()
-        for read in node.reads:
-            producer = self.program.producer(read.value)
-            if producer is not None and producer.kind is Kind.FREE:
-                depth += depths.get(producer.position, 0)
-                sources |= self._sources.get(producer.position, set())
-            elif producer is not None and self.program.is_computed(producer):
-                return None
-            else:
-                sources.add(read.value)
-        self._sources[node.position] = sources
-        fits = len(sources) <= 1 and depth <= _FREE_DEPTH
-        return depth if fits and self._is_small(node, sources) else None
-
-    def _is_small(self, node: Node, sources: set[int]) -> bool:
-        """Returns whether the sources are no larger than the result, or all small."""
-        result = self.program.values[node.results[0]]
-        elements = product(result.shape)
-        for source in sources:
-            value = self.program.values[source]
-            count = product(value.shape)
-            narrow = value.bytes_per_element <= result.bytes_per_element
-            fewer = exact_quotient(elements, count) is not None
-            is_tiny = all(
-                isinstance(size, int) and size <= _FREE_ELEMENTS
-                for size in (elements, count)
-            )
-            if not is_tiny and not (narrow and fewer):
-                return False
-        return True
 
     def _link(self) -> None:
         """Fills in uses and successors."""

@@ -9,20 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import encode_size
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Size, product
+from girih.dialects.dims import Size
 from girih.passes.fuse.chain import (
     Broadcast,
     Chain,
-    Flip,
-    Gather,
     Pad,
-    Permute,
     Reshape,
-    Slice,
-    Step,
-    Take,
     extend,
     result_shape,
     without_trailing_broadcast,
@@ -30,22 +23,8 @@ from girih.passes.fuse.chain import (
 from girih.passes.fuse.plan import FusionGroup, is_in_place
 from girih.passes.fuse.program import Kind, Node, Read, Role
 from girih.passes.fuse.reader import ProgramReader
-from girih.passes.fuse.shapes import Shape, broadcast_shapes
-
-
-@dataclass(frozen=True, slots=True)
-class Emitted:
-    """A value in the region.
-
-    Attributes:
-        value: the value.
-        shape: its shape, which broadcasts to the end of the chain that was asked for.
-        is_chain: whether shape ops may apply to it.
-    """
-
-    value: ir.Value
-    shape: Shape
-    is_chain: bool = False
+from girih.passes.fuse.shapes import broadcast_shapes
+from girih.passes.fuse.writer import Emitted, OpWriter, i64
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +49,12 @@ class RegionBuilder:
         self.placement = group.placement
         self.inputs: list[int] = []
         self._block = block
-        self._ip = ir.InsertionPoint(block)
+        self._writer = OpWriter(block, self._index)
         self._members = {*group.placement.levels, *group.placement.inline}
         self._arguments: dict[int, ir.Value] = {}
         self._built: dict[Key, Emitted] = {}
         self._views: dict[tuple[int, Chain], Emitted] = {}
         self._coordinates: dict[tuple[Size, Chain], Emitted] = {}
-        self._types: dict[tuple[Shape, ir.Type], ir.Type] = {}
 
     def build_outputs(self, outputs: tuple[int, ...]) -> list[ir.Value]:
         """Builds the values that the fusion yields, at full size."""
@@ -85,7 +63,7 @@ class RegionBuilder:
             node = self.program.producer(value)
             shape = self.placement.shape_of(node)
             emitted = self._get(Key(value, (), in_place=True))
-            results.append(self._widen(emitted, shape, self._loc(node)).value)
+            results.append(self._writer.widen(emitted, shape, self._loc(node)).value)
         return results
 
     # Keys ---------------------------------------------------------------------
@@ -167,7 +145,7 @@ class RegionBuilder:
     def _build(self, key: Key) -> Emitted:
         node = self._node(key)
         if node is None:
-            return self._view(key.value, key.chain, None)
+            return self._view(key.value, key.chain)
         operands = [self._built[k] for k in self._operand_keys(key)]
         if node.kind is Kind.REDUCTION:
             return self._build_reduction(node, operands[0])
@@ -178,11 +156,11 @@ class RegionBuilder:
 
     def _build_reduction(self, node: Node, operand: Emitted) -> Emitted:
         placement, loc = self.placement, self._loc(node)
-        operand = self._widen(operand, placement.domain, loc)
+        operand = self._writer.widen(operand, placement.domain, loc)
         attributes = self._attributes(node)
         dims = sorted(placement.reduced)
         if "dim" in attributes:
-            attributes["dim"] = _i64(dims[0])
+            attributes["dim"] = i64(dims[0])
         else:
             attributes["dims"] = ir.DenseI64ArrayAttr.get(dims)
         shape = placement.shape_of(node)
@@ -200,7 +178,9 @@ class RegionBuilder:
     def _build_iota(self, node, chain, operands) -> Emitted:
         root = self._create("iota", [], node.shape, node, self._attributes(node))
         start = Emitted(root.value, root.shape, is_chain=True)
-        return self._apply(start, without_trailing_broadcast(chain), self._loc(node))
+        return self._writer.apply(
+            start, without_trailing_broadcast(chain), self._loc(node)
+        )
 
     def _build_pad(self, node, chain, operands) -> Emitted:
         if not self._is_computed(node.reads[0]):
@@ -239,15 +219,9 @@ class RegionBuilder:
 
     def _compare(self, node: Node, chain: Chain, dim: int, name: str, bound) -> Emitted:
         """Compares the coordinate along ``dim`` of the op's result with ``bound``."""
-        coordinate = self._coordinate(node, chain, dim)
-        loc = self._loc(node)
-        if isinstance(bound, int):
-            value = {"value": _i64(bound)}
-            limit = self._make("constant", [], (), ty.i64(), value, loc)
-        else:
-            expression = {"expr": encode_size(bound)}
-            limit = self._make("size", [], (), ty.i64(), expression, loc)
-        return self._make(name, [coordinate, limit], coordinate.shape, ty.i1(), {}, loc)
+        coordinate, loc = self._coordinate(node, chain, dim), self._loc(node)
+        operands = [coordinate, self._writer.number(bound, loc)]
+        return self._writer.make(name, operands, coordinate.shape, ty.i1(), {}, loc)
 
     def _coordinate(self, node: Node, chain: Chain, dim: int) -> Emitted:
         size = node.shape[dim]
@@ -257,17 +231,17 @@ class RegionBuilder:
         steps = without_trailing_broadcast(extend((size,), (), steps))
         known = self._coordinates.get((size, steps))
         if known is None:
-            attributes = {"start": _i64(0), "step": _i64(1)}
             loc = self._loc(node)
-            iota = self._make("iota", [], (size,), ty.i64(), attributes, loc)
-            start = Emitted(iota.value, iota.shape, is_chain=True)
-            known = self._coordinates[size, steps] = self._apply(start, steps, loc)
+            known = self._writer.apply(self._writer.counter(size, loc), steps, loc)
+            self._coordinates[size, steps] = known
         return known
 
     def _both(self, node: Node, first: Emitted, second: Emitted) -> Emitted:
         shape = broadcast_shapes((first.shape, second.shape))
         operands = [first, second]
-        return self._make("logical_and", operands, shape, ty.i1(), {}, self._loc(node))
+        return self._writer.make(
+            "logical_and", operands, shape, ty.i1(), {}, self._loc(node)
+        )
 
     def _select(self, node, condition: Emitted, here: Emitted, there: Emitted):
         operands = [condition, here, there]
@@ -276,19 +250,19 @@ class RegionBuilder:
 
     # Chains -------------------------------------------------------------------
 
-    def _view(self, value: int, chain: Chain, loc: ir.Location | None) -> Emitted:
+    def _view(self, value: int, chain: Chain) -> Emitted:
         """Applies ``chain`` to the block argument of an input."""
         known = self._views.get((value, chain))
-        if known is not None:
-            return known
+        if known is None:
+            known = self._views[value, chain] = self._make_view(value, chain)
+        return known
+
+    def _make_view(self, value: int, chain: Chain) -> Emitted:
         if not chain:
             shape = self.program.values[value].shape
-            made = Emitted(self._argument(value), shape, is_chain=True)
-        else:
-            before = self._view(value, chain[:-1], loc)
-            made = self._apply(before, chain[-1:], loc)
-        self._views[(value, chain)] = made
-        return made
+            return Emitted(self._argument(value), shape, is_chain=True)
+        before = self._view(value, chain[:-1])
+        return self._writer.apply(before, chain[-1:], before.value.location)
 
     def _argument(self, value: int) -> ir.Value:
         argument = self._arguments.get(value)
@@ -299,49 +273,12 @@ class RegionBuilder:
             self.inputs.append(value)
         return argument
 
-    def _apply(self, start: Emitted, chain: Chain, loc) -> Emitted:
-        if loc is None:
-            loc = start.value.location
-        for step in chain:
-            start = self._apply_step(start, step, loc)
-        return start
-
-    def _apply_step(self, start: Emitted, step: Step, loc: ir.Location) -> Emitted:
-        name, attributes = _SHAPE_OPS[type(step)](step)
-        operands = [start]
-        if isinstance(step, Take | Gather):
-            operands.append(self._index(step.index, loc))
-        element = start.value.type.element_type
-        if isinstance(step, Pad):
-            attributes["value"] = step.value or _zero(element)
-        made = self._make(name, operands, step.shape, element, attributes, loc)
-        return Emitted(made.value, made.shape, is_chain=True)
-
-    def _index(self, read: Read, loc: ir.Location) -> Emitted:
+    def _index(self, read: Read) -> Emitted:
         """Builds an index at its own coordinates, at full size."""
-        source = self.program.values[read.value].shape
+        value = self.program.values[read.value]
         emitted = self._get(self._key(read.value, read.chain))
-        return self._widen(emitted, result_shape(source, read.chain), loc)
-
-    def _widen(self, emitted: Emitted, shape: Shape, loc: ir.Location) -> Emitted:
-        """Returns the value with all elements of ``shape``."""
-        if emitted.shape == shape:
-            return emitted
-        element = emitted.value.type.element_type
-        if emitted.is_chain:
-            if product(emitted.shape) == product(shape):
-                return self._apply(emitted, (Reshape(shape),), loc)
-            return self._apply(emitted, (Broadcast(shape),), loc)
-        owner = emitted.value.owner
-        if owner.name == "graph.constant":
-            attributes = {"value": owner.attributes["value"]}
-            return self._make("full", [], shape, element, attributes, loc)
-        # No shape op may stand on a computed value; choosing between the value and
-        # itself at each point of the domain is elementwise, and free in a kernel.
-        true = {"value": ir.BoolAttr.get(True)}
-        everywhere = self._make("full", [], shape, ty.i1(), true, loc)
-        operands = [everywhere, emitted, emitted]
-        return self._make("where", operands, shape, element, {}, loc)
+        loc = _location_of(self.reader.ir_values[read.value])
+        return self._writer.widen(emitted, result_shape(value.shape, read.chain), loc)
 
     # Ops ----------------------------------------------------------------------
 
@@ -356,32 +293,7 @@ class RegionBuilder:
         """Makes an op with the element type of what it replaces."""
         operation = self.reader.operations[node.position]
         element, loc = operation.results[0].type.element_type, operation.location
-        return self._make(name, operands, shape, element, attributes, loc)
-
-    def _make(self, name, operands, shape, element, attributes, loc) -> Emitted:
-        type_ = self._types.get((shape, element))
-        if type_ is None:
-            type_ = self._types[shape, element] = ty.tensor_type(shape, element)
-        op = ir.Operation.create(
-            f"graph.{name}",
-            results=[type_],
-            operands=[operand.value for operand in operands],
-            attributes=attributes,
-            loc=loc,
-            ip=self._ip,
-        )
-        return Emitted(op.results[0], shape)
-
-
-def _i64(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ty.i64(), value)
-
-
-def _zero(element: ir.Type) -> ir.Attribute:
-    """Returns a value for padding that nothing reads."""
-    if ty.is_bool(element):
-        return ir.BoolAttr.get(False)
-    return _i64(0)
+        return self._writer.make(name, operands, shape, element, attributes, loc)
 
 
 def _location_of(value: ir.Value) -> ir.Location:
@@ -390,29 +302,6 @@ def _location_of(value: ir.Value) -> ir.Location:
         return value.location
     return owner.location
 
-
-def _ints(values) -> ir.Attribute:
-    return ir.DenseI64ArrayAttr.get(list(values))
-
-
-def _sizes(values) -> ir.Attribute:
-    return ir.ArrayAttr.get([encode_size(value) for value in values])
-
-
-# How each step is written: the op's name and attributes.
-_SHAPE_OPS: dict[type[Step], Callable[[Step], tuple[str, dict]]] = {
-    Broadcast: lambda step: ("broadcast_to", {}),
-    Flip: lambda step: ("flip", {"dims": _ints(step.dims)}),
-    Gather: lambda step: ("gather", {"dim": _i64(step.dim)}),
-    Pad: lambda step: ("pad", {"low": _sizes(step.low), "high": _sizes(step.high)}),
-    Permute: lambda step: ("permute", {"permutation": _ints(step.permutation)}),
-    Reshape: lambda step: ("reshape", {}),
-    Slice: lambda step: (
-        "slice",
-        {"starts": _sizes(step.starts), "steps": _ints(step.steps)},
-    ),
-    Take: lambda step: ("take", {"dim": _i64(step.dim)}),
-}
 
 _BUILDERS: dict[str, Callable[..., Emitted]] = {
     "concat": RegionBuilder._build_concat,
