@@ -206,6 +206,8 @@ class _Builder:
     def _results(self, op: ir.OpView, value: Value) -> list[Value]:
         if torch_entry.returns_one_tensor(op.op):
             return [value]
+        if not torch_entry.returns_tensors(op.op, len(op.results)):
+            value = self.assembler.call(torch_entry.flatten_tensors, [ValueItem(value)])
         used = [not _is_unused(result) for result in op.results]
         slots = self.assembler.unpack(value, used)
         self.assembler.free(value)

@@ -95,6 +95,23 @@ def returns_one_tensor(name: str) -> bool:
     return len(returns) == 1 and isinstance(returns[0].type, torch.TensorType)
 
 
+def returns_tensors(name: str, count: int) -> bool:
+    """Whether the overload returns a tuple or list of `count` tensors and no more."""
+    types = [item.type for item in overload(name)._schema.returns]
+    if len(types) == 1:
+        return isinstance(types[0], torch.ListType)
+    return len(types) == count and all(isinstance(t, torch.TensorType) for t in types)
+
+
+def flatten_tensors(returned: object) -> list[torch.Tensor]:
+    """The tensors among what an operator returned, in order."""
+    if isinstance(returned, torch.Tensor):
+        return [returned]
+    if not isinstance(returned, (tuple, list)):
+        return []
+    return [tensor for item in returned for tensor in flatten_tensors(item)]
+
+
 def overload(name: str) -> torch._ops.OpOverload:
     """The ATen overload called `name`, such as "aten.mm.default".
 

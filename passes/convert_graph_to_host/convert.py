@@ -14,7 +14,7 @@ from .externs import rule_for
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
-from .plan import LayoutPlan, Step
+from .plan import LayoutPlan, Step, operand_strides
 from .signature import ResultInfo
 
 
@@ -124,13 +124,32 @@ class _Conversion:
             attributes["effects"] = True
         built = host.build(
             "extern",
-            [[self.buffer(value) for value in op.operands]],
+            [self._operands(op)],
             attributes,
             results=[self._type_of(result) for result in results],
             loc=op.location,
             ip=self._end,
         )
         self._owned.update(zip(results, built.results, strict=True))
+
+    def _operands(self, op: ir.OpView) -> list[ir.Value]:
+        """The operands of an ATen call, laid out as in eager where that matters."""
+        strides = operand_strides(op)
+        if strides is None:
+            return [self.buffer(value) for value in op.operands]
+        pairs = zip(op.operands, strides, strict=True)
+        return [self._laid_out(value, wanted, op) for value, wanted in pairs]
+
+    def _laid_out(
+        self, value: ir.Value, strides: tuple[Size, ...], op: ir.OpView
+    ) -> ir.Value:
+        buffer, layout = self.buffer(value), self._plan.places[value].layout
+        dims = zip(strides, layout.shape, strict=True)
+        # A copy cannot have overlapping elements; what ATen makes of it is checked.
+        is_repeated = any(stride == 0 and size != 1 for stride, size in dims)
+        if is_repeated or layouts.same_strides(layout.shape, layout.strides, strides):
+            return buffer
+        return self._copied(buffer, Layout(layout.shape, strides), op.location)
 
     def _type_of(self, value: ir.Value) -> ir.Type:
         layout = self._plan.places[value].layout

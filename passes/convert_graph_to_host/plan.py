@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from girih.dialects import attributes as attr
+from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
-from girih.dialects.types import shape_of
+from girih.dialects.types import contiguous_strides, shape_of
 
 from . import layout as layouts
 from .in_place import plan_in_place
@@ -76,13 +77,33 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
 def _wanted_strides(
     block: ir.Block, infos: tuple[ResultInfo, ...]
 ) -> dict[ir.Value, tuple[Size, ...]]:
-    """Strides that eager promises for values that are returned in fresh storage."""
-    returned = block.operations[len(block.operations) - 1].operands
-    return {
-        value: info.strides
-        for value, info in zip(returned, infos, strict=True)
-        if info.strides is not None and info.is_fresh
-    }
+    """Strides that kernels should give their results.
+
+    Those that eager promises for values that are returned in fresh storage; otherwise
+    those of the operands that an ATen call has in eager.
+    """
+    *ops, last = block.operations
+    wanted = {}
+    for op in ops:
+        wanted.update(zip(op.operands, operand_strides(op) or (), strict=False))
+    for value, info in zip(last.operands, infos, strict=True):
+        if info.strides is not None and info.is_fresh:
+            wanted[value] = info.strides
+    return wanted
+
+
+def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...], ...] | None:
+    """Eager's strides of an ATen call's operands, None where they do not matter."""
+    if op.name in _TAKES_ANY_STRIDES or op.name not in graph.LIBRARY:
+        return None
+    if "operand_strides" in op.attributes:
+        return attr.LAYOUTS.decode(op.attributes["operand_strides"])
+    return tuple(contiguous_strides(shape_of(value.type)) for value in op.operands)
+
+
+_TAKES_ANY_STRIDES = frozenset(
+    {"graph.addmm", "graph.baddbmm", "graph.bmm", "graph.linear", "graph.mm"}
+)
 
 
 class _Planner:
@@ -137,7 +158,7 @@ class _Planner:
         """Eager's strides where they are promised, else those of the largest input."""
         result = op.results[index]
         shape = shape_of(result.type)
-        if result in self._wanted:
+        if result in self._wanted and 0 not in self._wanted[result]:
             return Layout(shape, self._wanted[result])
         for operand in op.operands:
             place = self.places.get(operand)

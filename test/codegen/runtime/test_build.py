@@ -7,6 +7,7 @@ import weakref
 import pytest
 import torch
 
+from girih.codegen.runtime import torch_entry
 from girih.codegen.runtime.program import build_program
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
@@ -197,6 +198,24 @@ def test_externs_with_lists_of_tensors_and_several_results():
     )
     x = torch.randn(2, 3)
     assert torch.equal(program(x)[0], x.max(0, keepdim=True).indices)
+
+
+def test_results_are_the_tensors_among_what_aten_returns():
+    nested = {"t": (torch.ones(2), [torch.zeros(1), None], 3)}["t"]
+    assert [len(tensor) for tensor in torch_entry.flatten_tensors(nested)] == [2, 1]
+    rows = "!tile.buffer<f32, [1, 3], [3, 1]>"
+    program = build(
+        f"""
+        %0, %1 = "host.extern"(%x) {{op = "aten.split.Tensor",
+          args = [{{operand = 0 : i64}}, 1], kwargs = {{}}}}
+          : ({F2X3}) -> ({rows}, {rows})
+        "host.return"(%1) : ({rows}) -> ()
+        """,
+        arguments=f"%x: {F2X3}",
+        results=rows,
+    )
+    x = torch.randn(2, 3)
+    assert torch.equal(program(x)[0], x[1:])
 
 
 def test_strides_of_aten_results_are_repaired_before_kernels_read_them():

@@ -99,8 +99,43 @@ func.func @symbol_in_attribute(%i: index {graph.symbol = "s1"}, %x: tensor<9xf32
 func.func @views(%x: tensor<4x8xf32>) -> tensor<8x2xf32> {
   %0 = "graph.permute"(%x) {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   %1 = "graph.slice"(%0) {starts = [0, 1], steps = array<i64: 1, 2>} : (tensor<8x4xf32>) -> tensor<8x2xf32>
-  %2 = "graph.extern"(%1) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}, strides = [[1, 8]]} : (tensor<8x2xf32>) -> tensor<8x2xf32>
+  %2 = "graph.extern"(%1) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}, operand_strides = [[1, 16]], strides = [[1, 8]]} : (tensor<8x2xf32>) -> tensor<8x2xf32>
   return %2 : tensor<8x2xf32>
+}
+
+// -----
+
+// An ATen call whose result may be laid out as its operands gets them as in eager; a
+// matrix product takes any layout.
+// CHECK-LABEL: func.func @operand_strides
+// CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4, 4], [4, 1]>)
+// CHECK: %[[V:.*]] = "host.view"(%[[X]])
+// CHECK: %[[P:.*]] = "host.extern"(%[[V]], %[[X]]) {{.*}}aten.mm.default
+// CHECK: %[[C:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 4], [4, 1]>
+// CHECK-NEXT: "host.launch"(%[[V]], %[[C]])
+// CHECK-NEXT: "host.extern"(%[[C]]) {{.*}}aten.exp.default
+// CHECK: %[[T:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 4], [1, 4]>
+// CHECK-NEXT: "host.launch"(%[[P]], %[[T]])
+// CHECK-NEXT: "host.extern"(%[[T]]) {{.*}}aten.sin.default
+func.func @operand_strides(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32> {graph.strides = [1, 4]}) {
+  %0 = "graph.permute"(%x) {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "graph.mm"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = "graph.extern"(%0) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = "graph.extern"(%1) {op = "aten.sin.default", args = [{operand = 0}], kwargs = {}, operand_strides = [[1, 4]], strides = [[1, 4]]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A kernel lays its result out as the ATen call that reads it wants it.
+// CHECK-LABEL: func.func @wanted_strides
+// CHECK: %[[Y:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 4], [1, 4]>
+// CHECK-NEXT: "host.launch"(%{{.*}}, %[[Y]])
+// CHECK-NEXT: "host.extern"(%[[Y]])
+func.func @wanted_strides(%x: tensor<4x4xf32>) -> (tensor<4x4xf32> {graph.strides = [1, 4]}) {
+  %0 = "graph.exp"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "graph.extern"(%0) {op = "aten.sin.default", args = [{operand = 0}], kwargs = {}, operand_strides = [[1, 4]], strides = [[1, 4]]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
 }
 
 // -----
