@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import logging
 import types
 from typing import Any
 
@@ -20,6 +21,7 @@ from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import (
     ClassValue,
     ObjectValue,
@@ -190,6 +192,10 @@ class Calls:
 
     def _call_cached(self, function, args, kwargs) -> Value:
         """``functools.lru_cache``: the result, or the function it wraps."""
+        if args and issubclass(args[0].python_type(), logging.Logger):
+            # "Warn once": with a known message, once is now.
+            items = [args[0].real, *(arg.as_python() for arg in args[1:])]
+            return self.from_python(self.fold_raw(function, *items))
         try:
             return self.fold_call(function, args, kwargs, held=True)
         except NotConstant:
@@ -229,11 +235,11 @@ class Calls:
             return self._call_model(model, args, kwargs)
         if issubclass(cls, BaseException):
             return self._construct_exception(cls, args, kwargs)
-        if issubclass(cls, (torch.Tensor, torch.nn.Module, type)):
+        if issubclass(cls, (torch.Tensor, type)):
             unsupported(
                 kind="object made while tracing",
                 context=cls.__qualname__,
-                explanation="Modules, parameters and classes are made outside.",
+                explanation="Parameters and classes are made outside.",
                 hints=("Make it once, before the compiled function runs.",),
             )
         maker, _ = static_lookup(type(cls), "__call__")
@@ -292,7 +298,8 @@ class Calls:
         if issubclass(cls, (set, frozenset)):
             return ObjectValue(cls, base=SetValue((), cls))
         if _is_followable_class(cls):
-            return ObjectValue(cls)
+            is_module = issubclass(cls, torch.nn.Module)
+            return ModuleValue(cls) if is_module else ObjectValue(cls)
         unsupported(
             kind="object of a class written in C",
             context=f"{cls.__module__}.{cls.__qualname__}",
@@ -312,6 +319,15 @@ def c_base(cls: type) -> type:
         if isinstance(maker, types.BuiltinFunctionType):
             return base
     return object
+
+
+def c_method(cls: type, name: str) -> Any:
+    """The method, written in C, that a class inherits from its builtin base."""
+    for base in cls.__mro__:
+        method = base.__dict__.get(name)
+        if isinstance(method, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+            return method
+    raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
 
 
 def _name_of(function: Any) -> str:

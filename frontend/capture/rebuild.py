@@ -15,7 +15,7 @@ from typing import Any
 
 
 from girih.errors import unsupported
-from girih.frontend.capture.calls import c_base
+from girih.frontend.capture.calls import c_base, c_method
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
@@ -303,25 +303,25 @@ def _write_object(rebuilder: Rebuilder, value: ObjectValue) -> ast.expr:
         made = rebuilder.assign(value, _call(maker, cls, ast.Tuple(items, ast.Load())))
     else:
         made = rebuilder.assign(value, _call(maker, cls))
-        _fill_base(rebuilder, value, builtin, made)
+        _fill_base(rebuilder, value, made)
     _fill_attributes(rebuilder, value, made)
     return made
 
 
-def _fill_base(rebuilder: Rebuilder, value: ObjectValue, builtin, made) -> None:
+def _fill_base(rebuilder: Rebuilder, value: ObjectValue, made) -> None:
     base = value.base
     if isinstance(base, DictValue):
-        setter = rebuilder.constant(builtin.__setitem__)
+        setter = rebuilder.constant(c_method(value.cls, "__setitem__"))
         for key, item in base.items.items():
             pair = (rebuilder.expression(key.value), rebuilder.expression(item))
             rebuilder.do(_call(setter, made, *pair))
     elif isinstance(base, ListValue):
         items = [rebuilder.expression(item) for item in base.items]
-        extend = rebuilder.constant(builtin.extend)
+        extend = rebuilder.constant(c_method(value.cls, "extend"))
         rebuilder.do(_call(extend, made, ast.List(items, ast.Load())))
     elif isinstance(base, SetValue):
         items = [rebuilder.expression(key.value) for key in base.items]
-        update = rebuilder.constant(builtin.update)
+        update = rebuilder.constant(c_method(value.cls, "update"))
         rebuilder.do(_call(update, made, ast.List(items, ast.Load())))
 
 

@@ -9,6 +9,7 @@ import functools
 import importlib
 import inspect
 import itertools
+import logging
 import math
 import operator
 import os
@@ -347,6 +348,43 @@ def _warn(tracer, *args, **kwargs):
         kind="warnings.warn",
         explanation="The warning would have to come at each call.",
     )
+
+
+_LOGGING = {
+    logging.Logger.debug: logging.DEBUG,
+    logging.Logger.info: logging.INFO,
+    logging.Logger.warning: logging.WARNING,
+    logging.Logger.error: logging.ERROR,
+}
+
+
+class _Silent:
+    """A guard: a logger drops messages of a level."""
+
+    def __init__(self, level: int):
+        self.level = level
+        self.__qualname__ = f"not level {level} enabled for "
+
+    def __call__(self, logger: logging.Logger) -> bool:
+        return not logger.isEnabledFor(self.level)
+
+
+def _log_model(level: int):
+    def model(tracer, logger, *args, **kwargs):
+        if logger.real is None or logger.real.isEnabledFor(level):
+            unsupported(
+                kind="message to a logger",
+                context=f"level {level}",
+                explanation="The message would have to come at each call.",
+            )
+        tracer.guards.add(logger.source, "call", _Silent(level))
+        return tracer.constant(None)
+
+    return model
+
+
+for _function, _level in _LOGGING.items():
+    models(_function)(_log_model(_level))
 
 
 @models(importlib.import_module)

@@ -86,12 +86,14 @@ class ModuleValue(ObjectValue):
         """Calls ``forward``; goes through ``_call_impl`` only where hooks exist."""
         if static_lookup(self.cls, "__call__")[0] is not module_file.Module.__call__:
             return super().call(tracer, args, kwargs)
-        if self.real is not None and self._has_hooks(tracer):
+        if self._has_hooks(tracer):
             implementation = tracer.class_member(self.cls, "_call_impl")
             return tracer.call(implementation, [self, *args], kwargs)
         return tracer.call(self.get_attr(tracer, "forward"), args, kwargs)
 
     def _has_hooks(self, tracer) -> bool:
+        if self.real is None:
+            return any(self.attributes[name].truth(tracer) for name in _HOOKS)
         found = False
         for name in _HOOKS:
             hooks = self.real.__dict__[name]

@@ -138,7 +138,7 @@ class ObjectValue(Value):
 
     def _bind(self, tracer, name: str, member: Any) -> Value:
         value = tracer.class_member(self.cls, name)
-        if isinstance(member, (types.FunctionType, _frame.Dispatcher)):
+        if isinstance(member, _FUNCTION_TYPES):
             return BoundMethod(value, self)
         if isinstance(member, functools.cached_property):
             return self._compute_once(tracer, name)
@@ -335,6 +335,7 @@ class ObjectValue(Value):
         return f"ObjectValue({self.cls.__name__})"
 
 
+_FUNCTION_TYPES = (types.FunctionType, _frame.Dispatcher, functools._lru_cache_wrapper)
 _C_METHODS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,

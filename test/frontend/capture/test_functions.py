@@ -88,6 +88,17 @@ class Counter:
         return other - self.step
 
 
+class Output(collections.OrderedDict):
+    def __init__(self, **fields):
+        super().__init__()
+        for name, value in fields.items():
+            self[name] = value
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+
 class Slotted:
     __slots__ = ("a", "b")
 
@@ -595,6 +606,21 @@ def new_objects(x):
     box.extra.append(x + 1)
     other = Box.of(x * 2)
     return box, other.double(), other.half, Box.scaled(x, 3), box.name, Box.__name__
+
+
+@case(rand(3))
+def builtin_subclasses(x):
+    made = Output(a=x, b=x + 1)
+    return made, list(made.items()), list(made), made.a, made["b"], "a" in made
+
+
+@case(rand(3, 4))
+def new_modules(x):
+    loss = torch.nn.CrossEntropyLoss()
+    layers = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()])
+    for layer in layers[:1]:
+        x = layer(x)
+    return loss(x, x.softmax(-1)), x
 
 
 @case(rand(3))

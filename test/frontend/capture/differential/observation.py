@@ -225,10 +225,9 @@ def differences(actual: Node, expected: Node, is_exact: bool, path: str = "") ->
         is_exact: Numbers have to be equal, not only close.
         path: Where in the whole the two stand.
     """
-    for name in ("kind", "facts"):
-        got, want = getattr(actual, name), getattr(expected, name)
-        if got != want:
-            return [f"{path or 'the call'}: expected {want}, got {got}"]
+    if (actual.kind, actual.facts) != (expected.kind, expected.facts):
+        got, want = (f"{n.kind} {n.facts}" for n in (actual, expected))
+        return [f"{path}: expected {want}, got {got}"]
     found = []
     if not _same_numbers(actual.number, expected.number, is_exact):
         found.append(f"{path}: expected {expected.number!r}, got {actual.number!r}")

@@ -209,7 +209,7 @@ class Proxy:
         self.known = 1
 
     def __getattr__(self, name):
-        if name.startswith("missing"):
+        if name.startswith(("missing", "__")):
             raise AttributeError(name)
         return len(name)
 
