@@ -119,7 +119,8 @@ def slice_of_iota(op, b: Simplifier) -> ir.Value | None:
     if counter is None or not isinstance(op.starts[0], int):
         return None
     element = op.y.type.element_type
-    if not ty.is_integer(element) or not isinstance(counter.start, int):
+    numbers = (counter.start, counter.step)
+    if not ty.is_integer(element) or not all(isinstance(n, int) for n in numbers):
         return None
     start = counter.start + counter.step * op.starts[0]
     step = counter.step * op.steps[0]

@@ -248,7 +248,8 @@ def _may_inline(
     if producer.reduced or not _is_closed(program, producer, consumer):
         return False
     members = [program.nodes[position] for position in producer.members]
-    limit = 2 if any(node.is_expensive for node in members) else options.max_recompute
+    expensive = any(node.is_expensive for node in members)
+    limit = options.max_expensive_recompute if expensive else options.max_recompute
     if _recompute_factor(program, edges) > limit:
         return False
     merged = _inlined(producer, consumer)

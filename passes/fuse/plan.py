@@ -34,6 +34,9 @@ class FuseOptions:
     max_recompute: int = 8
     """Times that cheap arithmetic may be computed again instead of being stored."""
 
+    max_expensive_recompute: int = 3
+    """Times that divisions, exponentials and the like may be computed again."""
+
     max_concat_operands: int = 4
     """Operands of a concat that becomes part of a fusion."""
 
