@@ -40,6 +40,38 @@ def _full(size, fill_value, dtype=None, layout=None, device=None, pin_memory=Non
     return Result(tuple(size), dtype or scalar_dtype(fill_value))
 
 
+@shape_rule("eye")
+def _eye(n, dtype=None, layout=None, device=None, pin_memory=None):
+    return _eye_of_columns(n, n, dtype, layout, device, pin_memory)
+
+
+@shape_rule("eye.m")
+def _eye_of_columns(n, m, dtype=None, layout=None, device=None, pin_memory=None):
+    return _sized((n, m), dtype, layout, device, pin_memory)
+
+
+@shape_rule("fill.Scalar", "zero")
+def _fill(self, value=0):
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+
+
+@shape_rule("fill.Tensor")
+def _fill_tensor(self, value):
+    return _fill(self) if value.dim() == 0 else NotImplemented
+
+
+@shape_rule("randint")
+def _randint(
+    high, size, generator=None, dtype=None, layout=None, device=None, pin_memory=None
+):
+    return _sized(size, dtype or torch.int64, layout, device, pin_memory)
+
+
+@shape_rule("randint.low")
+def _randint_from(low, high, size, **options):
+    return _randint(high, size, **options)
+
+
 @shape_rule("scalar_tensor")
 def _scalar_tensor(s, dtype=None, layout=None, device=None, pin_memory=None):
     if not _plain(layout, pin_memory):

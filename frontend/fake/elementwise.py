@@ -75,14 +75,19 @@ def _promoting(self, other):
     "fmod.Scalar",
     "bitwise_and.Tensor",
     "bitwise_and.Scalar",
+    "bitwise_and.Scalar_Tensor",
     "bitwise_or.Tensor",
     "bitwise_or.Scalar",
+    "bitwise_or.Scalar_Tensor",
     "bitwise_xor.Tensor",
     "bitwise_xor.Scalar",
+    "bitwise_xor.Scalar_Tensor",
     "bitwise_left_shift.Tensor",
     "bitwise_left_shift.Tensor_Scalar",
+    "bitwise_left_shift.Scalar_Tensor",
     "bitwise_right_shift.Tensor",
     "bitwise_right_shift.Tensor_Scalar",
+    "bitwise_right_shift.Scalar_Tensor",
     "__lshift__.Scalar",
     "__lshift__.Tensor",
     "__rshift__.Scalar",
@@ -104,7 +109,16 @@ def _clamp(self, min=None, max=None):
 
 
 # Results of float dtype.
-@shape_rule("div.Tensor", "div.Scalar", "atan2")
+@shape_rule(
+    "div.Tensor",
+    "div.Scalar",
+    "atan2",
+    "copysign.Tensor",
+    "copysign.Scalar",
+    "xlogy.Tensor",
+    "xlogy.Scalar_Self",
+    "xlogy.Scalar_Other",
+)
 def _dividing(self, other):
     return elementwise_result((self, other), promote_to_float(self, other))
 
@@ -150,6 +164,9 @@ def _absolute(self):
 @shape_rule(
     *"silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus".split(),
     "hardtanh",
+    "hardshrink",
+    "softshrink",
+    "threshold",
 )
 def _activation(self, *args, **kwargs):
     if not self.dtype.is_floating_point:
@@ -211,6 +228,34 @@ def _scaled_product(self, tensor1, tensor2, value=1):
     if not dtype.is_floating_point:
         return NotImplemented
     return elementwise_result((self, tensor1, tensor2), dtype)
+
+
+@shape_rule("nan_to_num")
+def _nan_to_num(self, nan=None, posinf=None, neginf=None):
+    return elementwise_result((self,), self.dtype)
+
+
+@shape_rule("_prelu_kernel")
+def _prelu(self, weight):
+    if self.dtype != weight.dtype:
+        return NotImplemented
+    return elementwise_result((self, weight), self.dtype)
+
+
+@shape_rule("mse_loss", "smooth_l1_loss")
+def _pointwise_loss(self, target, reduction=1, *more, **options):
+    whole = elementwise_result((self, target), promote(self, target))
+    if whole is NotImplemented or not whole.dtype.is_floating_point:
+        return NotImplemented
+    return whole if reduction == 0 else Result((), whole.dtype)
+
+
+@shape_rule("binary_cross_entropy_with_logits")
+def _binary_cross_entropy(self, target, weight=None, pos_weight=None, reduction=1):
+    if self.dtype != target.dtype or self.size() != target.size():
+        return NotImplemented
+    # Computed in the memory of 1 - target.
+    return _pointwise_loss(target, target, reduction)
 
 
 @shape_rule("glu")

@@ -131,6 +131,19 @@ def preserved_strides(tensor: torch.Tensor) -> tuple | None:
     return elementwise_strides([tensor], tuple(tensor.size()))
 
 
+def suggested_strides(tensor: torch.Tensor, size: tuple) -> tuple | None:
+    """Strides of a result with the memory format of a batch of images.
+
+    Channels innermost where only ``tensor`` has them so, else None (contiguous).
+    """
+    if tensor.dim() not in (4, 5) or is_contiguous(tensor):
+        return None
+    innermost_first = [1, *reversed(range(2, tensor.dim())), 0]
+    if tuple(tensor.stride()) != _permuted_strides(tensor.size(), innermost_first):
+        return None
+    return _permuted_strides(size, innermost_first)
+
+
 def wrap_dims(dims: object, rank: int) -> list[int] | None:
     """Dims as a sorted list of indices from 0; None where one is out of range."""
     if dims is None:

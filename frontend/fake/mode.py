@@ -144,7 +144,7 @@ _RENAMED = {"pow_.Scalar": "pow.Tensor_Scalar", "pow_.Tensor": "pow.Tensor_Tenso
 
 # Written without looking at anything else: the result has no rule of its own.
 _WRITES_IN_PLACE = frozenset(
-    """zero_ fill_.Scalar bernoulli_.float uniform_ normal_ random_ random_.from
+    """bernoulli_.float uniform_ normal_ random_ random_.from
     random_.to exponential_""".split()
 )
 

@@ -104,6 +104,47 @@ def _logsumexp(self, dim, keepdim=False):
     return _reduce(self, dim, keepdim, self.dtype)
 
 
+@shape_rule("count_nonzero")
+def _count(self, dim=None):
+    return _reduce(self, dim, False, torch.int64)
+
+
+@shape_rule("count_nonzero.dim_IntList")
+def _count_along(self, dim):
+    return _reduce(self, dim, False, torch.int64)
+
+
+@shape_rule("linalg_vector_norm")
+def _vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
+    if not self.dtype.is_floating_point or any(n == 0 for n in self.size()):
+        return NotImplemented
+    return _reduce(self, dim, keepdim, dtype or self.dtype)
+
+
+@shape_rule("sort")
+def _sort(self, dim=-1, descending=False):
+    return _sort_stably(self, None, dim, descending)
+
+
+@shape_rule("sort.stable")
+def _sort_stably(self, stable=None, dim=-1, descending=False):
+    if wrap_dims(dim, self.dim()) is None or not self.is_contiguous():
+        return NotImplemented
+    size = tuple(self.size())
+    return Result(size, self.dtype), Result(size, torch.int64)
+
+
+@shape_rule("topk")
+def _topk(self, k, dim=-1, largest=True, sorted=True):
+    size = list(self.size())
+    if not size or wrap_dims(dim, len(size)) is None or not self.is_contiguous():
+        return NotImplemented
+    if not 0 <= k <= size[dim]:
+        return NotImplemented
+    size[dim] = k
+    return Result(tuple(size), self.dtype), Result(tuple(size), torch.int64)
+
+
 @shape_rule("cumsum", "cumprod")
 def _scan(self, dim, dtype=None):
     if wrap_dims(dim, self.dim()) is None or not self.is_contiguous():

@@ -8,6 +8,7 @@ from girih.frontend.fake.layout import (
     broadcast,
     is_contiguous,
     preserved_strides,
+    suggested_strides,
 )
 from girih.frontend.fake.promotion import promote
 from girih.frontend.fake.rules import Result, shape_rule
@@ -141,6 +142,64 @@ def _index(self, indices):
     return Result(result, self.dtype) if present[0] == 0 else NotImplemented
 
 
+@shape_rule(
+    "scatter.src",
+    "scatter.value",
+    "scatter_add",
+    "index_put",
+    "index_add",
+    "index_copy",
+    "index_fill.int_Scalar",
+)
+def _written(self, *args, **kwargs):
+    return (
+        Result(tuple(self.size()), self.dtype)
+        if is_contiguous(self)
+        else NotImplemented
+    )
+
+
+@shape_rule("take")
+def _take(self, index):
+    if index.dtype != torch.int64 or not is_contiguous(index):
+        return NotImplemented
+    return Result(tuple(index.size()), self.dtype)
+
+
+@shape_rule("roll")
+def _roll(self, shifts, dims=()):
+    if len(dims) != len(shifts):
+        return NotImplemented
+    size = tuple(self.size())
+    return Result(size, self.dtype, suggested_strides(self, size))
+
+
+def _bordered(count: int):
+    """A rule of padding ``count`` dims with what stands inside."""
+
+    def rule(self, padding):
+        size = list(self.size())
+        if len(size) not in (count + 1, count + 2):
+            return NotImplemented
+        if len(padding) != 2 * count or any(n == 0 for n in size):
+            return NotImplemented
+        for position in range(count):
+            before, after = padding[2 * position : 2 * position + 2]
+            extent = size[-1 - position]
+            if not 0 <= before < extent or not 0 <= after < extent:
+                return NotImplemented
+            size[-1 - position] = extent + before + after
+        return Result(tuple(size), self.dtype, suggested_strides(self, tuple(size)))
+
+    return rule
+
+
+for _count in (1, 2, 3):
+    shape_rule(f"reflection_pad{_count}d", f"replication_pad{_count}d")(
+        _bordered(_count)
+    )
+
+
 @shape_rule("tril", "triu")
 def _triangle(self, diagonal=0):
     if self.dim() < 2 or not is_contiguous(self):
@@ -208,21 +267,9 @@ def _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps):
     if not _same_dtype(input, weight, bias, running_mean, running_var):
         return NotImplemented
     nothing = Result((0,), input.dtype)
-    strides = tuple(input.stride()) if _is_channels_last(input) else None
-    return Result(tuple(input.size()), input.dtype, strides), nothing, nothing
-
-
-def _is_channels_last(tensor):
-    """Whether a batch of images is stored with the channels innermost, only."""
-    if tensor.dim() not in (4, 5) or is_contiguous(tensor):
-        return False
-    order = [0, *range(2, tensor.dim()), 1]
-    step = 1
-    for dim in reversed(order):
-        if tensor.size()[dim] != 1 and tensor.stride()[dim] != step:
-            return False
-        step = step * tensor.size()[dim]
-    return True
+    size = tuple(input.size())
+    strides = suggested_strides(input, size)
+    return Result(size, input.dtype, strides), nothing, nothing
 
 
 @shape_rule("native_batch_norm")

@@ -33,7 +33,8 @@ _ACTIVATIONS = (
     "silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus hardtanh"
 )
 _BINARY = """add sub mul div rsub maximum minimum fmax fmin pow floor_divide remainder
-fmod atan2 eq ne lt le gt ge logical_and logical_or logical_xor""".split()
+fmod atan2 eq ne lt le gt ge logical_and logical_or logical_xor copysign
+xlogy""".split()
 _REDUCTIONS = "sum prod mean var std amax amin max min argmax argmin any all".split()
 _SCALAR_BINARY = [n for n in _BINARY if n not in ("maximum", "minimum", "fmax", "fmin")]
 
@@ -163,6 +164,54 @@ CALLS |= dict(
     dropout=lambda x: F.dropout(x, 0.5),
     in_place=lambda x: x.clone().add_(ROW).mul_(2).relu_().zero_(),
     fill=lambda x: x.clone().fill_(2).copy_(ROW),
+    nan_to_num=lambda x: x.nan_to_num(1.0),
+    prelu=lambda x: F.prelu(x, ROW[:1]),
+    shrink=lambda x: (F.hardshrink(x), F.softshrink(x), F.threshold(x, 0, 1)),
+    losses=lambda x: [
+        f(x, X.abs(), reduction=r)
+        for f in (
+            F.mse_loss,
+            F.smooth_l1_loss,
+            F.binary_cross_entropy_with_logits,
+        )
+        for r in ("none", "mean")
+    ],
+    bits_of_number=lambda x: (3 & x.int(), 3 | x.int(), 3 ^ x.int()),
+    shifts_of_number=lambda x: (
+        torch.bitwise_left_shift(3, x.int()),
+        torch.bitwise_right_shift(3, x.int()),
+    ),
+    count=lambda x: [torch.count_nonzero(x, dim) for dim in (None, 1, (0, 1))],
+    xlogy=lambda x: (torch.xlogy(2, x), torch.xlogy(x, 2)),
+    norm=lambda x: (x.norm(), x.norm(dim=1), torch.linalg.vector_norm(x, 1, (0, 1))),
+    sort=lambda x: (x.sort(1), x.sort(stable=True, descending=True)),
+    topk=lambda x: x.topk(2, 1),
+    scatter=lambda x: (
+        x.scatter(1, torch.zeros(1, 1, 3, 5, dtype=torch.int64), 1.0),
+        x.scatter(1, torch.zeros(1, 1, 3, 5, dtype=torch.int64), X),
+        x.scatter_add(1, torch.zeros(1, 1, 3, 5, dtype=torch.int64), X),
+    ),
+    index_writes=lambda x: (
+        x.index_put((torch.tensor([0, 1]),), X),
+        x.index_add(1, torch.tensor([0, 1]), X[:, :2]),
+        x.index_copy(1, torch.tensor([0, 1]), X[:, :2]),
+        x.index_fill(1, torch.tensor([0, 1]), 2.0),
+    ),
+    take=lambda x: x.take(torch.tensor([[3], [4]])),
+    roll=lambda x: (x.roll(1, 0), x.roll((1, 2), (0, 1)), x.roll(3)),
+    reflect=lambda x: (
+        F.pad(x[0, 0], (1, 2), mode="reflect"),
+        F.pad(x, (1, 2, 0, 1), mode="reflect"),
+        F.pad(x[None], (1, 2, 0, 1, 1, 0), mode="reflect"),
+    ),
+    replicate=lambda x: (
+        F.pad(x[0], (1, 2), mode="replicate"),
+        F.pad(x, (1, 2, 0, 1), mode="replicate"),
+        F.pad(x[None], (1, 2, 0, 1, 1, 0), mode="replicate"),
+    ),
+    eye=lambda x: (torch.eye(3), torch.eye(2, 4, dtype=torch.bool)),
+    randint=lambda x: (torch.randint(3, (2,)), torch.randint(1, 3, (2,))),
+    fills=lambda x: (torch.fill(x, 2), torch.fill(x, X.sum()), torch.ops.aten.zero(x)),
     literal=lambda x: x + torch.tensor([1.0, 2, 3, 4, 5]),
     literal_double=lambda x: x + torch.tensor(2.0, dtype=torch.float64),
 )  # fmt: skip
@@ -241,7 +290,8 @@ RARELY_MET = set(
     """_native_batch_norm_legit_no_training _reshape_copy _safe_softmax bernoulli.p
     conj_physical diagonal_scatter positive select_scatter slice_scatter add.Scalar
     sub.Scalar mul.Scalar div.Scalar_mode floor_divide.Scalar masked_fill.Tensor
-    remainder.Scalar_Tensor""".split()
+    remainder.Scalar_Tensor bitwise_and.Scalar_Tensor bitwise_or.Scalar_Tensor
+    bitwise_xor.Scalar_Tensor""".split()
 )
 
 
