@@ -156,7 +156,8 @@ def is_within(expression: Affine, size: Size) -> bool:
 
 def quotient(expression: Affine, divisor: Size) -> Affine:
     """``expression // divisor`` for a non-negative expression, simplified."""
-    if is_constant(divisor, 1):
+    if is_constant(divisor, 1) or is_constant(divisor, 0):
+        # Nothing is ever read from a tensor with a size of 0.
         return expression
     whole, rest = _split_multiples(expression, divisor)
     if is_within(rest, divisor):
@@ -171,7 +172,7 @@ def quotient(expression: Affine, divisor: Size) -> Affine:
 
 def remainder(expression: Affine, divisor: Size) -> Affine:
     """``expression % divisor`` for a non-negative expression, simplified."""
-    if is_constant(divisor, 1):
+    if is_constant(divisor, 1) or is_constant(divisor, 0):
         return constant(0)
     _, rest = _split_multiples(expression, divisor)
     if is_within(rest, divisor):

@@ -61,9 +61,15 @@ class FrameStack:
         self.frames.pop()
         self.top.point = ir.InsertionPoint(self.top.block)
 
-    def find(self, key: object) -> tuple[ir.Value, int] | None:
-        """A value computed in any open frame, and the number of that frame."""
-        for depth in range(self.depth, -1, -1):
+    def find(
+        self, key: object, innermost: int | None = None
+    ) -> tuple[ir.Value, int] | None:
+        """A value computed in an open frame, and the number of that frame.
+
+        Frames within the one numbered ``innermost`` are not looked at.
+        """
+        start = self.depth if innermost is None else innermost
+        for depth in range(start, -1, -1):
             value = self.frames[depth].values.get(key)
             if value is not None:
                 return value, depth

@@ -1,7 +1,7 @@
 """Index expressions and sizes as values: scalars, and one per lane."""
 
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, Symbol
+from girih.dialects.dims import Call, Dim, Symbol
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.index import (
@@ -13,7 +13,7 @@ from girih.passes.tile.index import (
     affine,
     coordinates_of,
 )
-from girih.passes.tile.sizes import Size, is_constant
+from girih.passes.tile.sizes import Size, is_at_least, is_constant
 
 Located = tuple[ir.Value, int]
 
@@ -67,20 +67,38 @@ class Indices:
             total = term if total is None else self._op("addi", total, term)
         return total
 
-    def _factor(self, factor) -> ir.Value:
+    def _factor(self, factor: Symbol | Call) -> ir.Value:
         if isinstance(factor, Symbol):
             return self.symbols[str(factor)]
-        values = [self.size(argument) for argument in factor.args]
-        if factor.function == "ceildiv":
-            raised = self._op(
-                "addi", values[0], self._op("subi", values[1], self.size(1))
-            )
-            return self._op("divsi", raised, values[1])
-        name = _SIZE_OPS[factor.function]
-        result = values[0]
-        for value in values[1:]:
+        match factor.function, factor.args:
+            case "ceildiv", (lhs, rhs):
+                return self._rounded_down(lhs + rhs - 1, rhs)
+            case "floordiv", (lhs, rhs):
+                return self._rounded_down(lhs, rhs)
+            case "mod", (lhs, rhs):
+                return self._rest(lhs, rhs)
+        name = {"max": "maxsi", "min": "minsi"}[factor.function]
+        result, *others = (self.size(argument) for argument in factor.args)
+        for value in others:
             result = self._op(name, result, value)
         return result
+
+    def _rounded_down(self, lhs: Size, rhs: Size) -> ir.Value:
+        """``lhs // rhs``, rounded down as in Python."""
+        value = self.size(lhs)
+        if not is_at_least(lhs, 0):
+            value = self._op("subi", value, self._rest(lhs, rhs))
+        return self._op("divsi", value, self.size(rhs))
+
+    def _rest(self, lhs: Size, rhs: Size) -> ir.Value:
+        """``lhs % rhs``, not negative, as in Python."""
+        divisor = self.size(rhs)
+        rest = self._op("remsi", self.size(lhs), divisor)
+        if is_at_least(lhs, 0):
+            return rest
+        raised = self._op("addi", rest, divisor)
+        is_negative = self.at(0).compare_ints("slt", rest, self.size(0))
+        return self.at(0).select(is_negative, raised, rest)
 
     def _op(self, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         builder = self.at(0)
@@ -206,6 +224,10 @@ class Indices:
         depth = max(lhs[1], rhs[1])
         return self.at(depth, self.lane_width).same(name, lhs[0], rhs[0]), depth
 
+    def size_per_lane(self, size: Size) -> ir.Value:
+        """A size as a vector of i64."""
+        return self._splat((self.size(size), 0))[0]
+
     def _splat(self, located: Located) -> Located:
         """An index in every lane."""
         value, depth = located
@@ -224,6 +246,3 @@ class Indices:
     def lane_width(self) -> int:
         """The number of lanes of the open loop over the lanes' coordinate."""
         return self.stack.frames[self.stack.depth_of(self.lanes)].width
-
-
-_SIZE_OPS = {"floordiv": "divsi", "mod": "remsi", "max": "maxsi", "min": "minsi"}

@@ -192,7 +192,8 @@ class Values:
     def _condition(self, guards: Guards, depth: int, width: int) -> ir.Value:
         """True where all guards hold."""
         key = ("guards", guards, width)
-        found = self.stack.find(key)
+        # What an inner frame holds is out of reach for a value of an outer one.
+        found = self.stack.find(key, depth)
         if found is not None:
             return found[0]
         condition = None
@@ -205,9 +206,8 @@ class Values:
     def _holds(self, guard: Guard, depth: int, width: int) -> ir.Value:
         if width and self.indices.varies(guard.expression):
             index = self.indices.per_lane(guard.expression)
-            limits = [
-                self._limit(size, depth, width) for size in (guard.low, guard.high)
-            ]
+            per_lane = self.indices.size_per_lane
+            limits = [per_lane(guard.low), per_lane(guard.high)]
             b = self.indices.at(depth, width)
         else:
             index = self.indices.scalar(guard.expression)
@@ -217,12 +217,6 @@ class Values:
         if b.width == width:
             return holds
         return self.indices.at(depth, width).splat(holds, "i1")
-
-    def _limit(self, size, depth: int, width: int) -> ir.Value:
-        index = self.indices.size(size)
-        b = self.indices.at(depth, width)
-        narrow = b.op("arith.index_cast", b.type("i64", 0), index)
-        return b.splat(narrow, "i64")
 
     @staticmethod
     def _between(

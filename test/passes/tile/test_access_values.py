@@ -4,6 +4,7 @@ import pytest
 import torch
 from tile_kernels import CompiledKernel, build_kernel, with_element
 
+from girih.dialects.dims import parse
 from girih.dialects.types import element_type, tensor_type
 
 
@@ -242,3 +243,33 @@ def test_two_outputs_share_loads():
     assert CompiledKernel(module)([x, first, second]) == 0
     assert torch.equal(first, x + x)
     assert torch.equal(second, (-x).bfloat16())
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_sizes_divide_as_in_python(size):
+    x = torch.randn(size)
+    first = parse("-1 % s0")
+
+    def body(b, t):
+        last = tensor((parse("s0") - first,))
+        return [b("neg", b("slice", t, starts=[first], steps=[1], results=[last]))]
+
+    module = build_kernel([(("s0",), "f32")], ("s0 - (-1 % s0)",), body, symbols=["s0"])
+    output = torch.empty(1)
+    assert CompiledKernel(module)([x, output], [size]) == 0
+    assert torch.equal(output, -x[-1:])
+
+
+@pytest.mark.parametrize("reduced", [(), (0,), (1,)])
+def test_views_of_nothing(reduced):
+    def body(b, t):
+        view = b("reshape", t, results=[tensor((5, 0))])
+        if not reduced:
+            return [b("neg", view)]
+        return [b("reduce_sum", view, dims=list(reduced))]
+
+    module = build_kernel([((0, 2, 3), "f32")], (5, 0), body, reduced=reduced)
+    kernel = CompiledKernel(module)
+    output = torch.full([1 if d in reduced else n for d, n in enumerate((5, 0))], 9.0)
+    assert kernel([torch.empty(0, 2, 3), output]) == 0
+    assert (output == 0).all()
