@@ -7,12 +7,15 @@ from programs import Program, programs
 
 import girih
 
-BOUNDED = settings(
-    max_examples=250,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+
+def bounded(examples):
+    """Always the same programs; ``fuzz.py`` draws others."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def run(program: Program, dynamic: bool) -> None:
@@ -25,19 +28,19 @@ def run(program: Program, dynamic: bool) -> None:
             program.assert_right(compiled(*program.inputs))
 
 
-@BOUNDED
+@bounded(250)
 @given(programs())
 def test_static_sizes(program):
     run(program, dynamic=False)
 
 
-@BOUNDED
+@bounded(100)
 @given(programs(max_steps=6))
 def test_symbolic_sizes(program):
     run(program, dynamic=True)
 
 
-@BOUNDED
+@bounded(60)
 @given(programs(max_steps=6), st.data())
 def test_inputs_stay_as_they_were(program, data):
     before = [x.clone() for x in program.inputs]

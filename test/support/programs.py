@@ -103,6 +103,9 @@ class Program:
         ]
         return "\n".join(["", *described, self.source])
 
+    def _repr_pretty_(self, printer, cycle) -> None:
+        printer.text(repr(self))
+
     def assert_right(self, results) -> None:
         """Asserts that results are as good as eager's."""
         with torch.no_grad():
