@@ -117,6 +117,10 @@ def _quiet() -> Iterator[io.StringIO]:
         yield printed
 
 
+# Switches that must not be undone by their destructors.
+_leaked: list[Any] = []
+
+
 @contextlib.contextmanager
 def _same_state() -> Iterator[Callable[[], dict]]:
     """Puts torch's global state back; gives a function that reads it."""
@@ -127,6 +131,9 @@ def _same_state() -> Iterator[Callable[[], dict]]:
         torch.set_grad_enabled(before["grad"])
         torch.set_default_dtype(before["dtype"])
         torch.use_deterministic_algorithms(before["deterministic"])
+        torch.set_autocast_enabled("cpu", before["autocast"])
+        if torch.is_inference_mode_enabled() != before["inference"]:
+            _leaked.append(torch._C._InferenceMode(before["inference"]))
 
 
 def _state() -> dict[str, Any]:
