@@ -163,6 +163,8 @@ def run(imported: Any, inputs: Sequence, *, precise: bool = False) -> list:
     """
     arguments = [inputs[i] for i in imported.input_indices] + list(imported.lifted)
     results = evaluate(imported.module, arguments, name=imported.name, precise=precise)
+    # A result may be an argument as it was, which is written next.
+    results = [r.clone() if isinstance(r, Tensor) else r for r in results]
     function = function_of(imported.module, imported.name)
     given = list(function.attributes["res_attrs"]) if results else []
     for result, attributes in zip(results, given, strict=True):
