@@ -37,7 +37,7 @@ _MAXIMAL_DEPTH = 150
 _PURE_MODULES = frozenset(
     """builtins math cmath operator _operator itertools _functools _collections
     collections string re _sre struct _struct datetime decimal fractions numbers
-    typing types copy keyword unicodedata torch torch._C""".split()
+    typing types copy keyword unicodedata""".split()
 )
 
 
@@ -69,14 +69,10 @@ class Calls:
 
     def _call_model(self, model, args, kwargs) -> Value:
         try:
-            inspect.signature(model).bind(self, *args, **kwargs)
+            return model(self, *args, **kwargs)
         except TypeError as error:
-            unsupported(
-                kind="arguments that a model does not take",
-                context=f"{getattr(model, '__name__', model)}: {error}",
-                explanation="The call is wrong, or a form of it that is not modelled.",
-            )
-        return model(self, *args, **kwargs)
+            _check_arguments(model, self, args, kwargs, error)
+            raise
 
     def _check_followable(self, function: FunctionValue) -> None:
         if function.code.co_flags & _ASYNC:
@@ -175,6 +171,8 @@ class Calls:
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, type) and function.__name__ == "__new__":
             return self.allocate(args[0].as_python(), args[1:], kwargs)
+        if bound_to in (int, float, str, bytes):
+            return self.fold_call(function, args, kwargs)
         if bound_to is not None and not isinstance(bound_to, types.ModuleType):
             return self._call_bound(function, bound_to, args, kwargs)
         if getattr(function, "__module__", None) in _PURE_MODULES:
@@ -304,6 +302,18 @@ class Calls:
             kind="object of a class written in C",
             context=f"{cls.__module__}.{cls.__qualname__}",
             explanation="girih does not model objects of this class.",
+        )
+
+
+def _check_arguments(model, tracer, args, kwargs, error: TypeError) -> None:
+    """Tells a call that a model does not take from a bug in the model."""
+    try:
+        inspect.signature(model).bind(tracer, *args, **kwargs)
+    except TypeError:
+        unsupported(
+            kind="arguments that a model does not take",
+            context=f"{getattr(model, '__name__', model)}: {error}",
+            explanation="The call is wrong, or a form of it that is not modelled.",
         )
 
 

@@ -24,6 +24,7 @@ from girih.frontend.capture.tracer import Tracer, root_function
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.tensor import TensorValue
 
+_LOG = log.logger("capture")
 _GUARDS = log.logger("guards")
 _CODE = log.logger("graph_code")
 
@@ -86,7 +87,7 @@ class _Capture:
             result = self._trace()
             if self.tracer.state.is_changed:
                 unsupported(
-                    kind="grad mode changed by the function",
+                    kind="state of torch changed by the function",
                     explanation="The function returns with another grad mode.",
                 )
         finally:
@@ -104,12 +105,22 @@ class _Capture:
         }
         try:
             _, value = tracer.run(Frame(function, bound))
+        except (UnsupportedError, NeedsSymbols, RecursionError):
+            raise
         except Raised as raised:
             unsupported(
                 kind=RAISES,
                 context=_exception_text(raised.value),
                 explanation="The function ends with an exception; it runs as it was, "
                 "so that Python raises it.",
+            )
+        except Exception as error:
+            _LOG.debug("girih bug while tracing", exc_info=True)
+            unsupported(
+                kind="girih bug while tracing",
+                context=f"{type(error).__name__}: {error}",
+                explanation="Please report it, with the traceback that "
+                "GIRIH_LOGS=capture prints.",
             )
         return value
 

@@ -160,9 +160,9 @@ class Graph:
         node = self._node(kind, target, tuple(p[0] for p in pairs), nodes)
         return self._wrap(result, node, call)
 
-    def add_effect(self, target, args: tuple) -> None:
-        """A call that changes torch's state and has no result."""
-        self._node("call_function", target, args, {})
+    def add_effect(self, target, args: tuple):
+        """A call that changes torch's state; returns its node."""
+        return self._node("call_function", target, args, {})
 
     def _node(self, kind: str, target, args: tuple, kwargs: dict):
         node = self.fx.create_node(kind, target, args, kwargs)

@@ -286,6 +286,12 @@ def _defaultdict(tracer, factory=None, *args, **kwargs):
     return made
 
 
+@models(dict.fromkeys)
+def _dict_from_keys(tracer, keys, value=None):
+    filler = tracer.constant(None) if value is None else value
+    return tracer.dict_of([(key, filler) for key in tracer.iterate(keys)])
+
+
 @models(dataclasses.fields)
 def _fields(tracer, value):
     cls = _class_of(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import overrides
+from torch.amp import autocast_mode
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
@@ -102,6 +103,8 @@ _STATE_READS = (
     torch.can_cast,
     torch.amp.is_autocast_available,
     torch.backends.cuda.is_flash_attention_available,
+    torch._C._get_privateuse1_backend_name,
+    torch._C._is_tracing,
 )
 
 
@@ -143,6 +146,20 @@ def _numel(tracer, value):
 def _set_grad_enabled(tracer, enabled):
     tracer.state.set_grad(enabled.as_python())
     return tracer.constant(None)
+
+
+@models(autocast_mode.autocast.__enter__)
+def _enter_autocast(tracer, manager):
+    names = ("device", "fast_dtype", "_enabled", "_cache_enabled")
+    settings = [tracer.get_attr(manager, name).as_python() for name in names]
+    tracer.state.enter_autocast(manager, settings)
+    return manager
+
+
+@models(autocast_mode.autocast.__exit__)
+def _exit_autocast(tracer, manager, *exception):
+    tracer.state.exit_autocast(manager)
+    return tracer.constant(False)
 
 
 @models(torch._assert, torch._check)

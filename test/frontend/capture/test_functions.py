@@ -280,6 +280,15 @@ def gradient_modes(x):
     return a, b, c, x * 5
 
 
+@case(rand(3, 4), rand(4, 3))
+def autocast_region(x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        a = x @ y
+        with torch.autocast("cpu", enabled=False):
+            b = x @ y
+    return a, b, x @ y, torch.compiler.is_compiling() or True
+
+
 # Control flow on Python values
 
 
