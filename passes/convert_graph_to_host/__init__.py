@@ -39,6 +39,7 @@ What lives here, in the order to read it:
 * ``kernels``     fusions into kernels
 * ``externs``     the rule table for ATen calls
 * ``convert``     applies the plan
+* ``results``     what the program returns
 * ``print_layouts``  a test pass
 """
 

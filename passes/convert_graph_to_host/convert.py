@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
-from girih.dialects.types import buffer_type, element_of, shape_of
+from girih.dialects.types import buffer_type, element_of
 
 from . import layout as layouts
 from .externs import rule_for
@@ -15,7 +15,7 @@ from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
 from .plan import LayoutPlan, Step, operand_strides
-from .signature import ResultInfo
+from .results import emit_results
 
 
 class NoRule(ValueError):
@@ -32,12 +32,12 @@ def convert(function: ir.OpView, plan: LayoutPlan) -> ir.Operation:
     Returns:
         The host function, of the same name.
     """
-    program = _Conversion(function, plan)
+    program = Conversion(function, plan)
     for op, step in plan.steps:
         program.visit(op, step)
     block = function.regions[0].blocks[0]
     returned = block.operations[len(block.operations) - 1]
-    values = program.results(list(returned.operands), returned.location)
+    values = emit_results(program, list(returned.operands), returned.location)
     result = program.finish(values, returned.location)
     function.operation.erase()
     return result
@@ -50,17 +50,25 @@ def _has_symbols(function: ir.OpView) -> bool:
     return declared or any("?" in str(type_) for type_ in types)
 
 
-class _Conversion:
+class Conversion:
+    """A launch program that is being written.
+
+    Attributes:
+        plan: where each value of the graph function lies.
+        arguments: the arguments of the host function.
+        owned: the buffer of each graph value that has one of its own.
+    """
+
     def __init__(self, function: ir.OpView, plan: LayoutPlan):
-        self._plan = plan
+        self.plan = plan
         before = ir.InsertionPoint(function)
         self._kernels = Kernels(before, _has_symbols(function))
         self._function = _host_function(function, plan, before)
         block = self._function.regions[0].blocks[0]
         self._end = ir.InsertionPoint(block)
-        self._arguments = list(block.arguments)
+        self.arguments = list(block.arguments)
         graph_arguments = function.regions[0].blocks[0].arguments
-        self._owned = dict(zip(graph_arguments, self._arguments, strict=True))
+        self.owned = dict(zip(graph_arguments, self.arguments, strict=True))
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
         self._types: dict[tuple, ir.Type] = {}
 
@@ -98,12 +106,12 @@ class _Conversion:
 
     def _output(self, result: ir.Value) -> ir.Value:
         """The buffer that a kernel writes: a fresh one, or a mutated argument."""
-        place = self._plan.places[result]
+        place = self.plan.places[result]
         if place.root != result:
             return self.buffer(result)
         element = element_of(result.type)
         buffer = self._alloc(place.layout, element, result.location)
-        self._owned[result] = buffer
+        self.owned[result] = buffer
         return buffer
 
     def _alloc(
@@ -130,7 +138,7 @@ class _Conversion:
             loc=op.location,
             ip=self._end,
         )
-        self._owned.update(zip(results, built.results, strict=True))
+        self.owned.update(zip(results, built.results, strict=True))
 
     def _operands(self, op: ir.OpView) -> list[ir.Value]:
         """The operands of an ATen call, laid out as in eager where that matters."""
@@ -143,16 +151,16 @@ class _Conversion:
     def _laid_out(
         self, value: ir.Value, strides: tuple[Size, ...], op: ir.OpView
     ) -> ir.Value:
-        buffer, layout = self.buffer(value), self._plan.places[value].layout
+        buffer, layout = self.buffer(value), self.plan.places[value].layout
         dims = zip(strides, layout.shape, strict=True)
         # A copy cannot have overlapping elements; what ATen makes of it is checked.
         is_repeated = any(stride == 0 and size != 1 for stride, size in dims)
         if is_repeated or layouts.same_strides(layout.shape, layout.strides, strides):
             return buffer
-        return self._copied(buffer, Layout(layout.shape, strides), op.location)
+        return self.copied(buffer, Layout(layout.shape, strides), op.location)
 
     def _type_of(self, value: ir.Value) -> ir.Type:
-        layout = self._plan.places[value].layout
+        layout = self.plan.places[value].layout
         return self._type(layout, element_of(value.type))
 
     def _type(self, layout: Layout, element: ir.Type) -> ir.Type:
@@ -165,21 +173,22 @@ class _Conversion:
 
     def buffer(self, value: ir.Value) -> ir.Value:
         """The buffer that holds a value; views are made on first use."""
-        place = self._plan.places[value]
-        root = self._owned[place.root]
-        if place.layout == self._plan.places[place.root].layout:
+        place = self.plan.places[value]
+        root = self.owned[place.root]
+        if place.layout == self.plan.places[place.root].layout:
             return root
         return self._view(place.root, place.layout, value.location)
 
     def _view(self, root: ir.Value, layout: Layout, location: ir.Location) -> ir.Value:
         key = (root, layout)
         if key not in self._views:
-            self._views[key] = self._emit_view(self._owned[root], layout, location)
+            self._views[key] = self.view_of(self.owned[root], layout, location)
         return self._views[key]
 
-    def _emit_view(
+    def view_of(
         self, buffer: ir.Value, layout: Layout, location: ir.Location
     ) -> ir.Value:
+        """A view whose layout counts from the start of `buffer`."""
         type_ = self._type(layout, element_of(buffer.type))
         attributes = {"offset": layout.offset}
         view = host.build(
@@ -187,7 +196,7 @@ class _Conversion:
         )
         return view.result
 
-    def _copied(
+    def copied(
         self, source: ir.Value, layout: Layout, location: ir.Location
     ) -> ir.Value:
         """A fresh buffer of this layout with the elements of `source`."""
@@ -196,98 +205,22 @@ class _Conversion:
             call = self._kernels.outline_copy(source.type, target.type, location)
             self._emit_launch(call, [source], [target], location)
         else:
-            self._emit_copy(source, target, location)
+            self.copy(source, target, location)
         return target
 
-    def _emit_copy(
-        self, source: ir.Value, target: ir.Value, location: ir.Location
-    ) -> None:
+    def copy(self, source: ir.Value, target: ir.Value, location: ir.Location) -> None:
+        """Has ATen copy one buffer into another."""
         host.build("copy", [source, target], loc=location, ip=self._end)
 
-    # Results
-
-    def results(
-        self, returned: Sequence[ir.Value], location: ir.Location
-    ) -> list[ir.Value]:
-        """What the program returns; emits the copies into written arguments.
-
-        These come last, so that everything before reads the old contents.
-        """
-        infos = list(zip(returned, self._plan.results, strict=True))
-        claimed: set[ir.Value] = set()
-        values: list[ir.Value | None] = []
-        for value, info in infos:
-            if info.size is not None:
-                values.append(self._size(info.size, location))
-            elif info.is_fresh:
-                values.append(self._fresh(value, info, claimed, location))
-            else:
-                values.append(None)
-        self._write_arguments(infos, location)
-        for index, (value, info) in enumerate(infos):
-            if info.storage is not None:
-                values[index] = self._alias(value, info, values, location)
-        return [value for value in values if value is not None]
-
-    def _size(self, size: Size, location: ir.Location) -> ir.Value:
+    def size(self, size: Size, location: ir.Location) -> ir.Value:
+        """An integer that the program returns."""
         attributes = {"expr": size}
         return host.build("size", [], attributes, loc=location, ip=self._end).result
-
-    def _fresh(
-        self,
-        value: ir.Value,
-        info: ResultInfo,
-        claimed: set[ir.Value],
-        location: ir.Location,
-    ) -> ir.Value:
-        """A buffer whose storage no argument and no other result shares."""
-        place = self._plan.places[value]
-        is_given = self._owned[place.root] in self._arguments
-        is_own = not is_given and place.root not in claimed
-        shape, strides = place.layout.shape, place.layout.strides
-        if is_own and layouts.same_strides(shape, strides, info.strides):
-            claimed.add(place.root)
-            return self.buffer(value)
-        return self._copied(self.buffer(value), Layout(shape, info.strides), location)
-
-    def _alias(
-        self,
-        value: ir.Value,
-        info: ResultInfo,
-        values: Sequence[ir.Value | None],
-        location: ir.Location,
-    ) -> ir.Value:
-        """A view of an argument or of another result, as eager returns one."""
-        if isinstance(value, ir.BlockArgument):
-            return self._owned[value]
-        kind, number = info.storage[:3], int(info.storage[3:])
-        owner = self._arguments[number] if kind == "arg" else values[number]
-        layout = Layout(shape_of(value.type), info.strides, info.offset)
-        return self._emit_view(owner, layout, location)
-
-    def _write_arguments(
-        self, infos: Sequence[tuple[ir.Value, ResultInfo]], location: ir.Location
-    ) -> None:
-        numbers = [(value, info.writes) for value, info in infos]
-        writes = [(value, number) for value, number in numbers if number is not None]
-        written = {self._arguments[number] for _, number in writes}
-        sources = []
-        for value, number in writes:
-            source = self.buffer(value)
-            root = self._owned[self._plan.places[value].root]
-            if root in written and source != self._arguments[number]:
-                # An earlier copy would change what this one reads.
-                shape = shape_of(source.type)
-                source = self._copied(source, layouts.contiguous(shape), location)
-            sources.append((source, self._arguments[number]))
-        for source, target in sources:
-            if source != target:
-                self._emit_copy(source, target, location)
 
     def finish(self, values: Sequence[ir.Value], location: ir.Location) -> ir.Operation:
         """Ends the program with these results."""
         host.build("return", [list(values)], loc=location, ip=self._end)
-        inputs = [argument.type for argument in self._arguments]
+        inputs = [argument.type for argument in self.arguments]
         type_ = ir.FunctionType.get(inputs, [value.type for value in values])
         self._function.attributes["function_type"] = ir.TypeAttr.get(type_)
         return self._function

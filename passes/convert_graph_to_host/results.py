@@ -1,0 +1,119 @@
+"""What the program returns: in storage of its own or shared, exactly as in eager."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from girih.dialects.bindings import ir
+from girih.dialects.types import shape_of
+
+from . import layout as layouts
+from .layout import Layout
+from .signature import ResultInfo
+
+if TYPE_CHECKING:
+    from .convert import Conversion
+
+
+def emit_results(
+    program: Conversion, returned: Sequence[ir.Value], location: ir.Location
+) -> list[ir.Value]:
+    """Emits what makes the results, and the copies into written arguments.
+
+    The copies come last, so that everything before reads the old contents.
+
+    Args:
+        program: the launch program.
+        returned: what the graph function returns.
+        location: of its return.
+
+    Returns:
+        The buffers and integers that the program returns.
+    """
+    infos = list(zip(returned, program.plan.results, strict=True))
+    claimed: set[ir.Value] = set()
+    values: list[ir.Value | None] = []
+    for value, info in infos:
+        if info.size is not None:
+            values.append(program.size(info.size, location))
+        elif info.is_fresh:
+            values.append(_fresh(program, value, info, claimed, location))
+        else:
+            values.append(None)
+    _write_arguments(program, infos, location)
+    for index, (value, info) in enumerate(infos):
+        if info.storage is not None:
+            values[index] = _alias(program, value, info, values, location)
+    return [value for value in values if value is not None]
+
+
+def _fresh(
+    program: Conversion,
+    value: ir.Value,
+    info: ResultInfo,
+    claimed: set[ir.Value],
+    location: ir.Location,
+) -> ir.Value:
+    """A buffer whose storage no argument and no other result shares."""
+    place = program.plan.places[value]
+    is_given = program.owned[place.root] in program.arguments
+    is_own = not is_given and place.root not in claimed
+    shape, strides = place.layout.shape, place.layout.strides
+    if is_own and layouts.same_strides(shape, strides, info.strides):
+        claimed.add(place.root)
+        return program.buffer(value)
+    return program.copied(program.buffer(value), Layout(shape, info.strides), location)
+
+
+def _alias(
+    program: Conversion,
+    value: ir.Value,
+    info: ResultInfo,
+    values: Sequence[ir.Value | None],
+    location: ir.Location,
+) -> ir.Value:
+    """A view of an argument or of another result."""
+    if isinstance(value, ir.BlockArgument):
+        return program.owned[value]
+    kind, number = info.storage[:3], int(info.storage[3:])
+    owner = program.arguments[number] if kind == "arg" else values[number]
+    layout = Layout(shape_of(value.type), info.strides, info.offset)
+    return program.view_of(owner, layout, location)
+
+
+def _write_arguments(
+    program: Conversion,
+    infos: Sequence[tuple[ir.Value, ResultInfo]],
+    location: ir.Location,
+) -> None:
+    numbers = [(value, info.writes) for value, info in infos]
+    writes = [
+        (value, program.arguments[number])
+        for value, number in numbers
+        if number is not None
+    ]
+    written = {argument for _, argument in writes}
+    copies = [
+        (_stable_source(program, value, argument, written, location), argument)
+        for value, argument in writes
+    ]
+    for source, target in copies:
+        if source != target:
+            program.copy(source, target, location)
+
+
+def _stable_source(
+    program: Conversion,
+    value: ir.Value,
+    argument: ir.Value,
+    written: set[ir.Value],
+    location: ir.Location,
+) -> ir.Value:
+    """The buffer to copy from, which no other copy into an argument changes."""
+    source = program.buffer(value)
+    root = program.owned[program.plan.places[value].root]
+    if root not in written or source == argument:
+        return source
+    layout = layouts.contiguous(shape_of(source.type))
+    return program.copied(source, layout, location)
