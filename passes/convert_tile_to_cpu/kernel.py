@@ -33,6 +33,10 @@ def _make_function(name: str, exported: bool, vector_bits: int) -> ir.Operation:
 
     Its vectors may fill whole registers: left to itself, LLVM uses half of an
     AVX-512 register on some processors, and splits our vectors.
+
+    It is not inlined: not into the wrappers that the execution engine adds, where it
+    would be compiled twice, and not into a run, whose stack would have to hold the
+    local buffers of all its kernels.
     """
     pointer = b.pointer()
     type = llvm.FunctionType.get(ir.Type.parse("!llvm.void"), [pointer] * 3)
@@ -41,13 +45,10 @@ def _make_function(name: str, exported: bool, vector_bits: int) -> ir.Operation:
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(type),
         "linkage": ir.Attribute.parse(f"#llvm.linkage<{linkage}>"),
+        "no_inline": ir.UnitAttr.get(),
         "no_unwind": ir.UnitAttr.get(),
         "prefer_vector_width": ir.StringAttr.get(str(vector_bits)),
     }
-    if exported:
-        # The execution engine wraps exported functions; inlined there, they would be
-        # compiled twice.
-        attributes["no_inline"] = ir.UnitAttr.get()
     return b.make("llvm.func", [], [], attributes, regions=1)
 
 

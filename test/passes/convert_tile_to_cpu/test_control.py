@@ -5,7 +5,9 @@ import pytest
 from kernel_builder import KernelBuilder
 from kernel_harness import compile_kernels
 
-from girih.dialects import tile
+from girih.dialects import context, tile
+from girih.dialects.bindings import ir
+from girih.passes.registry import run_pipeline
 
 WIDTH = 16
 
@@ -135,3 +137,33 @@ def test_multi_reduction(dims, kind):
     expected = 1 + x.sum(axes) if kind == "add" else np.maximum(x.max(axes), 1)
     shown = y[0] if len(dims) == 2 else y
     np.testing.assert_allclose(shown, expected, rtol=1e-5)
+
+
+def test_the_kernels_of_a_run_do_not_add_up_their_local_buffers():
+    """40 launches with 1 MiB each fit on a stack of 8 MiB."""
+    k = KernelBuilder(["f32"])
+    (y,) = k.buffers
+    big, zero = k.local("workspace", "f32", 1 << 18), k.index(0)
+    k.store(k.load("f32", y, zero), big, zero)
+    one = k.constant("1.0", "f32")
+    total = k.op("arith.addf", "f32", k.load("f32", big, zero), one)
+    k.store(total, y, zero)
+    module = k.finish()
+    launch = '"host.launch"(%a) {kernel = @k, outputs = 1 : i64, symbols = []} : '
+    type_ = "!tile.buffer<f32, [1], [1]>"
+    text = f"""
+func.func @main(%a: {type_}) {{
+  "host.native"() ({{
+    {(launch + f"({type_}) -> ()") * 40}
+  }}) : () -> ()
+  return
+}}
+{"".join(str(op) for op in module.body.operations)}
+"""
+    with context.current(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        run_pipeline(module, "convert-tile-to-cpu")
+        module.body.operations[0].operation.erase()
+    y = np.zeros(1, np.float32)
+    assert compile_kernels(module).call("run0", [y]) == 0
+    assert y[0] == 40
