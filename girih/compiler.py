@@ -32,7 +32,7 @@ from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
 from girih.codegen.cpu.target import host_target
 from girih.codegen.runtime.program import build_program
-from girih.dialects import verifier
+from girih.dialects import bindings, verifier
 from girih.dialects.bindings import ir
 from girih.errors import CompileError, UnsupportedError
 from girih.frontend.importer import ImportedGraph, import_graph
@@ -54,9 +54,22 @@ _libraries: WeakValueDictionary[str, Library] = WeakValueDictionary()
 _libraries_lock = Lock()
 
 
+# These are imported lazily elsewhere, for programs that never compile.
+_FIRST_USED_IN_A_CALL = (
+    "girih.frontend.capture.api",
+    "girih.frontend.capture.bytecode.families",
+    "girih.frontend.capture.models.python",
+)
+# The bindings import a dialect's module when they first meet one of its ops.
+_UPSTREAM_DIALECTS = ("arith", "builtin", "cf", "math", "memref", "scf", "ub", "vector")
+
+
 def preload() -> None:
     """Imports what a compilation uses, so that no call waits for an import."""
-    import_module("girih.frontend.capture.api")
+    for name in _FIRST_USED_IN_A_CALL:
+        import_module(name)
+    for dialect in _UPSTREAM_DIALECTS:
+        getattr(bindings, dialect)
     for step in expand_pipeline("default"):
         if is_own(step.name):
             find_pass(step.name)

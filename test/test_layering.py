@@ -50,7 +50,7 @@ def test_compiling_loads_neither_dynamo_nor_inductor_nor_sympy():
         x = torch.randn(8)
         f = girih.compile(lambda x: (torch.relu(x) * 2).sum())
         with torch.no_grad():
-            torch.testing.assert_close(f(x), (torch.relu(x) * 2).sum())
+            assert abs(f(x) - (torch.relu(x) * 2).sum()) < 1e-4
         assert girih.report(f).kernels == 1, girih.report(f)
         for name in ("torch._dynamo", "torch._inductor", "triton", "sympy"):
             assert name not in sys.modules, f"{name} got loaded"
