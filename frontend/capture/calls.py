@@ -335,7 +335,9 @@ def c_method(cls: type, name: str) -> Any:
     """The method, written in C, that a class inherits from its builtin base."""
     for base in cls.__mro__:
         method = base.__dict__.get(name)
-        if isinstance(method, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+        if isinstance(
+            method, (types.WrapperDescriptorType, types.MethodDescriptorType)
+        ):
             return method
     raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
 

@@ -66,6 +66,9 @@ class Effects:
         for change in self.objects.values():
             for name, previous in change.previous.items():
                 value = change.owner.attributes.get(name)
+                was_there = isinstance(previous, Value)
+                if value is None and not was_there:
+                    continue  # made and deleted
                 if not _is_same(previous, value):
                     yield change.owner, name, value, change.through[name]
 

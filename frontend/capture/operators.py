@@ -300,8 +300,8 @@ class Operators:
         """A size as a number; fixes it for this entry."""
         return int(size)
 
-    def index_of(self, value: Value) -> int | slice:
-        """A Python index or slice."""
+    def index_of(self, value: Value, owner: str = "") -> int | slice:
+        """A Python index or slice; ``owner`` starts the message of an error."""
         if isinstance(value, SliceValue):
             parts = (self.known(part) for part in value.parts)
             return slice(*(part.as_python() for part in parts))
@@ -314,6 +314,6 @@ class Operators:
         index = self.known(value).as_python()
         if not hasattr(index, "__index__"):
             kind = type(index).__name__
-            message = f"indices must be integers or slices, not {kind}"
+            message = f"{owner}indices must be integers or slices, not {kind}"
             self.throw(TypeError, message)
         return operator.index(index)

@@ -137,6 +137,8 @@ class Rebuilder:
         for (_, name), (namespace, value) in effects.globals.items():
             held = self.constant(namespace)
             args = [ast.Constant(name)]
+            if value is None and name not in namespace:
+                continue  # made and deleted
             if value is None:
                 self.do(_method(held, "__delitem__", *args))
             else:

@@ -211,6 +211,9 @@ class Tracer(Operators, Calls):
 
     def store_global(self, namespace: dict, name: str, value: Value | None) -> None:
         """Sets a global, or deletes it for None; replayed after the graph ran."""
+        if value is None and name not in namespace:
+            root = self.roots.constant(namespace, global_label(namespace))
+            self.guards.add(root, "absent", name)
         self.effects.set_global(namespace, name, value)
 
     def imported(self, name: str) -> Value:
@@ -403,6 +406,8 @@ class Tracer(Operators, Calls):
             self.frames.pop()
 
     def _unwind(self, frame: Frame, raised: Raised) -> None:
+        if frame.handled:
+            raised.value.set_context(frame.handled[-1])
         handler = frame.plan.handler_of(frame.next - 1)
         if handler is None:
             raise raised

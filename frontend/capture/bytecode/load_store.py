@@ -57,7 +57,8 @@ def _load_fast(tracer, frame, instruction):
     value = frame.locals.get(instruction.argval)
     if value is None:
         name = instruction.argval
-        message = f"cannot access local variable '{name}'"
+        message = f"cannot access local variable '{name}' where it is not"
+        message += " associated with a value"
         tracer.throw(UnboundLocalError, message)
     frame.push(value)
 
@@ -111,7 +112,9 @@ def _load_deref(tracer, frame, instruction):
     name = instruction.argval
     content = frame.cells[name].content
     if content is None:
-        tracer.throw(NameError, f"cannot access free variable '{name}'")
+        message = f"cannot access free variable '{name}' where it is not"
+        message += " associated with a value in enclosing scope"
+        tracer.throw(NameError, message)
     frame.push(content)
 
 

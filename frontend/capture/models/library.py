@@ -244,6 +244,10 @@ def _zip_longest(tracer, *iterables, fillvalue=None):
 
 @models(functools.partial)
 def _partial(tracer, function, *args, **kwargs):
+    if isinstance(function, PartialValue):  # partials of partials are flat
+        kwargs = {**function.kwargs, **kwargs}
+        args = [*function.args, *args]
+        function = function.function
     return PartialValue(function, list(args), kwargs)
 
 

@@ -15,7 +15,7 @@ from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
-from girih.frontend.capture.values.object import ObjectValue, SuperValue
+from girih.frontend.capture.values.object import ObjectValue, SuperValue, static_lookup
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,
@@ -86,15 +86,8 @@ def _type(tracer, value, *rest):
 
 @models(callable)
 def _callable(tracer, value):
-    if isinstance(value, ObjectValue):
-        return tracer.constant(hasattr(value.cls, "__call__"))  # noqa: B004
-    return tracer.constant(callable_type(value))
-
-
-def callable_type(value: Value) -> bool:
-    """Whether a value that is no object of a user's class can be called."""
-    cls = value.python_type()
-    return issubclass(cls, type) or hasattr(cls, "__call__")  # noqa: B004
+    _, owner = static_lookup(value.python_type(), "__call__")
+    return tracer.constant(owner is not None)
 
 
 @models(getattr)

@@ -28,6 +28,13 @@ class Raised(Exception):
         self.value = value
 
 
+def type_name(cls: type) -> str:
+    """The name of a class in CPython's messages: with its module for C classes."""
+    is_python = bool(cls.__flags__ & 1 << 9)
+    plain = is_python or cls.__module__ == "builtins"
+    return cls.__name__ if plain else f"{cls.__module__}.{cls.__name__}"
+
+
 class Value:
     """A Python value of the traced program.
 
@@ -116,7 +123,7 @@ class Value:
         self, tracer: Tracer, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         """``self(*args, **kwargs)``."""
-        kind = self.python_type().__name__
+        kind = type_name(self.python_type())
         tracer.throw(TypeError, f"'{kind}' object is not callable")
 
     def call_method(

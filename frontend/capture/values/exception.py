@@ -35,6 +35,19 @@ class ExceptionValue(ObjectValue):
         else:
             self.attributes[name] = value
 
+    def set_context(self, handled: Value) -> None:
+        """Notes which exception was being handled when this one was raised."""
+        if handled is not self:
+            self.attributes.setdefault("__context__", handled)
+
+    def _text(self, method: str) -> str:
+        known = [item.as_python() for item in self.args]
+        if method == "__repr__":
+            parts = ", ".join(repr(item) for item in known)
+            return f"{self.cls.__name__}({parts})"
+        builtin = next(c for c in self.cls.__mro__ if c.__module__ == "builtins")
+        return str(builtin(*known))
+
     def call_method(self, tracer, name, args, kwargs):
         """Methods of ``BaseException``."""
         if name == "__init__":
@@ -43,7 +56,5 @@ class ExceptionValue(ObjectValue):
         if name == "with_traceback":
             return self
         if name in ("__str__", "__repr__"):
-            known = [item.as_python() for item in self.args]
-            text = getattr(BaseException(*known), name)()
-            return tracer.constant(text)
+            return tracer.constant(self._text(name))
         return super().call_method(tracer, name, args, kwargs)

@@ -57,7 +57,7 @@ class SequenceValue(Value):
 
     def get_item(self, tracer, key):
         """``self[index]`` and ``self[slice]``."""
-        index = tracer.index_of(key)
+        index = tracer.index_of(key, f"{self.cls.__name__} ")
         try:
             found = self.items[index]
         except IndexError:
@@ -91,7 +91,10 @@ class SequenceValue(Value):
         for index in range(*slice(*(limits or [None])).indices(len(self.items))):
             if tracer.equal(self.items[index], item):
                 return tracer.constant(index)
-        tracer.throw(ValueError, "value is not in the sequence")
+        if self.cls is not list:
+            tracer.throw(ValueError, "tuple.index(x): x not in tuple")
+        text = repr(item.as_python())
+        tracer.throw(ValueError, f"{text} is not in list")
 
     def method_count(self, tracer, item):
         """``self.count(item)``."""
