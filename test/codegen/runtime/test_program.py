@@ -330,21 +330,66 @@ def test_unknown_operators_are_named():
         torch_entry.entry("mm")
 
 
-def test_every_fast_entry_exists_and_agrees():
-    x = torch.randn(2, 3, 3)
-    arguments = {
-        "aten.addmm.default": (x[0], x[0], x[1]),
-        "aten.baddbmm.default": (x, x, x),
-        "aten.bmm.default": (x, x),
-        "aten.linear.default": (x, x[0]),
-        "aten.mm.default": (x[0], x[1]),
-        "aten.scaled_dot_product_attention.default": (x, x, x),
+FLOAT = {"dtype": torch.float32, "device": torch.device("cpu")}
+
+
+def fast_entry_samples():
+    """For each fast entry, arguments and keywords as programs pass them."""
+    x, image, index = (
+        torch.rand(2, 3, 3),
+        torch.rand(1, 2, 6, 6),
+        torch.tensor([[0, 2]]),
+    )
+    windows = ([2, 2], [2, 2], [0, 0])
+    geometry = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    return {
+        "aten.addmm.default": ((x[0], x[0], x[1]), {"beta": 0.5}),
+        "aten.arange.start_step": ((1, 9, 2), FLOAT),
+        "aten.avg_pool1d.default": ((x, [2], [2], [0], False, True), {}),
+        "aten.avg_pool2d.default": ((image, *windows, False, True, None), {}),
+        "aten.baddbmm.default": ((x, x, x), {}),
+        "aten.bernoulli.default": ((x,), {}),
+        "aten.bmm.default": ((x, x), {}),
+        "aten.cat.default": (([x, x], 1), {}),
+        "aten.clone.default": ((x.mT,), {"memory_format": torch.contiguous_format}),
+        "aten.constant_pad_nd.default": ((x, [1, 0, 0, 2], 1.5), {}),
+        "aten.convolution.default": ((image, image, None, *geometry), {}),
+        "aten.cumsum.default": ((x, 1), {"dtype": torch.float64}),
+        "aten.flip.default": ((x, [0, 2]), {}),
+        "aten.full.default": (([2, 3], True), {"dtype": torch.bool}),
+        "aten.index_select.default": ((x, 1, index[0]), {}),
+        "aten.linear.default": ((x, x[0], x[0, 0]), {}),
+        "aten.max_pool2d_with_indices.default": ((image, *windows, [1, 1], False), {}),
+        "aten.mm.default": ((x[0], x[1]), {}),
+        "aten.native_dropout.default": ((x, 0.5, True), {}),
+        "aten.rand.default": (([2, 3],), FLOAT),
+        "aten.randn.default": (([2, 3],), FLOAT),
+        "aten.scaled_dot_product_attention.default": (
+            (image, image, image, None, 0.0, True),
+            {"scale": 0.3},
+        ),
+        "aten.scatter.src": ((x[0], 1, index, x[1]), {}),
+        "aten.scatter_add.default": ((x[0], 1, index, x[1]), {}),
+        "aten.sort.stable": ((x,), {"stable": True, "dim": 0, "descending": True}),
+        "aten.topk.default": ((x, 2, 1, True, True), {}),
     }
-    assert arguments.keys() == torch_entry.FAST_ENTRIES.keys()
-    for name, given in arguments.items():
-        fast = torch_entry.entry(name)
-        assert fast is not torch_entry.overload(name)._op
-        assert torch.equal(fast(*given), torch_entry.overload(name)(*given))
+
+
+def test_every_fast_entry_has_a_sample():
+    assert fast_entry_samples().keys() == torch_entry.FAST_ENTRIES.keys()
+
+
+@pytest.mark.parametrize("name", torch_entry.FAST_ENTRIES)
+def test_fast_entries_exist_and_agree(name):
+    arguments, keywords = fast_entry_samples()[name]
+    fast, slow = torch_entry.entry(name), torch_entry.overload(name)
+    assert fast is not slow._op
+    torch.manual_seed(1)
+    got = torch_entry.flatten_tensors(fast(*arguments, **keywords))
+    torch.manual_seed(1)
+    expected = torch_entry.flatten_tensors(slow(*arguments, **keywords))
+    torch.testing.assert_close(got, expected, rtol=0, atol=0)
+    assert [x.stride() for x in got] == [x.stride() for x in expected]
 
 
 def resident_bytes():
