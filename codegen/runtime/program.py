@@ -141,9 +141,9 @@ class _Builder:
 
     def visit(self, op: ir.OpView) -> None:
         """Emits the instructions of one op of the host function."""
-        if op.name not in _VISITORS:
+        if op.name not in VISITORS:
             raise AssertionError(f"girih bug: no instruction for {op.name}")
-        _VISITORS[op.name](self, op)
+        VISITORS[op.name](self, op)
 
     def alloc(self, op: ir.OpView) -> None:
         """A fresh tensor, or a place in the workspace."""
@@ -283,7 +283,7 @@ class _Builder:
         return ValueItem(self.buffers.aliased(buffer))
 
 
-_VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {
+VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {
     "host.alloc": _Builder.alloc,
     "host.copy": _Builder.copy,
     "host.extern": _Builder.extern,
@@ -294,6 +294,7 @@ _VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {
     "host.view": _Builder.view,
     "host.workspace": _Builder.workspace,
 }
+"""Host op -> what emits its instructions."""
 
 
 def _is_unused(value: ir.Value) -> bool:

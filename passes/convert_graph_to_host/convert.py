@@ -10,16 +10,12 @@ from girih.dialects.dims import Size
 from girih.dialects.types import buffer_type, element_of
 
 from . import layout as layouts
-from .externs import rule_for
+from .externs import NoRule, rule_for
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
 from .plan import LayoutPlan, Step, operand_strides
 from .results import emit_results
-
-
-class NoRule(ValueError):
-    """A graph op can neither become generated code nor a call of ATen."""
 
 
 def convert(function: ir.OpView, plan: LayoutPlan) -> ir.Operation:

@@ -15,6 +15,6 @@ from . import (  # noqa: F401  (each import registers rules)
     scan,
     shape,
 )
-from .rules import AtenCall, ops_with_rules, rule_for
+from .rules import AtenCall, NoRule, ops_with_rules, rule_for
 
-__all__ = ["AtenCall", "ops_with_rules", "rule_for"]
+__all__ = ["AtenCall", "NoRule", "ops_with_rules", "rule_for"]

@@ -3,7 +3,7 @@
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 
-from .rules import AtenCall, calls_aten, dtype_of
+from .rules import AtenCall, NoRule, calls_aten, dtype_of
 
 _OVER_DIMS = {
     "graph.reduce_all": "aten.all.dims",
@@ -38,7 +38,10 @@ def call_sum(op: ir.OpView) -> AtenCall:
 
 @calls_aten("graph.reduce_prod")
 def call_prod(op: ir.OpView) -> AtenCall:
-    """`prod` over its one dim."""
+    """`prod`, which takes one dim."""
+    if len(op.dims) != 1:
+        rule = "of complex numbers is computed over one dim"
+        raise NoRule(f"'{op.name}' {rule}, got {len(op.dims)}")
     (dim,) = op.dims
     dtype = {"dtype": dtype_of(op.results[0])}
     return AtenCall("aten.prod.dim_int", (OperandRef(0), dim, True), dtype)

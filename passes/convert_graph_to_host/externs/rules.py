@@ -36,6 +36,10 @@ DTYPE_NAMES = {
 """Element type -> name of the torch dtype."""
 
 
+class NoRule(ValueError):
+    """A graph op can neither become generated code nor a call of ATen."""
+
+
 @dataclass(frozen=True)
 class AtenCall:
     """A call of an ATen overload.

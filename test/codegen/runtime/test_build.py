@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from girih.codegen.runtime import torch_entry
-from girih.codegen.runtime.program import build_program
+from girih.codegen.runtime.program import VISITORS, build_program
+from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 
@@ -84,6 +85,11 @@ def launch(buffers, types, *, kernel="k0", outputs=1, symbols="[]", run="run0"):
 
 def double(x, y):
     y.copy_(2 * x)
+
+
+def test_every_host_op_is_understood():
+    inside_native_calls = {"host.launch"}
+    assert set(VISITORS) == set(host.OPS) - inside_native_calls
 
 
 def test_one_kernel():
