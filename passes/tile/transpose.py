@@ -15,6 +15,7 @@ from girih.passes.tile.nodes import LoadNode, Node
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan, Stage
 from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.widths import pointwise_vectors
 
 # Sides of a block in squares; a block of each staged input stays in the cache.
 BLOCK_SQUARES = 4
@@ -62,13 +63,15 @@ def transposed_schedule(
         stages.append(Stage(load, number, place, rows, lanes, side, width))
         copy = LoadNode(load.element, buffer=number, offset=place)
         substitutes.append((load, formula.table.add(copy, load.location)))
+    vectors = pointwise_vectors(formula.stores, lanes, width)
+    lanes_width = min(width * vectors, side)
     grid = Grid(
         axes=axes,
         loops=(rows, lanes),
         reduced=(),
         lanes=lanes,
-        width=width,
-        passes=(Pass((), formula.stores, (), width),),
+        width=lanes_width,
+        passes=(Pass((), formula.stores, (), lanes_width),),
         stores=(),
         in_registers=False,
         substitutes=tuple(substitutes),

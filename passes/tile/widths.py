@@ -1,0 +1,173 @@
+"""How many lanes a loop has: full registers, and several of them at a time.
+
+Several vectors in flight hide the latency of what is computed from one another: of an
+addition to an accumulator, of the chain of multiplications in a polynomial.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from girih.passes.tile.cost import HORIZONTAL, walk_cost
+from girih.passes.tile.domain import Formula, Store
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.keep import recompute_cost, roots_of
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.options import TileOptions
+from girih.passes.tile.plan import BLOCK_STEPS, Pass
+from girih.passes.tile.sizes import Size, known, product
+
+# Stands for a symbolic size where costs are compared.
+GUESSED_SIZE = 512
+# Rows of up to this many vectors stay in registers.
+REGISTER_VECTORS = 4
+# Vectors of neighbouring results that a column reduction has at a time: half of the
+# registers there are. 1000 x 1024 softmax along the columns: 1.8 ms with one vector,
+# 0.24 with 8; 4096 x 1024 sum: 0.38 ms with 4, 0.19 with 16 (2026-11-20).
+COLUMN_VECTORS = 16
+# Vectors at a time in loops along rows: GELU of 200 k elements takes 88 us with one,
+# 76 with two, 67 with four (2026-11-20).
+VECTORS_IN_FLIGHT = 4
+# Bodies cheaper than this wait for memory, not for arithmetic.
+EXPENSIVE_BODY = 10
+# Bodies larger than this would spill with four vectors in flight.
+LARGE_BODY = 60
+# Sums of so many steps are added up in blocks.
+LONG_SUM = 1024
+
+
+def choose_lanes(
+    formula: Formula, nodes: list[Node], options: TileOptions
+) -> tuple[Coordinate | None, int]:
+    """The coordinate along which vectors lie, and the lanes of a full register."""
+    coordinates = formula.parallel + formula.reduced
+    guess = vector_width(nodes, formula.stores, options, coordinates)
+    lanes = _best_lanes(formula, nodes, coordinates, guess)
+    return lanes, vector_width(nodes, formula.stores, options, (lanes,))
+
+
+def vector_width(
+    nodes: list[Node],
+    stores: tuple[Store, ...],
+    options: TileOptions,
+    coordinates: tuple[Coordinate | None, ...],
+) -> int:
+    """Lanes of a full register of the widest type that varies over the coordinates.
+
+    Positions and other integers that are only computed do not count: a mask made of
+    64-bit positions takes two registers, but leaves the data full ones.
+    """
+    along = frozenset(coordinates)
+    varying = [node for node in nodes if node.coordinates & along]
+    elements = [
+        node.element.computing
+        for node in varying
+        if isinstance(node, LoadNode) or node.element.is_float
+    ]
+    elements += [s.node.element.computing for s in stores if s.coordinates & along]
+    elements += [
+        node.operands[0].element.computing
+        for node in nodes
+        if isinstance(node, ReduceNode)
+    ]
+    bits = max((e.bits for e in elements if e.bits > 1), default=8)
+    return max(options.vector_bits // bits, 2)
+
+
+def _best_lanes(
+    formula: Formula,
+    nodes: list[Node],
+    coordinates: tuple[Coordinate, ...],
+    width: int,
+) -> Coordinate | None:
+    """The coordinate along which the walk costs least; later ones win ties."""
+    best, best_cost = None, float("inf")
+    offsets = [store.offset for store in formula.stores]
+    reductions = sum(isinstance(node, ReduceNode) for node in nodes)
+    for coordinate in coordinates:
+        size = known(coordinate.size, GUESSED_SIZE)
+        vectors = -(-size // width)
+        cost = float(walk_cost(nodes, offsets, coordinate))
+        if coordinate in formula.reduced:
+            cost += reductions * HORIZONTAL / max(vectors, 1)
+        cost *= vectors * width / max(size, 1)
+        if cost <= best_cost:
+            best, best_cost = coordinate, cost
+    return best
+
+
+def pointwise_vectors(
+    stores: tuple[Store, ...], lanes: Coordinate | None, width: int
+) -> int:
+    """Vectors at a time in a loop that only stores."""
+    if lanes is None:
+        return 1
+    cost = sum(recompute_cost(store.node) for store in stores)
+    if cost < EXPENSIVE_BODY:
+        return 1
+    return _without_waste(_in_flight(cost), width, lanes.size)
+
+
+def _in_flight(cost: int) -> int:
+    return VECTORS_IN_FLIGHT if cost <= LARGE_BODY else VECTORS_IN_FLIGHT // 2
+
+
+def _without_waste(vectors: int, width: int, size: Size) -> int:
+    """Fewer vectors where many lanes of the last step would be idle."""
+    length = known(size, GUESSED_SIZE)
+    while vectors > 1 and -length % (width * vectors) > length // 4:
+        vectors //= 2
+    return max(vectors, 1)
+
+
+def column_vectors(nodes: list[Node], lanes: Coordinate | None, width: int) -> int:
+    """Vectors of neighbouring results at a time: long runs of each row are read."""
+    if lanes is None:
+        return 1
+    reductions = [node for node in nodes if isinstance(node, ReduceNode)]
+    cost = max(recompute_cost(node) for node in nodes)
+    limit = COLUMN_VECTORS if cost < EXPENSIVE_BODY else COLUMN_VECTORS // 2
+    together = max(Counter(node.level for node in reductions).values())
+    return _without_waste(limit // together, width, lanes.size)
+
+
+def with_lanes(walk: Pass, width: int, lanes: Coordinate) -> Pass:
+    """A pass along rows with its lanes."""
+    cost = sum(recompute_cost(node) for node in roots_of(walk))
+    vectors = _in_flight(cost)
+    if cost < EXPENSIVE_BODY and not walk.reductions:
+        vectors = 1
+    return replace(walk, width=width * _without_waste(vectors, width, lanes.size))
+
+
+def with_blocks(
+    walk: Pass, reduced: tuple[Coordinate, ...], lanes: Coordinate | None
+) -> Pass:
+    """Adds long sums of floats in blocks, as eager does, to bound rounding errors."""
+    names = {node.name for node in walk.reductions}
+    is_sum = any(
+        node.name == "reduce_sum" and node.element.is_float for node in walk.reductions
+    )
+    if not reduced or not is_sum or names & {"argmax", "argmin"}:
+        return walk
+
+    def steps(coordinate: Coordinate) -> int:
+        width = walk.width if coordinate == lanes else 1
+        return known(coordinate.size, LONG_SUM * width) // width
+
+    longest = max(reduced, key=steps)
+    if steps(longest) <= BLOCK_STEPS or product(map(steps, reduced)) < LONG_SUM:
+        return walk
+    return replace(walk, blocked=longest)
+
+
+def fits_registers(reduced: tuple[Coordinate, ...], width: int) -> bool:
+    """True for rows that a few registers hold."""
+    if len(reduced) != 1 or not isinstance(reduced[0].size, int):
+        return False
+    return 0 < reduced[0].size <= REGISTER_VECTORS * width
+
+
+def power_of_two(size: int) -> int:
+    """The next power of two, at least 2."""
+    # LLVM widens vectors of other lengths to the next power of two anyway.
+    return max(1 << (size - 1).bit_length(), 2)
