@@ -1,0 +1,19 @@
+"""Capture: from a Python call to a ``torch.fx`` graph and guards.
+
+``api.compile_callable`` makes the compiled callable. What lives here, in the order to
+read it:
+
+* ``api``, ``module``   compiled functions and modules; the policy of recompilation
+* ``_frame`` (C)        guards, dispatch of a call, the PEP 523 hook
+* ``capture``           one capture: trace, compile the graph, make a cache entry
+* ``tracer``            the symbolic interpreter; ``calls`` and ``operators`` are parts
+* ``frame``             the state of an interpreted frame; decoded code objects
+* ``bytecode/``         handlers of the opcodes, by family
+* ``values/``           what the interpreter computes with
+* ``wrap``              from Python objects to values
+* ``models/``           functions whose meaning is known
+* ``graph``, ``evaluate``, ``shapes``  the FX graph; evaluation on fake tensors
+* ``source``, ``guard`` where values came from, and what must hold at a call
+* ``effects``, ``rebuild``  changes to outside objects; the code around the graph
+* ``state``, ``sizes``  torch's global state; which sizes are symbolic
+"""

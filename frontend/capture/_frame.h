@@ -1,5 +1,6 @@
-/* Shared by the three files of girih.frontend.capture._frame:
+/* Shared by the four files of girih.frontend.capture._frame:
  *   _guards.c    the guard tree: evaluated per call, also fetches the graph's inputs
+ *   _guard_tree.c  makes it from its description
  *   _dispatch.c  the compiled callable: binds arguments, tries the cache entries
  *   _frame.c     the module and the PEP 523 hook for frames that run as they were
  * Plain CPython API; no torch headers, so one binary serves every torch. */

@@ -11,84 +11,8 @@
  * reached through dicts and types alone is walked once; then the version tags of those
  * dicts and types are compared instead (a version tag changes at every write). When
  * one differs the region is walked again. */
-#include "_frame.h"
+#include "_guards.h"
 
-enum Access {
-    ACCESS_LOCAL, ACCESS_CONSTANT, ACCESS_FUNCTION, ACCESS_ATTRIBUTE, ACCESS_DICT,
-    ACCESS_DICT_ITEM, ACCESS_INDEX, ACCESS_ITEM, ACCESS_CELL, ACCESS_TYPE,
-    ACCESS_TYPE_LOOKUP, ACCESS_CLOSURE, ACCESS_COUNT
-};
-
-enum CheckKind {
-    CHECK_IS, CHECK_TYPE, CHECK_EQUALS, CHECK_LENGTH, CHECK_CONTAINS, CHECK_ABSENT,
-    CHECK_KEYS, CHECK_CODE, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL, CHECK_COUNT
-};
-
-typedef struct {
-    int kind;
-    int record;         /* index of the guard's record, for messages */
-    PyObject *operand;
-    Py_ssize_t number;
-} Check;
-
-typedef struct Node {
-    int access;
-    int stable;         /* may be pinned: see [Note: pinned regions] */
-    PyObject *key;
-    Py_ssize_t index;
-    Py_ssize_t slot;    /* -1: not stored */
-    Py_ssize_t check_count, child_count;
-    Check *checks;
-    struct Node *children;
-} Node;
-
-typedef struct {
-    PyObject *owner;    /* borrowed: the dict, the object or the type */
-    PyTypeObject *type; /* of an object whose dict is watched, else NULL */
-    PyObject *dict;     /* borrowed; NULL: `owner` is a type, or only its type matters */
-    uint64_t version;
-} Pin;
-
-typedef struct {
-    const Node *node;
-    PyObject *parent;   /* borrowed: kept alive by the pinned dicts */
-} Residual;
-
-typedef struct {
-    Py_ssize_t slot;
-    PyObject *value;    /* borrowed, as above */
-} PinnedSlot;
-
-/* One root of the tree and its pinned region. */
-typedef struct {
-    Node node;
-    int pinned;
-    int recording;
-    int busy;           /* being evaluated: a nested or concurrent call walks without pins */
-    int misses;         /* consecutive re-walks; a region that keeps changing is not pinned */
-    PyObject *root;     /* borrowed: only compared; the version tags below it are unique */
-    Pin *pins;
-    PinnedSlot *pinned_slots;
-    Residual *residuals;
-    Py_ssize_t pin_count, pin_room, slot_count, slot_room, residual_count, residual_room;
-} Group;
-
-/* Two slots that hold the same object, or two that must not. */
-typedef struct {
-    Py_ssize_t left, right;
-    int same, record;
-} Relation;
-
-struct Guards {
-    PyObject_HEAD
-    Group *groups;
-    Relation *relations;
-    Py_ssize_t group_count, slot_count, tensor_count, relation_count;
-    PyObject *tensor_check, *state_check, *shape_check;
-    Py_ssize_t failed;
-};
-
-enum { FAILED_TENSORS = -2, FAILED_STATE = -3, FAILED_SHAPES = -4, MAXIMAL_MISSES = 16 };
 
 /* ---- version tags ------------------------------------------------------------- */
 
@@ -278,21 +202,9 @@ static int check_holds(const Check *check, PyObject *value) {
 
 /* ---- evaluation --------------------------------------------------------------- */
 
-static int has_child(const Node *node, int access) {
-    for (Py_ssize_t i = 0; i < node->child_count; i++)
-        if (node->children[i].access == access) return 1;
-    return 0;
-}
-
-static int has_check(const Node *node, int first, int last) {
-    for (Py_ssize_t i = 0; i < node->check_count; i++)
-        if (node->checks[i].kind >= first && node->checks[i].kind <= last) return 1;
-    return 0;
-}
-
 /* False for a value whose content is checked but has no version tag (a list, a set). */
 static int has_version(const Node *node, PyObject *value) {
-    return PyDict_Check(value) || !has_check(node, CHECK_LENGTH, CHECK_KEYS);
+    return PyDict_Check(value) || !girih_has_check(node, CHECK_LENGTH, CHECK_KEYS);
 }
 
 /* Notes what the node's own checks and the pinned nodes below it rest on. */
@@ -301,14 +213,14 @@ static void record_value(Group *group, const Node *node, PyObject *value) {
     if (PyDict_Check(value) && node->access != ACCESS_DICT)
         pin_dict(group, value, NULL, value);
     if (PyType_Check(value)) {
-        if (has_child(node, ACCESS_TYPE_LOOKUP) || has_check(node, CHECK_TYPE_ABSENT, CHECK_TYPE_ABSENT))
+        if (girih_has_child(node, ACCESS_TYPE_LOOKUP) || girih_has_check(node, CHECK_TYPE_ABSENT, CHECK_TYPE_ABSENT))
             pin_type(group, (PyTypeObject *)value);
-    } else if (has_child(node, ACCESS_DICT)) {
+    } else if (girih_has_child(node, ACCESS_DICT)) {
         PyObject *dict = PyObject_GenericGetDict(value, NULL);
         if (!dict) { PyErr_Clear(); group->recording = 0; return; }
         pin_dict(group, value, Py_TYPE(value), dict);
         Py_DECREF(dict);
-    } else if (node->slot < 0 && has_check(node, CHECK_TYPE, CHECK_TYPE) &&
+    } else if (node->slot < 0 && girih_has_check(node, CHECK_TYPE, CHECK_TYPE) &&
                PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) {
         pin_instance(group, value);
     }
@@ -459,71 +371,6 @@ int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
 
 Py_ssize_t Guards_slot_count(Guards *self) { return self->slot_count; }
 
-/* ---- building from the Python description ------------------------------------- */
-
-/* (kind, record, operand, number) */
-static int read_check(PyObject *spec, Check *check) {
-    PyObject *operand;
-    if (!PyArg_ParseTuple(spec, "iiOn", &check->kind, &check->record, &operand, &check->number))
-        return -1;
-    if (check->kind < 0 || check->kind >= CHECK_COUNT) {
-        PyErr_Format(PyExc_ValueError, "unknown check %d", check->kind);
-        return -1;
-    }
-    check->operand = Py_NewRef(operand);
-    return 0;
-}
-
-static int read_node(PyObject *spec, Node *node);
-
-static int read_checks(PyObject *specs, Node *node) {
-    Py_ssize_t count = PyTuple_GET_SIZE(specs);
-    node->checks = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Check));
-    if (!node->checks) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_check(PyTuple_GET_ITEM(specs, i), &node->checks[i]) < 0) return -1;
-        node->check_count++;
-    }
-    return 0;
-}
-
-static int read_children(PyObject *specs, Node *node) {
-    Py_ssize_t count = PyTuple_GET_SIZE(specs);
-    node->children = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Node));
-    if (!node->children) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        node->child_count++;
-        if (read_node(PyTuple_GET_ITEM(specs, i), &node->children[i]) < 0) return -1;
-    }
-    return 0;
-}
-
-/* Values under a dict or a type change only together with its version tag. */
-static int is_stable(const Node *node) {
-    switch (node->access) {
-    case ACCESS_LOCAL: case ACCESS_CONSTANT: case ACCESS_FUNCTION:
-    case ACCESS_DICT: case ACCESS_DICT_ITEM: case ACCESS_TYPE_LOOKUP: case ACCESS_TYPE: break;
-    default: return 0;
-    }
-    return !has_check(node, CHECK_CALL, CHECK_EMPTY_CELL);
-}
-
-/* (access, key, index, slot, checks, children) */
-static int read_node(PyObject *spec, Node *node) {
-    PyObject *key, *checks, *children;
-    if (!PyArg_ParseTuple(spec, "iOnnO!O!", &node->access, &key, &node->index, &node->slot,
-                          &PyTuple_Type, &checks, &PyTuple_Type, &children))
-        return -1;
-    if (node->access < 0 || node->access >= ACCESS_COUNT) {
-        PyErr_Format(PyExc_ValueError, "unknown access %d", node->access);
-        return -1;
-    }
-    node->key = Py_NewRef(key);
-    if (read_checks(checks, node) < 0 || read_children(children, node) < 0) return -1;
-    node->stable = is_stable(node);
-    return 0;
-}
-
 /* ---- the type ----------------------------------------------------------------- */
 
 static int visit_node(Node *node, visitproc visit, void *arg) {
@@ -547,29 +394,8 @@ static int Guards_traverse(Guards *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static void free_node(Node *node) {
-    for (Py_ssize_t i = 0; i < node->child_count; i++) free_node(&node->children[i]);
-    for (Py_ssize_t i = 0; i < node->check_count; i++) Py_CLEAR(node->checks[i].operand);
-    Py_CLEAR(node->key);
-    PyMem_Free(node->children);
-    PyMem_Free(node->checks);
-}
-
 static int Guards_clear(Guards *self) {
-    Group *groups = self->groups;
-    Py_ssize_t count = self->group_count;
-    self->groups = NULL;
-    self->group_count = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        free_node(&groups[i].node);
-        PyMem_Free(groups[i].pins);
-        PyMem_Free(groups[i].pinned_slots);
-        PyMem_Free(groups[i].residuals);
-    }
-    PyMem_Free(groups);
-    PyMem_Free(self->relations);
-    self->relations = NULL;
-    self->relation_count = 0;
+    girih_free_guards(self);
     Py_CLEAR(self->tensor_check);
     Py_CLEAR(self->state_check);
     Py_CLEAR(self->shape_check);
@@ -580,31 +406,6 @@ static void Guards_dealloc(Guards *self) {
     PyObject_GC_UnTrack(self);
     Guards_clear(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-static int read_groups(Guards *self, PyObject *roots) {
-    Py_ssize_t count = PyTuple_GET_SIZE(roots);
-    self->groups = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Group));
-    if (!self->groups) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        self->group_count++;
-        if (read_node(PyTuple_GET_ITEM(roots, i), &self->groups[i].node) < 0) return -1;
-    }
-    return 0;
-}
-
-static int read_relations(Guards *self, PyObject *specs) {
-    Py_ssize_t count = PyTuple_GET_SIZE(specs);
-    self->relations = PyMem_Calloc(count ? (size_t)count : 1, sizeof(Relation));
-    if (!self->relations) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Relation *relation = &self->relations[i];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(specs, i), "nnpi", &relation->left,
-                              &relation->right, &relation->same, &relation->record))
-            return -1;
-        self->relation_count++;
-    }
-    return 0;
 }
 
 static PyObject *none_to_null(PyObject *value) {
@@ -624,7 +425,7 @@ static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->tensor_check = none_to_null(tensor_check);
     self->state_check = none_to_null(state_check);
     self->shape_check = none_to_null(shape_check);
-    if (read_groups(self, roots) < 0 || read_relations(self, relations) < 0) {
+    if (girih_read_guards(self, roots, relations) < 0) {
         Py_DECREF(self);
         return NULL;
     }

@@ -17,16 +17,14 @@ from girih.frontend.capture.models.registry import model_of
 from girih.frontend.capture.models.torch_calls import is_operation, is_tensor_method
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
+from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.module import ModuleValue
-from girih.frontend.capture.values.object import (
-    ClassValue,
-    ObjectValue,
-    static_lookup,
-)
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
 

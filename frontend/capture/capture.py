@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch._C._dynamo.guards import TensorGuards
 
-
 from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state

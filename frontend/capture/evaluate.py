@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from girih.errors import unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
 
 # Methods that may return the tensor itself, and never change it.
@@ -18,6 +19,14 @@ _NO_CHANGE = frozenset(
 def is_unchanged(name: Any) -> bool:
     """Whether a method may return its tensor without having changed it."""
     return name in _NO_CHANGE
+
+
+def is_resized(fake: torch.Tensor, real: torch.Tensor) -> bool:
+    """Whether the program changed the size of what stands for an input."""
+    sizes = zip(fake.size(), real.size(), strict=False)
+    return fake.ndim != real.ndim or any(
+        isinstance(size, int) and size != expected for size, expected in sizes
+    )
 
 
 class NeedsSymbols(Exception):
@@ -68,4 +77,12 @@ class Evaluator:
 
     def example_inputs(self, inputs: list) -> list:
         """What the backend gets as example of each input."""
+        for given in inputs:
+            if is_resized(given.value.fake, given.real):
+                unsupported(
+                    kind="an input that changes its size",
+                    context=str(given.source),
+                    explanation="Compiled code keeps the sizes of its inputs.",
+                    hints=("Give `out=` a tensor of the result's size.",),
+                )
         return [given.value.fake for given in inputs]

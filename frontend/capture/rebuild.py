@@ -13,12 +13,12 @@ import functools
 import types
 from typing import Any
 
-
 from girih.errors import unsupported
 from girih.frontend.capture.calls import c_base, c_method
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant, ConstantMethod
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import (
@@ -27,12 +27,9 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
-from girih.frontend.capture.values.object import (
-    ClassValue,
-    InstanceDictValue,
-    ObjectValue,
-)
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
 

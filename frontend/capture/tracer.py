@@ -22,16 +22,14 @@ from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.source import Roots, Source, global_label
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
-from girih.frontend.capture.values.object import (
-    ClassValue,
-    ObjectValue,
-    static_lookup,
-)
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
 from girih.frontend.capture.wrap import wrap

@@ -19,6 +19,7 @@ from girih.frontend.capture import _frame
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant, EnumMember
 from girih.frontend.capture.values.function import (
     BoundMethod,
@@ -27,7 +28,7 @@ from girih.frontend.capture.values.function import (
 )
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.module import ModuleValue
-from girih.frontend.capture.values.object import ClassValue, ObjectValue
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 
 # Compared by identity; attributes and calls are folded.
@@ -76,7 +77,7 @@ def wrap(tracer, obj: Any, source: Source) -> Value:
 
 
 def _register(cls: type) -> bool:
-    """Finds the maker for a class that was not met before, if it depends on it alone."""
+    """Finds the maker for a class that was not met before."""
     for base, maker in _BASES:
         if issubclass(cls, base):
             _MAKERS[cls] = maker

@@ -8,8 +8,8 @@ from __future__ import annotations
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
-from girih.frontend.capture.values.object import SuperValue
 from girih.frontend.capture.values.sequence import SliceValue
 
 # https://docs.python.org/3.12/library/dis.html#opcode-NOP

@@ -1,6 +1,6 @@
 """Operators, comparisons and tests.
 
-Source: https://docs.python.org/3.12/library/dis.html#opcode-UNARY_NEGATIVE and following
+Source: https://docs.python.org/3.12/library/dis.html#opcode-UNARY_NEGATIVE
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Unpacking and pattern matching.
 
-Source: https://docs.python.org/3.12/library/dis.html#opcode-UNPACK_SEQUENCE and following
+Source: https://docs.python.org/3.12/library/dis.html#opcode-UNPACK_SEQUENCE
 """
 
 from __future__ import annotations
 
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.models.python import is_instance
+from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.mapping import DictValue
-from girih.frontend.capture.values.object import InstanceDictValue, ObjectValue
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,

@@ -12,10 +12,12 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
-from girih.frontend.capture.values.object import ObjectValue, SuperValue, static_lookup
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Raised, Value
 
+_ITERATOR = type(iter(()))
+
 
 class IteratorValue(Value):
     """An iterator over traced values.
@@ -16,9 +18,9 @@ class IteratorValue(Value):
         cls: Its Python type.
     """
 
-    def __init__(self, items: Iterator[Value], cls: type = type(iter(()))):
+    def __init__(self, items: Iterator[Value], cls: type | None = None):
         self.items = items
-        self.cls = cls
+        self.cls = cls or _ITERATOR
 
     def python_type(self) -> type:
         """The type of the iterator."""

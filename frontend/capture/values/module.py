@@ -6,7 +6,8 @@ import torch
 from torch.nn.modules import module as module_file
 
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.object import ObjectValue, static_lookup
+from girih.frontend.capture.values.lookup import static_lookup
+from girih.frontend.capture.values.object import ObjectValue
 
 _HOOKS = (
     "_forward_hooks",

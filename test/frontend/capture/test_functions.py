@@ -475,7 +475,7 @@ def builtins_of_python(x):
         list(reversed([1, 2])),
         isinstance(x, torch.Tensor),
         callable(len),
-        type(3),
+        type(x),
         hasattr(x, "shape"),
         getattr(x, "nope", 7),
         pow(2, 3),
@@ -488,7 +488,7 @@ def builtins_of_python(x):
 def strings(x):
     name = "abc"
     text = f"{name!r:>6}-{x.shape[0]:03d}-{2.5:.2f}"
-    return text, name.upper(), ",".join(["a", "b"]), "%s" % name, name[1], name in text
+    return text, name.upper(), ",".join(["a", "b"]), name + "!", name[1], name in text
 
 
 @case(rand(3))
@@ -717,7 +717,7 @@ def deletions(x):
     z = [y]
     del y
     try:
-        y  # noqa: B018
+        y  # noqa: B018, F821
     except UnboundLocalError:
         return z[0]
 

@@ -1,0 +1,91 @@
+/* The guard tree as data; see _guards.c. */
+#ifndef GIRIH_GUARDS_H
+#define GIRIH_GUARDS_H
+
+#include "_frame.h"
+
+enum Access {
+    ACCESS_LOCAL, ACCESS_CONSTANT, ACCESS_FUNCTION, ACCESS_ATTRIBUTE, ACCESS_DICT,
+    ACCESS_DICT_ITEM, ACCESS_INDEX, ACCESS_ITEM, ACCESS_CELL, ACCESS_TYPE,
+    ACCESS_TYPE_LOOKUP, ACCESS_CLOSURE, ACCESS_COUNT
+};
+
+enum CheckKind {
+    CHECK_IS, CHECK_TYPE, CHECK_EQUALS, CHECK_LENGTH, CHECK_CONTAINS, CHECK_ABSENT,
+    CHECK_KEYS, CHECK_CODE, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL, CHECK_COUNT
+};
+
+typedef struct {
+    int kind;
+    int record;         /* index of the guard's record, for messages */
+    PyObject *operand;
+    Py_ssize_t number;
+} Check;
+
+typedef struct Node {
+    int access;
+    int stable;         /* may be pinned: see [Note: pinned regions] */
+    PyObject *key;
+    Py_ssize_t index;
+    Py_ssize_t slot;    /* -1: not stored */
+    Py_ssize_t check_count, child_count;
+    Check *checks;
+    struct Node *children;
+} Node;
+
+typedef struct {
+    PyObject *owner;    /* borrowed: the dict, the object or the type */
+    PyTypeObject *type; /* of an object whose dict is watched, else NULL */
+    PyObject *dict;     /* borrowed; NULL: `owner` is a type, or only its type matters */
+    uint64_t version;
+} Pin;
+
+typedef struct {
+    const Node *node;
+    PyObject *parent;   /* borrowed: kept alive by the pinned dicts */
+} Residual;
+
+typedef struct {
+    Py_ssize_t slot;
+    PyObject *value;    /* borrowed, as above */
+} PinnedSlot;
+
+/* One root of the tree and its pinned region. */
+typedef struct {
+    Node node;
+    int pinned;
+    int recording;
+    int busy;           /* being evaluated: a nested or concurrent call walks without pins */
+    int misses;         /* consecutive re-walks; a region that keeps changing is not pinned */
+    PyObject *root;     /* borrowed: only compared; the version tags below it are unique */
+    Pin *pins;
+    PinnedSlot *pinned_slots;
+    Residual *residuals;
+    Py_ssize_t pin_count, pin_room, slot_count, slot_room, residual_count, residual_room;
+} Group;
+
+/* Two slots that hold the same object, or two that must not. */
+typedef struct {
+    Py_ssize_t left, right;
+    int same, record;
+} Relation;
+
+struct Guards {
+    PyObject_HEAD
+    Group *groups;
+    Relation *relations;
+    Py_ssize_t group_count, slot_count, tensor_count, relation_count;
+    PyObject *tensor_check, *state_check, *shape_check;
+    Py_ssize_t failed;
+};
+
+enum { FAILED_TENSORS = -2, FAILED_STATE = -3, FAILED_SHAPES = -4, MAXIMAL_MISSES = 16 };
+
+int girih_has_child(const Node *node, int access);
+int girih_has_check(const Node *node, int first, int last);
+
+/* Fills a Guards object from the tuples that guard.py makes. */
+int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations);
+void girih_free_guards(Guards *self);
+
+#endif

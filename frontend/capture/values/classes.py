@@ -1,0 +1,137 @@
+"""Classes, and ``super()``."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.function import BoundMethod
+from girih.frontend.capture.values.lookup import (
+    C_METHODS,
+    MISSING,
+    DescriptorMethod,
+    static_lookup,
+)
+
+
+class SuperValue(Value):
+    """``super()``."""
+
+    def __init__(self, start: type, owner: Value):
+        self.start = start
+        self.owner = owner
+
+    def python_type(self) -> type:
+        """``super``."""
+        return super
+
+    def _owner_class(self) -> type:
+        if isinstance(self.owner, ClassValue):
+            return self.owner.cls
+        return self.owner.python_type()
+
+    def get_attr(self, tracer, name):
+        """The attribute of the next class in the MRO, bound to the object."""
+        mro = self._owner_class().__mro__
+        for base in mro[mro.index(self.start) + 1 :]:
+            if name in base.__dict__:
+                return self._bind(tracer, base, name, base.__dict__[name])
+        message = f"'super' object has no attribute '{name}'"
+        tracer.throw(AttributeError, message)
+
+    def _bind(self, tracer, base: type, name: str, member: Any) -> Value:
+        if isinstance(member, types.FunctionType):
+            function = tracer.class_member(base, name)
+            # In a class method, or for __new__, the owner is a class.
+            return function if name == "__new__" else BoundMethod(function, self.owner)
+        if isinstance(member, staticmethod):
+            return tracer.class_member(base, name, part="__func__")
+        if isinstance(member, classmethod):
+            function = tracer.class_member(base, name, part="__func__")
+            return BoundMethod(function, tracer.constant(self._owner_class()))
+        if isinstance(member, property):
+            getter = tracer.class_member(base, name, part="fget")
+            return tracer.call(getter, [self.owner], {})
+        if isinstance(member, C_METHODS):
+            return DescriptorMethod(member, self.owner)
+        return tracer.class_member(base, name)
+
+
+class ClassValue(Value):
+    """A class."""
+
+    def __init__(self, cls: type, source=None):
+        self.cls = cls
+        self.source = source
+
+    def python_type(self) -> type:
+        """The metaclass."""
+        return type(self.cls)
+
+    def as_python(self) -> Any:
+        """The class."""
+        return self.cls
+
+    def identity(self) -> Any:
+        """The class."""
+        return self.cls
+
+    def get_attr(self, tracer, name):
+        """Class attributes; methods are functions."""
+        plain = {"__name__", "__qualname__", "__module__", "__mro__", "__bases__"}
+        if name in plain | {"__doc__", "__dict__", "__annotations__"}:
+            return tracer.held(getattr(self.cls, name))
+        if name == "__class__":
+            return tracer.constant(type(self.cls))
+        member, _ = static_lookup(self.cls, name)
+        if member is MISSING:
+            return self._meta_attr(tracer, name)
+        if isinstance(member, staticmethod):
+            return tracer.class_member(self.cls, name, part="__func__")
+        if isinstance(member, classmethod):
+            function = tracer.class_member(self.cls, name, part="__func__")
+            return BoundMethod(function, self)
+        if isinstance(member, types.FunctionType) or not hasattr(member, "__get__"):
+            return tracer.class_member(self.cls, name)
+        return tracer.held(getattr(self.cls, name))
+
+    def _meta_attr(self, tracer, name: str) -> Value:
+        if not hasattr(self.cls, name):
+            message = f"type object '{self.cls.__name__}' has no attribute '{name}'"
+            tracer.throw(AttributeError, message)
+        member, _ = static_lookup(type(self.cls), name)
+        if isinstance(member, types.FunctionType):
+            return BoundMethod(tracer.class_member(type(self.cls), name), self)
+        return tracer.held(getattr(self.cls, name))
+
+    def iterate(self, tracer):
+        """The members of an enumeration."""
+        return (tracer.held(member) for member in tracer.fold_raw(iter, self.cls))
+
+    def length(self, tracer) -> int:
+        """Number of members of an enumeration."""
+        return tracer.fold_raw(len, self.cls)
+
+    def contains(self, tracer, item) -> bool:
+        """Whether an enumeration has a member."""
+        return tracer.fold_raw(lambda c, i: i in c, self.cls, item.as_python())
+
+    def get_item(self, tracer, key):
+        """A member of an enumeration, or a generic alias."""
+        return tracer.held(self.cls[key.as_python()])
+
+    def call(self, tracer, args, kwargs):
+        """Makes an object."""
+        return tracer.construct(self, args, kwargs)
+
+    def method_mro(self, tracer):
+        """``cls.mro()``."""
+        return tracer.held(self.cls.mro())
+
+    def method___subclasses__(self, tracer):
+        """Depends on what was imported."""
+        return tracer.held(self.cls.__subclasses__())
+
+    def __repr__(self) -> str:
+        return f"ClassValue({self.cls.__qualname__})"

@@ -1,0 +1,127 @@
+"""``__dict__`` of an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.lookup import MISSING
+
+
+class InstanceDictValue(Value):
+    """``self.__dict__`` of an object: reads and writes go to the object."""
+
+    def __init__(self, owner: Value):
+        self.owner = owner
+
+    def python_type(self) -> type:
+        """``dict``."""
+        return dict
+
+    def identity(self) -> Any:
+        """The same dict at each access."""
+        return ("__dict__ of", id(self.owner))
+
+    def _names(self, tracer) -> list[str]:
+        owner = self.owner
+        names = {}
+        if owner.real is not None and hasattr(owner.real, "__dict__"):
+            keys = tuple(owner.real.__dict__)
+            tracer.guards.add(owner.source.instance_dict(), "keys", keys)
+            names = dict.fromkeys(keys)
+        names.update(dict.fromkeys(owner.attributes))
+        return [n for n in names if owner.find_in_instance(tracer, n) is not None]
+
+    def length(self, tracer) -> int:
+        """Number of attributes."""
+        return len(self._names(tracer))
+
+    def truth(self, tracer) -> bool:
+        """Whether there are attributes."""
+        return bool(self._names(tracer))
+
+    def iterate(self, tracer):
+        """Names of the attributes."""
+        return iter([tracer.constant(name) for name in self._names(tracer)])
+
+    def contains(self, tracer, item) -> bool:
+        """Whether an attribute is there."""
+        return self.owner.find_in_instance(tracer, item.as_python()) is not None
+
+    def get_item(self, tracer, key):
+        """An attribute."""
+        found = self.owner.find_in_instance(tracer, key.as_python())
+        return found if found is not None else tracer.throw_value(KeyError, [key])
+
+    def set_item(self, tracer, key, value):
+        """Sets an attribute, past ``__setattr__`` and descriptors."""
+        owner, name = self.owner, key.as_python()
+        owner.find_in_instance(tracer, name)
+        tracer.effects.set_attr(owner, name, owner.attributes.get(name, MISSING))
+        owner.attributes[name] = value
+
+    def delete_item(self, tracer, key):
+        """Deletes an attribute."""
+        self.get_item(tracer, key)
+        self.set_item(tracer, key, None)
+
+    def _snapshot(self, tracer):
+        pairs = [
+            (tracer.constant(name), self.owner.find_in_instance(tracer, name))
+            for name in self._names(tracer)
+        ]
+        return tracer.dict_of(pairs)
+
+    def method___getitem__(self, tracer, key):
+        """``self[key]``."""
+        return self.get_item(tracer, key)
+
+    def method___setitem__(self, tracer, key, value):
+        """``self[key] = value``."""
+        self.set_item(tracer, key, value)
+        return tracer.constant(None)
+
+    def method_get(self, tracer, key, default=None):
+        """``self.get(key, default)``."""
+        found = self.owner.find_in_instance(tracer, key.as_python())
+        return found or (tracer.constant(None) if default is None else default)
+
+    def method_pop(self, tracer, key, default=None):
+        """``self.pop(key, default)``."""
+        found = self.owner.find_in_instance(tracer, key.as_python())
+        if found is None:
+            return default or tracer.throw_value(KeyError, [key])
+        self.set_item(tracer, key, None)
+        return found
+
+    def method_update(self, tracer, *others, **kwargs):
+        """``self.update(other, **kwargs)``."""
+        for other in others:
+            for key, value in tracer.pairs_of(other):
+                self.set_item(tracer, key, value)
+        for name, value in kwargs.items():
+            self.set_item(tracer, tracer.constant(name), value)
+        return tracer.constant(None)
+
+    def method_setdefault(self, tracer, key, default):
+        """``self.setdefault(key, default)``."""
+        found = self.owner.find_in_instance(tracer, key.as_python())
+        if found is None:
+            self.set_item(tracer, key, default)
+        return found or default
+
+    def method_keys(self, tracer):
+        """``self.keys()`` as of now."""
+        return self._snapshot(tracer).method_keys(tracer)
+
+    def method_values(self, tracer):
+        """``self.values()`` as of now."""
+        return self._snapshot(tracer).method_values(tracer)
+
+    def method_items(self, tracer):
+        """``self.items()`` as of now."""
+        return self._snapshot(tracer).method_items(tracer)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        return self._snapshot(tracer)

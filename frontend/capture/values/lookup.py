@@ -1,0 +1,53 @@
+"""Looking things up in classes, by the rules of Python's attribute access."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from girih.frontend.capture import _frame
+from girih.frontend.capture.values.base import Value
+
+MISSING = object()
+SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
+FUNCTION_TYPES = (types.FunctionType, _frame.Dispatcher, functools._lru_cache_wrapper)
+C_METHODS = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+
+
+def static_lookup(cls: type, name: str) -> tuple[Any, type | None]:
+    """What the classes of the MRO hold under ``name``, and which one."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name], base
+    return MISSING, None
+
+
+def is_data_descriptor(member: Any) -> bool:
+    """Whether a class member takes precedence over the instance's attributes."""
+    cls = type(member)
+    if static_lookup(cls, "__get__")[0] is MISSING:
+        return False
+    has_set = static_lookup(cls, "__set__")[0] is not MISSING
+    return has_set or static_lookup(cls, "__delete__")[0] is not MISSING
+
+
+class DescriptorMethod(Value):
+    """A C method of a builtin class, bound to an object of a subclass."""
+
+    def __init__(self, descriptor, owner: Value):
+        self.descriptor = descriptor
+        self.owner = owner
+
+    def python_type(self) -> type:
+        """The type of bound C methods."""
+        return types.BuiltinMethodType
+
+    def call(self, tracer, args, kwargs):
+        """Calls it on the part of the object that is of the builtin class."""
+        name = self.descriptor.__name__
+        return self.owner.call_method(tracer, name, args, kwargs)
