@@ -19,7 +19,7 @@ from girih.passes.tile.sizes import Size, known, product
 # Stands for a symbolic size where costs are compared.
 GUESSED_SIZE = 512
 # Rows of up to this many vectors stay in registers.
-REGISTER_VECTORS = 4
+REGISTER_VECTORS = 8
 # Vectors of neighbouring results that a column reduction has at a time: half of the
 # registers there are. 1000 x 1024 softmax along the columns: 1.8 ms with one vector,
 # 0.24 with 8; 4096 x 1024 sum: 0.38 ms with 4, 0.19 with 16 (2026-11-20).

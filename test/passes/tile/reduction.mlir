@@ -1,6 +1,6 @@
 // RUN: %girih-opt --pass-pipeline='tile{vector-bits=512}' %s | filecheck %s
 
-// A row of at most four vectors stays in registers: no loop over it.
+// A row of at most eight vectors stays in registers: no loop over it.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: scf.for
 // CHECK: "tile.loop"(%c0, %c32)
