@@ -1,7 +1,7 @@
 """Runs programs of the corpus by name; rewrites the table of those in no one graph.
 
-    python test/frontend/capture/differential/run.py closures classes.slots
-    python test/frontend/capture/differential/run.py --update
+python test/frontend/capture/differential/run.py closures classes.slots
+python test/frontend/capture/differential/run.py --update
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="starts of names; default: all")
     parser.add_argument("--update", action="store_true", help="write the table")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print names")
     parsed = parser.parse_args()
     loose, failed = set(), 0
     for name, program in load().items():
         if not name.startswith(tuple(parsed.names) or ""):
             continue
+        if parsed.verbose:
+            print(name, flush=True)
         reason = failure(program)
         if reason:
             failed += 1

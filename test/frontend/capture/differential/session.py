@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import enum
 import io
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from differential.observation import Describer, Node, differences
-from differential.program import Program
 
 import girih
+from differential.observation import Describer, Node, differences
+from differential.program import Program
 from girih.errors import UnsupportedError
 
 Compile = Callable[[Callable], Callable]
@@ -200,6 +201,8 @@ def _set_global(namespace: dict, name: str, value: Any) -> None:
 
 
 def _is_data(value: Any) -> bool:
+    if isinstance(value, enum.Enum):
+        return False
     if isinstance(value, (int, float, str, tuple, type(None), *_DATA)):
         return True
     return type(value).__module__.startswith("differential.corpus")

@@ -1,6 +1,7 @@
 """Each program of the corpus: plain, captured, and compiled."""
 
 import pytest
+
 from differential import coverage, session
 from differential.known_failures import KNOWN_FAILURES
 from differential.program import load

@@ -1,12 +1,13 @@
 """Python's builtin functions."""
 
 import torch
+
 from differential.program import program, rand
 
 
 @program(rand(3))
 def zips(x):
-    pairs = list(zip([1, 2, 3], [x, x + 1]))  # noqa: B905
+    pairs = list(zip([1, 2, 3], [x, x + 1]))
     return pairs, list(zip()), [a + b for a, b in zip((1, 2), (3, 4), strict=True)]
 
 
@@ -61,7 +62,14 @@ def any_and_all(x):
 
 @program(rand(3))
 def numbers(x):
-    return x * abs(-3), round(2.567, 1), round(2.5), divmod(7, 2), pow(2, 5), pow(3, 4, 5)
+    return (
+        x * abs(-3),
+        round(2.567, 1),
+        round(2.5),
+        divmod(7, 2),
+        pow(2, 5),
+        pow(3, 4, 5),
+    )
 
 
 @program(rand(3))
@@ -86,7 +94,12 @@ def instance_checks(x, value):
 
 @program(rand(3))
 def subclass_checks(x):
-    return x, issubclass(bool, int), issubclass(list, (tuple, dict)), issubclass(int, object)
+    return (
+        x,
+        issubclass(bool, int),
+        issubclass(list, (tuple, dict)),
+        issubclass(int, object),
+    )
 
 
 @program(rand(3), 3).then(rand(3), "a").then(rand(3), 2.5)
@@ -98,13 +111,13 @@ def types(x, value):
 
 @program(rand(3))
 def attributes(x):
-    got = getattr(x, "shape"), getattr(x, "nope", 7), hasattr(x, "dtype")  # noqa: B009
+    got = getattr(x, "shape"), getattr(x, "nope", 7), hasattr(x, "dtype")
     return x, got, hasattr(x, "nope"), callable(len), callable(3), callable(x.add)
 
 
 @program(rand(3))
 def attribute_is_missing(x):
-    return getattr(x, "nope")  # noqa: B009
+    return getattr(x, "nope")
 
 
 @program(rand(3))
@@ -144,7 +157,15 @@ def integers(x):
 @program(rand(3))
 def floats(x):
     f = 7.5
-    return x * f, f // 2, f % 2, -f // 2, f.is_integer(), f.as_integer_ratio(), 1e308 * 10
+    return (
+        x * f,
+        f // 2,
+        f % 2,
+        -f // 2,
+        f.is_integer(),
+        f.as_integer_ratio(),
+        1e308 * 10,
+    )
 
 
 @program(rand(3))
@@ -161,7 +182,15 @@ def complexes(x):
 
 @program(rand(3))
 def booleans(x):
-    return x + True, True + True, True & False, not 1, True is True, bool([0]), int(True)
+    return (
+        x + True,
+        True + True,
+        True & False,
+        not 1,
+        True is True,
+        bool([0]),
+        int(True),
+    )
 
 
 @program(rand(3))
@@ -226,7 +255,12 @@ def imports_inside(x):
 
 @program(rand(3))
 def slices_and_ellipsis(x):
-    return x[slice(1)], x[...].shape, x[None, ..., None].shape, [1, 2, 3][slice(None, None, -1)]
+    return (
+        x[slice(1)],
+        x[...].shape,
+        x[None, ..., None].shape,
+        [1, 2, 3][slice(None, None, -1)],
+    )
 
 
 @program(rand(3))
@@ -240,7 +274,13 @@ def iterators_by_hand(x):
 
 @program(rand(3))
 def format_builtin(x):
-    return x, format(3.14159, ".2f"), format(5, "03d"), format("a", ">3"), repr([1, "a"])
+    return (
+        x,
+        format(3.14159, ".2f"),
+        format(5, "03d"),
+        format("a", ">3"),
+        repr([1, "a"]),
+    )
 
 
 @program(rand(3))

@@ -3,6 +3,7 @@
 import functools
 
 import torch
+
 from differential.program import program, rand
 
 

@@ -1,6 +1,7 @@
 """Closures, nonlocal, globals."""
 
 import torch
+
 from differential.program import program, rand
 
 COUNT = 0
@@ -34,7 +35,7 @@ def nonlocal_counter(x):
 
 @program(rand(3))
 def late_binding(x):
-    functions = [lambda v: v * i for i in range(3)]  # noqa: B023
+    functions = [lambda v: v * i for i in range(3)]
     bound = [lambda v, i=i: v * i for i in range(3)]
     return [f(x) for f in functions], [f(x) for f in bound]
 
@@ -204,7 +205,7 @@ def global_made_and_deleted(x):
 
 @program(rand(3))
 def global_is_missing(x):
-    return x + there_is_no_such_global  # noqa: F821
+    return x + there_is_no_such_global
 
 
 def bump_global():

@@ -130,7 +130,11 @@ def filters_none(x, items):
 @program(rand(3))
 def transposed(x):
     rows = [[1, 2, 3], [4, 5, 6]]
-    return x, [[row[i] for row in rows] for i in range(3)], list(zip(*rows, strict=True))
+    return (
+        x,
+        [[row[i] for row in rows] for i in range(3)],
+        list(zip(*rows, strict=True)),
+    )
 
 
 class Holder:

@@ -29,7 +29,13 @@ def list_methods_on_numbers(x):
 def list_operators(x):
     items = [1, 2] + [3]
     twice = items * 2
-    compare = items == [1, 2, 3], items < [1, 2, 4], [] != [1], 2 in items, 9 not in items
+    compare = (
+        items == [1, 2, 3],
+        items < [1, 2, 4],
+        [] != [1],
+        2 in items,
+        9 not in items,
+    )
     return x + sum(twice), twice, compare
 
 

@@ -3,6 +3,7 @@
 import contextlib
 
 import torch
+
 from differential.program import program, rand
 
 

@@ -1,6 +1,7 @@
 """Branches and loops."""
 
 import torch
+
 from differential.program import program, rand
 
 

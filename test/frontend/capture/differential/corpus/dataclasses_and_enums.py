@@ -5,6 +5,7 @@ import enum
 import functools
 
 import torch
+
 from differential.program import program, rand
 
 
@@ -88,7 +89,7 @@ class Flags(enum.Flag):
     C = enum.auto()
 
 
-class Name(str, enum.Enum):  # noqa: UP042
+class Name(str, enum.Enum):
     RELU = "relu"
     TANH = "tanh"
 
@@ -127,7 +128,12 @@ def replaced(x, config):
 
 @program(rand(3), Box(1, "n", [1, 2]))
 def converted(x, box):
-    return x, dataclasses.asdict(box), dataclasses.astuple(box), dataclasses.is_dataclass(box)
+    return (
+        x,
+        dataclasses.asdict(box),
+        dataclasses.astuple(box),
+        dataclasses.is_dataclass(box),
+    )
 
 
 @program(rand(3), Config())
@@ -139,7 +145,12 @@ def fields(x, config):
 @program(rand(3))
 def ordered(x):
     items = [Ranked(2, "b"), Ranked(1, "a")]
-    return x, sorted(items)[0].label, Ranked(1) < Ranked(2), Ranked(1, "q") == Ranked(1, "r")
+    return (
+        x,
+        sorted(items)[0].label,
+        Ranked(1) < Ranked(2),
+        Ranked(1, "q") == Ranked(1, "r"),
+    )
 
 
 @program(rand(3), 3).then(rand(3), -1)
@@ -169,7 +180,13 @@ def default_factories_are_fresh(x):
 
 @program(rand(3))
 def equality_and_repr(x):
-    return x, Config() == Config(), Config() != Config(4), repr(Config()), hash(Config()) == hash(Config())
+    return (
+        x,
+        Config() == Config(),
+        Config() != Config(4),
+        repr(Config()),
+        hash(Config()) == hash(Config()),
+    )
 
 
 @program(rand(3), Box(Box(1, "inner"), "outer"))
@@ -202,12 +219,25 @@ def enum_branches(x, color):
 
 @program(rand(3))
 def enum_lookups(x):
-    return x, Color(2), Color["RED"], Color.RED.name, Color.default(), [c.name for c in Color]
+    return (
+        x,
+        Color(2),
+        Color["RED"],
+        Color.RED.name,
+        Color.default(),
+        [c.name for c in Color],
+    )
 
 
 @program(rand(3), Color.RED)
 def enum_comparisons(x, color):
-    return x, color == Color.RED, color != Color.BLUE, color in (Color.BLUE,), isinstance(color, Color)
+    return (
+        x,
+        color == Color.RED,
+        color != Color.BLUE,
+        color in (Color.BLUE,),
+        isinstance(color, Color),
+    )
 
 
 @program(rand(3), Color.BLUE)

@@ -3,6 +3,7 @@
 import contextlib
 
 import torch
+
 from differential.program import program, rand
 
 
@@ -72,7 +73,7 @@ def one_of_many_handlers(x, n):
 def bare_except(x):
     try:
         raise RuntimeError
-    except:  # noqa: E722
+    except:
         return x - 1
 
 
@@ -100,7 +101,7 @@ def finally_overrides_return(x):
         try:
             return x
         finally:
-            return x * 2  # noqa: B012
+            return x * 2
 
     return inner()
 
@@ -177,7 +178,7 @@ def raised_while_handling(x):
     try:
         raise ValueError("inner")
     except ValueError:
-        raise RuntimeError("outer")  # noqa: B904
+        raise RuntimeError("outer")
 
 
 @program(rand(3))
@@ -234,7 +235,7 @@ def name_is_unbound_after_handler(x):
         raise ValueError
     except ValueError as error:
         repr(error)
-    return error  # noqa: F821
+    return error
 
 
 @program(rand(3))
@@ -254,7 +255,7 @@ def nested_handlers(x):
         try:
             raise KeyError("a")
         except KeyError:
-            raise ValueError("b")  # noqa: B904
+            raise ValueError("b")
         finally:
             x = x + 1
     except ValueError as error:

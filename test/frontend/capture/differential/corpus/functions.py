@@ -3,6 +3,7 @@
 import functools
 
 import torch
+
 from differential.program import program, rand
 
 
@@ -66,17 +67,12 @@ def argument_given_twice(x):
 
 @program(rand(3))
 def mutable_default(x):
-    def append(value, items=[]):  # noqa: B006
+    def append(value, items=[]):
         items.append(value)
         return items
 
     append(x)
     return append(x + 1)
-
-
-def remembers(value, seen=[]):  # noqa: B006
-    seen.append(value)
-    return len(seen)
 
 
 @program(rand(3))
@@ -112,7 +108,7 @@ def mutual_recursion(x, n):
 
 @program(rand(3))
 def lambdas(x):
-    twice = lambda f: lambda v: f(f(v))  # noqa: E731
+    twice = lambda f: lambda v: f(f(v))
     return twice(lambda v: v * 2)(x), (lambda a, b=2, *c: a + b + len(c))(x, 3, 4)
 
 
@@ -180,7 +176,7 @@ def reduces(x):
     return product, functools.reduce(max, [3, 9, 2], 5)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cached_square(n):
     return n * n
 

@@ -179,7 +179,7 @@ def infinite(x):
 
 @program(rand(3))
 def zip_of_generators(x):
-    pairs = list(zip(numbers(3), scaled(x, 2)))  # noqa: B905
+    pairs = list(zip(numbers(3), scaled(x, 2)))
     return pairs, dict(enumerate(numbers(2)))
 
 

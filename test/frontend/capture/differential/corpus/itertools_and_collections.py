@@ -11,7 +11,10 @@ Point = collections.namedtuple("Point", "x y", defaults=[0])
 
 @program(rand(3))
 def chains(x):
-    parts = list(itertools.chain([x], (x + 1,), [])), list(itertools.chain.from_iterable(["ab", "c"]))
+    parts = (
+        list(itertools.chain([x], (x + 1,), [])),
+        list(itertools.chain.from_iterable(["ab", "c"])),
+    )
     return parts
 
 
@@ -25,7 +28,11 @@ def products(x):
 
 @program(rand(3))
 def permutations_and_combinations(x):
-    return x, list(itertools.permutations([1, 2, 3], 2)), list(itertools.combinations("abc", 2))
+    return (
+        x,
+        list(itertools.permutations([1, 2, 3], 2)),
+        list(itertools.combinations("abc", 2)),
+    )
 
 
 @program(rand(3))
@@ -37,30 +44,48 @@ def counts_and_cycles(x):
 
 @program(rand(3))
 def accumulates(x):
-    return list(itertools.accumulate([x, x, x])), list(itertools.accumulate([1, 2, 3], max, initial=2))
+    return list(itertools.accumulate([x, x, x])), list(
+        itertools.accumulate([1, 2, 3], max, initial=2)
+    )
 
 
 @program(rand(3))
 def groups(x):
     grouped = {k: list(g) for k, g in itertools.groupby("aabbb")}
-    return x, grouped, [(k, len(list(g))) for k, g in itertools.groupby([1, 3, 2], lambda v: v % 2)]
+    return (
+        x,
+        grouped,
+        [(k, len(list(g))) for k, g in itertools.groupby([1, 3, 2], lambda v: v % 2)],
+    )
 
 
 @program(rand(3))
 def takes_and_drops(x):
-    small = lambda v: v < 3  # noqa: E731
+    small = lambda v: v < 3
     items = [1, 2, 5, 1]
-    return x, list(itertools.takewhile(small, items)), list(itertools.dropwhile(small, items))
+    return (
+        x,
+        list(itertools.takewhile(small, items)),
+        list(itertools.dropwhile(small, items)),
+    )
 
 
 @program(rand(3))
 def slices(x):
-    return x, list(itertools.islice(range(10), 2, 8, 3)), list(itertools.islice("abc", 2))
+    return (
+        x,
+        list(itertools.islice(range(10), 2, 8, 3)),
+        list(itertools.islice("abc", 2)),
+    )
 
 
 @program(rand(3))
 def pairs(x):
-    return x, list(itertools.pairwise([1, 2, 3])), list(itertools.zip_longest([1], [2, 3], fillvalue=0))
+    return (
+        x,
+        list(itertools.pairwise([1, 2, 3])),
+        list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
+    )
 
 
 @program(rand(3))

@@ -43,7 +43,12 @@ def strings_and_none(x, op):
             return x
 
 
-@program(rand(3), [1, 2]).then(rand(3), []).then(rand(3), [1, 2, 3, 4]).then(rand(3), (5,))
+@(
+    program(rand(3), [1, 2])
+    .then(rand(3), [])
+    .then(rand(3), [1, 2, 3, 4])
+    .then(rand(3), (5,))
+)
 def sequences(x, items):
     match items:
         case []:

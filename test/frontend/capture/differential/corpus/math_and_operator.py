@@ -9,6 +9,7 @@ import typing
 import warnings
 
 import torch
+
 from differential.program import program, rand
 
 
@@ -25,18 +26,38 @@ def math_of_shapes(x):
 
 @program(rand(3))
 def math_of_integers(x):
-    return x, math.factorial(5), math.comb(5, 2), math.gcd(12, 18), math.lcm(4, 6), math.isqrt(10)
+    return (
+        x,
+        math.factorial(5),
+        math.comb(5, 2),
+        math.gcd(12, 18),
+        math.lcm(4, 6),
+        math.isqrt(10),
+    )
 
 
 @program(rand(3))
 def math_tests(x):
     inf, nan = math.inf, math.nan
-    return x, math.isnan(nan), math.isinf(inf), math.isfinite(1.0), math.isclose(0.1 + 0.2, 0.3)
+    return (
+        x,
+        math.isnan(nan),
+        math.isinf(inf),
+        math.isfinite(1.0),
+        math.isclose(0.1 + 0.2, 0.3),
+    )
 
 
 @program(rand(3))
 def math_of_pairs(x):
-    return x, math.atan2(1, 2), math.hypot(3, 4), math.pow(2, 3), math.fmod(7, 3), math.copysign(1, -2)
+    return (
+        x,
+        math.atan2(1, 2),
+        math.hypot(3, 4),
+        math.pow(2, 3),
+        math.fmod(7, 3),
+        math.copysign(1, -2),
+    )
 
 
 @program(rand(3))
@@ -52,12 +73,24 @@ def math_of_argument(x, f):
 @program(rand(3))
 def operator_functions(x):
     a = operator.add(x, 1), operator.mul(x, 2), operator.neg(x), operator.sub(5, 3)
-    return a, operator.truth([]), operator.not_(1), operator.is_(x, x), operator.xor(5, 3)
+    return (
+        a,
+        operator.truth([]),
+        operator.not_(1),
+        operator.is_(x, x),
+        operator.xor(5, 3),
+    )
 
 
 @program(rand(3))
 def operator_comparisons(x):
-    return x, operator.lt(1, 2), operator.eq([1], [1]), operator.ge(2, 2), operator.ne(1, 2)
+    return (
+        x,
+        operator.lt(1, 2),
+        operator.eq([1], [1]),
+        operator.ge(2, 2),
+        operator.ne(1, 2),
+    )
 
 
 @program(rand(3))
@@ -73,7 +106,12 @@ def operator_items(x):
 def operator_getters(x):
     pairs = [("b", 2), ("a", 3)]
     shape = operator.attrgetter("shape")(x)
-    return x, sorted(pairs, key=operator.itemgetter(1)), shape, operator.itemgetter(0, 1)("xy")
+    return (
+        x,
+        sorted(pairs, key=operator.itemgetter(1)),
+        shape,
+        operator.itemgetter(0, 1)("xy"),
+    )
 
 
 @program(rand(3))
@@ -90,7 +128,12 @@ def operator_in_place(x):
 
 @program(rand(3))
 def operator_matmul(x):
-    return operator.matmul(x, x), operator.pow(x, 2), operator.truediv(x, 2), operator.abs(x)
+    return (
+        operator.matmul(x, x),
+        operator.pow(x, 2),
+        operator.truediv(x, 2),
+        operator.abs(x),
+    )
 
 
 @program(rand(3), [1, [2]])
@@ -159,13 +202,18 @@ def inspects_signature(x):
 
 @program(rand(3), documented).then(rand(3), torch.relu)
 def inspects_callables(x, function):
-    return x, inspect.isfunction(function), inspect.isclass(function), inspect.getdoc(documented)
+    return (
+        x,
+        inspect.isfunction(function),
+        inspect.isclass(function),
+        inspect.getdoc(documented),
+    )
 
 
 @program(rand(3))
 def typing_does_nothing(x):
     y = typing.cast(int, x)
-    z: typing.Optional[torch.Tensor] = y + 1  # noqa: UP045
+    z: typing.Optional[torch.Tensor] = y + 1
     return z, typing.TYPE_CHECKING
 
 
@@ -190,4 +238,11 @@ def warns(x):
 
 @program(rand(3))
 def number_protocols(x):
-    return x, (3).__add__(4), (2.5).__mul__(2), (5).__index__(), "a".__len__(), [1].__contains__(1)
+    return (
+        x,
+        (3).__add__(4),
+        (2.5).__mul__(2),
+        (5).__index__(),
+        "a".__len__(),
+        [1].__contains__(1),
+    )

@@ -30,7 +30,14 @@ def format_method(x):
 
 @program(rand(3))
 def case_methods(x):
-    return x, "aBc".upper(), "aBc".lower(), "a b".title(), "abc".capitalize(), "aB".swapcase()
+    return (
+        x,
+        "aBc".upper(),
+        "aBc".lower(),
+        "a b".title(),
+        "abc".capitalize(),
+        "aB".swapcase(),
+    )
 
 
 @program(rand(3))
@@ -56,12 +63,28 @@ def strip_and_pad(x):
 
 @program(rand(3))
 def test_methods(x):
-    return x, "12".isdigit(), "ab".isalpha(), "a1".isalnum(), " ".isspace(), "Ab".isupper()
+    return (
+        x,
+        "12".isdigit(),
+        "ab".isalpha(),
+        "a1".isalnum(),
+        " ".isspace(),
+        "Ab".isupper(),
+    )
 
 
 @program(rand(3))
 def operators(x):
-    return x, "a" + "b", "ab" * 3, "abc"[1], "abc"[::-1], "abc"[-2:], "a" < "b", "" or "e"
+    return (
+        x,
+        "a" + "b",
+        "ab" * 3,
+        "abc"[1],
+        "abc"[::-1],
+        "abc"[-2:],
+        "a" < "b",
+        "" or "e",
+    )
 
 
 @program(rand(3))
@@ -80,7 +103,15 @@ def branch_on_parts(x, name):
 
 @program(rand(3))
 def conversions(x):
-    made = str(1), str(2.0), str(None), str([1, "a"]), str((1,)), str({"k": 1}), repr("a'b")
+    made = (
+        str(1),
+        str(2.0),
+        str(None),
+        str([1, "a"]),
+        str((1,)),
+        str({"k": 1}),
+        repr("a'b"),
+    )
     return x, made, int("42"), int("ff", 16), float("1e3"), bool("")
 
 
@@ -106,7 +137,12 @@ def translate(x):
 
 @program(rand(3))
 def unbound_methods(x):
-    return x, str.upper("a"), list(map(str.strip, [" a", "b "])), str.join(",", ["a", "b"])
+    return (
+        x,
+        str.upper("a"),
+        list(map(str.strip, [" a", "b "])),
+        str.join(",", ["a", "b"]),
+    )
 
 
 @program(rand(3))
@@ -148,7 +184,7 @@ def error_of_conversion(x):
 
 @program(rand(3))
 def raw_and_unicode(x):
-    return x, r"\d", "é\u00e9\N{BULLET}", "a" "b", "\t".expandtabs(2), len("日本")
+    return x, r"\d", "é\u00e9\N{BULLET}", "ab", "\t".expandtabs(2), len("日本")
 
 
 @program(rand(3))
