@@ -13,16 +13,16 @@ class WrittenArguments:
 
     Attributes:
         by_kernels: written by generated code, which torch does not see.
-        by_copies: written by `Tensor.copy_`.
+        by_aten: written by `Tensor.copy_` or in-place ops.
     """
 
     by_kernels: frozenset[int]
-    by_copies: frozenset[int]
+    by_aten: frozenset[int]
 
     @property
     def all(self) -> frozenset[int]:
         """Positions of all arguments that change."""
-        return self.by_kernels | self.by_copies
+        return self.by_kernels | self.by_aten
 
 
 def written_arguments(function: ir.OpView) -> WrittenArguments:
@@ -30,16 +30,30 @@ def written_arguments(function: ir.OpView) -> WrittenArguments:
     block = function.regions[0].blocks[0]
     roots = {value: index for index, value in enumerate(block.arguments)}
     by_kernels: set[int] = set()
-    by_copies: set[int] = set()
+    by_aten: set[int] = set()
     for op in block.operations:
         if op.name == "host.view" and op.operands[0] in roots:
             roots[op.results[0]] = roots[op.operands[0]]
-        elif op.name == "host.copy" and op.operands[1] in roots:
-            by_copies.add(roots[op.operands[1]])
+        elif op.name in ("host.copy", "host.extern"):
+            written = _written_by_aten(op)
+            by_aten.update(roots[value] for value in written if value in roots)
         elif op.name == "host.native":
             outputs = [v for launch in op.launches for v in launch_outputs(launch)]
             by_kernels.update(roots[value] for value in outputs if value in roots)
-    return WrittenArguments(frozenset(by_kernels), frozenset(by_copies))
+    return WrittenArguments(frozenset(by_kernels), frozenset(by_aten))
+
+
+def _written_by_aten(op: ir.OpView) -> list[ir.Value]:
+    """The buffers that a copy or an ATen call writes.
+
+    In-place ops of ATen have names as `index_put_` and write their first argument.
+    """
+    if op.name == "host.copy":
+        return [op.operands[1]]
+    name = op.op.split(".")[1]
+    if name.endswith("_") and not name.endswith("__"):
+        return [op.operands[op.args[0].index]]
+    return []
 
 
 def launch_outputs(launch: ir.OpView) -> list[ir.Value]:

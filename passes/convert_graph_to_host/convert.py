@@ -10,7 +10,7 @@ from girih.dialects.dims import Size
 from girih.dialects.types import buffer_type, element_of
 
 from . import layout as layouts
-from .externs import NoRule, rule_for
+from .externs import NoRule, in_place_call, rule_for
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
@@ -121,7 +121,9 @@ class Conversion:
         if rule is None:
             raise NoRule(f"'{op.name}' has no rule that calls an ATen op for it")
         call = rule(op)
-        returned = call.results or range(len(op.results))
+        if any(self.plan.places[result].root != result for result in op.results):
+            call = in_place_call(call)
+        returned = range(len(op.results)) if call.results is None else call.results
         results = [op.results[index] for index in returned]
         attributes = {"op": call.op, "args": call.args, "kwargs": call.kwargs}
         if "effects" in op.attributes:

@@ -1,23 +1,26 @@
-"""Which kernels may write their result straight into an argument that eager mutates.
+"""Which results are written straight into an argument that eager mutates.
 
 A result that `graph.writes` names is copied into its argument at the end of the
 program. The copy and the allocation are saved where all of this holds:
 
-1. A kernel makes the result, and the argument's elements do not overlap each other.
-2. No op after that kernel, and no other result, reads the argument's old content.
-3. The kernel itself reads the argument not at all, or has one result and reads at each
-   point only the element that it writes there.
-4. No kernel of the program can fail a check: after a failed check eager runs from the
-   start, and must find the arguments as they were.
+1. No op after the one that makes the result, and no other result, reads the argument's
+   old content.
+2. The op is a kernel, the argument's elements do not overlap each other, and the kernel
+   reads the argument not at all, or has one result and reads at each point only the
+   element that it writes there. Or it is an ATen call that has an in-place twin.
+3. No kernel that runs together with the op or after it can fail a check: eager would
+   then run from the start, and must find the arguments as they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.types import shape_of
 
+from .externs import in_place_call, rule_for
 from .layout import Layout
 from .signature import ResultInfo
 
@@ -50,20 +53,45 @@ def plan_in_place(
         kernels: the ops of `block` that become kernels.
         layouts: the layouts of the arguments.
     """
-    writes = dict(_writes(block, infos))
-    if not writes or any(map(_may_fail, kernels)):
-        return {}
     order = {op: position for position, op in enumerate(block.operations)}
-    makers = {result: op for op in kernels for result in op.results}
-    return {
-        value: argument
-        for value, argument in writes.items()
-        if value in makers
+    checks = [order[op] for op in kernels if _may_fail(op)]
+    planned = {}
+    for value, argument in _writes(block, infos):
+        maker = value.owner.opview
+        if maker in kernels:
+            fits = not checks and _kernel_may_overwrite(maker, value, argument, layouts)
+        else:
+            last_check = max(checks, default=-1)
+            fits = last_check < order[maker] and _call_may_overwrite(maker, argument)
+        if fits and _is_last_reader(maker, argument, order):
+            planned[value] = argument
+    return planned
+
+
+def _kernel_may_overwrite(
+    maker: ir.OpView,
+    value: ir.Value,
+    argument: ir.Value,
+    layouts: Mapping[ir.Value, Layout],
+) -> bool:
+    return (
+        shape_of(value.type) == shape_of(argument.type)
         and not _overlaps_itself(layouts[argument])
-        and _is_last_reader(makers[value], argument, order)
-        and _reads_in_place(makers[value], argument)
-        and _has_same_shape(value, argument)
-    }
+        and _reads_in_place(maker, argument)
+    )
+
+
+def _call_may_overwrite(maker: ir.OpView, argument: ir.Value) -> bool:
+    """Whether an ATen call has a twin that writes the argument and reads no other."""
+    rule = rule_for(maker.name)
+    call = None if rule is None else rule(maker)
+    if call is None or in_place_call(call) is None:
+        return False
+    first = call.args[0]
+    if not isinstance(first, OperandRef) or maker.operands[first.index] != argument:
+        return False
+    others = [v for i, v in enumerate(maker.operands) if i != first.index]
+    return not any(v == argument or _is_view_of(v, argument) for v in others)
 
 
 def _writes(
@@ -73,7 +101,8 @@ def _writes(
     returned = block.operations[len(block.operations) - 1].operands
     taken = set()
     for value, info in zip(returned, infos, strict=True):
-        if info.writes is not None and value not in taken:
+        is_made = isinstance(value, ir.OpResult)
+        if info.writes is not None and is_made and value not in taken:
             taken.add(value)
             yield value, arguments[info.writes]
 
@@ -118,7 +147,7 @@ def _is_last_reader(
             return False
         if order[op] > order[maker]:
             return False
-        views = op.results if _may_be_view(op) else ()
+        views = op.results if op != maker and _may_be_view(op) else ()
         if not all(_is_last_reader(maker, view, order) for view in views):
             return False
     return True
@@ -153,7 +182,3 @@ def _is_view_of(value: ir.Value, argument: ir.Value) -> bool:
     return _may_be_view(op) and any(
         operand == argument or _is_view_of(operand, argument) for operand in op.operands
     )
-
-
-def _has_same_shape(value: ir.Value, argument: ir.Value) -> bool:
-    return shape_of(value.type) == shape_of(argument.type)

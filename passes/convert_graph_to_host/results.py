@@ -73,9 +73,11 @@ def _alias(
     values: Sequence[ir.Value | None],
     location: ir.Location,
 ) -> ir.Value:
-    """A view of an argument or of another result."""
-    if isinstance(value, ir.BlockArgument):
-        return program.owned[value]
+    """A view of an argument or of another result.
+
+    It is a tensor object of its own, even where it covers all of its owner: what is
+    the very object that the caller gave is no result of the function.
+    """
     kind, number = info.storage[:3], int(info.storage[3:])
     owner = program.arguments[number] if kind == "arg" else values[number]
     layout = Layout(shape_of(value.type), info.strides, info.offset)

@@ -15,6 +15,14 @@ from . import (  # noqa: F401  (each import registers rules)
     scan,
     shape,
 )
+from .in_place import IN_PLACE_TWINS, in_place_call
 from .rules import AtenCall, NoRule, ops_with_rules, rule_for
 
-__all__ = ["AtenCall", "NoRule", "ops_with_rules", "rule_for"]
+__all__ = [
+    "IN_PLACE_TWINS",
+    "AtenCall",
+    "NoRule",
+    "in_place_call",
+    "ops_with_rules",
+    "rule_for",
+]

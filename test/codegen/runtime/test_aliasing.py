@@ -87,6 +87,19 @@ def rows_assigned(x, i):
     return x.sum()
 
 
+@case((2, 8, 4), (2, 1, 4), rows(3))
+def cache_updated(cache, k, i):
+    cache.index_copy_(1, i, k)
+    cache[:, i + 1] = k
+    return cache.sum(1)
+
+
+@case((2, 8, 4), (2, 1, 4), rows(3))
+def cache_scattered(cache, k, i):
+    cache.scatter_add_(1, i.reshape(1, 1, 1).expand(2, 1, 4), k)
+    return cache * 2, cache[0]
+
+
 @case((3,))
 def zeroed(x):
     x.zero_()

@@ -215,8 +215,9 @@ func.func @strides_of_results(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {graph.st
 // CHECK-SAME: (%[[X:.*]]: !tile.buffer
 // CHECK: %[[E:.*]] = "host.extern"
 // CHECK: %[[A:.*]] = "host.view"(%[[X]]) {offset = 8 : i64} : {{.*}} -> !tile.buffer<f32, [8], [1]>
+// CHECK: %[[W:.*]] = "host.view"(%[[X]]) {offset = 0 : i64} : {{.*}} -> !tile.buffer<f32, [4, 8], [8, 1]>
 // CHECK: %[[B:.*]] = "host.view"(%[[E]]) {offset = 0 : i64} : {{.*}} -> !tile.buffer<f32, [8, 4], [1, 8]>
-// CHECK: "host.return"(%[[E]], %[[A]], %[[X]], %[[B]])
+// CHECK: "host.return"(%[[E]], %[[A]], %[[W]], %[[B]])
 func.func @aliases(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32> {graph.storage = "arg0", graph.offset = 8}, tensor<4x8xf32> {graph.storage = "arg0"}, tensor<8x4xf32> {graph.storage = "out0", graph.strides = [1, 8]}) {
   %0 = "graph.extern"(%x) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = "graph.slice"(%x) {starts = [1, 0], steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<1x8xf32>

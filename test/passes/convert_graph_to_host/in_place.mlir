@@ -100,3 +100,48 @@ func.func @overlapping(%x: !t {graph.strides = [0, 1]}) -> (!t {graph.writes = 0
   }) {domain = [4, 4], reduced = array<i64>} : (!t) -> !t
   return %0 : !t
 }
+
+// -----
+
+!c = tensor<8x4xf32>
+
+// ATen calls that have a twin write into the argument too.
+// CHECK-LABEL: func.func @call
+// CHECK-SAME: (%[[C:.*]]: !tile.buffer<f32, [8, 4], [4, 1]>, %[[K:.*]]: !tile.buffer<{{.*}}>, %[[I:.*]]: !tile.buffer<{{.*}}>)
+// CHECK-NEXT: "host.extern"(%[[C]], %[[K]], %[[I]]) {args = [{operand = 0 : i64}, [{operand = 2 : i64}], {operand = 1 : i64}, false], kwargs = {}, op = "aten.index_put_.default"} : {{.*}} -> ()
+// CHECK-NEXT: %[[S:.*]] = "host.extern"(%[[C]]) {{.*}}aten.sin.default
+// CHECK-NEXT: "host.return"(%[[S]])
+func.func @call(%c: !c, %k: tensor<1x4xf32>, %i: tensor<1xi64>) -> (!c {graph.writes = 0}, !c) {
+  %0 = "graph.index_put"(%c, %k, %i) {dims = array<i64: 0>, accumulate = false} : (!c, tensor<1x4xf32>, tensor<1xi64>) -> !c
+  %1 = "graph.extern"(%0) {op = "aten.sin.default", args = [{operand = 0}], kwargs = {}} : (!c) -> !c
+  return %0, %1 : !c, !c
+}
+
+// -----
+
+!c = tensor<8x4xf32>
+
+// Not where a kernel behind the call may fail a check.
+// CHECK-LABEL: func.func @call_before_a_check
+// CHECK: "host.extern"{{.*}}aten.index_put.default
+// CHECK: "host.launch"
+// CHECK: "host.copy"
+func.func @call_before_a_check(%c: !c, %k: tensor<1x4xf32>, %i: tensor<1xi64>) -> (!c {graph.writes = 0}, tensor<1x4xf32>) {
+  %0 = "graph.index_put"(%c, %k, %i) {dims = array<i64: 0>, accumulate = false} : (!c, tensor<1x4xf32>, tensor<1xi64>) -> !c
+  %1 = "graph.take"(%k, %i) {dim = 0} : (tensor<1x4xf32>, tensor<1xi64>) -> tensor<1x4xf32>
+  return %0, %1 : !c, tensor<1x4xf32>
+}
+
+// -----
+
+!c = tensor<8x4xf32>
+
+// Not where the call reads another part of the argument.
+// CHECK-LABEL: func.func @call_of_itself
+// CHECK: "host.extern"{{.*}}aten.index_put.default
+// CHECK: "host.copy"
+func.func @call_of_itself(%c: !c, %i: tensor<1xi64>) -> (!c {graph.writes = 0}) {
+  %0 = "graph.slice"(%c) {starts = [1, 0], steps = array<i64: 1, 1>} : (!c) -> tensor<1x4xf32>
+  %1 = "graph.index_put"(%c, %0, %i) {dims = array<i64: 0>, accumulate = false} : (!c, tensor<1x4xf32>, tensor<1xi64>) -> !c
+  return %1 : !c
+}

@@ -11,7 +11,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.dialects.dims import symbol
 from girih.dialects.types import element_type, tensor_type
-from girih.passes.convert_graph_to_host.externs import ops_with_rules, rule_for
+from girih.passes.convert_graph_to_host.externs import (
+    IN_PLACE_TWINS,
+    ops_with_rules,
+    rule_for,
+)
 from girih.passes.convert_graph_to_host.externs.rules import DTYPE_NAMES
 from girih.passes.convert_graph_to_host.plan import VIEWS
 
@@ -277,6 +281,14 @@ def test_random_ops_draw_as_eager_does(name, attributes, expected):
     got = call(name, *inputs, results=results, **attributes)
     torch.manual_seed(1)
     assert_same(got, expected(x))
+
+
+@pytest.mark.parametrize(("name", "twin"), IN_PLACE_TWINS.items())
+def test_in_place_twins_take_the_same_arguments(name, twin):
+    functional, in_place = torch_entry.overload(name), torch_entry.overload(twin)
+    arguments = [(a.name, str(a.type)) for a in functional._schema.arguments]
+    assert arguments == [(a.name, str(a.type)) for a in in_place._schema.arguments]
+    assert in_place._schema.arguments[0].alias_info.is_write
 
 
 def test_extern_is_the_call_it_names():
