@@ -6,6 +6,7 @@ What lives here, in the order to read it:
 * ``rules``        the table of shape rules, and the form of a result
 * ``promotion``    dtypes of results, by torch's rules of type promotion
 * ``layout``       sizes after broadcasting, and strides of results
+* ``geometry``     views with symbolic sizes
 * ``elementwise``  shape rules: arithmetic, comparison, functions, activations
 * ``reduction``    shape rules: sums, extrema, scans, softmax
 * ``contraction``  shape rules: matrix products, attention
@@ -22,7 +23,18 @@ from girih.frontend.fake import (  # noqa: F401  (they register their rules)
     structure,
     window,
 )
-from girih.frontend.fake.mode import LightFakeTensorMode, fake_like, make_fake_mode
+from girih.frontend.fake.mode import (
+    LightFakeTensorMode,
+    fake_like,
+    make_fake_mode,
+    python_dispatcher,
+)
 from girih.frontend.fake.promotion import promote
 
-__all__ = ["LightFakeTensorMode", "fake_like", "make_fake_mode", "promote"]
+__all__ = [
+    "LightFakeTensorMode",
+    "fake_like",
+    "make_fake_mode",
+    "promote",
+    "python_dispatcher",
+]

@@ -17,12 +17,14 @@ import logging
 import sys
 import types
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
 import torch._functorch.config  # the constructor would import it, in 8 ms
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.rules import RULES, Result
 
 # What FakeTensorMode reads from torch._dynamo.config. Its cache of results is off:
@@ -185,6 +187,18 @@ def _device_of_call(args: tuple, kwargs: dict) -> torch.device | None:
     return device if same and device.type != "meta" else None
 
 
+def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
+    """Prefers torch's Python kernels where sizes are symbolic.
+
+    C++ kernels take symbolic sizes as operands, but not all as arguments.
+    """
+    if mode.shape_env is None:
+        return nullcontext()
+    from torch._dispatch.python import enable_python_dispatcher
+
+    return enable_python_dispatcher()
+
+
 class LightFakeTensorMode(FakeTensorMode):
     """A ``FakeTensorMode`` that is made and used without loading Dynamo.
 
@@ -210,7 +224,8 @@ class LightFakeTensorMode(FakeTensorMode):
             result = self._dispatch_quickly(plan, func, args, kwargs or {})
             if result is not NotImplemented:
                 return result
-        return self._dispatch_fully(func, types, args, kwargs)
+        with python_dispatcher(self):
+            return self._dispatch_fully(func, types, args, kwargs)
 
     def _dispatch_quickly(self, plan, func, args, kwargs):
         device = _device_of_call(args, kwargs)
@@ -251,19 +266,15 @@ class LightFakeTensorMode(FakeTensorMode):
         return target
 
     def _run_meta(self, func, args, kwargs, device):
+        """Makes a view; with symbolic sizes by its geometry, else in C++."""
         kwargs = {key: value for key, value in kwargs.items() if key != "device"}
-        metas = [_meta_of(arg) if type(arg) is FakeTensor else arg for arg in args]
+        meta = _meta_of(args[0])
         if self.shape_env is not None and _is_symbolic(args):
-            return NotImplemented
-        if any(
-            meta is None
-            for meta, arg in zip(metas, args, strict=True)
-            if arg is not None
-        ):
-            return NotImplemented
-        result = func(*metas, **kwargs)
-        if result is metas[0]:
-            return args[0]
+            result = _symbolic_view(func, meta, args, kwargs)
+            if result is NotImplemented:
+                return NotImplemented
+        else:
+            result = func(meta, *args[1:], **kwargs)
         if isinstance(result, (tuple, list)):
             return type(result)([self.wrap(one, device) for one in result])
         return self.wrap(result, device)
@@ -288,17 +299,40 @@ def _is_symbolic(args: tuple) -> bool:
     return False
 
 
-def _meta_of(fake: FakeTensor) -> torch.Tensor | None:
-    """The meta tensor that ``fake`` was made from, unless it changed since then.
+def _symbolic_view(func, meta: torch.Tensor, args: tuple, kwargs: dict):
+    """A view of ``meta``, or a list of views."""
+    rule = VIEW_RULES.get(func.name().removeprefix("aten::"))
+    found = NotImplemented if rule is None else rule(*args, **kwargs)
+    if found is NotImplemented:
+        return NotImplemented
+    if isinstance(found, list):
+        return [torch.as_strided(meta, *geometry) for geometry in found]
+    return torch.as_strided(meta, *found)
+
+
+def _meta_of(fake: FakeTensor) -> torch.Tensor:
+    """The meta tensor over the memory of ``fake``.
 
     A fake tensor given to an op inside its own mode makes torch look whether it is a
     DTensor, and for that load ``torch.distributed``; a meta tensor does not.
     """
     meta = fake.__dict__.get("girih_meta")
-    if meta is None or meta.dim() != fake.dim() or meta.dtype != fake.dtype:
-        return None
-    same = meta.size() == fake.size() and meta.stride() == fake.stride()
-    return meta if same else None
+    if meta is None or not _is_twin(meta, fake):
+        meta = fake.girih_meta = _twin_of(fake)
+    return meta
+
+
+def _is_twin(meta: torch.Tensor, fake: FakeTensor) -> bool:
+    if meta.dim() != fake.dim() or meta.dtype != fake.dtype:
+        return False
+    return meta.size() == fake.size() and meta.stride() == fake.stride()
+
+
+def _twin_of(fake: FakeTensor) -> torch.Tensor:
+    size, stride, offset = fake.size(), fake.stride(), fake.storage_offset()
+    with torch.no_grad():
+        meta = torch.empty(0, dtype=fake.dtype, device="meta")
+        return meta.set_(fake.untyped_storage(), offset, size, stride)
 
 
 def make_fake_mode(shape_env: object | None = None, **options) -> LightFakeTensorMode:

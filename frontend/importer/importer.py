@@ -14,7 +14,12 @@ from girih.dialects.bindings import func as func_dialect
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 from girih.errors import UnsupportedError, unsupported
-from girih.frontend.fake import fake_like, make_fake_mode
+from girih.frontend.fake import (
+    LightFakeTensorMode,
+    fake_like,
+    make_fake_mode,
+    python_dispatcher,
+)
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.execution import execute
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
@@ -75,6 +80,7 @@ def import_graph(
     Raises:
         UnsupportedError: The program cannot be compiled, or fails.
     """
+    example_inputs = _described_inputs(gm, example_inputs)
     shape_env = _shape_env_of(example_inputs)
     while True:
         known = _facts(shape_env)
@@ -88,6 +94,21 @@ def import_graph(
             # in two ways: once more, now that it is known.
             if _facts(shape_env) == known:
                 return imported
+
+
+def _described_inputs(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list:
+    """The inputs, as the fake tensors that the placeholders carry where they do.
+
+    Dynamo hands real tensors to a backend; only the placeholders tell which of their
+    sizes are symbolic.
+    """
+    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    described = []
+    for node, value in zip(placeholders, inputs, strict=True):
+        known = node.meta.get("example_value", node.meta.get("val"))
+        real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
+        described.append(known if real and isinstance(known, FakeTensor) else value)
+    return described
 
 
 def _shape_env_of(inputs: Sequence[Any]) -> object | None:
@@ -137,16 +158,18 @@ class _Import:
 
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
-        with mode, self.recorder:
+        with python_dispatcher(mode), mode, self.recorder:
             return execute(self.gm, fakes, self.builder)
 
     # Inputs ---------------------------------------------------------------------
 
     def _fake_mode(self) -> FakeTensorMode:
-        for value in self.inputs:
-            if isinstance(value, FakeTensor):
-                return value.fake_mode
-        return make_fake_mode()
+        """The mode of the inputs if it is quick, else a quick one for their sizes."""
+        fakes = [value for value in self.inputs if isinstance(value, FakeTensor)]
+        for fake in fakes:
+            if isinstance(fake.fake_mode, LightFakeTensorMode):
+                return fake.fake_mode
+        return make_fake_mode(_shape_env_of(self.inputs))
 
     def _bind_inputs(self) -> list:
         """What the placeholders are: fake tensors, SymInts, constants."""
@@ -170,12 +193,15 @@ class _Import:
 
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)
-        fake = value
-        if not isinstance(value, FakeTensor):
-            fake = fake_like(self.recorder.fake_mode, value)
+        fake, mode = value, self.recorder.fake_mode
+        if not isinstance(value, FakeTensor) or value.fake_mode is not mode:
+            fake = fake_like(mode, value)
+            # A tensor that stands for a float of the program knows its symbol.
+            if isinstance(value, FakeTensor) and value.item_memo is not None:
+                self.recorder.numbers[id(fake)] = value.item_memo
         if self.recorder.table.get(fake) is not None:
             # The same fake tensor for two inputs: tell them apart.
-            fake = fake_like(self.recorder.fake_mode, value)
+            fake = fake_like(mode, value)
         number = len(self.arguments)
         operand = self._add_argument(fake, self._argument_name(position))
         entry = self.recorder.add_argument(fake, operand, number)

@@ -43,6 +43,7 @@ class Recorder(TorchDispatchMode):
         table: What is known about the tensors of the program.
         symbols: Conversion of symbolic sizes.
         arguments: The entries of all tensors that are arguments.
+        numbers: Symbols of the tensors that stand for a number, by identity.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Recorder(TorchDispatchMode):
         self.symbols = symbols
         self.table = Table()
         self.arguments: list[Tracked] = []
+        self.numbers: dict[int, Any] = {}
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._locations: dict[tuple, ir.Location] = {}
@@ -191,8 +193,11 @@ class Recorder(TorchDispatchMode):
             return self.operand(value)
         if isinstance(value, torch.SymInt):
             return self.symbols.size(value)
-        if isinstance(value, (torch.SymFloat, torch.SymBool)):
-            unsupported(kind="symbolic number", context=str(value))
+        if isinstance(value, torch.SymFloat):
+            # Becomes a constant, and a guard of whoever captured the program.
+            return float(value)
+        if isinstance(value, torch.SymBool):
+            return bool(value)
         if isinstance(value, (list, tuple)):
             return [self.plain(item) for item in value]
         return value
@@ -211,6 +216,8 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         if info.name in ("lift_fresh", "lift_fresh_copy"):
             return Recorder._import_literal
+        if info.name == "_local_scalar_dense":
+            return Recorder._read_number
         if info.name in EFFECTS:
             return EFFECTS[info.name]
         if info.name in VIEWS:
@@ -224,6 +231,10 @@ class Recorder(TorchDispatchMode):
         if info.is_view:
             return Recorder._refuse_view
         return Recorder._import_value
+
+    def _read_number(self, func, args, kwargs):
+        known = self.numbers.get(id(args[0]))
+        return func(*args, **kwargs) if known is None else known
 
     def _decompose(self, func, args, kwargs):
         """A composite op that inference tensors brought here whole."""
