@@ -67,7 +67,8 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
     for argument, strides in zip(block.arguments, strides_of, strict=True):
         if strides is not None:
             planner.own(argument, Layout(shape_of(argument.type), strides))
-    *ops, _ = block.operations
+    # A constant stands for each integer result; `graph.size` says what it is.
+    ops = [op for op in list(block.operations)[:-1] if op.name != "arith.constant"]
     planner.plan_writes(block, infos, ops)
     for op in ops:
         planner.visit(op)
