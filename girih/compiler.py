@@ -103,7 +103,7 @@ def compile_graph(
     Raises:
         CompileError: A stage failed, and falling back is switched off.
     """
-    if reason := _why_eager(example_inputs):
+    if reason := _why_eager(gm, example_inputs):
         return _run_eagerly(gm, report, reason)
     try:
         with collector.paused():
@@ -120,15 +120,29 @@ def compile_graph(
     return compiled
 
 
-def _why_eager(example_inputs: Sequence[Any]) -> str | None:
+def _why_eager(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> str | None:
     """Why a graph is left to eager before it is looked at, or None."""
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+    results = _example_results(gm)
+    if torch.is_grad_enabled() and any(t.requires_grad for t in [*tensors, *results]):
         return "gradients are needed, and girih compiles inference only so far"
     devices = sorted({t.device.type for t in tensors} - {"cpu"})
     if devices:
         return f"girih compiles for the CPU only so far, got {', '.join(devices)}"
     return None
+
+
+def _example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:
+    """The tensors that stand for the graph's results, where capture left them.
+
+    Results may need gradients although no input does: ``ones(requires_grad=True)``.
+    """
+    results = []
+    for node in gm.graph.find_nodes(op="output"):
+        for result in node.all_input_nodes:
+            value = result.meta.get("val", result.meta.get("example_value"))
+            results.extend([value] if isinstance(value, torch.Tensor) else [])
+    return results
 
 
 def _run_eagerly(gm, report: Report, reason: str) -> Callable:

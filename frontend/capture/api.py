@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 import torch
 
-from girih import frontend, log
+from girih import collector, frontend, log
 from girih.errors import UnsupportedError
 from girih.frontend.capture import _frame
 from girih.frontend.capture.capture import RAISES, Backend, CapturedFrame, capture
@@ -82,7 +82,8 @@ class Compiler:
             return None
         self._log_recompilation(function)
         try:
-            captured = capture(function, arguments, self.sizes, self.backend_fn)
+            with collector.paused():
+                captured = capture(function, arguments, self.sizes, self.backend_fn)
         except UnsupportedError as error:
             return self._give_up(function, error)
         if self.is_callee and captured.graph is None:

@@ -200,6 +200,7 @@ class Graph:
         return found if found is not None else self.tracer.from_python(result)
 
     def _wrap(self, result, node, call: _Call) -> Value:
+        node.meta["val"] = node.meta["example_value"] = result
         if isinstance(result, torch.Tensor):
             found = call.by_fake.get(id(result))
             return found or TensorValue(node, result)
