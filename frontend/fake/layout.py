@@ -13,25 +13,27 @@ import torch
 
 def contiguous_strides(size: Sequence) -> tuple:
     """Strides of a contiguous tensor."""
-    strides, step = [], 1
-    for extent in reversed(size):
-        strides.append(step)
-        step = step * (1 if extent == 0 else extent)
-    return tuple(reversed(strides))
+    strides, step = [1] * len(size), 1
+    for dim in range(len(size) - 1, 0, -1):
+        step = step * (1 if size[dim] == 0 else size[dim])
+        strides[dim - 1] = step
+    return tuple(strides)
 
 
 def is_contiguous(tensor: torch.Tensor) -> bool:
     """``Tensor.is_contiguous`` from sizes and strides, without dispatch."""
+    size, stride = tensor.size(), tensor.stride()
     step = 1
-    for extent, stride in zip(
-        reversed(tensor.size()), reversed(tensor.stride()), strict=True
-    ):
+    # Products of symbolic sizes cost 50 us each, so none is made in vain.
+    for dim in range(len(size) - 1, -1, -1):
+        extent = size[dim]
         if extent == 0:
             return True
         if extent != 1:
-            if stride != step:
-                return False
-            step = step * extent
+            if stride[dim] != step:
+                return 0 in size
+            if dim:
+                step = step * extent
     return True
 
 

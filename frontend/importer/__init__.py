@@ -12,7 +12,7 @@ What lives here, in the order to read it:
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule
 * ``elements``, ``symbols``   dtypes and symbolic sizes
-* rules by family: ``views``, ``elementwise``, ``activation``, ``reduction``,
+* rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``reduction``,
   ``contraction``, ``normalization``, ``shape``, ``indexing``, ``creation``, ``pooling``
 """
 
@@ -22,6 +22,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     creation,
     elementwise,
     indexing,
+    logic,
     normalization,
     pooling,
     reduction,

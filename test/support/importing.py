@@ -82,6 +82,25 @@ def check_promises(imported: ImportedGraph, inputs: list, expected: list) -> Non
             assert tensor is inputs[slot.value]
         elif slot.kind == "result" and isinstance(tensor, Tensor):
             _check_result(given[slot.value], tensor, arguments)
+    _check_shared_results(imported.outputs, given, expected)
+
+
+def _check_shared_results(slots: list, given: list, expected: list) -> None:
+    """Eager's results share memory exactly where the graph says so."""
+    results = [
+        (_owner(slot.value, given), _storage(tensor))
+        for slot, tensor in zip(slots, expected, strict=True)
+        if slot.kind == "result" and isinstance(tensor, Tensor) and tensor.numel()
+    ]
+    for owner, storage in results:
+        for other_owner, other_storage in results:
+            assert (owner == other_owner) == (storage == other_storage)
+
+
+def _owner(index: int, given: list) -> str:
+    if "graph.storage" in given[index]:
+        return given[index]["graph.storage"].value
+    return f"out{index}"
 
 
 def _check_result(attributes: Any, tensor: Tensor, arguments: list) -> None:

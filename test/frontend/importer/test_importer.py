@@ -337,9 +337,10 @@ def test_dynamo_graphs(dynamic):
         def __init__(self):
             super().__init__()
             self.first = torch.nn.Linear(4, 8)
+            self.norm = torch.nn.LayerNorm(8)
 
         def forward(self, x):
-            return (F.gelu(self.first(x)) * 2).sum(-1)
+            return self.norm(F.gelu(self.first(x)) * 2).sum(-1)
 
     x = torch.randn(5, 4)
     graphs, actual, expected = imported_by_dynamo(Model(), x, dynamic=dynamic)
