@@ -16,7 +16,7 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, product
 from girih.passes.tile.split import should_split, split_grid
-from girih.passes.tile.transpose import transposed_schedule
+from girih.passes.tile.transpose import transposed_schedule, with_turned_rows
 from girih.passes.tile.widths import (
     choose_lanes,
     column_vectors,
@@ -73,6 +73,7 @@ def _reduction(
     formula: Formula, source: KernelSource, nodes: list[Node], options: TileOptions
 ) -> SchedulePlan:
     lanes, width = choose_lanes(formula, nodes, options)
+    lanes_of_register = width
     coordinates = formula.parallel + formula.reduced
     rows = lanes in formula.reduced
     parallel = _last(formula.parallel, lanes)
@@ -119,6 +120,13 @@ def _reduction(
         parts = grids[0].axes[0]
         reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
         return SchedulePlan(f"split {kind}", reason, grids, locals_)
+    if rows:
+        taken = len(source.buffers) + len(locals_)
+        grid, turned = with_turned_rows(
+            grid, formula, nodes, parallel, lanes_of_register, options, taken
+        )
+        locals_ += turned
+        reason += f", {len(turned)} inputs turned in registers" if turned else ""
     return SchedulePlan(kind, reason, (grid,), locals_)
 
 

@@ -16,6 +16,7 @@ from girih.passes.tile.nodes import (
     SelectNode,
     WrapNode,
 )
+from girih.passes.tile.sizes import is_constant
 
 # Instructions of the polynomials that expand-math emits, roughly.
 FUNCTION_COSTS = {
@@ -50,9 +51,13 @@ FUNCTION_COSTS = {
 }
 # A division or square root occupies its unit for many cycles.
 SLOW_INSTRUCTIONS = {"div": 5, "sqrt": 6, "rsqrt": 10, "reciprocal": 5}
-# Loads of lanes that are apart, and of lanes at computed places.
+# Loads of lanes that are apart, of lanes at computed places, and of lanes that are
+# contiguous along another coordinate, so that squares can be turned in registers.
 STRIDED_LOAD = 10
 GATHERED_LOAD = 16
+TURNED_LOAD = 4
+# Stores of lanes that are apart; nothing turns those.
+STRIDED_STORE = 16
 # A reduction across the lanes of a register, per row.
 HORIZONTAL = 12
 
@@ -71,27 +76,50 @@ def node_cost(node: Node) -> int:
     return 1
 
 
-def walk_cost(nodes: Iterable[Node], offsets: Iterable[Affine], along: Coordinate):
-    """Instructions per vector when vectors lie along a coordinate."""
+def walk_cost(
+    nodes: Iterable[Node],
+    offsets: Iterable[Affine],
+    along: Coordinate,
+    turnable: frozenset[Coordinate],
+) -> int:
+    """Instructions per vector when vectors lie along a coordinate.
+
+    Args:
+        nodes: what the kernel computes.
+        offsets: where it stores.
+        along: the coordinate of the lanes.
+        turnable: coordinates that a square can be turned from.
+    """
     total = 0
     for node in nodes:
         if along not in node.coordinates:
             continue
         if isinstance(node, LoadNode):
-            total += access_cost(node.offset, along)
+            total += load_cost(node.offset, along, turnable)
         elif not isinstance(node, ReduceNode):
             total += node_cost(node)
-    return total + sum(access_cost(offset, along) for offset in offsets)
+    return total + sum(store_cost(offset, along) for offset in offsets)
 
 
-def access_cost(offset: Affine, along: Coordinate) -> int:
-    """Instructions to load or store one vector along a coordinate."""
+def load_cost(
+    offset: Affine, along: Coordinate, turnable: frozenset[Coordinate]
+) -> int:
+    """Instructions to load one vector along a coordinate."""
     if is_irregular(offset, along):
         return GATHERED_LOAD
     stride = offset.coefficient(along)
+    if isinstance(stride, int) and stride in (-1, 0, 1):
+        return (0, 1, 2)[stride]
+    is_turned = any(is_constant(offset.coefficient(c), 1) for c in turnable)
+    return TURNED_LOAD if is_turned else STRIDED_LOAD
+
+
+def store_cost(offset: Affine, along: Coordinate) -> int:
+    """Instructions to store one vector along a coordinate."""
+    stride = offset.coefficient(along)
     if isinstance(stride, int) and stride in (0, 1):
         return stride
-    return 2 if stride == -1 else STRIDED_LOAD
+    return STRIDED_STORE
 
 
 def is_irregular(offset: Affine, along: Coordinate) -> bool:

@@ -8,6 +8,7 @@ registers, to a private buffer that is laid out like the output.
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.index import Affine, Coordinate, affine
@@ -15,12 +16,15 @@ from girih.passes.tile.nodes import LoadNode, Node
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan, Stage
 from girih.passes.tile.sizes import is_constant, known, product
-from girih.passes.tile.widths import pointwise_vectors
+from girih.passes.tile.widths import (
+    MIN_BLOCK_ROWS,
+    SMALLEST_SIDE,
+    fits_turned,
+    pointwise_vectors,
+)
 
 # Sides of a block in squares; a block of each staged input stays in the cache.
 BLOCK_SQUARES = 4
-# A side shorter than this many lanes is not worth a square.
-SMALLEST_SIDE = 8
 # Stands for a symbolic size.
 GUESSED_SIZE = 512
 
@@ -56,13 +60,8 @@ def transposed_schedule(
     axes = tuple(_axis(c, rows, lanes, side) for c in ordered)
     row_axis = next(axis for axis in axes if axis.coordinate == rows)
     place = _place_in_block(row_axis, axes[-1], side)
-    stages, substitutes, locals_ = [], [], []
-    for load in turned:
-        number = buffers + len(locals_)
-        locals_.append(Local(number, load.element, side * side, is_shared=False))
-        stages.append(Stage(load, number, place, rows, lanes, side, width))
-        copy = LoadNode(load.element, buffer=number, offset=place)
-        substitutes.append((load, formula.table.add(copy, load.location)))
+    shape = _Block(place, rows, lanes, side, width, side * side)
+    stages, substitutes, locals_ = _staged(turned, shape, formula, buffers)
     vectors = pointwise_vectors(formula.stores, lanes, width)
     lanes_width = min(width * vectors, side)
     grid = Grid(
@@ -74,12 +73,97 @@ def transposed_schedule(
         passes=(Pass((), formula.stores, (), lanes_width),),
         stores=(),
         in_registers=False,
-        substitutes=tuple(substitutes),
+        substitutes=substitutes,
         work=product(c.size for c in ordered),
-        stages=tuple(stages),
+        stages=stages,
     )
     reason = f"blocks of {side} x {side}, {len(turned)} inputs turned in registers"
-    return SchedulePlan("transposed", reason, (grid,), tuple(locals_))
+    return SchedulePlan("transposed", reason, (grid,), locals_)
+
+
+def with_turned_rows(
+    grid: Grid,
+    formula: Formula,
+    nodes: list[Node],
+    parallel: tuple[Coordinate, ...],
+    width: int,
+    options: TileOptions,
+    buffers: int,
+) -> tuple[Grid, tuple[Local, ...]]:
+    """A grid over rows that first copies a block of rows that lie across memory.
+
+    The grid stays as it is where nothing is to be turned, or a block of whole rows is
+    too large.
+
+    Args:
+        grid: reduces along its lanes.
+        formula: gives the node table.
+        nodes: the nodes that the kernel needs.
+        parallel: the parallel coordinates, outermost first.
+        width: lanes of a full vector.
+        options: cache sizes.
+        buffers: how many buffer numbers are taken.
+    """
+    lanes = grid.lanes
+    if grid.reduced != (lanes,) or not isinstance(lanes.size, int):
+        return grid, ()
+    loads = [node for node in nodes if isinstance(node, LoadNode)]
+    rows = _rows(loads, lanes, parallel)
+    if rows is None:
+        return grid, ()
+    turned = [load for load in loads if _is_turned(load, rows, lanes)]
+    row_length = -(-lanes.size // width) * width
+    side = max(width, MIN_BLOCK_ROWS)
+    if not fits_turned(row_length * len(turned), options):
+        return grid, ()
+    ordered = (*(c for c in parallel if c != rows), rows)
+    axes = tuple(_axis(c, rows, rows, side) for c in ordered)
+    place = affine({rows: row_length, axes[-1].number: -side * row_length, lanes: 1})
+    shape = _Block(place, rows, lanes, row_length, width, side * row_length)
+    stages, substitutes, locals_ = _staged(turned, shape, formula, buffers)
+    grid = replace(
+        grid,
+        axes=axes,
+        loops=(rows,),
+        stages=stages,
+        substitutes=substitutes,
+    )
+    return grid, locals_
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """How blocks lie in their private buffers; the fields are those of ``Stage``."""
+
+    place: Affine
+    rows: Coordinate
+    lanes: Coordinate
+    side: int
+    width: int
+    elements: int
+
+
+def _staged(
+    turned: list[LoadNode], block: _Block, formula: Formula, buffers: int
+) -> tuple[tuple[Stage, ...], tuple[tuple[Node, Node], ...], tuple[Local, ...]]:
+    """For each load its stage, the load that replaces it, and the private buffer."""
+    stages, substitutes, locals_ = [], [], []
+    for number, load in enumerate(turned, start=buffers):
+        locals_.append(Local(number, load.element, block.elements, is_shared=False))
+        stages.append(
+            Stage(
+                load,
+                number,
+                block.place,
+                block.rows,
+                block.lanes,
+                block.side,
+                block.width,
+            )
+        )
+        copy = LoadNode(load.element, buffer=number, offset=block.place)
+        substitutes.append((load, formula.table.add(copy, load.location)))
+    return tuple(stages), tuple(substitutes), tuple(locals_)
 
 
 def _rows(

@@ -31,6 +31,10 @@ VECTORS_IN_FLIGHT = 4
 EXPENSIVE_BODY = 10
 # Bodies larger than this would spill with four vectors in flight.
 LARGE_BODY = 60
+# A side shorter than this many lanes is not worth a square that is turned.
+SMALLEST_SIDE = 8
+# Rows that a program turns together.
+MIN_BLOCK_ROWS = 16
 # Sums of so many steps are added up in blocks.
 LONG_SUM = 1024
 
@@ -41,7 +45,7 @@ def choose_lanes(
     """The coordinate along which vectors lie, and the lanes of a full register."""
     coordinates = formula.parallel + formula.reduced
     guess = vector_width(nodes, formula.stores, options, coordinates)
-    lanes = _best_lanes(formula, nodes, coordinates, guess)
+    lanes = _best_lanes(formula, nodes, coordinates, guess, options)
     return lanes, vector_width(nodes, formula.stores, options, (lanes,))
 
 
@@ -78,6 +82,7 @@ def _best_lanes(
     nodes: list[Node],
     coordinates: tuple[Coordinate, ...],
     width: int,
+    options: TileOptions,
 ) -> Coordinate | None:
     """The coordinate along which the walk costs least; later ones win ties."""
     best, best_cost = None, float("inf")
@@ -86,13 +91,37 @@ def _best_lanes(
     for coordinate in coordinates:
         size = known(coordinate.size, GUESSED_SIZE)
         vectors = -(-size // width)
-        cost = float(walk_cost(nodes, offsets, coordinate))
+        turnable = _turnable(formula, coordinate, bool(reductions), options)
+        cost = float(walk_cost(nodes, offsets, coordinate, turnable))
         if coordinate in formula.reduced:
             cost += reductions * HORIZONTAL / max(vectors, 1)
         cost *= vectors * width / max(size, 1)
         if cost <= best_cost:
             best, best_cost = coordinate, cost
     return best
+
+
+def _turnable(
+    formula: Formula, lanes: Coordinate, reduces: bool, options: TileOptions
+) -> frozenset[Coordinate]:
+    """Coordinates from which squares of a load can be turned to lie along the lanes.
+
+    A kernel that reduces turns whole rows only, and they must be short.
+    """
+    if reduces:
+        size = known(lanes.size, options.l2_bytes)
+        if lanes not in formula.reduced or not fits_turned(size, options):
+            return frozenset()
+    return frozenset(
+        c
+        for c in formula.parallel
+        if c != lanes and known(c.size, GUESSED_SIZE) >= SMALLEST_SIDE
+    )
+
+
+def fits_turned(length: int, options: TileOptions) -> bool:
+    """True where a block of rows of so many elements, of 4 bytes, stays in cache."""
+    return length * MIN_BLOCK_ROWS * 4 <= options.l2_bytes // 4
 
 
 def pointwise_vectors(
@@ -124,7 +153,7 @@ def column_vectors(nodes: list[Node], lanes: Coordinate | None, width: int) -> i
     if lanes is None:
         return 1
     reductions = [node for node in nodes if isinstance(node, ReduceNode)]
-    cost = max(recompute_cost(node) for node in nodes)
+    cost = max(recompute_cost(node.operands[0]) for node in reductions)
     limit = COLUMN_VECTORS if cost < EXPENSIVE_BODY else COLUMN_VECTORS // 2
     together = max(Counter(node.level for node in reductions).values())
     return _without_waste(limit // together, width, lanes.size)

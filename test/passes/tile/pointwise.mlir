@@ -7,15 +7,15 @@
 // CHECK: "tile.loop"
 // CHECK: ^bb0([[I:%.+]]: index, [[MASK:%.+]]: vector<16xi1>):
 // CHECK: [[X:%.+]] = "tile.load"(%arg0, [[I]], %c1, [[MASK]])
-// CHECK: [[Y:%.+]] = math.exp [[X]] : vector<16xf32>
+// CHECK: [[Y:%.+]] = arith.negf [[X]] : vector<16xf32>
 // CHECK: "tile.store"([[Y]], %arg1, [[I]], %c1, [[MASK]])
 // CHECK: schedule = "flat: {{.*}}", sym_name = "flat"
 // NARROW-LABEL: "tile.kernel"
-// NARROW: math.exp {{.*}} : vector<8xf32>
+// NARROW: arith.negf {{.*}} : vector<8xf32>
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [2, 4, 8], [32, 8, 1]>, %y: !tile.buffer<f32, [2, 4, 8], [32, 8, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [2, 4, 8], [32, 8, 1]>) -> tensor<2x4x8xf32>
-  %1 = "graph.exp"(%0) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %1 = "graph.neg"(%0) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   "tile.write"(%1, %y) : (tensor<2x4x8xf32>, !tile.buffer<f32, [2, 4, 8], [32, 8, 1]>) -> ()
 }) {domain = [2, 4, 8], outputs = 1 : i64, reduced = array<i64>, sym_name = "flat", symbols = []} : () -> ()
 
@@ -27,7 +27,7 @@
 ^bb0(%x: !tile.buffer<f32, [8, 8], [8, 1]>, %y: !tile.buffer<f32, [4, 16], [16, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [8, 8], [8, 1]>) -> tensor<8x8xf32>
   %1 = "graph.reshape"(%0) : (tensor<8x8xf32>) -> tensor<4x16xf32>
-  %2 = "graph.exp"(%1) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = "graph.neg"(%1) : (tensor<4x16xf32>) -> tensor<4x16xf32>
   "tile.write"(%2, %y) : (tensor<4x16xf32>, !tile.buffer<f32, [4, 16], [16, 1]>) -> ()
 }) {domain = [4, 16], outputs = 1 : i64, reduced = array<i64>, sym_name = "reshaped", symbols = []} : () -> ()
 
@@ -58,7 +58,7 @@
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, ["s0"], [1]>, %y: !tile.buffer<f32, ["s0"], [1]>, %s0: index):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, ["s0"], [1]>) -> tensor<?xf32, ["s0"]>
-  %1 = "graph.exp"(%0) : (tensor<?xf32, ["s0"]>) -> tensor<?xf32, ["s0"]>
+  %1 = "graph.neg"(%0) : (tensor<?xf32, ["s0"]>) -> tensor<?xf32, ["s0"]>
   "tile.write"(%1, %y) : (tensor<?xf32, ["s0"]>, !tile.buffer<f32, ["s0"], [1]>) -> ()
 }) {domain = ["s0"], outputs = 1 : i64, reduced = array<i64>, sym_name = "symbolic", symbols = ["s0"]} : () -> ()
 
@@ -69,7 +69,7 @@
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [0], [1]>, %y: !tile.buffer<f32, [0], [1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [0], [1]>) -> tensor<0xf32>
-  %1 = "graph.exp"(%0) : (tensor<0xf32>) -> tensor<0xf32>
+  %1 = "graph.neg"(%0) : (tensor<0xf32>) -> tensor<0xf32>
   "tile.write"(%1, %y) : (tensor<0xf32>, !tile.buffer<f32, [0], [1]>) -> ()
 }) {domain = [0], outputs = 1 : i64, reduced = array<i64>, sym_name = "empty", symbols = []} : () -> ()
 
@@ -77,13 +77,13 @@
 // CHECK-LABEL: "tile.kernel"
 // CHECK: [[X:%.+]] = "tile.load"({{.*}} -> vector<16xbf16>
 // CHECK: [[WIDE:%.+]] = arith.extf [[X]]
-// CHECK: [[Y:%.+]] = math.exp [[WIDE]] : vector<16xf32>
+// CHECK: [[Y:%.+]] = arith.negf [[WIDE]] : vector<16xf32>
 // CHECK: arith.truncf [[Y]]
 // CHECK: sym_name = "small_floats"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<bf16, [64], [1]>, %y: !tile.buffer<bf16, [64], [1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<bf16, [64], [1]>) -> tensor<64xbf16>
-  %1 = "graph.exp"(%0) : (tensor<64xbf16>) -> tensor<64xbf16>
+  %1 = "graph.neg"(%0) : (tensor<64xbf16>) -> tensor<64xbf16>
   "tile.write"(%1, %y) : (tensor<64xbf16>, !tile.buffer<bf16, [64], [1]>) -> ()
 }) {domain = [64], outputs = 1 : i64, reduced = array<i64>, sym_name = "small_floats", symbols = []} : () -> ()
 
@@ -99,7 +99,7 @@
 ^bb0(%x: !tile.buffer<f32, [128, 256], [256, 1]>, %y: !tile.buffer<f32, [256, 128], [128, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [128, 256], [256, 1]>) -> tensor<128x256xf32>
   %1 = "graph.permute"(%0) {permutation = array<i64: 1, 0>} : (tensor<128x256xf32>) -> tensor<256x128xf32>
-  %2 = "graph.exp"(%1) : (tensor<256x128xf32>) -> tensor<256x128xf32>
+  %2 = "graph.neg"(%1) : (tensor<256x128xf32>) -> tensor<256x128xf32>
   "tile.write"(%2, %y) : (tensor<256x128xf32>, !tile.buffer<f32, [256, 128], [128, 1]>) -> ()
 }) {domain = [256, 128], outputs = 1 : i64, reduced = array<i64>, sym_name = "turned", symbols = []} : () -> ()
 
@@ -111,7 +111,7 @@
 ^bb0(%x: !tile.buffer<f32, [128, 256], [256, 1]>, %y: !tile.buffer<f32, [256, 128], [1, 256]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [128, 256], [256, 1]>) -> tensor<128x256xf32>
   %1 = "graph.permute"(%0) {permutation = array<i64: 1, 0>} : (tensor<128x256xf32>) -> tensor<256x128xf32>
-  %2 = "graph.exp"(%1) : (tensor<256x128xf32>) -> tensor<256x128xf32>
+  %2 = "graph.neg"(%1) : (tensor<256x128xf32>) -> tensor<256x128xf32>
   "tile.write"(%2, %y) : (tensor<256x128xf32>, !tile.buffer<f32, [256, 128], [1, 256]>) -> ()
 }) {domain = [256, 128], outputs = 1 : i64, reduced = array<i64>, sym_name = "not_turned", symbols = []} : () -> ()
 
@@ -130,7 +130,7 @@
   %0 = "tile.read"(%w) : (!tile.buffer<f32, [50, 64], [64, 1]>) -> tensor<50x64xf32>
   %1 = "tile.read"(%i) : (!tile.buffer<i64, [7], [1]>) -> tensor<7xi64>
   %2 = "graph.take"(%0, %1) {dim = 0 : i64} : (tensor<50x64xf32>, tensor<7xi64>) -> tensor<7x64xf32>
-  %3 = "graph.exp"(%2) : (tensor<7x64xf32>) -> tensor<7x64xf32>
+  %3 = "graph.neg"(%2) : (tensor<7x64xf32>) -> tensor<7x64xf32>
   "tile.write"(%3, %y) : (tensor<7x64xf32>, !tile.buffer<f32, [7, 64], [64, 1]>) -> ()
 }) {domain = [7, 64], outputs = 1 : i64, reduced = array<i64>, sym_name = "rows_by_index", symbols = []} : () -> ()
 
@@ -144,7 +144,7 @@
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [50], [1]>) -> tensor<50xf32>
   %1 = "tile.read"(%i) : (!tile.buffer<i64, [70], [1]>) -> tensor<70xi64>
   %2 = "graph.gather"(%0, %1) {dim = 0 : i64} : (tensor<50xf32>, tensor<70xi64>) -> tensor<70xf32>
-  %3 = "graph.exp"(%2) : (tensor<70xf32>) -> tensor<70xf32>
+  %3 = "graph.neg"(%2) : (tensor<70xf32>) -> tensor<70xf32>
   "tile.write"(%3, %y) : (tensor<70xf32>, !tile.buffer<f32, [70], [1]>) -> ()
 }) {domain = [70], outputs = 1 : i64, reduced = array<i64>, sym_name = "elements_by_index", symbols = []} : () -> ()
 
@@ -159,6 +159,17 @@
 ^bb0(%x: !tile.buffer<f32, [50], [1]>, %y: !tile.buffer<f32, [60], [1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [50], [1]>) -> tensor<50xf32>
   %1 = "graph.pad"(%0) {low = [4], high = [6], value = 2.0 : f64} : (tensor<50xf32>) -> tensor<60xf32>
-  %2 = "graph.exp"(%1) : (tensor<60xf32>) -> tensor<60xf32>
+  %2 = "graph.neg"(%1) : (tensor<60xf32>) -> tensor<60xf32>
   "tile.write"(%2, %y) : (tensor<60xf32>, !tile.buffer<f32, [60], [1]>) -> ()
 }) {domain = [60], outputs = 1 : i64, reduced = array<i64>, sym_name = "padded", symbols = []} : () -> ()
+
+// An expensive body has several vectors in flight.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: math.exp {{.*}} : vector<64xf32>
+// CHECK: sym_name = "expensive"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [640], [1]>, %y: !tile.buffer<f32, [640], [1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [640], [1]>) -> tensor<640xf32>
+  %1 = "graph.exp"(%0) : (tensor<640xf32>) -> tensor<640xf32>
+  "tile.write"(%1, %y) : (tensor<640xf32>, !tile.buffer<f32, [640], [1]>) -> ()
+}) {domain = [640], outputs = 1 : i64, reduced = array<i64>, sym_name = "expensive", symbols = []} : () -> ()

@@ -131,3 +131,16 @@
   %1 = "graph.argmax"(%0) {dim = 1 : i64} : (tensor<64x16xf32>) -> tensor<64x1xi64>
   "tile.write"(%1, %y) : (tensor<64x1xi64>, !tile.buffer<i64, [64, 1], [1, 1]>) -> ()
 }) {domain = [64, 16], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "argmax", symbols = []} : () -> ()
+
+// Rows that lie across memory are turned in registers, some rows at a time.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<16x16xf32>
+// CHECK: vector.transpose
+// CHECK: schedule = "{{.*}}, 1 inputs turned in registers", sym_name = "rows_across"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [640, 96], [1, 640]>, %y: !tile.buffer<f32, [640, 96], [96, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [640, 96], [1, 640]>) -> tensor<640x96xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<640x96xf32>) -> tensor<640x1xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<640x96xf32>, tensor<640x1xf32>) -> tensor<640x96xf32>
+  "tile.write"(%2, %y) : (tensor<640x96xf32>, !tile.buffer<f32, [640, 96], [96, 1]>) -> ()
+}) {domain = [640, 96], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "rows_across", symbols = []} : () -> ()

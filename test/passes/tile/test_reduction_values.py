@@ -180,6 +180,24 @@ def test_softmax_of_symbolic_rows(dim, shape):
         torch.testing.assert_close(output, torch.softmax(x, dim))
 
 
+@pytest.mark.parametrize("columns", [20, 96, 300])
+@pytest.mark.parametrize("rows", [1, 7, 16, 33, 100])
+def test_softmax_of_rows_across_memory(rows, columns):
+    x = torch.randn(3, columns, rows).permute(0, 2, 1)
+    module = build_kernel(
+        [(x.shape, "f32", x.stride())],
+        x.shape,
+        lambda build, t: softmax(build, t, 2),
+        reduced=[2],
+    )
+    kernel = CompiledKernel(module)
+    if columns > 20:
+        assert ("turned" in kernel.schedule) == (rows >= 8)
+    output = torch.empty(x.shape)
+    assert kernel([x, output]) == 0
+    torch.testing.assert_close(output, torch.softmax(x, 2))
+
+
 def softmax(build, x, dim):
     """exp(x - max) / sum."""
     shifted = build("sub", x, build("reduce_max", x, dims=[dim]))
