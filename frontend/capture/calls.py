@@ -246,9 +246,10 @@ class Calls:
             return self.call(function, [callee, *args], kwargs)
         if cls.__module__ in _PURE_MODULES and not _is_followable_class(cls):
             return self.fold_call(cls, args, kwargs)
-        return self._construct_object(callee, args, kwargs)
+        return self.construct_object(callee, args, kwargs)
 
-    def _construct_object(self, callee: ClassValue, args, kwargs) -> Value:
+    def construct_object(self, callee: ClassValue, args, kwargs) -> Value:
+        """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
         cls = callee.cls
         maker, owner = static_lookup(cls, "__new__")
         if isinstance(maker, staticmethod):

@@ -18,7 +18,11 @@ from girih.errors import unsupported
 from girih.frontend.capture import _frame
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
+from girih.frontend.capture.values.builtin import (
+    BuiltinValue,
+    NamespaceValue,
+    OpaqueValue,
+)
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant, EnumMember
 from girih.frontend.capture.values.function import (
@@ -206,12 +210,9 @@ def _exception(tracer, obj, source):
     )
 
 
-def _unsupported_object(tracer, obj, source):
-    unsupported(
-        kind="an object that girih does not model",
-        context=f"{type(obj).__module__}.{type(obj).__qualname__}",
-        explanation="Its state lives in C code that girih can't follow.",
-    )
+def _opaque(tracer, obj, source):
+    tracer.guards.add(source, "is", obj)
+    return OpaqueValue(obj, source)
 
 
 def _object(tracer, obj, source):
@@ -248,7 +249,7 @@ _MAKERS: dict[type, Any] = {
     dict: _dict,
     collections.OrderedDict: _dict,
     collections.defaultdict: _dict,
-    types.MappingProxyType: _unsupported_object,
+    types.MappingProxyType: _opaque,
     set: _set,
     frozenset: _set,
     slice: _slice,
@@ -272,8 +273,8 @@ _BASES = (
     (torch._ops._OpNamespace, _builtin),
     (BaseException, _exception),
     (tuple, _named_tuple),
-    (weakref.ref, _unsupported_object),
-    (types.GeneratorType, _unsupported_object),
-    (types.CoroutineType, _unsupported_object),
-    (torch.Generator, _unsupported_object),
+    (weakref.ref, _opaque),
+    (types.GeneratorType, _opaque),
+    (types.CoroutineType, _opaque),
+    (torch.Generator, _opaque),
 )

@@ -270,6 +270,10 @@ def _pow(tracer, base, exponent, modulus=None):
 
 @models(divmod)
 def _divmod(tracer, left, right):
+    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        names = (value.python_type().__name__ for value in (left, right))
+        kinds = " and ".join(f"'{name}'" for name in names)
+        tracer.throw(TypeError, f"unsupported operand type(s) for divmod(): {kinds}")
     quotient = tracer.binary(operator.floordiv, left, right)
     return TupleValue([quotient, tracer.binary(operator.mod, left, right)])
 

@@ -27,7 +27,10 @@ class SuperValue(Value):
         return super
 
     def _owner_class(self) -> type:
-        if isinstance(self.owner, ClassValue):
+        # In a method of a metaclass the owner is a class, and its class is meant.
+        if isinstance(self.owner, ClassValue) and issubclass(
+            self.owner.cls, self.start
+        ):
             return self.owner.cls
         return self.owner.python_type()
 
@@ -124,6 +127,10 @@ class ClassValue(Value):
     def call(self, tracer, args, kwargs):
         """Makes an object."""
         return tracer.construct(self, args, kwargs)
+
+    def method___call__(self, tracer, *args, **kwargs):
+        """``type.__call__(cls, ...)``."""
+        return tracer.construct_object(self, list(args), kwargs)
 
     def method_mro(self, tracer):
         """``cls.mro()``."""

@@ -55,6 +55,9 @@ class ExceptionValue(ObjectValue):
             return tracer.constant(None)
         if name == "with_traceback":
             return self
+        if name == "add_note":
+            notes = self.attributes.setdefault("__notes__", tracer.list_of([]))
+            return notes.method_append(tracer, *args)
         if name in ("__str__", "__repr__"):
             return tracer.constant(self._text(name))
         return super().call_method(tracer, name, args, kwargs)
