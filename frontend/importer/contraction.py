@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from girih.dialects.dims import Dim
 from girih.frontend.importer.builder import Builder
+from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.registry import imports
 
 
@@ -100,3 +103,18 @@ def attention(
     scale = 1 / math.sqrt(depth) if scale is None else float(scale)
     attributes = {"causal": is_causal, "scale": scale}
     return b.library("attention", [query, key, value, attn_mask], attributes)
+
+
+@imports("mkldnn_rnn_layer")
+def rnn_layer(b: Builder, *args):
+    """A recurrent layer of oneDNN.
+
+    Its last result is memory for the derivative, which it does not make without
+    gradients (its fake does).
+    """
+    specs = b.out
+    b.out = specs[:3]
+    func = torch.ops.aten.mkldnn_rnn_layer.default
+    results = build_extern(b, func, args, {}, ordered=False)
+    b.out = specs
+    return *results, b.full(specs[3].shape, 0, specs[3].dtype)

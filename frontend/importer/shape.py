@@ -29,6 +29,17 @@ def stack(b: Builder, tensors, dim=0):
     return b.concat([b.reshape(b.cast(x, spec.dtype), single) for x in tensors], dim)
 
 
+@imports("unsafe_split.Tensor", "unsafe_split_with_sizes")
+def unsafe_split(b: Builder, self, sizes, dim=0):
+    """Pieces along a dim, which nothing else refers to."""
+    dim %= max(self.rank, 1)
+    pieces, start = [], 0
+    for spec in b.out:
+        pieces.append(b.slice(self, dim, start, spec.shape[dim]))
+        start = start + spec.shape[dim]
+    return pieces
+
+
 @imports("repeat")
 def repeat(b: Builder, self, repeats):
     """A tensor repeated along its dims."""

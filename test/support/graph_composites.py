@@ -250,15 +250,14 @@ def _tensors(result: Any) -> list[Tensor]:
 def _laid_out(state: State, op: Any, operands: Sequence[Tensor]) -> list[Tensor]:
     """The operands with the strides that the op's results are promised for."""
     if "operand_strides" not in op.attributes:
-        return list(operands)
+        return [tensor.contiguous() for tensor in operands]
     layouts = LAYOUTS.decode(op.attributes["operand_strides"])
     placed = []
     for tensor, layout in zip(operands, layouts, strict=True):
         strides = tuple(state.number(stride) for stride in layout)
         if tensor.stride() != strides:
-            tensor = torch.empty_strided(
-                tensor.shape, strides, dtype=tensor.dtype
-            ).copy_(tensor)
+            placement = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype)
+            tensor = placement.copy_(tensor)
         placed.append(tensor)
     return placed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 import textwrap
@@ -9,8 +10,14 @@ import textwrap
 import pytest
 import torch
 import torch.nn.functional as F
-from graph_reference import evaluate
-from importing import assert_imports, graph_of, import_function, op_names
+from graph_reference import evaluate, run
+from importing import (
+    assert_imports,
+    flat,
+    graph_of,
+    import_function,
+    op_names,
+)
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from girih.dialects.verifier import verify
@@ -164,6 +171,33 @@ def test_kinds_of_inputs_that_are_refused():
     with pytest.raises(UnsupportedError, match="dtype"):
         quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
         import_function(lambda x: x, quantized)
+
+
+MODULES = dict(
+    lstm=lambda: (torch.nn.LSTM(4, 5, batch_first=True), (2, 3, 4)),
+    gru=lambda: (torch.nn.GRU(4, 5, bidirectional=True), (3, 2, 4)),
+    encoder=lambda: (torch.nn.TransformerEncoderLayer(8, 2, 16).eval(), (2, 3, 8)),
+    encoder_training=lambda: (torch.nn.TransformerEncoderLayer(8, 2, 16), (2, 3, 8)),
+    instance_norm=lambda: (torch.nn.InstanceNorm2d(4), (2, 4, 5, 5)),
+    upsample=lambda: (torch.nn.Upsample(scale_factor=2), (2, 4, 3, 3)),
+    conv3d=lambda: (torch.nn.Conv3d(2, 4, 3), (1, 2, 5, 5, 5)),
+    batch_norm=lambda: (torch.nn.BatchNorm1d(6), (3, 6)),
+)
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_modules(name):
+    """Modules whose parameters are found by the importer; buffers are written."""
+    module, shape = MODULES[name]()
+    x = torch.randn(shape)
+    imported = import_function(lambda x: module(x), x)
+    twin = copy.deepcopy(module)
+    with torch.no_grad():
+        torch.manual_seed(1)
+        expected = flat(twin(x))
+        torch.manual_seed(1)
+        torch.testing.assert_close(run(imported, [x]), expected)
+    torch.testing.assert_close(list(module.buffers()), list(twin.buffers()))
 
 
 def test_autocast():
