@@ -27,7 +27,8 @@ It decides nothing about threads, and it does not fuse: one kernel stays one ker
 Read in this order: ``options`` (the target), ``kernel`` (reading the IR), ``index`` and
 ``sizes`` (index expressions), ``nodes`` (formulas), ``access`` (how views become index
 expressions), ``domain`` (refined and merged coordinates), ``plan`` (what a schedule
-is), ``cost``, ``keep``, ``choose`` (which schedule), ``emit`` (IR), ``driver``.
+is), ``subject``, ``cost``, ``widths``, ``keep``, ``split``, ``transpose``, ``choose``
+(which schedule), ``emit`` (IR), ``driver``.
 """
 
 from girih.passes.tile.driver import print_schedules, run

@@ -4,18 +4,17 @@ That is: which coordinate the vectors lie along, what a program does, how many p
 it makes over a row, what is kept between them.
 """
 
-from dataclasses import replace
-
 from girih.dialects.dims import ceildiv, maximum
-from girih.passes.tile.domain import Formula, Store, reachable
+from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.keep import keep_values
 from girih.passes.tile.kernel import KernelSource
-from girih.passes.tile.nodes import Node, ReduceNode
+from girih.passes.tile.nodes import ReduceNode
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, product
 from girih.passes.tile.split import should_split, split_grid
+from girih.passes.tile.subject import Subject, subject_of
 from girih.passes.tile.transpose import transposed_schedule, with_turned_rows
 from girih.passes.tile.widths import (
     choose_lanes,
@@ -23,8 +22,7 @@ from girih.passes.tile.widths import (
     fits_registers,
     pointwise_vectors,
     power_of_two,
-    with_blocks,
-    with_lanes,
+    walks_with_lanes,
 )
 
 
@@ -32,26 +30,21 @@ def choose_schedule(
     formula: Formula, source: KernelSource, options: TileOptions
 ) -> SchedulePlan:
     """Decides how a kernel runs."""
-    nodes = reachable(formula.stores)
-    reductions = [node for node in nodes if isinstance(node, ReduceNode)]
+    subject = subject_of(formula, source, options)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())
-    if not reductions:
-        return _pointwise(formula, nodes, options, len(source.buffers))
-    return _reduction(formula, source, nodes, options)
+    return _reduction(subject) if subject.reductions else _pointwise(subject)
 
 
-def _pointwise(
-    formula: Formula, nodes: list[Node], options: TileOptions, buffers: int
-) -> SchedulePlan:
-    lanes, width = choose_lanes(formula, nodes, options)
-    coordinates = formula.parallel + formula.reduced
-    ordered = _last(coordinates, lanes)
-    plan = transposed_schedule(formula, nodes, lanes, ordered, width, options, buffers)
+def _pointwise(subject: Subject) -> SchedulePlan:
+    formula = subject.formula
+    lanes, width = choose_lanes(formula, subject.nodes, subject.options)
+    ordered = _last(formula.parallel + formula.reduced, lanes)
+    plan = transposed_schedule(subject, ordered, width)
     if plan is not None:
         return plan
     width *= pointwise_vectors(formula.stores, lanes, width)
-    axes, loops = spread(ordered, lanes, width, 1, options)
+    axes, loops = spread(ordered, lanes, width, 1, subject.options)
     grid = Grid(
         axes=axes,
         loops=loops,
@@ -62,42 +55,52 @@ def _pointwise(
         stores=(),
         in_registers=False,
         substitutes=(),
-        work=product(c.size for c in coordinates),
+        work=product(c.size for c in ordered),
     )
     kind = "flat" if len(ordered) <= 1 else "pointwise"
     reason = f"{_sizes(ordered)} points, {width} lanes along {_name(lanes)}"
     return SchedulePlan(kind, reason, (grid,), ())
 
 
-def _reduction(
-    formula: Formula, source: KernelSource, nodes: list[Node], options: TileOptions
-) -> SchedulePlan:
-    lanes, width = choose_lanes(formula, nodes, options)
-    lanes_of_register = width
-    coordinates = formula.parallel + formula.reduced
+def _reduction(subject: Subject) -> SchedulePlan:
+    grid, locals_ = _reduction_grid(subject)
+    rows = grid.lanes in grid.reduced
+    kind = "registers" if grid.in_registers else "rows" if rows else "columns"
+    parallel = _last(subject.formula.parallel, grid.lanes)
+    reason = (
+        f"{_sizes(parallel)} results of {_sizes(grid.reduced)} elements,"
+        f" {len(grid.passes)} passes, {grid.width} lanes along {_name(grid.lanes)}"
+    )
+    if should_split(grid, subject.options):
+        grids, locals_ = split_grid(grid, subject)
+        parts = grids[0].axes[0]
+        reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
+        return SchedulePlan(f"split {kind}", reason, grids, locals_)
+    if rows:
+        grid, locals_ = with_turned_rows(subject, grid, locals_, parallel)
+        if grid.stages:
+            reason += f", {len(grid.stages)} inputs turned in registers"
+    return SchedulePlan(kind, reason, (grid,), locals_)
+
+
+def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
+    """The schedule of a reduction in one grid."""
+    formula, options = subject.formula, subject.options
+    lanes, width = choose_lanes(formula, subject.nodes, options)
     rows = lanes in formula.reduced
     parallel = _last(formula.parallel, lanes)
     reduced = _last(formula.reduced, lanes)
-    passes, final = split_passes(formula, nodes, reduced)
+    passes, final = split_passes(formula, subject.reductions, reduced)
     in_registers = rows and fits_registers(reduced, width)
     locals_: tuple[Local, ...] = ()
     if in_registers:
         width = power_of_two(reduced[-1].size)
     else:
-        passes, locals_ = keep_values(formula, source, passes, reduced, lanes, options)
-        if rows:
-            passes = tuple(with_lanes(walk, width, lanes) for walk in passes)
-        else:
-            width *= column_vectors(nodes, lanes, width)
-            passes = tuple(replace(walk, width=width) for walk in passes)
-        passes = tuple(with_blocks(walk, reduced, lanes) for walk in passes)
-    axes, loops = spread(
-        parallel,
-        None if rows else lanes,
-        width,
-        product(c.size for c in reduced),
-        options,
-    )
+        width *= 1 if rows else column_vectors(subject.reductions, lanes, width)
+        passes, locals_ = keep_values(subject, passes, reduced, lanes)
+        passes = walks_with_lanes(passes, width, reduced, lanes)
+    row_work = product(c.size for c in reduced)
+    axes, loops = spread(parallel, None if rows else lanes, width, row_work, options)
     grid = Grid(
         axes=axes,
         loops=loops,
@@ -108,26 +111,9 @@ def _reduction(
         stores=final,
         in_registers=in_registers,
         substitutes=(),
-        work=product(c.size for c in coordinates),
+        work=row_work * product(c.size for c in parallel),
     )
-    kind = "registers" if in_registers else "rows" if rows else "columns"
-    reason = (
-        f"{_sizes(parallel)} results of {_sizes(reduced)} elements,"
-        f" {len(passes)} passes, {width} lanes along {_name(lanes)}"
-    )
-    if should_split(grid, product(axis.programs for axis in axes), options):
-        grids, locals_ = split_grid(grid, formula, len(source.buffers), options)
-        parts = grids[0].axes[0]
-        reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
-        return SchedulePlan(f"split {kind}", reason, grids, locals_)
-    if rows:
-        taken = len(source.buffers) + len(locals_)
-        grid, turned = with_turned_rows(
-            grid, formula, nodes, parallel, lanes_of_register, options, taken
-        )
-        locals_ += turned
-        reason += f", {len(turned)} inputs turned in registers" if turned else ""
-    return SchedulePlan(kind, reason, (grid,), locals_)
+    return grid, locals_
 
 
 def _last(
@@ -140,13 +126,14 @@ def _last(
 
 
 def split_passes(
-    formula: Formula, nodes: list[Node], reduced: tuple[Coordinate, ...]
+    formula: Formula,
+    reductions: list[ReduceNode],
+    reduced: tuple[Coordinate, ...],
 ) -> tuple[tuple[Pass, ...], tuple[Store, ...]]:
     """Sorts reductions and stores into walks over the row, and what comes after."""
     inside = frozenset(reduced)
     varying = [s for s in formula.stores if s.coordinates & inside]
     final = tuple(s for s in formula.stores if not s.coordinates & inside)
-    reductions = [node for node in nodes if isinstance(node, ReduceNode)]
     count = max(
         [node.level for node in reductions] + [s.node.level + 1 for s in varying]
     )

@@ -3,25 +3,22 @@
 from dataclasses import replace
 
 from girih.passes.tile.cost import node_cost
-from girih.passes.tile.domain import Formula, Store
+from girih.passes.tile.domain import Store
 from girih.passes.tile.index import Affine, Coordinate, affine
-from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode, sources_of
-from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Keep, Local, Pass
 from girih.passes.tile.sizes import Size, product
+from girih.passes.tile.subject import Subject
 
 # A store and a load of the cache cost less than computing anew from here on.
 KEEP_COST = 8
 
 
 def keep_values(
-    formula: Formula,
-    source: KernelSource,
+    subject: Subject,
     passes: tuple[Pass, ...],
     reduced: tuple[Coordinate, ...],
     lanes: Coordinate | None,
-    options: TileOptions,
 ) -> tuple[tuple[Pass, ...], tuple[Local, ...]]:
     """Decides which values are kept from one pass over the row to the next.
 
@@ -29,7 +26,7 @@ def keep_values(
     and covers it, else to a private buffer where the row is short enough for the
     caches, else it is computed again.
     """
-    chooser = _Chooser(formula, source, reduced, lanes, options)
+    chooser = _Chooser(subject, reduced, lanes)
     result = list(passes)
     for number in range(len(passes) - 1):
         chosen = []
@@ -42,12 +39,18 @@ def keep_values(
 
 
 class _Chooser:
-    def __init__(self, formula, source, reduced, lanes, options) -> None:
-        self.formula: Formula = formula
-        self.source: KernelSource = source
-        self.reduced: tuple[Coordinate, ...] = reduced
+    def __init__(
+        self,
+        subject: Subject,
+        reduced: tuple[Coordinate, ...],
+        lanes: Coordinate | None,
+    ) -> None:
+        self.subject = subject
+        self.formula = subject.formula
+        self.source = subject.source
+        self.reduced = reduced
         self.lanes = lanes
-        self.options: TileOptions = options
+        self.options = subject.options
         self.locals: list[Local] = []
         self.kept: set[int] = set()
         self.used_outputs: set[int] = set()
@@ -132,7 +135,7 @@ class _Chooser:
         return affine(terms)
 
     def _next_number(self) -> int:
-        return len(self.source.buffers) + len(self.locals)
+        return self.subject.buffers + len(self.locals)
 
 
 def roots_of(walk: Pass) -> list[Node]:

@@ -9,13 +9,14 @@ every number of threads. Later rounds load the finished results.
 from dataclasses import dataclass, replace
 
 from girih.dialects.dims import ceildiv, maximum
-from girih.passes.tile.domain import Formula, Store
+from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import I64
 from girih.passes.tile.index import Affine, Coordinate, Dynamic, affine, of
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass
 from girih.passes.tile.sizes import Size, known, product
+from girih.passes.tile.subject import Subject
 
 # Fewer programs than this leave cores idle.
 WANTED_PROGRAMS = 8
@@ -31,8 +32,9 @@ ARGUMENT_VALUES = {"argmax": "reduce_max", "argmin": "reduce_min"}
 Substitutes = dict[int, tuple[Node, Node]]
 
 
-def should_split(grid: Grid, programs: Size, options: TileOptions) -> bool:
+def should_split(grid: Grid, options: TileOptions) -> bool:
     """True where a grid that reduces has work for more programs than it makes."""
+    programs = product(axis.programs for axis in grid.axes)
     if not isinstance(programs, int) or programs >= WANTED_PROGRAMS:
         return False
     if grid.in_registers or not _results(grid):
@@ -68,31 +70,24 @@ class _Workspace:
 
 
 def split_grid(
-    grid: Grid, formula: Formula, buffers: int, options: TileOptions
+    grid: Grid, subject: Subject
 ) -> tuple[tuple[Grid, ...], tuple[Local, ...]]:
-    """Replaces one grid by grids of partial and combined reductions.
-
-    Args:
-        grid: the schedule without a split.
-        formula: gives the node table.
-        buffers: how many buffer numbers are taken.
-        options: gives the grain.
-    """
-    splitter = _Splitter(grid, formula, _Workspace(buffers, []), options)
+    """Replaces one grid by grids of partial and combined reductions."""
+    splitter = _Splitter(grid, subject)
     return splitter.grids(), tuple(splitter.workspace.locals)
 
 
 class _Splitter:
-    def __init__(self, grid, formula, workspace, options) -> None:
-        self.grid: Grid = grid
-        self.table = formula.table
-        self.workspace: _Workspace = workspace
+    def __init__(self, grid: Grid, subject: Subject) -> None:
+        self.grid = grid
+        self.table = subject.formula.table
+        self.workspace = _Workspace(subject.buffers, [])
         self.parallel = parallel_of(grid)
         self.results: int = _results(grid)
         self.parts_limit = max(min(MAX_PARTS, MAX_PARTIALS // self.results), 1)
         sizes = [(known(c.size, GUESSED_SIZE), -k) for k, c in enumerate(grid.reduced)]
         self.along = grid.reduced[-max(sizes)[1]]
-        self.chunk = self._chunk(options.parallel_grain)
+        self.chunk = self._chunk(subject.options.parallel_grain)
         count = ceildiv(self.along.size, self.chunk)
         self.part = replace(_PARTS, size=count)
         self.table.reduced = self.table.reduced | {self.part}

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from girih.passes.tile.domain import Formula
 from girih.passes.tile.index import Affine, Coordinate, affine
 from girih.passes.tile.nodes import LoadNode, Node
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan, Stage
 from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.subject import Subject
 from girih.passes.tile.widths import (
-    MIN_BLOCK_ROWS,
+    LARGEST_SQUARE,
     SMALLEST_SIDE,
     fits_turned,
     pointwise_vectors,
@@ -30,47 +30,40 @@ GUESSED_SIZE = 512
 
 
 def transposed_schedule(
-    formula: Formula,
-    nodes: list[Node],
-    lanes: Coordinate | None,
-    ordered: tuple[Coordinate, ...],
-    width: int,
-    options: TileOptions,
-    buffers: int,
+    subject: Subject, ordered: tuple[Coordinate, ...], width: int
 ) -> SchedulePlan | None:
     """The schedule with staged blocks, or None where nothing is to be turned.
 
     Args:
-        formula: the kernel.
-        nodes: the nodes that it needs.
-        lanes: the coordinate along which vectors lie.
+        subject: the kernel and the target.
         ordered: all coordinates, the lanes last.
         width: lanes of a full vector.
-        options: cache sizes.
-        buffers: how many buffer numbers are taken.
     """
-    loads = [node for node in nodes if isinstance(node, LoadNode)]
-    rows = _rows(loads, lanes, ordered)
+    lanes = ordered[-1] if ordered else None
+    rows = _rows(subject.loads, lanes, ordered)
     if rows is None:
         return None
-    turned = [load for load in loads if _is_turned(load, rows, lanes)]
-    side = width * BLOCK_SQUARES
-    while side > width and _block_bytes(turned, side) > options.l1_bytes // 2:
-        side //= 2
+    stores = subject.formula.stores
+    turned = [load for load in subject.loads if _is_turned(load, rows, lanes)]
+    side = _side(turned, width, subject.options)
     axes = tuple(_axis(c, rows, lanes, side) for c in ordered)
-    row_axis = next(axis for axis in axes if axis.coordinate == rows)
-    place = _place_in_block(row_axis, axes[-1], side)
-    shape = _Block(place, rows, lanes, side, width, side * side)
-    stages, substitutes, locals_ = _staged(turned, shape, formula, buffers)
-    vectors = pointwise_vectors(formula.stores, lanes, width)
-    lanes_width = min(width * vectors, side)
+    block = _Block(
+        place=_place_in_block(axes, rows, side),
+        rows=rows,
+        lanes=lanes,
+        side=side,
+        width=min(width, LARGEST_SQUARE),
+        elements=side * side,
+    )
+    stages, substitutes, locals_ = _staged(turned, block, subject, ())
+    width = min(width * pointwise_vectors(stores, lanes, width), side)
     grid = Grid(
         axes=axes,
         loops=(rows, lanes),
         reduced=(),
         lanes=lanes,
-        width=lanes_width,
-        passes=(Pass((), formula.stores, (), lanes_width),),
+        width=width,
+        passes=(Pass((), stores, (), width),),
         stores=(),
         in_registers=False,
         substitutes=substitutes,
@@ -81,14 +74,20 @@ def transposed_schedule(
     return SchedulePlan("transposed", reason, (grid,), locals_)
 
 
+def _side(turned: list[LoadNode], width: int, options: TileOptions) -> int:
+    """The side of a block: some squares, as long as all staged blocks fit the cache."""
+    side = width * BLOCK_SQUARES
+    bytes_ = sum(load.element.bytes for load in turned)
+    while side > width and bytes_ * side * side > options.l1_bytes // 2:
+        side //= 2
+    return side
+
+
 def with_turned_rows(
+    subject: Subject,
     grid: Grid,
-    formula: Formula,
-    nodes: list[Node],
+    locals_: tuple[Local, ...],
     parallel: tuple[Coordinate, ...],
-    width: int,
-    options: TileOptions,
-    buffers: int,
 ) -> tuple[Grid, tuple[Local, ...]]:
     """A grid over rows that first copies a block of rows that lie across memory.
 
@@ -96,39 +95,44 @@ def with_turned_rows(
     too large.
 
     Args:
+        subject: the kernel and the target.
         grid: reduces along its lanes.
-        formula: gives the node table.
-        nodes: the nodes that the kernel needs.
+        locals_: the private buffers that the grid has already.
         parallel: the parallel coordinates, outermost first.
-        width: lanes of a full vector.
-        options: cache sizes.
-        buffers: how many buffer numbers are taken.
     """
     lanes = grid.lanes
     if grid.reduced != (lanes,) or not isinstance(lanes.size, int):
-        return grid, ()
-    loads = [node for node in nodes if isinstance(node, LoadNode)]
-    rows = _rows(loads, lanes, parallel)
+        return grid, locals_
+    rows = _rows(subject.loads, lanes, parallel)
     if rows is None:
-        return grid, ()
-    turned = [load for load in loads if _is_turned(load, rows, lanes)]
-    row_length = -(-lanes.size // width) * width
-    side = max(width, MIN_BLOCK_ROWS)
-    if not fits_turned(row_length * len(turned), options):
-        return grid, ()
+        return grid, locals_
+    turned = [load for load in subject.loads if _is_turned(load, rows, lanes)]
+    length = -(-lanes.size // LARGEST_SQUARE) * LARGEST_SQUARE
+    if not fits_turned(length * len(turned), subject.options):
+        return grid, locals_
     ordered = (*(c for c in parallel if c != rows), rows)
-    axes = tuple(_axis(c, rows, rows, side) for c in ordered)
-    place = affine({rows: row_length, axes[-1].number: -side * row_length, lanes: 1})
-    shape = _Block(place, rows, lanes, row_length, width, side * row_length)
-    stages, substitutes, locals_ = _staged(turned, shape, formula, buffers)
-    grid = replace(
-        grid,
-        axes=axes,
-        loops=(rows,),
-        stages=stages,
-        substitutes=substitutes,
+    axes = tuple(_axis(c, rows, rows, LARGEST_SQUARE) for c in ordered)
+    block = _Block(
+        place=affine(
+            {rows: length, axes[-1].number: -LARGEST_SQUARE * length, lanes: 1}
+        ),
+        rows=rows,
+        lanes=lanes,
+        side=length,
+        width=_square(turned, subject.options),
+        elements=LARGEST_SQUARE * length,
     )
-    return grid, locals_
+    stages, substitutes, added = _staged(turned, block, subject, locals_)
+    grid = replace(
+        grid, axes=axes, loops=(rows,), stages=stages, substitutes=substitutes
+    )
+    return grid, (*locals_, *added)
+
+
+def _square(turned: list[LoadNode], options: TileOptions) -> int:
+    """The side of the squares that fit the registers."""
+    bits = max(load.element.bytes for load in turned) * 8
+    return min(options.vector_bits // bits, LARGEST_SQUARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +148,20 @@ class _Block:
 
 
 def _staged(
-    turned: list[LoadNode], block: _Block, formula: Formula, buffers: int
+    turned: list[LoadNode],
+    block: _Block,
+    subject: Subject,
+    locals_: tuple[Local, ...],
 ) -> tuple[tuple[Stage, ...], tuple[tuple[Node, Node], ...], tuple[Local, ...]]:
     """For each load its stage, the load that replaces it, and the private buffer."""
-    stages, substitutes, locals_ = [], [], []
-    for number, load in enumerate(turned, start=buffers):
-        locals_.append(Local(number, load.element, block.elements, is_shared=False))
-        stages.append(
-            Stage(
-                load,
-                number,
-                block.place,
-                block.rows,
-                block.lanes,
-                block.side,
-                block.width,
-            )
-        )
+    stages, substitutes, added = [], [], []
+    for number, load in enumerate(turned, start=subject.buffers + len(locals_)):
+        added.append(Local(number, load.element, block.elements, is_shared=False))
+        place = (block.place, block.rows, block.lanes, block.side, block.width)
+        stages.append(Stage(load, number, *place))
         copy = LoadNode(load.element, buffer=number, offset=block.place)
-        substitutes.append((load, formula.table.add(copy, load.location)))
-    return tuple(stages), tuple(substitutes), tuple(locals_)
+        substitutes.append((load, subject.formula.table.add(copy, load.location)))
+    return tuple(stages), tuple(substitutes), tuple(added)
 
 
 def _rows(
@@ -196,10 +194,6 @@ def _is_turned(load: LoadNode, rows: Coordinate, lanes: Coordinate) -> bool:
     return not (isinstance(step, int) and step in (-1, 0, 1))
 
 
-def _block_bytes(turned: list[LoadNode], side: int) -> int:
-    return sum(load.element.bytes for load in turned) * side * side
-
-
 def _axis(
     coordinate: Coordinate, rows: Coordinate, lanes: Coordinate, side: int
 ) -> Axis:
@@ -209,12 +203,14 @@ def _axis(
     return Axis(coordinate, side, number)
 
 
-def _place_in_block(rows: Axis, columns: Axis, side: int) -> Affine:
+def _place_in_block(axes: tuple[Axis, ...], rows: Coordinate, side: int) -> Affine:
     """The offset in a block's buffer: row by row of the output's layout."""
+    row_axis = next(axis for axis in axes if axis.coordinate == rows)
+    columns = axes[-1]
     return affine(
         {
-            rows.coordinate: side,
-            rows.number: -side * side,
+            row_axis.coordinate: side,
+            row_axis.number: -side * side,
             columns.coordinate: 1,
             columns.number: -side,
         }

@@ -33,8 +33,9 @@ EXPENSIVE_BODY = 10
 LARGE_BODY = 60
 # A side shorter than this many lanes is not worth a square that is turned.
 SMALLEST_SIDE = 8
-# Rows that a program turns together.
-MIN_BLOCK_ROWS = 16
+# Sides of squares that are turned; also the rows that a program turns together. A
+# square of 64 takes half a second to compile, and is no faster (2026-11-20).
+LARGEST_SQUARE = 16
 # Sums of so many steps are added up in blocks.
 LONG_SUM = 1024
 
@@ -121,7 +122,7 @@ def _turnable(
 
 def fits_turned(length: int, options: TileOptions) -> bool:
     """True where a block of rows of so many elements, of 4 bytes, stays in cache."""
-    return length * MIN_BLOCK_ROWS * 4 <= options.l2_bytes // 4
+    return length * LARGEST_SQUARE * 4 <= options.l2_bytes // 4
 
 
 def pointwise_vectors(
@@ -148,18 +149,33 @@ def _without_waste(vectors: int, width: int, size: Size) -> int:
     return max(vectors, 1)
 
 
-def column_vectors(nodes: list[Node], lanes: Coordinate | None, width: int) -> int:
+def column_vectors(
+    reductions: list[ReduceNode], lanes: Coordinate | None, width: int
+) -> int:
     """Vectors of neighbouring results at a time: long runs of each row are read."""
     if lanes is None:
         return 1
-    reductions = [node for node in nodes if isinstance(node, ReduceNode)]
     cost = max(recompute_cost(node.operands[0]) for node in reductions)
     limit = COLUMN_VECTORS if cost < EXPENSIVE_BODY else COLUMN_VECTORS // 2
     together = max(Counter(node.level for node in reductions).values())
     return _without_waste(limit // together, width, lanes.size)
 
 
-def with_lanes(walk: Pass, width: int, lanes: Coordinate) -> Pass:
+def walks_with_lanes(
+    passes: tuple[Pass, ...],
+    width: int,
+    reduced: tuple[Coordinate, ...],
+    lanes: Coordinate | None,
+) -> tuple[Pass, ...]:
+    """Gives passes over the reduced coordinates their lanes, and long sums blocks."""
+    if lanes in reduced:
+        passes = tuple(_with_lanes(walk, width, lanes) for walk in passes)
+    else:
+        passes = tuple(replace(walk, width=width) for walk in passes)
+    return tuple(_with_blocks(walk, reduced, lanes) for walk in passes)
+
+
+def _with_lanes(walk: Pass, width: int, lanes: Coordinate) -> Pass:
     """A pass along rows with its lanes."""
     cost = sum(recompute_cost(node) for node in roots_of(walk))
     vectors = _in_flight(cost)
@@ -168,7 +184,7 @@ def with_lanes(walk: Pass, width: int, lanes: Coordinate) -> Pass:
     return replace(walk, width=width * _without_waste(vectors, width, lanes.size))
 
 
-def with_blocks(
+def _with_blocks(
     walk: Pass, reduced: tuple[Coordinate, ...], lanes: Coordinate | None
 ) -> Pass:
     """Adds long sums of floats in blocks, as eager does, to bound rounding errors."""
