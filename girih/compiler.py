@@ -279,12 +279,12 @@ class _Compilation:
             return link(code.data, code.exports, addresses)
 
     def _compile(self, key: str, module: ir.Operation) -> Library:
-        kernels = module.clone()
-        self._passes("cpu", kernels)
-        _erase_host_program(kernels)
-        self._dump("llvm", kernels)
+        kernels = _cloned(module)
+        self._passes("cpu", kernels.operation)
+        _erase_host_program(kernels.operation)
+        self._dump("llvm", kernels.operation)
         with self.report.stage("llvm"):
-            code, library = compile_module(ir.Module.parse(str(kernels)))
+            code, library = compile_module(kernels)
         self.report.cache = "compiled"
         if (folder := self.options.cache_folder()) is not None:
             ObjectCache(folder).store(key, code)
@@ -307,7 +307,8 @@ class _Compilation:
             values = list(constants)
             for position, value in zip(indices, arguments, strict=False):
                 values[position] = value
-            return forward(*values)
+            outputs = forward(*values)
+            return outputs if imported.is_plain else _as_results(outputs, imported)
 
         return run
 
@@ -353,6 +354,14 @@ def _with_calling_convention(program, imported: ImportedGraph) -> Callable:
     return call
 
 
+def _as_results(outputs, imported: ImportedGraph) -> dict[int, Any]:
+    """What the graph returned, under the numbers of the program's results."""
+    if imported.tree is not None:
+        outputs, _ = torch.utils._pytree.tree_flatten(outputs)
+    pairs = zip(imported.outputs, outputs, strict=True)
+    return {slot.value: output for slot, output in pairs if slot.kind == "result"}
+
+
 def _output(slot, results, inputs):
     if slot.kind == "result":
         return results[slot.value]
@@ -373,6 +382,13 @@ def _kernel_text(module: ir.Operation) -> str:
             body = op.operation.regions[0].blocks[0]
             parts.extend(str(o) for o in body if o.operation.name == "host.native")
     return "\n".join(parts)
+
+
+def _cloned(module: ir.Operation) -> ir.Module:
+    clone = ir.Module.create(module.location)
+    for op in module.regions[0].blocks[0].operations:
+        op.operation.clone(ip=ir.InsertionPoint(clone.body))
+    return clone
 
 
 def _count_native_calls(module: ir.Operation) -> int:
