@@ -171,7 +171,7 @@ class Rebuilder:
             self.do(_method(target, "update", fresh))
 
     def _replay_cell(self, cell: CellValue) -> None:
-        place = ast.Attribute(self.constant(cell.real), "cell_contents", ast.Store())
+        place = ast.Attribute(self.source(cell.source), "cell_contents", ast.Store())
         if cell.content is None:
             place.ctx = ast.Del()
             self.body.append(ast.Delete([place]))
@@ -342,7 +342,7 @@ def _fill_attributes(rebuilder: Rebuilder, value: ObjectValue, made) -> None:
 
 def _write_cell(rebuilder: Rebuilder, value: CellValue) -> ast.expr:
     if value.real is not None:
-        return rebuilder.constant(value.real)
+        return rebuilder.source(value.source)
     made = rebuilder.assign(value, _call(rebuilder.constant(types.CellType)))
     if value.content is not None:
         place = ast.Attribute(made, "cell_contents", ast.Store())

@@ -92,6 +92,10 @@ class Tracer(Operators, Calls):
             return None  # guarded by identity at each of its sources
         return value
 
+    def known_value(self, obj: Any) -> Value | None:
+        """The traced value of an object that was met before."""
+        return self._by_id.get(id(obj))
+
     def remember(self, obj: Any, value: Value) -> None:
         """Makes later sources of the same object find the same value."""
         self._by_id[id(obj)] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from girih.errors import unsupported
@@ -39,6 +40,11 @@ class BuiltinValue(Value):
         return f"BuiltinValue({self.function})"
 
 
+def is_alive(reference: weakref.ref) -> bool:
+    """A guard: the object of a weak reference still exists."""
+    return reference() is not None
+
+
 class OpaqueValue(Value):
     """An object whose state lives in C code; it can be passed around, no more."""
 
@@ -59,7 +65,12 @@ class OpaqueValue(Value):
         self._used(f".{name}")
 
     def call(self, tracer, args, kwargs):
-        """Not modelled."""
+        """A weak reference gives its object, where that was met before."""
+        if isinstance(self.obj, weakref.ref):
+            found = tracer.known_value(self.obj())
+            if found is not None and self.source is not None:
+                tracer.guards.add(self.source, "call", is_alive)
+                return found
         self._used("()")
 
     def iterate(self, tracer):

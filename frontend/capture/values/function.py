@@ -89,7 +89,7 @@ class FunctionValue(Value):
         """Values of the positional parameters' defaults."""
         if self._defaults is None:
             real = self.real.__defaults__ or ()
-            base = tracer.roots.constant(self.real).attribute("__defaults__")
+            base = self._base(tracer).attribute("__defaults__")
             self._defaults = [
                 tracer.wrap(value, base.index(index))
                 for index, value in enumerate(real)
@@ -100,7 +100,7 @@ class FunctionValue(Value):
         """Values of the keyword-only parameters' defaults."""
         if self._keyword_defaults is None:
             real = self.real.__kwdefaults__ or {}
-            base = tracer.roots.constant(self.real).attribute("__kwdefaults__")
+            base = self._base(tracer).attribute("__kwdefaults__")
             self._keyword_defaults = {
                 name: tracer.wrap(value, base.dict_item(name))
                 for name, value in real.items()
@@ -116,6 +116,12 @@ class FunctionValue(Value):
                 for index, cell in enumerate(cells)
             ]
         return self._closure
+
+    def _base(self, tracer):
+        """The source of attributes: other functions are guarded by identity."""
+        if self.source is tracer.roots.function:
+            return self.source
+        return tracer.roots.constant(self.real)
 
     def _cell_source(self, tracer, cell, index: int):
         # Nested functions of one code share it, but each call has its own cells.
@@ -144,7 +150,7 @@ class FunctionValue(Value):
 
     def _real_attr(self, tracer, name: str) -> Value:
         value = getattr(self.real, name)
-        base = tracer.roots.constant(self.real)
+        base = self._base(tracer)
         if name in self.real.__dict__:
             return tracer.wrap(value, base.in_instance(name))
         if name == "__dict__":

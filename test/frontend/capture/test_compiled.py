@@ -442,3 +442,22 @@ def test_backend_is_called_once_per_entry():
     for _ in range(3):
         compiled(torch.randn(3))
     assert len(calls) == 1
+
+
+def test_callees_made_anew_have_their_own_cells():
+    def f(x, n):
+        total = 0
+
+        def add(y, step=n):
+            nonlocal total
+            total += step
+            return y + total + n
+
+        print(end="")
+        return add(x) + add(x), total
+
+    for _ in range(2):
+        check(f, torch.ones(2), 3, fullgraph=False, calls=3)
+    compiled = compile_eagerly(f, fullgraph=False)
+    for n in (1, 2, 1, 3):
+        assert_same(compiled(torch.ones(2), n), f(torch.ones(2), n))
