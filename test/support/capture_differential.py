@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 import torch
 
 from girih.frontend.capture.api import compile_callable
+
+
+class Cases:
+    """Registers functions with the arguments to call them with.
+
+    Attributes:
+        parameters: For ``pytest.mark.parametrize``: function, args, kwargs.
+    """
+
+    def __init__(self):
+        self.parameters = []
+
+    def __call__(self, *args, **kwargs):
+        """A decorator that registers a function."""
+
+        def register(function):
+            case = pytest.param(function, args, kwargs, id=function.__name__)
+            self.parameters.append(case)
+            return function
+
+        return register
+
+
+def rand(*shape):
+    """Normal values, the same at each run."""
+    generator = torch.Generator().manual_seed(sum(shape) + len(shape))
+    return torch.randn(*shape, generator=generator)
 
 
 def run_graph(gm, example_inputs):
