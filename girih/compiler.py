@@ -408,11 +408,23 @@ def _erase_host_program(module: ir.Operation) -> None:
 
 @cache
 def _versions() -> str:
-    """Versions that compiled code depends on."""
+    """What compiled code depends on besides the kernels: versions, and our sources."""
     parts = []
-    for package in ("girih", "torch-mlir", "torch"):
+    for package in ("torch-mlir", "torch"):
         try:
             parts.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             parts.append(f"{package} ?")
-    return ", ".join(parts)
+    return ", ".join([*parts, *_sources()])
+
+
+def _sources() -> list[str]:
+    """The files that make code, each with its size and time of change."""
+    listed = []
+    for package in ("girih.codegen", "girih.dialects", "girih.passes"):
+        folder = Path(import_module(package).__file__).parent
+        for path in sorted(folder.rglob("*.py")):
+            status = path.stat()
+            name = path.relative_to(folder)
+            listed.append(f"{package} {name} {status.st_size} {status.st_mtime_ns}")
+    return listed
