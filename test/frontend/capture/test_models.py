@@ -128,3 +128,17 @@ def test_sizes_that_vary():
             actual = compiled(input_ids=ids)
             torch.testing.assert_close(actual[0], expected[0])
     assert compiled.girih_call.cache_statistics()["captures"] <= 2
+
+
+@pytest.mark.parametrize("make", [gpt2, llama], ids=lambda make: make.__name__)
+def test_generate(make):
+    torch.manual_seed(0)
+    model, _ = make()
+    ids = torch.randint(3, 100, (1, 5))
+    options = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+    options["attention_mask"] = torch.ones_like(ids)
+    expected = model.eval().generate(ids, **options)
+    compiled = compile_eagerly(model, fullgraph=False)
+    assert torch.equal(compiled.generate(ids, **options), expected)
+    # Prefill, the first step, and one for all the steps that follow.
+    assert compiled.girih_call.cache_statistics()["captures"] <= 4
