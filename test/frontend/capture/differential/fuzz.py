@@ -14,11 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from differential import session  # noqa: E402
-from differential.random_programs import programs  # noqa: E402
 from hypothesis import HealthCheck, given, note, seed, settings  # noqa: E402
 
 import girih  # noqa: E402
+from differential import session  # noqa: E402
+from differential.random_programs import programs  # noqa: E402
 
 
 def fuzz_round(number: int, examples: int) -> None:

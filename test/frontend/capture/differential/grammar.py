@@ -79,12 +79,14 @@ _HELPED = "bump(A)|bump(A, I)|bump(A, m=I)|sum((A * i for i in numbers(I)), B)"
 _INTEGERS = """I + J|I - J|I * J % 7|-I|abs(I)|max(I, J)|min(I, J)|len(items)|len(table)
 items[I % len(items)] if items else J|sum(items)|items.count(I)|I if C else J
 int(C)|sum(v for v in items if v > I)|A.shape[0] + I|A.dim() * I|box.count|I // 3|I % 5
-len([v for v in items if C])|I ** 2 % 11|(I or J)|(C and I)|len({I, J, 1})|sorted([I, J])[0]
-divmod(I, 4)[1]|{0: I}.get(J, I)|I << 1|I & J|len(f'{I}-{J!r}')|A.numel() - I|box[I]"""
+len([v for v in items if C])|I ** 2 % 11|(I or J)|(C and I)|len({I, J, 1})
+sorted([I, J])[0]|divmod(I, 4)[1]|{0: I}.get(J, I)|I << 1|I & J
+len(f'{I}-{J!r}')|A.numel() - I|box[I]"""
 _HELPED_INTEGERS = "sum(numbers(I))|len([*numbers(I)])|max(numbers(I), default=J)"
 _CONDITIONS = """flag|I < J|I == J|I != J|I in items|not C|C and D|C or D|K in table
-items|A is B|isinstance(box, Box)|0 < I <= J|I not in (1, 2, J)|any(v == I for v in items)
-all(v > I for v in items)|hasattr(box, K)|box.count > I|table|tensors == []|len(items) < I"""
+items|A is B|isinstance(box, Box)|0 < I <= J|I not in (1, 2, J)
+any(v == I for v in items)|all(v > I for v in items)|hasattr(box, K)|box.count > I
+table|tensors == []|len(items) < I"""
 _VALUE_CONDITIONS = "bool(A.sum() > B.sum())"
 _KEYS = "'a'|'b'|'abc'[I % 3]|f'k{I % 2}'|'a' if C else 'b'"
 
@@ -153,19 +155,23 @@ _PARTS = {
     "K": keys,
 }
 
-_SIMPLE = """items.append(I % 9)|items.insert(I % 3, J % 9)|items and items.pop()|items.sort()
-items.reverse()|items[:] = items[:3]|items += [I % 5]|items[1:2] = [I % 7, 2]
+_SIMPLE = """items.append(I % 9)|items.insert(I % 3, J % 9)|items and items.pop()
+items.sort()|items.reverse()|items[:] = items[:3]|items += [I % 5]
+items[1:2] = [I % 7, 2]
 tensors.append(A.clamp(-9, 9))|tensors and tensors.pop()|del tensors[2:]
 table[K] = A.clamp(-9, 9)|table.pop(K, None)|table.setdefault(K, A.clamp(-9, 9))
-table.update(a=A.clamp(-9, 9))|box.count = I % 13|box.value = A.clamp(-9, 9)|box.count += 1
+table.update(a=A.clamp(-9, 9))|box.count = I % 13|box.value = A.clamp(-9, 9)
+box.count += 1|box.value.mul_(-1)|items.extend(sorted([J % 5, I % 5]))
 box.log.append(I % 13)|setattr(box, 'late', I % 13)|del items[4:]|box(I)
 pass|assert I < 1000, 'too large'|log.extend([I % 5, J % 5])
-if tensors: tensors[0] = tensors[-1]|if items: items[0], items[-1] = items[-1], items[0]"""
+if tensors: tensors[0] = tensors[-1]
+if items: items[0], items[-1] = items[-1], items[0]"""
 _TENSOR_ASSIGNMENTS = """X = A.clamp(-99, 99)|X = A.clamp(-99, 99)|X += B.clamp(-9, 9)
 X = X * 2 - B.clamp(-9, 9)|X.add_(I % 5).clamp_(-99, 99)|X.mul_(-1)|X[I % 3] = J % 7
 X[1:] += I % 3|X = (X + B).clamp(-50, 50)|X, box.value = A.clamp(-9, 9), X.clamp(-9, 9)
 X.copy_(A.clamp(-9, 9).clone())|X = A.clamp(-9, 9)[:]|X[X > I] = 1"""
-_INTEGER_ASSIGNMENTS = """N = I % 97|N += J % 7|N, box.count = I % 97, J % 13|N -= 1|N ^= 3
+_INTEGER_ASSIGNMENTS = """N = I % 97|N += J % 7|N, box.count = I % 97, J % 13
+N -= 1|N ^= 3
 N = (M := I % 97) + 1|(N, *rest) = [I % 97, *items]|N = len(items) if C else J % 97
 N = [v * 2 for v in items][I % len(items)] % 97 if items else 1"""
 _BLOCKS = """if C: BODY
@@ -304,9 +310,9 @@ def _rename_patterns(statements: list[ast.stmt], parts: dict) -> None:
 
 @st.composite
 def block(draw, scope: Scope):
-    """One to three statements."""
+    """Up to three statements."""
     made: list[ast.stmt] = []
-    for _ in range(draw(st.integers(1, 2 if scope.level else 3))):
+    for _ in range(draw(st.integers(1, 2) if scope.level else st.integers(2, 3))):
         kinds = simple(scope)
         if scope.depth > 1 and scope.level < 3:
             kinds = kinds | compound(scope)

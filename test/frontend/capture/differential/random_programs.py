@@ -110,7 +110,7 @@ def sources(draw) -> str:
         CLOSURE=closure,
         RESULT=draw(tensors(inner)),
         ELEMENT=draw(integers(generated)),
-        MAIN=draw(block(Place())) + draw(block(Place())),
+        MAIN=[node for _ in range(3) for node in draw(block(Place()))],
         FINAL=draw(tensors(Place())),
     )
     return ast.unparse(ast.fix_missing_locations(ast.Module(module, [])))

@@ -21,6 +21,7 @@ def failure(program: Program) -> str:
     """Why a program is not the same when it is captured, or ""."""
     try:
         session.check(program)
+        session.check_varied(program)
     except AssertionError as error:
         return str(error)
     except Exception:

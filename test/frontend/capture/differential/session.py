@@ -8,6 +8,7 @@ import enum
 import io
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,7 +16,11 @@ import torch
 import girih
 from differential.observation import Describer, Node, differences
 from differential.program import Program
+from differential.variation import varied
 from girih.errors import UnsupportedError
+
+VARIATIONS = 6
+"""Varied calls of a program; each is a capture at most."""
 
 Compile = Callable[[Callable], Callable]
 _DATA = (list, dict, set, bytearray, torch.Tensor, torch.nn.Module)
@@ -49,12 +54,18 @@ def check(program: Program) -> None:
     """
     expected = run(program, plain)
     for compile in (eager, native):
-        actual = run(program, compile)
-        found = []
-        for i, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
-            path = f"call {i}, {compile.__name__}"
-            found += differences(mine, theirs, compile is eager, path)
+        found = compare(program, compile, expected)
         assert not found, "\n" + "\n".join(found)
+
+
+def compare(program: Program, compile: Compile, expected: list[Node]) -> list[str]:
+    """Where a program does something else than what is expected, as text."""
+    found = []
+    actual = run(program, compile)
+    for i, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
+        path = f"call {i}, {compile.__name__}"
+        found += differences(mine, theirs, compile is not native, path)
+    return found
 
 
 def run(program: Program, compile: Compile) -> list[Node]:
@@ -73,6 +84,20 @@ def run(program: Program, compile: Compile) -> list[Node]:
         arguments.append(arguments[0])
         prefix = (compile,) if program.is_given_compile else ()
         return [_call(function, prefix, *call, watched) for call in arguments]
+
+
+def check_varied(program: Program) -> None:
+    """Asserts the same for calls with arguments that differ in one place each.
+
+    Raises:
+        AssertionError: With all differences.
+    """
+    calls = [program.calls[0]]
+    for call in varied(calls[0], VARIATIONS):
+        calls += [call, program.calls[0]]
+    other = replace(program, calls=calls)
+    found = compare(other, eager, run(other, plain))
+    assert not found, "\n" + "\n".join(found)
 
 
 def captures_whole(program: Program) -> bool | None:

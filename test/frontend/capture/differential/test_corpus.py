@@ -33,6 +33,11 @@ def test_same_as_plain(program):
     session.check(program)
 
 
+@pytest.mark.parametrize("program", list(_parameters()))
+def test_same_with_varied_arguments(program):
+    session.check_varied(program)
+
+
 @pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
 def test_in_one_graph(program):
     is_whole = session.captures_whole(program)
