@@ -50,7 +50,7 @@ def compile_module(
     for name, address in addresses.items():
         # The engine links what it compiles, although nobody calls that copy.
         engine.raw_register_runtime(name, ctypes.c_void_p(address))
-    # The first lookup compiles. (A dump would too, but stumbles over internal functions.)
+    # The first lookup compiles. A dump would too, but stumbles over internal functions.
     if not exports or not engine.raw_lookup(exports[0]):
         raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
     data = _object_bytes(engine)
