@@ -108,6 +108,10 @@ def _tensor(describer: Describer, obj: torch.Tensor):
     return facts, parts, obj.detach().as_subclass(torch.Tensor).clone()
 
 
+def _uninitialised(describer: Describer, obj: torch.Tensor):
+    return (), []
+
+
 def _array(describer: Describer, obj: numpy.ndarray):
     facts = (str(obj.dtype), obj.shape, obj.strides)
     if obj.dtype.hasobject:
@@ -195,6 +199,7 @@ def _attributes(obj: Any) -> list[tuple[str, Any]]:
 _BUILTINS = (types.BuiltinFunctionType, types.WrapperDescriptorType)
 _BUILTINS += (types.MethodWrapperType, types.MethodDescriptorType)
 _DESCRIBERS: tuple[tuple[Any, Callable], ...] = (
+    (torch.nn.parameter.UninitializedTensorMixin, _uninitialised),
     (torch.Tensor, _tensor),
     (numpy.ndarray, _array),
     ((dict, types.MappingProxyType), _mapping),

@@ -20,7 +20,7 @@ def _parameters():
 
 
 def test_there_are_many():
-    assert len(PROGRAMS) >= 600
+    assert len(PROGRAMS) >= 900
 
 
 def test_tables_name_programs():

@@ -253,8 +253,10 @@ def hook_with_state(net, x):
 @program(nn.ReLU(), rand(3))
 def hook_is_added_and_removed(net, x):
     handle = net.register_forward_hook(add_one)
-    y = net(x)
-    handle.remove()
+    try:
+        y = net(x)
+    finally:
+        handle.remove()
     return y, net(x)
 
 
