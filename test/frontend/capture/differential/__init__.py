@@ -2,4 +2,17 @@
 
 Read ``program`` (how a program is declared), ``observation`` (what is compared),
 ``session`` (how it is run), then any file of ``corpus``, which has one file a family.
+``variation`` makes arguments that test guards; ``grammar`` and ``random_programs``
+make programs.
+
+Each program runs plain, captured with the backend "eager" and compiled with "girih",
+and each call is compared: results with their sharing, changes of arguments, globals
+and modules, printed text, exceptions, torch's state.
+
+To run some programs, to rewrite ``not_in_one_graph.txt`` (the programs that
+``fullgraph=True`` rejects), and to run random programs for as long as wanted::
+
+    python test/frontend/capture/differential/run.py closures classes.slots
+    python test/frontend/capture/differential/run.py --update
+    python test/frontend/capture/differential/fuzz.py --seconds 600
 """

@@ -37,6 +37,7 @@ def fuzz_round(number: int, examples: int) -> None:
         note(source)
         note(repr(program.calls))
         session.check(program)
+        session.check_varied(program)
 
     try_program()
     girih.reset()

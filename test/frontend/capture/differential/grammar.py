@@ -8,7 +8,7 @@ programs rarely fail, and where they do, plain Python fails in the same way.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -34,7 +34,6 @@ class Scope:
     in_loop: bool = False
     helpers: bool = True
     level: int = 0
-    extra: dict = field(default_factory=dict, hash=False)
 
     def inner(self, **changes) -> Scope:
         """The scope one level deeper."""
@@ -134,10 +133,10 @@ def conditions(scope: Scope):
     """Expressions whose truth is asked for."""
     if scope.depth <= 0:
         return st.just(ast.Name("flag", ast.Load()))
-    rare = st.integers(0, 30).flatmap(
+    # Values of tensors are asked for rarely: nothing is captured then.
+    return st.integers(0, 30).flatmap(
         lambda i: _filled(_CONDITIONS if i else _VALUE_CONDITIONS, scope)
     )
-    return rare
 
 
 def keys(scope: Scope):

@@ -33,7 +33,7 @@ def test_same_as_plain(program):
     session.check(program)
 
 
-@pytest.mark.parametrize("program", list(_parameters()))
+@pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
 def test_same_with_varied_arguments(program):
     session.check_varied(program)
 
