@@ -13,6 +13,7 @@ from torch._C._dynamo.guards import TensorGuards
 from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
+from girih.frontend.capture.aliases import guard_written
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph_module import CapturedGraph
@@ -129,12 +130,13 @@ class _Capture:
         rebuilder = Rebuilder([given.source for given in tracer.graph.inputs])
         rebuilder.replay(tracer.effects)
         expression = rebuilder.expression(result)
+        guard_written(tracer)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))
         tensor_check = _tensor_check(tensors, tracer.graph.evaluator)
         shape_check = tracer.graph.evaluator.shape_check(tensors)
         guards = tree.build(len(tensors), tensor_check, state_check, shape_check)
         for source in tree.slots[len(rebuilder.slots) :]:
-            rebuilder.source(source)
+            rebuilder.slots.setdefault(source, len(rebuilder.slots))
         graph = compiled = None
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)

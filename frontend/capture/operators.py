@@ -247,7 +247,7 @@ class Operators:
         if isinstance(left, containers) or isinstance(right, containers):
             return False
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
-            return False  # object.__eq__: not the same object
+            return self.identical(left, right)  # as object.__eq__ does
         return bool(self.fold_raw(operator.eq, left.as_python(), right.as_python()))
 
     def same(self, left: Value, right: Value) -> bool:

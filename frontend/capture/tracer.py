@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from girih.errors import SourceLocation, UnsupportedError, unsupported
+from girih.frontend.capture.aliases import may_be_one
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
@@ -59,7 +60,8 @@ class Tracer(Operators, Calls):
         self._sizes = sizes
         self._by_source: dict[Source, Value] = {}
         self._by_id: dict[int, Value] = {}
-        self._alive: list[Any] = []
+        self._objects: dict[int, Any] = {}
+        self._alive: list[Value] = []
         self._globals: dict[tuple[int, str], Value] = {}
         self._members: dict[tuple[type, str, str | None], Value] = {}
 
@@ -99,7 +101,21 @@ class Tracer(Operators, Calls):
     def remember(self, obj: Any, value: Value) -> None:
         """Makes later sources of the same object find the same value."""
         self._by_id[id(obj)] = value
-        self._alive.append(obj)
+        self._objects[id(value)] = obj
+        self._alive.append(value)
+
+    def outside_values(self):
+        """The traced values of all objects from outside that were met."""
+        return self._by_id.values()
+
+    def identical(self, left: Value, right: Value) -> bool:
+        """``left is right``, where the program depends on the answer: guards it."""
+        if not may_be_one(left, right):
+            return self.same(left, right)
+        same = self._objects.get(id(left)) is self._objects.get(id(right))
+        kind = "same_as" if same else "distinct"
+        self.guards.add(left.source, kind, right.source)
+        return same
 
     def tensor(self, obj: torch.Tensor, source: Source) -> Value:
         """An input of the graph."""
@@ -213,9 +229,9 @@ class Tracer(Operators, Calls):
 
     def store_global(self, namespace: dict, name: str, value: Value | None) -> None:
         """Sets a global, or deletes it for None; replayed after the graph ran."""
-        if value is None and name not in namespace:
+        if value is None:  # replayed only where the name was there before
             root = self.roots.constant(namespace, global_label(namespace))
-            self.guards.add(root, "absent", name)
+            self.guards.add(root, "contains" if name in namespace else "absent", name)
         self.effects.set_global(namespace, name, value)
 
     def imported(self, name: str) -> Value:

@@ -158,8 +158,10 @@ def _store_global(tracer, frame, instruction):
 
 @opcode("DELETE_GLOBAL")
 def _delete_global(tracer, frame, instruction):
-    tracer.load_name(frame, instruction.argval)
-    tracer.store_global(frame.namespace, instruction.argval, None)
+    name = instruction.argval
+    if tracer.load_global(frame.namespace, name) is None:
+        tracer.throw(NameError, f"name '{name}' is not defined")
+    tracer.store_global(frame.namespace, name, None)
 
 
 @opcode("LOAD_NAME", "STORE_NAME", "DELETE_NAME", "LOAD_FROM_DICT_OR_GLOBALS")

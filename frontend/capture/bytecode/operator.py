@@ -52,7 +52,7 @@ def _compare_op(tracer, frame, instruction):
 @opcode("IS_OP")
 def _is_op(tracer, frame, instruction):
     left, right = frame.pop_many(2)
-    same = tracer.same(left, right)
+    same = tracer.identical(left, right)
     frame.push(tracer.constant(same is (instruction.arg == 0)))
 
 

@@ -94,12 +94,12 @@ def _truth(tracer, value):
 
 @models(operator.is_)
 def _is(tracer, left, right):
-    return tracer.constant(tracer.same(left, right))
+    return tracer.constant(tracer.identical(left, right))
 
 
 @models(operator.is_not)
 def _is_not(tracer, left, right):
-    return tracer.constant(not tracer.same(left, right))
+    return tracer.constant(not tracer.identical(left, right))
 
 
 @models(operator.contains)

@@ -316,7 +316,7 @@ class ObjectValue(Value):
 
     def method___eq__(self, tracer, other):
         """``object.__eq__``: identity."""
-        if self.identity() is other.identity():
+        if tracer.identical(self, other):
             return tracer.constant(True)
         return tracer.constant(NotImplemented)
 

@@ -1,0 +1,47 @@
+"""Guards on which objects from outside are one object, where the trace depends on it.
+
+Two values with sources of their own are traced as two objects. That matters only if one
+of them is written, or if the program asks ``is``; tensors need nothing here, as the
+inputs of a graph are always checked to be distinct.
+"""
+
+from __future__ import annotations
+
+from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.sequence import SequenceValue
+
+# All other kinds are guarded by identity at each of their sources, or by value.
+_KINDS = (SequenceValue, DictValue, SetValue, ObjectValue)
+
+
+def may_be_one(left: Value, right: Value) -> bool:
+    """Whether another call could give one object for two values, or two for one."""
+    return (
+        isinstance(left, _KINDS)
+        and isinstance(right, _KINDS)
+        and left.python_type() is right.python_type()
+        and _are_apart(left.source, right.source)
+    )
+
+
+def _are_apart(left: Source | None, right: Source | None) -> bool:
+    if left is None or right is None or left is right:
+        return False
+    return not (left.access == right.access == "constant")
+
+
+def guard_written(tracer) -> None:
+    """Guards that no object that was written is another object that was met."""
+    effects = tracer.effects
+    written = [change.owner for change in effects.objects.values()]
+    written += effects.containers.values()
+    known = list(tracer.outside_values())
+    done: set[Source] = set()
+    for value in written:
+        done.add(value.source)
+        for other in known:
+            if other.source not in done and may_be_one(value, other):
+                tracer.guards.add(value.source, "distinct", other.source)
