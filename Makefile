@@ -29,11 +29,12 @@ test: install ## Run lit and pytest.
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) || status=$$?; \
 	exit $$status
 
-bench: install ## Measure eager, Inductor and girih; writes build/benchmarks.
+bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
 	@$(BIN)/python -m benchmarks.startup --output build/benchmarks/startup
 	@$(BIN)/python -m benchmarks.overhead --output build/benchmarks/overhead
+	@$(BIN)/python -m benchmarks.readme build/benchmarks
 
 lint: install ## Check style, layering and formatting with ruff.
 	@$(BIN)/ruff check .

@@ -7,6 +7,8 @@ Run one of these; each has ``--help``:
 * ``python -m benchmarks.startup``   import time, first call in a fresh process
 * ``python -m benchmarks.overhead``  cost of one call on 16 floats
 
+``python -m benchmarks.readme`` puts their tables into README.md.
+
 What they share: ``cases`` and ``models`` hold the tables of what is measured,
 ``engines`` what it is measured with, ``agreement`` the check that comes before any
 measurement, ``measure`` the alternating rounds, ``fresh`` the runs in new processes,

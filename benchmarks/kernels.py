@@ -6,6 +6,7 @@ import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 
@@ -90,9 +91,9 @@ def text_table(rows: Sequence[Row]) -> str:
     return results.table(header, cells)
 
 
-def write(rows: Sequence[Row], stem) -> None:
-    """Writes STEM.json and STEM.svg."""
-    results.write_json(stem.with_suffix(".json"), [asdict(row) for row in rows])
+def write(rows: Sequence[Row], stem: Path, text: str) -> None:
+    """Writes STEM.json, STEM.md and STEM.svg."""
+    results.write(stem, [asdict(row) for row in rows], text)
     panels: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         bars = {name: row.speed_up(name, "eager") for name in ("inductor", "girih")}
@@ -142,11 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 runs, lambda run: f"{run[0].name}, {run[1]}, {run[2]}"
             )
         ]
-    print(text_table(rows))
-    print()
-    print(summary(rows))
+    text = f"{text_table(rows)}\n\n{summary(rows)}"
+    print(text)
     if parsed.output:
-        write(rows, parsed.output)
+        write(rows, parsed.output, text)
     return 0
 
 

@@ -101,10 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_model(name, quick=parsed.quick)
             for name in options.progress(parsed.cases, str)
         ]
-    print(text_table(rows))
+    text = text_table(rows)
+    print(text)
     if parsed.output:
-        stem = parsed.output
-        results.write_json(stem.with_suffix(".json"), [asdict(row) for row in rows])
+        results.write(parsed.output, [asdict(row) for row in rows], text)
     return 0
 
 

@@ -23,7 +23,7 @@ def parser(description: str) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="STEM",
-        help="write STEM.json and, where there is a plot, STEM.svg",
+        help="write STEM.json, STEM.md and, where there is a plot, STEM.svg",
     )
     result.add_argument(
         "--threads", type=int, help="threads that PyTorch uses; default: its choice"

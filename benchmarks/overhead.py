@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_case(name, quick=parsed.quick)
             for name in options.progress(list(CASES), str)
         ]
-    print(text_table(rows))
+    text = text_table(rows)
+    print(text)
     if parsed.output:
-        stem = parsed.output
-        results.write_json(stem.with_suffix(".json"), [asdict(row) for row in rows])
+        results.write(parsed.output, [asdict(row) for row in rows], text)
     return 0
 
 

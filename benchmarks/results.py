@@ -67,8 +67,9 @@ def environment() -> dict[str, object]:
     }
 
 
-def write_json(path: Path, rows: Sequence[object], **more: object) -> None:
-    """Writes the rows, with the environment, as JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"environment": environment(), **more, "rows": list(rows)}
-    path.write_text(json.dumps(content, indent=1) + "\n")
+def write(stem: Path, rows: Sequence[object], text: str) -> None:
+    """Writes STEM.json, with the environment, and the table as STEM.md."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    content = {"environment": environment(), "rows": list(rows)}
+    stem.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+    stem.with_suffix(".md").write_text(text + "\n")

@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = measure(
         rounds=3 if parsed.quick else 9, cold_rounds=1 if parsed.quick else 3
     )
-    print(text_table(rows))
+    text = text_table(rows)
+    print(text)
     if parsed.output:
-        stem = parsed.output
-        results.write_json(stem.with_suffix(".json"), [asdict(row) for row in rows])
+        results.write(parsed.output, [asdict(row) for row in rows], text)
     return 0
 
 

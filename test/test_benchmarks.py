@@ -72,9 +72,10 @@ def test_plot_is_wellformed_and_holds_every_bar():
 
 
 def test_json_holds_the_environment(tmp_path):
-    path = tmp_path / "deep" / "rows.json"
-    results.write_json(path, [{"case": "x"}])
-    content = json.loads(path.read_text())
+    stem = tmp_path / "deep" / "rows"
+    results.write(stem, [{"case": "x"}], "| table |")
+    assert stem.with_suffix(".md").read_text() == "| table |\n"
+    content = json.loads(stem.with_suffix(".json").read_text())
     assert content["rows"] == [{"case": "x"}]
     assert content["environment"]["torch"] == torch.__version__
 
