@@ -28,7 +28,7 @@ from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
-from girih.frontend.capture.values.lookup import static_lookup
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
@@ -36,6 +36,7 @@ from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
 from girih.frontend.capture.wrap import wrap
 
 _MISSING = object()
+_HEAP_TYPE = 1 << 9  # of a type's flags: classes that can be changed
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
 
 
@@ -186,6 +187,16 @@ class Tracer(Operators, Calls):
                 member, source = getattr(member, part), source.attribute(part)
             found = self._members[key] = self.wrap(member, source)
         return found
+
+    def guard_lookup(self, cls: type, name: str, member: Any) -> None:
+        """Guards that an MRO holds a member, or nothing for ``MISSING``."""
+        if not cls.__flags__ & _HEAP_TYPE:
+            return
+        source = self.roots.constant(cls)
+        if member is MISSING:
+            self.guards.add(source, "type_absent", name)
+        else:
+            self.guards.add(source.type_lookup(name), "is", member)
 
     def bind_member(self, owner: Value, member: Any, name: str) -> Value:
         """A Python method or property of the class of a builtin value's subclass."""

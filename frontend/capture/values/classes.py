@@ -101,6 +101,7 @@ class ClassValue(Value):
 
     def _meta_attr(self, tracer, name: str) -> Value:
         if not hasattr(self.cls, name):
+            tracer.guard_lookup(self.cls, name, MISSING)
             message = f"type object '{self.cls.__name__}' has no attribute '{name}'"
             tracer.throw(AttributeError, message)
         member, _ = static_lookup(type(self.cls), name)

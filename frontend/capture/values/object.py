@@ -65,6 +65,7 @@ class ObjectValue(Value):
         getter, _ = static_lookup(self.cls, "__getattr__")
         if getter is not MISSING:
             return self.call_getattr(tracer, name)
+        tracer.guard_lookup(self.cls, "__getattr__", getter)
         message = f"'{self.cls.__name__}' object has no attribute '{name}'"
         tracer.throw(AttributeError, message)
 
@@ -86,6 +87,7 @@ class ObjectValue(Value):
         if name == "__dict__":
             return InstanceDictValue(self)
         if member is MISSING:
+            tracer.guard_lookup(self.cls, name, member)
             return None
         return self._bind(tracer, name, member)
 
@@ -179,6 +181,7 @@ class ObjectValue(Value):
             args = [self, tracer.constant(name)]
             tracer.call(function, args + ([value] if value is not None else []), {})
             return
+        tracer.guard_lookup(self.cls, setter_name, setter)
         self.generic_set_attr(tracer, name, value)
 
     def generic_set_attr(self, tracer, name: str, value: Value | None) -> None:
@@ -208,14 +211,18 @@ class ObjectValue(Value):
 
     # Special methods
 
-    def _special(self, name: str) -> bool:
+    def _special(self, tracer, name: str) -> bool:
         member, owner = static_lookup(self.cls, name)
-        return member is not MISSING and owner is not object
+        if member is not MISSING and owner is not object:
+            return True
+        tracer.guard_lookup(self.cls, name, member)
+        return False
 
     def call_special(self, tracer, name: str, args: list[Value]) -> Value | None:
         """``type(self).name(self, *args)``, or None where the class has none."""
         member, owner = static_lookup(self.cls, name)
         if member is MISSING or member is None or owner is object:
+            tracer.guard_lookup(self.cls, name, member)
             return None
         if isinstance(member, types.FunctionType):
             function = tracer.class_member(self.cls, name)
@@ -227,24 +234,24 @@ class ObjectValue(Value):
     def truth(self, tracer) -> bool:
         """``__bool__``, else ``__len__``, else True."""
         for name in ("__bool__", "__len__"):
-            if self._special(name):
+            if self._special(tracer, name):
                 return self.call_special(tracer, name, []).truth(tracer)
         return True
 
     def length(self, tracer) -> int:
         """``__len__``."""
-        if not self._special("__len__"):
+        if not self._special(tracer, "__len__"):
             return super().length(tracer)
         return self.call_special(tracer, "__len__", []).as_python()
 
     def iterate(self, tracer):
         """``__iter__``."""
-        if not self._special("__iter__"):
+        if not self._special(tracer, "__iter__"):
             return self._iterate_items(tracer)
         return tracer.iterate(self.call_special(tracer, "__iter__", []))
 
     def _iterate_items(self, tracer):
-        if not self._special("__getitem__"):
+        if not self._special(tracer, "__getitem__"):
             return super().iterate(tracer)
         from girih.frontend.capture.values.protocol import iterate_by_index
 
@@ -252,7 +259,7 @@ class ObjectValue(Value):
 
     def contains(self, tracer, item) -> bool:
         """``__contains__``, else iteration."""
-        if not self._special("__contains__"):
+        if not self._special(tracer, "__contains__"):
             return super().contains(tracer, item)
         return self.call_special(tracer, "__contains__", [item]).truth(tracer)
 

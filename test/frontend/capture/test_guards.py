@@ -257,3 +257,57 @@ def test_parameters_in_place_changes():
     assert compiled(x.double()).dtype == torch.float64
     linear.requires_grad_(False)
     assert not compiled(x.double()).requires_grad
+
+
+class Base:
+    pass
+
+
+class Local(Base):
+    pass
+
+
+def attribute_or_one(x, o):
+    return x + getattr(o, "n", 1)
+
+
+def attribute_of_class(x, o):
+    return x + (type(o).n if hasattr(type(o), "n") else 1)
+
+
+def attribute_set_and_read(x, o):
+    o.late = 3
+    return x + o.late
+
+
+def truth(x, o):
+    return x + 1 if o else x - 1
+
+
+def equal(x, o):
+    return x + 1 if o == Base else x - 1
+
+
+def set_twice(self, name, value):
+    object.__setattr__(self, name, value * 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "member"),
+    [
+        (attribute_or_one, "n", 10),
+        (attribute_or_one, "__getattr__", lambda self, name: 10),
+        (attribute_of_class, "n", 10),
+        (attribute_set_and_read, "__setattr__", set_twice),
+        (truth, "__bool__", lambda self: False),
+        (truth, "__len__", lambda self: 0),
+        (equal, "__eq__", lambda self, other: True),
+    ],
+)
+def test_base_class_gets_a_member(monkeypatch, function, name, member):
+    compiled, x = compile_eagerly(function), torch.ones(2)
+    assert torch.equal(compiled(x, Local()), function(x, Local()))
+    monkeypatch.setattr(Base, name, member, raising=False)
+    assert torch.equal(compiled(x, Local()), function(x, Local()))
+    monkeypatch.undo()
+    assert torch.equal(compiled(x, Local()), function(x, Local()))
