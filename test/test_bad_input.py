@@ -39,11 +39,8 @@ def test_what_is_not_callable_is_refused():
         girih.compile(3)
 
 
-@pytest.mark.parametrize("name", ["backend", "mode", "options"])
-def test_torch_compile_door_lists_valid_names_too(name):
-    if name == "backend":
-        pytest.skip("torch.compile itself checks the backend's name")
-    wrong = {"mode": {"mode": "fast"}, "options": {"options": {"cash": 1}}}[name]
+@pytest.mark.parametrize("wrong", [{"mode": "fast"}, {"options": {"cash": 1}}], ids=str)
+def test_torch_compile_door_lists_valid_names_too(wrong):
     torch.compiler.reset()
     compiled = torch.compile(lambda x: x + 1, backend="girih", **wrong)
     with pytest.raises(Exception, match="valid: ") as caught, torch.no_grad():
