@@ -28,7 +28,7 @@ class Kernels:
     def __init__(self, module: ir.Module, code: ObjectCode, library: Library) -> None:
         self.module = module
         self.code = code
-        self._library = library
+        self.library = library
 
     def call(
         self, name: str, tensors: Sequence[Any], symbols: Sequence[int] = ()
@@ -37,7 +37,7 @@ class Kernels:
         buffers = (ctypes.c_void_p * len(tensors))(*map(_address, tensors))
         sizes = (ctypes.c_int64 * max(len(symbols), 1))(*symbols)
         status = ctypes.c_int32(0)
-        function = _FUNCTION(self._library.address(name))
+        function = _FUNCTION(self.library.address(name))
         function(buffers, sizes, ctypes.byref(status))
         return status.value
 

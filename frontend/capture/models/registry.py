@@ -7,9 +7,11 @@ function written in C, or for a Python function that can't or need not be follow
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 _MODELS: dict[Any, Callable] = {}
+_NAMED_MODELS: dict[tuple[str, str], Callable] = {}
 
 
 def models(*functions: Any):
@@ -24,9 +26,24 @@ def models(*functions: Any):
     return register
 
 
+def models_named(module: str, qualname: str):
+    """Registers a model of a function whose module girih must not import."""
+
+    def register(model: Callable) -> Callable:
+        name = (module, qualname)
+        assert name not in _NAMED_MODELS, f"girih bug: two models of {name}"
+        _NAMED_MODELS[name] = model
+        return model
+
+    return register
+
+
 def model_of(function: Any) -> Callable | None:
     """The model of a function, or None."""
     try:
-        return _MODELS.get(function)
+        model = _MODELS.get(function)
     except TypeError:  # not hashable
         return None
+    if model is None and isinstance(function, FunctionType):
+        return _NAMED_MODELS.get((function.__module__, function.__qualname__))
+    return model

@@ -10,7 +10,7 @@ from torch import overrides
 from torch.amp import autocast_mode
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.models.registry import models, models_named
 from girih.frontend.capture.values.tensor import TensorValue
 
 # Python functions of these modules are operations; all others of torch are followed.
@@ -216,3 +216,9 @@ def _unsupported_call(function):
 
 for _function in dict.fromkeys(_STATEFUL):
     models(_function)(_unsupported_call(_function))
+
+
+@models_named("torch._dynamo.mutation_guard", "GenerationTracker.tag")
+def _tag_generation(tracer, *args):
+    """TorchDynamo, once loaded, notes each module that is made; traced ones are not."""
+    return tracer.constant(None)
