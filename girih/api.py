@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from girih import backend as backends
 from girih import log
@@ -12,8 +11,6 @@ from girih.options import MODES, check_mode, describe, make_options
 from girih.reports import Reports
 
 log.configure()
-
-_reports: WeakKeyDictionary[Any, Reports] = WeakKeyDictionary()
 
 
 def compile(
@@ -56,8 +53,7 @@ def compile(
         girih.UnsupportedError: At a call, with ``fullgraph=True``.
     """
     settings = _check_settings(fullgraph, dynamic, mode, options, disable)
-    reports = Reports()
-    backend_fn = backends.resolve(backend, settings, reports)
+    backend_fn = backends.resolve(backend, settings)
     if model is None:
         return lambda target: compile(
             target,
@@ -73,7 +69,7 @@ def compile(
         raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
     if disable:
         return model
-    return _compile(model, fullgraph, dynamic, backend_fn, reports)
+    return _compile(model, fullgraph, dynamic, backend_fn)
 
 
 def _check_settings(fullgraph, dynamic, mode, options, disable):
@@ -88,14 +84,12 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
     return make_options(options)
 
 
-def _compile(model, fullgraph, dynamic, backend_fn, reports):
+def _compile(model, fullgraph, dynamic, backend_fn):
     from girih.frontend.capture.api import compile_callable
 
-    compiled = compile_callable(
+    return compile_callable(
         model, fullgraph=fullgraph, dynamic=dynamic, backend_fn=backend_fn
     )
-    _reports[compiled] = reports
-    return compiled
 
 
 def report(compiled: Callable | None = None) -> Reports:
@@ -110,12 +104,14 @@ def report(compiled: Callable | None = None) -> Reports:
     """
     if compiled is None:
         return backends.last_reports
-    try:
-        return _reports[compiled]
-    except (KeyError, TypeError):
+    from girih.frontend.capture.api import backend_of
+
+    backend = backend_of(compiled)
+    if backend is None:
         raise TypeError(
             f"girih.report expects what girih.compile returned, got {compiled!r}"
-        ) from None
+        )
+    return getattr(backend, "reports", Reports())
 
 
 def reset() -> None:

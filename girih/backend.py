@@ -7,6 +7,7 @@ a ``torch.fx.GraphModule`` of torch-level calls and its example inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from girih.options import Options, check_mode, make_options, unknown_name
@@ -40,7 +41,7 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     return _compile(gm, example_inputs, make_options(options), last_reports)
 
 
-def resolve(backend: str | Backend, options: Options, reports: Reports) -> Backend:
+def resolve(backend: str | Backend, options: Options) -> Backend:
     """The backend function for the ``backend`` argument of ``girih.compile``.
 
     Raises:
@@ -55,9 +56,20 @@ def resolve(backend: str | Backend, options: Options, reports: Reports) -> Backe
     if backend == "eager":
         return run_eagerly
     if backend == "girih":
-        return lambda gm, inputs: _compile(gm, inputs, options, reports)
+        return _Girih(options, Reports())
     names = unknown_name("backend", backend, BACKENDS)
     raise ValueError(f"{names}, or a callable (gm, example_inputs) -> callable")
+
+
+@dataclass(frozen=True)
+class _Girih:
+    """The backend ``"girih"`` of one compiled callable; pickled with its module."""
+
+    options: Options
+    reports: Reports
+
+    def __call__(self, gm, example_inputs) -> Callable:
+        return _compile(gm, example_inputs, self.options, self.reports)
 
 
 def run_eagerly(gm, example_inputs):

@@ -240,6 +240,15 @@ class CompiledFunction(_frame.Dispatcher):
         self.girih_compiler.reset()
 
 
+def backend_of(compiled: Any) -> Backend | None:
+    """The backend of what ``compile_callable`` returned, or None for anything else."""
+    if isinstance(compiled, functools.partial):
+        compiled = compiled.func
+    compiled = getattr(compiled, "girih_call", compiled)
+    is_ours = isinstance(compiled, CompiledFunction)
+    return compiled.girih_compiler.backend_fn if is_ours else None
+
+
 def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
     """An entry that runs the function as it was, which is expected to raise.
 
