@@ -13,7 +13,7 @@ import torch
 from benchmarks import agreement, options, plot, results
 from benchmarks.cases import CASES, IN_CACHE, OUT_OF_CACHE, Case, select
 from benchmarks.engines import ENGINES
-from benchmarks.measure import measure
+from benchmarks.measure import keep_freed_memory, measure
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 LEAST_RATIO = 0.7
@@ -133,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parse(arguments)
     if parsed.threads:
         torch.set_num_threads(parsed.threads)
+    keep_freed_memory()
     dtypes = list(DTYPES) if parsed.dtype == "all" else [parsed.dtype]
     sizes = [IN_CACHE, OUT_OF_CACHE] if parsed.size == "all" else [parsed.size]
     runs = [(c, s, d) for c in parsed.cases for s in sizes for d in dtypes]
