@@ -34,7 +34,8 @@ def compile(
         fullgraph: Raise where a program can't be captured in one graph, instead of
             running that frame as plain Python.
         dynamic: True: sizes are symbolic from the start. False: each size is
-            compiled for itself. None: a size that changes becomes symbolic.
+            compiled for itself. None: a size that changes becomes symbolic. Sizes 0
+            and 1 are always compiled for themselves, as ``torch.compile`` does.
         backend: ``"girih"``, ``"eager"`` (runs the captured graph as it is), or a
             callable ``(gm, example_inputs) -> callable``.
         mode: One of ``girih.list_modes()``. On the CPU all compile alike.
