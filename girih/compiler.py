@@ -203,7 +203,7 @@ class _Compilation:
             self._passes("host", module)
             self._dump("host", module)
             library = self._code(module)
-            self.report.native_calls = _count_native_calls(module)
+            self.report.native_calls = len(_native_calls(module))
             with self.report.stage("program"):
                 program = build_program(
                     imported.module,
@@ -374,14 +374,19 @@ def _addresses(library: Library) -> dict[str, int]:
 
 def _kernel_text(module: ir.Operation) -> str:
     """Text of all that becomes object code: kernels, and which run together."""
-    parts = []
+    ops = module.regions[0].blocks[0].operations
+    kernels = [op for op in ops if op.operation.name == "tile.kernel"]
+    return "\n".join(map(str, [*kernels, *_native_calls(module)]))
+
+
+def _native_calls(module: ir.Operation) -> list[ir.OpView]:
+    """The runs of launches of the host program, in order."""
+    calls = []
     for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "tile.kernel":
-            parts.append(str(op))
-        else:
+        if op.operation.name == "func.func":
             body = op.operation.regions[0].blocks[0]
-            parts.extend(str(o) for o in body if o.operation.name == "host.native")
-    return "\n".join(parts)
+            calls.extend(o for o in body if o.operation.name == "host.native")
+    return calls
 
 
 def _cloned(module: ir.Operation) -> ir.Module:
@@ -389,15 +394,6 @@ def _cloned(module: ir.Operation) -> ir.Module:
     for op in module.regions[0].blocks[0].operations:
         op.operation.clone(ip=ir.InsertionPoint(clone.body))
     return clone
-
-
-def _count_native_calls(module: ir.Operation) -> int:
-    count = 0
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "func.func":
-            body = op.operation.regions[0].blocks[0]
-            count += sum(o.operation.name == "host.native" for o in body)
-    return count
 
 
 def _erase_host_program(module: ir.Operation) -> None:
