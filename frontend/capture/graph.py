@@ -27,7 +27,8 @@ from girih.frontend.capture.values.sequence import (
     SliceValue,
     TupleValue,
 )
-from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
 
 
 @dataclass

@@ -31,7 +31,8 @@ from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
-from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
 
 _LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 

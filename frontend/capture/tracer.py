@@ -32,7 +32,8 @@ from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
-from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
 
 _MISSING = object()

@@ -24,7 +24,7 @@ from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import TupleValue
-from girih.frontend.capture.values.tensor import SymbolValue
+from girih.frontend.capture.values.symbol import SymbolValue
 
 BINARY = (
     operator.add,

@@ -25,7 +25,8 @@ from girih.frontend.capture.values.sequence import (
     TupleValue,
     sorted_items,
 )
-from girih.frontend.capture.values.tensor import SymbolValue, TensorValue
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
 
 
 @models(len)

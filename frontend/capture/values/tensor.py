@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import torch
 
@@ -171,38 +170,3 @@ class TensorValue(Value):
 
     def __repr__(self) -> str:
         return f"TensorValue({self.node})"
-
-
-class SymbolValue(Value):
-    """An int, float or bool that is known only when the graph runs: a size.
-
-    Attributes:
-        node: Its node in the graph.
-        fake: The ``SymInt``, ``SymFloat`` or ``SymBool``.
-    """
-
-    def __init__(self, node, fake, source=None):
-        self.node = node
-        self.fake = fake
-        self.source = source
-
-    def python_type(self) -> type:
-        """``int``, ``float`` or ``bool``."""
-        kinds = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
-        return kinds[type(self.fake)]
-
-    def as_python(self) -> Any:
-        """Not known; ``specialize`` fixes it."""
-        return super().as_python()
-
-    def specialize(self) -> int | float | bool:
-        """The value at this call; the choice becomes a guard on the sizes."""
-        return self.python_type()(self.fake)
-
-    def truth(self, tracer) -> bool:
-        """Fixes whether it is zero, which becomes a guard on the sizes."""
-        return bool(self.fake)
-
-    def get_attr(self, tracer, name):
-        """Methods of ints and floats, on the value fixed for this entry."""
-        return tracer.constant(self.specialize()).get_attr(tracer, name)
