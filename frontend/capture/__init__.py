@@ -15,5 +15,6 @@ read it:
 * ``graph``, ``evaluate``, ``shapes``  the FX graph; evaluation on fake tensors
 * ``source``, ``guard`` where values came from, and what must hold at a call
 * ``effects``, ``rebuild``  changes to outside objects; the code around the graph
+* ``rebuilding/``       writers of that code, one for each kind of value
 * ``state``, ``sizes``  torch's global state; which sizes are symbolic
 """

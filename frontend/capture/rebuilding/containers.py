@@ -1,0 +1,88 @@
+"""Writers of containers, slices and views."""
+
+from __future__ import annotations
+
+import ast
+import collections
+
+from girih.frontend.capture.rebuilding.code import (
+    call,
+    list_of,
+    mentions,
+    method,
+    tuple_of,
+)
+from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
+from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+
+
+def dict_display(rebuilder, value: DictValue) -> ast.expr:
+    """``{key: item, ...}`` of all that is in a dict."""
+    keys = [rebuilder.expression(key.value) for key in value.items]
+    items = [rebuilder.expression(item) for item in value.items.values()]
+    return ast.Dict(keys, items)
+
+
+def set_display(rebuilder, value: SetValue) -> ast.expr:
+    """``set([item, ...])`` of all that is in a set."""
+    items = [rebuilder.expression(key.value) for key in value.items]
+    return call(rebuilder.constant(set), list_of(items))
+
+
+@writes(ListValue)
+def _write_list(rebuilder, value: ListValue) -> ast.expr:
+    made = rebuilder.assign(value, list_of([]))
+    if value.items:
+        place = len(rebuilder.body) - 1
+        items = [rebuilder.expression(item) for item in value.items]
+        if place == len(rebuilder.body) - 1 and not mentions(items, made.id):
+            rebuilder.body[place].value = list_of(items)
+        else:
+            rebuilder.do(method(made, "extend", list_of(items)))
+    return made
+
+
+@writes(TupleValue)
+def _write_tuple(rebuilder, value: TupleValue) -> ast.expr:
+    items = tuple_of([rebuilder.expression(item) for item in value.items])
+    if value.cls is tuple:
+        return items
+    cls = rebuilder.constant(value.cls)
+    if hasattr(value.cls, "_make"):
+        return method(cls, "_make", items)
+    return call(cls, items)
+
+
+@writes(DictValue)
+def _write_dict(rebuilder, value: DictValue) -> ast.expr:
+    if value.cls is dict:
+        empty: ast.expr = ast.Dict([], [])
+    elif value.cls is collections.defaultdict:
+        factory = rebuilder.expression(value.factory)
+        empty = call(rebuilder.constant(value.cls), factory)
+    else:
+        empty = call(rebuilder.constant(value.cls))
+    made = rebuilder.assign(value, empty)
+    if value.items:
+        rebuilder.do(method(made, "update", dict_display(rebuilder, value)))
+    return made
+
+
+@writes(SetValue)
+def _write_set(rebuilder, value: SetValue) -> ast.expr:
+    display = set_display(rebuilder, value)
+    if value.cls is frozenset:
+        display = call(rebuilder.constant(frozenset), display)
+    return rebuilder.assign(value, display)
+
+
+@writes(SliceValue)
+def _write_slice(rebuilder, value: SliceValue) -> ast.expr:
+    parts = [rebuilder.expression(part) for part in value.parts]
+    return call(rebuilder.constant(slice), *parts)
+
+
+@writes(ViewValue)
+def _write_view(rebuilder, value: ViewValue) -> ast.expr:
+    return method(rebuilder.expression(value.owner), value.kind)

@@ -1,0 +1,85 @@
+"""Writers of functions, cells, methods and partials."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+
+from girih.frontend.capture.rebuilding.code import attribute, call, tuple_of
+from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.values.base import Method
+from girih.frontend.capture.values.function import (
+    BoundMethod,
+    CellValue,
+    FunctionValue,
+    PartialValue,
+)
+
+
+@writes(CellValue)
+def _write_cell(rebuilder, value: CellValue) -> ast.expr:
+    if value.real is not None:
+        return rebuilder.source(value.source)
+    made = rebuilder.assign(value, call(rebuilder.constant(types.CellType)))
+    if value.content is not None:
+        place = ast.Attribute(made, "cell_contents", ast.Store())
+        content = rebuilder.expression(value.content)
+        rebuilder.body.append(ast.Assign([place], content))
+    return made
+
+
+@writes(FunctionValue)
+def _write_function(rebuilder, value: FunctionValue) -> ast.expr:
+    if value.real is not None:
+        return rebuilder.constant(value.real)
+    cells = [rebuilder.expression(cell) for cell in value._closure]
+    defaults = [rebuilder.expression(item) for item in value._defaults]
+    made = call(
+        rebuilder.constant(types.FunctionType),
+        rebuilder.constant(value.code),
+        rebuilder.constant(value.namespace),
+        ast.Constant(value.name),
+        tuple_of(defaults) if defaults else ast.Constant(None),
+        tuple_of(cells) if cells else ast.Constant(None),
+    )
+    made = rebuilder.assign(value, made)
+    _fill_function(rebuilder, value, made)
+    return made
+
+
+def _fill_function(rebuilder, value: FunctionValue, made) -> None:
+    attributes = dict(value.attributes)
+    setter = rebuilder.constant(setattr)
+    if value._keyword_defaults:
+        names = [ast.Constant(name) for name in value._keyword_defaults]
+        items = [rebuilder.expression(v) for v in value._keyword_defaults.values()]
+        text = ast.Constant("__kwdefaults__")
+        rebuilder.do(call(setter, made, text, ast.Dict(names, items)))
+    text = ast.Constant("__qualname__")
+    rebuilder.do(call(setter, made, text, ast.Constant(value.qualname)))
+    for name, item in attributes.items():
+        made_item = rebuilder.expression(item)
+        rebuilder.do(call(setter, made, ast.Constant(name), made_item))
+
+
+@writes(BoundMethod)
+def _write_method(rebuilder, value: BoundMethod) -> ast.expr:
+    parts = (rebuilder.expression(value.function), rebuilder.expression(value.owner))
+    return call(rebuilder.constant(types.MethodType), *parts)
+
+
+@writes(Method)
+def _write_builtin_method(rebuilder, value: Method) -> ast.expr:
+    return attribute(rebuilder.expression(value.owner), value.name)
+
+
+@writes(PartialValue)
+def _write_partial(rebuilder, value: PartialValue) -> ast.expr:
+    args = [rebuilder.expression(item) for item in [value.function, *value.args]]
+    made = call(rebuilder.constant(functools.partial), *args)
+    made.keywords = [
+        ast.keyword(name, rebuilder.expression(item))
+        for name, item in value.kwargs.items()
+    ]
+    return rebuilder.assign(value, made)

@@ -1,0 +1,35 @@
+"""Writers of tensors, constants, and objects that the code holds."""
+
+from __future__ import annotations
+
+import ast
+
+from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
+from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.constant import Constant, ConstantMethod
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
+
+_LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
+
+
+@writes(TensorValue, SymbolValue)
+def _write_tensor(rebuilder, value) -> ast.expr:
+    return rebuilder.output(value)
+
+
+@writes(Constant)
+def _write_constant(rebuilder, value: Constant) -> ast.expr:
+    if not value.is_guarded:
+        return rebuilder.source(value.source)
+    python = value.value
+    if type(python) in _LITERAL_TYPES and python == python:
+        return ast.Constant(python)
+    return rebuilder.constant(python)
+
+
+@writes(ClassValue, BuiltinValue, NamespaceValue, ConstantMethod)
+def _write_held(rebuilder, value: Value) -> ast.expr:
+    return rebuilder.constant(value.as_python())
