@@ -261,15 +261,18 @@ static PyObject *call_bound(Dispatcher *self, const Signature *s, PyObject *cons
 static PyObject *Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
                                        PyObject *kwnames) {
     Dispatcher *self = (Dispatcher *)callable;
-    PyObject *result;
+    PyObject *result = NULL;
     Py_INCREF(self);
     Signature s = signature_of(self->function);
-    if (PyVectorcall_NARGS(nargsf) == s.total && s.total == s.positional && !kwnames)
+    if (girih_forced_eager)
+        ;
+    else if (PyVectorcall_NARGS(nargsf) == s.total && s.total == s.positional && !kwnames)
         result = Dispatcher_run(self, self->function, args, s.total);
     else
         result = call_bound(self, &s, args, nargsf, kwnames);
     if (!result && !PyErr_Occurred())
         result = girih_call_plain(self, args, nargsf, kwnames);
+    result = girih_run_tails(self, result);
     Py_DECREF(self);
     return result;
 }

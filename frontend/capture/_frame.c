@@ -12,6 +12,8 @@
 #include <internal/pycore_frame.h>
 
 _Thread_local Dispatcher *girih_active = NULL;
+_Thread_local PyObject *girih_skipped = NULL;
+int girih_forced_eager = 0;
 
 static Py_ssize_t watchers = 0;
 static _PyFrameEvalFunction next_eval = NULL;
@@ -78,23 +80,17 @@ static PyObject *evaluate_as_it_was(PyThreadState *thread, struct _PyInterpreter
     return evaluate(thread, frame, throwing);
 }
 
-/* The callee's dispatcher (borrowed) or NULL, with an exception only on real errors. */
-static Dispatcher *dispatcher_of(Dispatcher *owner, PyCodeObject *code, PyObject *function) {
-    PyObject *found = PyDict_GetItemWithError(owner->callees, (PyObject *)code);
-    if (!found) {
-        if (PyErr_Occurred()) return NULL;
-        girih_active = NULL;
-        PyObject *made = PyObject_CallOneArg(owner->admit, function);
-        girih_active = owner;
-        if (!made) return NULL;
-        int stored = PyDict_SetItem(owner->callees, (PyObject *)code, made);
-        Py_DECREF(made);
-        if (stored < 0) return NULL;
-        found = made;
-    }
-    return Py_IS_TYPE(found, &Dispatcher_Type) || PyObject_TypeCheck(found, &Dispatcher_Type)
-               ? (Dispatcher *)found
-               : NULL;
+PyObject *girih_callee(Dispatcher *owner, PyObject *code, PyObject *function) {
+    PyObject *found = PyDict_GetItemWithError(owner->callees, code);
+    if (found || PyErr_Occurred()) return found;
+    Dispatcher *outer = girih_active;
+    girih_active = NULL;
+    PyObject *made = PyObject_CallOneArg(owner->admit, function);
+    girih_active = outer;
+    if (!made) return NULL;
+    int stored = PyDict_SetItem(owner->callees, code, made);
+    Py_DECREF(made);
+    return stored < 0 ? NULL : made;
 }
 
 enum { UNSUPPORTED_FLAGS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };
@@ -104,6 +100,28 @@ static int is_plain_function_frame(PyCodeObject *code, PyObject *function) {
            function && PyFunction_Check(function);
 }
 
+static PyObject *evaluate_unwatched(PyThreadState *thread, struct _PyInterpreterFrame *frame,
+                                    int throwing) {
+    Dispatcher *outer = girih_active;
+    girih_active = NULL;
+    PyObject *result = evaluate_as_it_was(thread, frame, throwing);
+    girih_active = outer;
+    return result;
+}
+
+/* The result of a callee's compiled code, or NULL: without an exception the frame has to
+ * run as it was. */
+static PyObject *run_callee(Dispatcher *owner, Dispatcher *callee, PyCodeObject *code,
+                            PyObject *function, PyObject *const *locals) {
+    Py_ssize_t count = code->co_argcount + code->co_kwonlyargcount +
+                       ((code->co_flags & CO_VARARGS) != 0) +
+                       ((code->co_flags & CO_VARKEYWORDS) != 0);
+    Py_INCREF(callee);
+    PyObject *result = Dispatcher_run(callee, function, locals, count);
+    Py_DECREF(callee);
+    return girih_run_tails(owner, result);
+}
+
 static PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame,
                                 int throwing) {
     Dispatcher *owner = girih_active;
@@ -111,16 +129,15 @@ static PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFram
     PyObject *function = FRAME_FUNCTION(frame);
     if (!owner || throwing || !is_plain_function_frame(code, function))
         return evaluate_as_it_was(thread, frame, throwing);
-    Dispatcher *callee = dispatcher_of(owner, code, function);
-    PyObject *result = NULL;
-    if (callee) {
-        Py_ssize_t count = code->co_argcount + code->co_kwonlyargcount +
-                           ((code->co_flags & CO_VARARGS) != 0) +
-                           ((code->co_flags & CO_VARKEYWORDS) != 0);
-        Py_INCREF(callee);
-        result = Dispatcher_run(callee, function, frame->localsplus, count);
-        Py_DECREF(callee);
+    if (girih_skipped == (PyObject *)code) {
+        girih_skipped = NULL;
+        return evaluate_as_it_was(thread, frame, throwing);
     }
+    PyObject *callee = girih_callee(owner, (PyObject *)code, function), *result = NULL;
+    if (callee == Py_False || girih_forced_eager)
+        return evaluate_unwatched(thread, frame, throwing);
+    if (callee && PyObject_TypeCheck(callee, &Dispatcher_Type))
+        result = run_callee(owner, (Dispatcher *)callee, code, function, frame->localsplus);
     if (!result && !PyErr_Occurred()) return evaluate_as_it_was(thread, frame, throwing);
     leave_frame(thread, frame);
     return result;
@@ -141,9 +158,23 @@ static void unwatch(void) {
         _PyInterpreterState_SetEvalFrameFunc(interpreter, next_eval);
 }
 
+PyObject *girih_call_watched(Dispatcher *owner, PyObject *function, PyObject *const *args,
+                             size_t nargsf, PyObject *kwnames) {
+    Dispatcher *outer = girih_active;
+    PyObject *skipped = girih_skipped;
+    watch();
+    girih_active = owner;
+    girih_skipped = PyFunction_GET_CODE(function);
+    PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    girih_skipped = skipped;
+    girih_active = outer;
+    unwatch();
+    return result;
+}
+
 PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames) {
-    if (self->admit == Py_None) {
+    if (self->admit == Py_None || girih_forced_eager) {
         Dispatcher *outer = girih_active;
         girih_active = NULL;
         PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
@@ -152,13 +183,7 @@ PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargs
     }
     PyObject *code = PyFunction_GET_CODE(self->function);
     if (PyDict_SetItem(self->callees, code, Py_None) < 0) return NULL;
-    Dispatcher *outer = girih_active;
-    watch();
-    girih_active = self;
-    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
-    girih_active = outer;
-    unwatch();
-    return result;
+    return girih_call_watched(self, self->function, args, nargsf, kwnames);
 }
 
 /* ---- the module ------------------------------------------------------------------ */
@@ -167,7 +192,44 @@ static PyObject *is_watching(PyObject *module, PyObject *ignored) {
     return PyBool_FromLong(watchers > 0);
 }
 
+static PyObject *force_eager(PyObject *module, PyObject *flag) {
+    int forced = PyObject_IsTrue(flag), before = girih_forced_eager;
+    if (forced < 0) return NULL;
+    girih_forced_eager = forced;
+    return PyBool_FromLong(before);
+}
+
+/* Calls anything with nothing below it watched. */
+static PyObject *call_unwatched(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                                PyObject *kwnames) {
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "call_unwatched() needs a callable");
+        return NULL;
+    }
+    Dispatcher *outer = girih_active;
+    girih_active = NULL;
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, kwnames);
+    girih_active = outer;
+    return result;
+}
+
+/* Raises an exception with the traceback it has; adds no Python frame to it. */
+static PyObject *raise_again(PyObject *module, PyObject *error) {
+    if (!PyExceptionInstance_Check(error)) {
+        PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+        return NULL;
+    }
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), Py_NewRef(error), PyException_GetTraceback(error));
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"force_eager", force_eager, METH_O,
+     "force_eager(flag) -> before: every compiled callable calls its function plainly."},
+    {"call_unwatched", (PyCFunction)(void (*)(void))call_unwatched,
+     METH_FASTCALL | METH_KEYWORDS,
+     "call_unwatched(callable, *args, **kwargs): nothing it calls is captured."},
+    {"raise_again", raise_again, METH_O, "Raises an exception with its own traceback."},
     {"is_watching", is_watching, METH_NOARGS, "Whether the frame hook is installed."},
     {NULL},
 };
@@ -184,7 +246,7 @@ PyMODINIT_FUNC PyInit__frame(void) {
     PyObject *module = PyModule_Create(&definition);
     if (!module) return NULL;
     if (PyModule_AddType(module, &Guards_Type) < 0 || PyModule_AddType(module, &Entry_Type) < 0 ||
-        PyModule_AddType(module, &Dispatcher_Type) < 0)
+        PyModule_AddType(module, &Dispatcher_Type) < 0 || PyModule_AddType(module, &Tail_Type) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -1,7 +1,8 @@
-/* Shared by the four files of girih.frontend.capture._frame:
+/* Shared by the files of girih.frontend.capture._frame:
  *   _guards.c    the guard tree: evaluated per call, also fetches the graph's inputs
  *   _guard_tree.c  makes it from its description
  *   _dispatch.c  the compiled callable: binds arguments, tries the cache entries
+ *   _tail.c      tail calls: how a segment that ends at a graph break goes on
  *   _frame.c     the module and the PEP 523 hook for frames that run as they were
  * Plain CPython API; no torch headers, so one binary serves every torch. */
 #ifndef GIRIH_FRAME_H
@@ -15,6 +16,7 @@ typedef struct Guards Guards;
 extern PyTypeObject Guards_Type;
 extern PyTypeObject Entry_Type;
 extern PyTypeObject Dispatcher_Type;
+extern PyTypeObject Tail_Type;
 
 /* Evaluates the guards of one call. On success (1) `slots` holds new references to
  * the fetched values; on failure (0) nothing is held and no exception is set. */
@@ -42,8 +44,22 @@ typedef struct {
     PyObject *weakreflist;
 } Dispatcher;
 
+/* What a segment returns that ends at a graph break. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *function;  /* a Python function with positional parameters only */
+    PyObject *args;      /* tuple, one item for each parameter */
+    int plain;           /* it is called as it is, not through its dispatcher */
+} Tail;
+
 /* The dispatcher whose plain frames are watched on this thread, or NULL. */
 extern _Thread_local Dispatcher *girih_active;
+
+/* Code whose next frame on this thread runs as it was, without being offered again. */
+extern _Thread_local PyObject *girih_skipped;
+
+/* Not 0: every dispatcher calls its function as it was, unwatched. */
+extern int girih_forced_eager;
 
 /* Tries the entries, then `miss`, for bound locals. Returns the result, or NULL with an
  * exception, or NULL without one when the frame has to run as it was. */
@@ -53,5 +69,15 @@ PyObject *Dispatcher_run(Dispatcher *self, PyObject *function, PyObject *const *
 /* Calls `function` as it was, with callees watched by `self`. */
 PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames);
+
+/* Runs what `result` asks for while it is a Tail (consumed); `owner` has the callees. */
+PyObject *girih_run_tails(Dispatcher *owner, PyObject *result);
+
+/* Calls any function as it was, with callees watched by `owner`. */
+PyObject *girih_call_watched(Dispatcher *owner, PyObject *function, PyObject *const *args,
+                             size_t nargsf, PyObject *kwnames);
+
+/* What `owner` made of a callee (borrowed): a Dispatcher, None or False; NULL on errors. */
+PyObject *girih_callee(Dispatcher *owner, PyObject *code, PyObject *function);
 
 #endif
