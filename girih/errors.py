@@ -58,7 +58,12 @@ class UnsupportedError(GirihError):
         explanation: Why, in plain words.
         hints: What the user can do about it.
         location: The user's line, where known.
+
+    Attributes:
+        break_points: Where capture could stop before it; None where not known yet.
     """
+
+    break_points: tuple | None = None
 
     def __init__(
         self,

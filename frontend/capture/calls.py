@@ -46,6 +46,14 @@ class Calls:
         """``callee(*args, **kwargs)``."""
         return callee.call(self, args, kwargs)
 
+    def call_from(self, frame: Frame, callee: Value, args, kwargs) -> Value:
+        """A call whose result is what the frame's instruction pushes."""
+        self.caller = frame
+        try:
+            return callee.call(self, args, kwargs)
+        finally:
+            self.caller = None
+
     def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
         """``owner.name(*args)``."""
         return self.call(self.get_attr(owner, name), args, {})
@@ -54,6 +62,7 @@ class Calls:
 
     def call_function(self, function: FunctionValue, args, kwargs) -> Value:
         """A Python function: modelled, an operation of the graph, or followed."""
+        caller, self.caller = self.caller, None
         if function.real is not None:
             model = model_of(function.real)
             if model is not None:
@@ -62,10 +71,15 @@ class Calls:
                 return self.graph.call_function(function.real, args, kwargs)
         self._check_followable(function)
         frame = Frame(function, self.bind(function, args, kwargs))
+        frame.is_direct = caller is not None and caller is self.frames[-1]
         kind, value = self.run(frame)
-        return GeneratorValue(frame) if kind == "generator" else value
+        if kind == "generator":
+            frame.is_direct = False
+            return GeneratorValue(frame)
+        return value
 
     def _call_model(self, model, args, kwargs) -> Value:
+        self.caller = None
         try:
             return model(self, *args, **kwargs)
         except TypeError as error:
@@ -150,6 +164,7 @@ class Calls:
 
     def call_builtin(self, callee: BuiltinValue, args, kwargs) -> Value:
         """A C function: modelled, an operation, a method of a type, or folded."""
+        self.caller = None
         function = callee.function
         model = model_of(function)
         if model is not None:
@@ -225,6 +240,7 @@ class Calls:
 
     def construct(self, callee: ClassValue, args, kwargs) -> Value:
         """``cls(*args, **kwargs)``."""
+        self.caller = None
         cls = callee.cls
         model = model_of(cls)
         if model is not None:

@@ -129,6 +129,8 @@ class Frame:
         next: Index of the next instruction.
         keyword_names: Set by KW_NAMES for the next call.
         handled: The exceptions that are being handled, innermost last.
+        begun: Which instruction of the trace is being run, see ``BreakPoint``.
+        is_direct: Whether the parent's instruction pushes what this frame returns.
     """
 
     def __init__(self, function, local_values: dict[str, Value]):
@@ -141,6 +143,8 @@ class Frame:
         self.next = 0
         self.keyword_names: tuple[str, ...] = ()
         self.handled: list[Value] = []
+        self.begun = 0
+        self.is_direct = False
 
     @property
     def code(self) -> types.CodeType:

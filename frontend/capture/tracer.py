@@ -12,6 +12,7 @@ import torch
 
 from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.aliases import may_be_one
+from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
@@ -50,15 +51,32 @@ class Tracer(Operators, Calls):
         effects: Changes to objects that existed before.
         graph: The graph.
         frames: The frames that are being interpreted, outermost first.
+        caller: The frame whose instruction pushes what the next call returns.
+
+    Args:
+        names: Names of the captured frame's locals.
+        evaluator: Evaluates operations without data.
+        sizes: What is known about the sizes of the inputs.
+        stop: Where the trace ends, or None for the end of the function.
     """
 
-    def __init__(self, names: tuple[str, ...], evaluator, sizes):
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        evaluator,
+        sizes,
+        stop: BreakPoint | None = None,
+    ):
         self.roots = Roots(names)
         self.guards = GuardSet()
         self.effects = Effects()
         self.graph = Graph(self, evaluator)
         self.state = TorchState(self.graph)
         self.frames: list[Frame] = []
+        self.caller: Frame | None = None
+        self._stop = stop
+        self._stop_count = stop.count if stop is not None else 0
+        self._count = 0
         self._sizes = sizes
         self._by_source: dict[Source, Value] = {}
         self._by_id: dict[int, Value] = {}
@@ -421,9 +439,14 @@ class Tracer(Operators, Calls):
             while True:
                 index = frame.next
                 frame.next = index + 1
+                frame.begun = self._count = self._count + 1
+                if frame.begun == self._stop_count:
+                    self._end_at(frame)
                 try:
                     done = actions[index](self, frame, instructions[index])
                 except Raised as error:
+                    if error.break_points is None:
+                        error.break_points = break_points(self.frames)
                     self._unwind(frame, error)
                     continue
                 if done is not None:
@@ -434,6 +457,17 @@ class Tracer(Operators, Calls):
             raise self._located(_not_known(error), frame) from None
         finally:
             self.frames.pop()
+
+    def _end_at(self, frame: Frame) -> None:
+        """Ends the trace before the instruction that is about to run."""
+        frame.next -= 1
+        stop, depth = self._stop, len(self.frames) - 1
+        if (stop.depth, stop.code, stop.index) != (depth, frame.code, frame.next):
+            unsupported(
+                kind="a trace that differs from the one before",
+                explanation="The function did not run the same way twice while tracing.",
+            )
+        raise Stopped(list(self.frames))
 
     def _unwind(self, frame: Frame, raised: Raised) -> None:
         if frame.handled:
@@ -449,9 +483,13 @@ class Tracer(Operators, Calls):
         frame.next = handler.target
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
-        if frame.plan.is_library and len(self.frames) > 1:
-            return error
-        return error.located(source_location(frame))
+        points = error.break_points
+        if points is None:
+            points = break_points(self.frames)
+        if not frame.plan.is_library or len(self.frames) == 1:
+            error = error.located(source_location(frame))
+        error.break_points = points
+        return error
 
     def location(self) -> tuple[str, int, str]:
         """The user's line that is being run."""

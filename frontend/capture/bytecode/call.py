@@ -25,7 +25,7 @@ def _call(tracer, frame, instruction):
     names, frame.keyword_names = frame.keyword_names, ()
     count = len(args) - len(names)
     kwargs = dict(zip(names, args[count:], strict=True))
-    frame.push(tracer.call(callee, args[:count], kwargs))
+    frame.push(tracer.call_from(frame, callee, args[:count], kwargs))
 
 
 @opcode("CALL_FUNCTION_EX")
@@ -37,4 +37,4 @@ def _call_function_ex(tracer, frame, instruction):
     args = list(tracer.iterate(frame.pop()))
     callee = frame.pop()
     frame.pop()  # NULL
-    frame.push(tracer.call(callee, args, kwargs))
+    frame.push(tracer.call_from(frame, callee, args, kwargs))

@@ -21,11 +21,13 @@ class Raised(Exception):
 
     Attributes:
         value: The traced exception.
+        break_points: Where the trace could stop before it, once known.
     """
 
     def __init__(self, value: Value):
         super().__init__(value)
         self.value = value
+        self.break_points: tuple | None = None
 
 
 def type_name(cls: type) -> str:

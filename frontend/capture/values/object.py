@@ -71,6 +71,7 @@ class ObjectValue(Value):
 
     def call_getattr(self, tracer, name: str) -> Value:
         """``type(self).__getattr__(self, name)``."""
+        tracer.caller = None  # what it returns is an attribute, no call's result
         function = tracer.class_member(self.cls, "__getattr__")
         return tracer.call(function, [self, tracer.constant(name)], {})
 
@@ -109,6 +110,7 @@ class ObjectValue(Value):
         return found
 
     def _get_descriptor(self, tracer, name: str, member: Any) -> Value:
+        tracer.caller = None  # what it returns is an attribute, no call's result
         if isinstance(member, property):
             getter = tracer.class_member(self.cls, name, part="fget")
             return tracer.call(getter, [self], {})
