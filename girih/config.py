@@ -1,21 +1,29 @@
 """Environment variables, read here and nowhere else.
 
-=====================  =======================================================
-``GIRIH_CACHE_DIR``    folder of compiled objects (default: the user's cache
-                       folder, ``$XDG_CACHE_HOME/girih`` or ``~/.cache/girih``)
-``GIRIH_NO_CACHE``     ``1``: neither read nor write compiled objects on disk
-``GIRIH_DUMP_DIR``     folder in which each compilation writes its IR, one
-                       file per stage
-``GIRIH_FALLBACK``     ``0``: a failed compilation raises instead of running
-                       eager with a warning
-``GIRIH_LOGS``         comma-separated log names, see ``girih.log``
-=====================  =======================================================
+=========================  ===================================================
+``GIRIH_CACHE_DIR``        folder of compiled objects (default: the user's
+                           cache folder, ``$XDG_CACHE_HOME/girih`` or
+                           ``~/.cache/girih``)
+``GIRIH_NO_CACHE``         ``1``: neither read nor write compiled objects on
+                           disk
+``GIRIH_DUMP_DIR``         folder in which each compilation writes its IR, one
+                           file per stage
+``GIRIH_FALLBACK``         ``0``: a failed compilation raises instead of
+                           running eager with a warning
+``GIRIH_LOGS``             comma-separated log names, see ``girih.log``
+``GIRIH_RECOMPILE_LIMIT``  how often one function is compiled for other inputs
+                           before calls that fit nothing run as plain Python
+                           (default: 8)
+=========================  ===================================================
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+# torch._dynamo.config.recompile_limit
+DEFAULT_RECOMPILE_LIMIT = 8
 
 
 def cache_dir() -> Path | None:
@@ -43,3 +51,17 @@ def logs() -> tuple[str, ...]:
     """Names listed in ``GIRIH_LOGS``."""
     text = os.environ.get("GIRIH_LOGS", "")
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def recompile_limit() -> int:
+    """Most entries of one function.
+
+    Raises:
+        ValueError: The variable is not a positive integer.
+    """
+    text = os.environ.get("GIRIH_RECOMPILE_LIMIT", "").strip()
+    if not text:
+        return DEFAULT_RECOMPILE_LIMIT
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"GIRIH_RECOMPILE_LIMIT must be a number >= 1, got {text!r}")
+    return int(text)

@@ -19,7 +19,7 @@ class SourceLocation:
         filename: Path as Python reports it.
         line: Line number, from 1.
         function: Name of the function, or "".
-        column: First column, from 0, or None where it is not known.
+        column: First column in bytes of UTF-8, from 0, or None where it is not known.
         end_column: Column after the last one, or None.
     """
 
@@ -39,14 +39,25 @@ class SourceLocation:
         if not text.strip():
             return ""
         indent = len(text) - len(text.lstrip())
-        first = indent if self.column is None else self.column
-        last = len(text) if self.end_column is None else self.end_column
+        first = indent if self.column is None else _characters(text, self.column)
+        last = len(text)
+        if self.end_column is not None:
+            last = _characters(text, self.end_column)
         caret = " " * (first - indent) + "^" * max(last - first, 1)
         return f"    {text.strip()}\n    {caret}"
 
 
+def _characters(text: str, column: int) -> int:
+    """Characters before a column; Python counts columns in bytes of UTF-8."""
+    return len(text.encode()[:column].decode(errors="ignore"))
+
+
 class GirihError(RuntimeError):
     """Base class of the errors that girih itself raises."""
+
+
+class RecompileError(GirihError):
+    """A call needs compilation while the stance is ``"fail_on_recompile"``."""
 
 
 class UnsupportedError(GirihError):
@@ -58,12 +69,8 @@ class UnsupportedError(GirihError):
         explanation: Why, in plain words.
         hints: What the user can do about it.
         location: The user's line, where known.
-
-    Attributes:
-        break_points: Where capture could stop before it; None where not known yet.
+        stack: The calls that led there, outermost first, ending at the location.
     """
-
-    break_points: tuple | None = None
 
     def __init__(
         self,
@@ -72,13 +79,19 @@ class UnsupportedError(GirihError):
         explanation: str = "",
         hints: tuple[str, ...] = (),
         location: SourceLocation | None = None,
+        stack: tuple[SourceLocation, ...] = (),
     ):
         self.kind = kind
         self.context = context
         self.explanation = explanation
         self.hints = tuple(hints)
         self.location = location
+        self.stack = tuple(stack)
         super().__init__(self._text())
+
+    def __reduce__(self):
+        parts = (self.kind, self.context, self.explanation, self.hints)
+        return type(self), (*parts, self.location, self.stack)
 
     def _text(self) -> str:
         lines = [self.kind + (f": {self.context}" if self.context else "")]
@@ -87,8 +100,18 @@ class UnsupportedError(GirihError):
         if self.location is not None:
             lines.append(f"  at {self.location}")
             lines.extend(filter(None, [self.location.excerpt()]))
+        lines.extend(self._calls())
         lines.extend(f"  hint: {hint}" for hint in self.hints)
         return "\n".join(lines)
+
+    def _calls(self) -> list[str]:
+        """The calls around the location, innermost first; long runs are cut."""
+        outer = [place for place in self.stack if place != self.location][::-1]
+        lines = [f"  called from {place}" for place in outer]
+        if len(lines) > 2 * _CALLS_SHOWN:
+            cut = f"  ... {len(lines) - 2 * _CALLS_SHOWN} calls ..."
+            lines[_CALLS_SHOWN:-_CALLS_SHOWN] = [cut]
+        return lines
 
     def summary(self) -> str:
         """The reason and the user's line, on one line, for a log."""
@@ -97,12 +120,22 @@ class UnsupportedError(GirihError):
         return f"{self.kind}{context}{where}"
 
     def located(self, location: SourceLocation) -> UnsupportedError:
-        """The same error with a location, unless it has one."""
-        if self.location is not None:
-            return self
+        """The same error, seen from the frame at ``location``.
+
+        The first frame that it leaves gives the location; every further one is a call
+        that led there.
+        """
         return UnsupportedError(
-            self.kind, self.context, self.explanation, self.hints, location
+            self.kind,
+            self.context,
+            self.explanation,
+            self.hints,
+            self.location or location,
+            (location, *self.stack),
         )
+
+
+_CALLS_SHOWN = 8  # at each end of the user's stack
 
 
 def unsupported(

@@ -2,13 +2,18 @@
 
 ``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr:
 
-===============  ==============================================================
-``capture``      frames that are captured, skipped and compiled again
-``compiler``     one line per compilation: seconds per stage, kernels, cache hits
-``graph_code``   the captured graph as Python
-``guards``       the guards of each cache entry
-``all``          everything
-===============  ==============================================================
+================  =============================================================
+``bytecode``      the code that is made to go on after a graph break
+``capture``       what capture does: frames that run as they were, and girih's bugs
+``compiler``      one line per compilation: seconds per stage, kernels, cache hits
+``graph_breaks``  each graph break: what, why, the user's lines, what would avoid it
+``graph_code``    the captured graph as Python, and the code around it
+``guards``        the guards of each cache entry
+``recompiles``    why a function is compiled again: the guards that failed, with values
+``all``           everything
+================  =============================================================
+
+A warning of any of them, such as the one of the recompile limit, is printed always.
 """
 
 from __future__ import annotations
@@ -17,8 +22,17 @@ import logging
 import sys
 
 from girih import config
+from girih.options import unknown_name
 
-NAMES = ("capture", "compiler", "graph_code", "guards")
+NAMES = (
+    "bytecode",
+    "capture",
+    "compiler",
+    "graph_breaks",
+    "graph_code",
+    "guards",
+    "recompiles",
+)
 
 
 def logger(name: str) -> logging.Logger:
@@ -36,10 +50,9 @@ def configure() -> None:
     wanted = config.logs()
     if not wanted:
         return
-    unknown = sorted(set(wanted) - {*NAMES, "all"})
-    if unknown:
-        known = ", ".join([*NAMES, "all"])
-        raise ValueError(f"GIRIH_LOGS names {unknown}; the logs are: {known}")
+    for name in wanted:
+        if name not in (*NAMES, "all"):
+            raise ValueError(unknown_name("log in GIRIH_LOGS", name, [*NAMES, "all"]))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
     for name in NAMES if "all" in wanted else wanted:

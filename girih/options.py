@@ -30,6 +30,8 @@ class Options:
     """Most tensors that one kernel reads."""
     parallel_grain: int = 32768
     """Elements of work under which a kernel runs on one thread."""
+    recompile_limit: int | None = None
+    """Most entries of one function; None: ``GIRIH_RECOMPILE_LIMIT`` or 8."""
     vector_bits: int = 0
     """Width of vectors in bits: 128, 256 or 512; 0: as wide as the host's."""
     verify: bool = False
@@ -57,10 +59,12 @@ _TYPES = {
     "fallback": bool,
     "max_fusion_inputs": int,
     "parallel_grain": int,
+    "recompile_limit": int,
     "vector_bits": int,
     "verify": bool,
 }
 _VECTOR_BITS = (0, 128, 256, 512)
+_AT_LEAST_ONE = ("max_fusion_inputs", "parallel_grain", "recompile_limit")
 
 
 def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
@@ -116,7 +120,7 @@ def _check_option(name: str, value: Any) -> None:
         )
     if name == "vector_bits" and value not in _VECTOR_BITS:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
-    if name in ("max_fusion_inputs", "parallel_grain") and value < 1:
+    if name in _AT_LEAST_ONE and value < 1:
         raise ValueError(f"option {name!r} must be at least 1, got {value}")
 
 
