@@ -2,9 +2,9 @@
  *
  * A node reaches a value from its parent (a local, an attribute, a dict item, ...),
  * checks it, and may store it in a slot: slots are what the compiled code takes, so
- * that guarding and fetching inputs are one walk. Tensors occupy the first slots and
- * are checked together by one call of torch's own checker; then torch's global state,
- * then relations between symbolic sizes.
+ * that guarding and fetching inputs are one walk. Then torch's global state is checked,
+ * tensors, which occupy the first slots, together (_tensors.c), and relations between
+ * symbolic sizes.
  *
  * [Note: pinned regions] Attributes of modules and globals almost never change, and
  * walking hundreds of them would cost more than the work. A region of the tree that is
@@ -317,14 +317,6 @@ static PyObject *root_value(const Node *node, PyObject *function, PyObject *cons
     }
 }
 
-static int ask(PyObject *check, PyObject *const *args, Py_ssize_t count) {
-    PyObject *result = PyObject_Vectorcall(check, args, (size_t)count, NULL);
-    int held = result == Py_True;
-    if (!result) PyErr_Clear();
-    Py_XDECREF(result);
-    return held;
-}
-
 static int relations_hold(Guards *self, PyObject *const *slots) {
     for (Py_ssize_t i = 0; i < self->relation_count; i++) {
         const Relation *relation = &self->relations[i];
@@ -337,15 +329,15 @@ static int relations_hold(Guards *self, PyObject *const *slots) {
 
 static int evaluate_together(Guards *self, PyObject **slots) {
     if (!relations_hold(self, slots)) return 0;
-    if (self->state_check && !ask(self->state_check, NULL, 0)) {
+    if (self->state_check && !girih_ask(self->state_check, NULL, 0)) {
         self->failed = FAILED_STATE;
         return 0;
     }
-    if (self->tensor_check && !ask(self->tensor_check, slots, self->tensor_count)) {
+    if (!girih_tensors_hold(&self->tensors, slots)) {
         self->failed = FAILED_TENSORS;
         return 0;
     }
-    if (self->shape_check && !ask(self->shape_check, slots, self->slot_count)) {
+    if (self->shape_check && !girih_ask(self->shape_check, slots, self->slot_count)) {
         self->failed = FAILED_SHAPES;
         return 0;
     }
@@ -388,7 +380,8 @@ static int Guards_traverse(Guards *self, visitproc visit, void *arg) {
         int stop = visit_node(&self->groups[i].node, visit, arg);
         if (stop) return stop;
     }
-    Py_VISIT(self->tensor_check);
+    Py_VISIT(self->tensors.check);
+    Py_VISIT(self->tensors.few_check);
     Py_VISIT(self->state_check);
     Py_VISIT(self->shape_check);
     return 0;
@@ -396,7 +389,7 @@ static int Guards_traverse(Guards *self, visitproc visit, void *arg) {
 
 static int Guards_clear(Guards *self) {
     girih_free_guards(self);
-    Py_CLEAR(self->tensor_check);
+    girih_free_tensor_checks(&self->tensors);
     Py_CLEAR(self->state_check);
     Py_CLEAR(self->shape_check);
     return 0;
@@ -413,19 +406,19 @@ static PyObject *none_to_null(PyObject *value) {
 }
 
 static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *roots, *relations, *tensor_check, *state_check, *shape_check;
+    PyObject *roots, *relations, *tensor_check, *statics, *state_check, *shape_check;
     Py_ssize_t slot_count, tensor_count;
-    if (!PyArg_ParseTuple(args, "O!O!nnOOO", &PyTuple_Type, &roots, &PyTuple_Type, &relations,
-                          &slot_count, &tensor_count, &tensor_check, &state_check, &shape_check))
+    if (!PyArg_ParseTuple(args, "O!O!nnOOOO", &PyTuple_Type, &roots, &PyTuple_Type, &relations,
+                          &slot_count, &tensor_count, &tensor_check, &statics, &state_check,
+                          &shape_check))
         return NULL;
     Guards *self = (Guards *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->slot_count = slot_count;
-    self->tensor_count = tensor_count;
-    self->tensor_check = none_to_null(tensor_check);
     self->state_check = none_to_null(state_check);
     self->shape_check = none_to_null(shape_check);
-    if (girih_read_guards(self, roots, relations) < 0) {
+    if (girih_read_guards(self, roots, relations) < 0 ||
+        girih_read_tensor_checks(&self->tensors, tensor_count, tensor_check, statics) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -457,6 +450,10 @@ static PyObject *Guards_get_failed(Guards *self, void *closure) {
 static PyMethodDef Guards_methods[] = {
     {"check", (PyCFunction)Guards_check, METH_VARARGS,
      "check(function, locals): the slots as a tuple, or None when a guard fails."},
+    {"set_tensor_layout", girih_set_tensor_layout, METH_VARARGS | METH_STATIC,
+     "set_tensor_layout(impl, first, last, requires_grad): see tensor_layout.py."},
+    {"fingerprint", girih_fingerprint, METH_O | METH_STATIC,
+     "fingerprint(tensor): what is compared of a parameter, or None."},
     {NULL},
 };
 
@@ -470,7 +467,8 @@ PyTypeObject Guards_Type = {
     .tp_name = "girih.frontend.capture._frame.Guards",
     .tp_basicsize = sizeof(Guards),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Guards(roots, relations, slots, tensors, tensor_check, state_check, shape_check)",
+    .tp_doc = "Guards(roots, relations, slots, tensors, tensor_check, statics, state_check, "
+              "shape_check)",
     .tp_new = Guards_new,
     .tp_dealloc = (destructor)Guards_dealloc,
     .tp_traverse = (traverseproc)Guards_traverse,

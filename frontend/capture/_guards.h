@@ -70,12 +70,36 @@ typedef struct {
     int same, record;
 } Relation;
 
+enum { FINGERPRINT_BYTES = 160 };
+
+/* What a tensor was like when it was last checked: [Note: fingerprints] in _tensors.c. */
+typedef struct {
+    PyObject *tensor;   /* borrowed, as is the type: only compared */
+    PyTypeObject *type;
+    const char *impl;
+    int requires_grad;
+    char bytes[FINGERPRINT_BYTES];
+} Fingerprint;
+
+/* The checks of all tensors of an entry; they are in its first slots. */
+typedef struct {
+    Py_ssize_t count, few_count, other_count, static_count;
+    PyObject *check;        /* of all; NULL: there is none */
+    PyObject *few_check;    /* of those in `few` */
+    Py_ssize_t *few;        /* slots: what is not static, then a static one of each kind */
+    Py_ssize_t *statics;    /* slots of parameters and buffers */
+    Fingerprint *prints;    /* of these, in their order */
+    PyObject **sorted;      /* these, by address */
+    int taken, misses;
+} TensorChecks;
+
 struct Guards {
     PyObject_HEAD
     Group *groups;
     Relation *relations;
-    Py_ssize_t group_count, slot_count, tensor_count, relation_count;
-    PyObject *tensor_check, *state_check, *shape_check;
+    TensorChecks tensors;
+    Py_ssize_t group_count, slot_count, relation_count;
+    PyObject *state_check, *shape_check;
     Py_ssize_t failed;
 };
 
@@ -87,5 +111,17 @@ int girih_has_check(const Node *node, int first, int last);
 /* Fills a Guards object from the tuples that guard.py makes. */
 int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations);
 void girih_free_guards(Guards *self);
+
+/* Whether `check(*args)` is True; an exception counts as no, and is cleared. */
+int girih_ask(PyObject *check, PyObject *const *args, Py_ssize_t count);
+
+int girih_tensors_hold(TensorChecks *self, PyObject *const *slots);
+int girih_read_tensor_checks(TensorChecks *self, Py_ssize_t count, PyObject *check,
+                             PyObject *statics);
+void girih_free_tensor_checks(TensorChecks *self);
+
+/* Static methods of Guards. */
+PyObject *girih_set_tensor_layout(PyObject *module, PyObject *args);
+PyObject *girih_fingerprint(PyObject *module, PyObject *tensor);
 
 #endif

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._C._dynamo.guards import TensorGuards
 
 from girih import log
 from girih.errors import UnsupportedError, unsupported
@@ -20,6 +19,7 @@ from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.sizes import Sizes
+from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.tensor import TensorValue
@@ -132,9 +132,9 @@ class _Capture:
         expression = rebuilder.expression(result)
         guard_written(tracer)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))
-        tensor_check = _tensor_check(tensors, tracer.graph.evaluator)
+        checks = tensor_checks(tensors, tracer.graph.evaluator)
         shape_check = tracer.graph.evaluator.shape_check(tensors)
-        guards = tree.build(len(tensors), tensor_check, state_check, shape_check)
+        guards = tree.build(len(tensors), checks, state_check, shape_check)
         for source in tree.slots[len(rebuilder.slots) :]:
             rebuilder.slots.setdefault(source, len(rebuilder.slots))
         graph = compiled = None
@@ -164,20 +164,6 @@ RAISES = "the function raises"
 def _exception_text(value) -> str:
     parts = ", ".join(repr(item) for item in getattr(value, "args", []))
     return f"{value.python_type().__name__}({parts})"
-
-
-def _tensor_check(inputs, evaluator):
-    if not inputs:
-        return None
-    tensors = [given.real for given in inputs]
-    sizes, strides = [], []
-    for given in inputs:
-        size, stride = evaluator.layout_of(given)
-        sizes.append(size)
-        strides.append(stride)
-    return TensorGuards(
-        *tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides
-    ).check
 
 
 def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph):

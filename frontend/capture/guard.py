@@ -158,12 +158,21 @@ class GuardTree:
         check = (CHECKS[guard.kind][0], record, operand, number)
         self._node(guard.source).checks.append(check)
 
-    def build(self, tensor_count, tensor_check, state_check, shape_check):
-        """The C object; the first ``tensor_count`` slots are tensors."""
+    def build(self, tensor_count, tensor_checks, state_check, shape_check):
+        """The C object.
+
+        Args:
+            tensor_count: That many slots, the first ones, are tensors.
+            tensor_checks: A ``tensor_guard.TensorChecks``, or None.
+            state_check: A function without arguments, or None.
+            shape_check: A function of all slots, or None.
+        """
         roots = tuple(node.spec() for node in self._roots)
         counts = (len(self._slots), tensor_count)
-        checks = (tensor_check, state_check, shape_check)
-        return _frame.Guards(roots, tuple(self._relations), *counts, *checks)
+        checks = tensor_checks or (None, None)
+        return _frame.Guards(
+            roots, tuple(self._relations), *counts, *checks, state_check, shape_check
+        )
 
     def failure(self, guards) -> str:
         """The guard that failed last, as text."""
