@@ -11,10 +11,11 @@ from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import SequenceValue
 
 # All other kinds are guarded by identity at each of their sources, or by value.
-_KINDS = (SequenceValue, DictValue, SetValue, ObjectValue)
+_KINDS = (SequenceValue, DictValue, SetValue, ObjectValue, OutsideValue)
 
 
 def may_be_one(left: Value, right: Value) -> bool:

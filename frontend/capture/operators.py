@@ -11,6 +11,7 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,
@@ -115,6 +116,7 @@ class Operators:
         return isinstance(value, Constant) and value.value is NotImplemented
 
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
+        _check_followed(left, right)
         if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
             return self._binary_sequence(function, left, right, in_place)
         if isinstance(left, (SetValue, ViewValue)) and function in _SET_METHODS:
@@ -168,6 +170,8 @@ class Operators:
             found = self._compare_special(function, left, right)
             if found is not None:
                 return found
+        if not _compare_by_identity(left, right):
+            _check_followed(left, right)
         if function in (operator.eq, operator.ne):
             equal = self._equal_parts(left, right)
             return self.constant(equal is (function is operator.eq))
@@ -247,7 +251,8 @@ class Operators:
         containers = (SequenceValue, DictValue, SetValue)
         if isinstance(left, containers) or isinstance(right, containers):
             return False
-        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+        by_identity = (ObjectValue, OutsideValue)
+        if isinstance(left, by_identity) or isinstance(right, by_identity):
             return self.identical(left, right)  # as object.__eq__ does
         return bool(self.fold_raw(operator.eq, left.as_python(), right.as_python()))
 
@@ -318,3 +323,16 @@ class Operators:
             message = f"{owner}indices must be integers or slices, not {kind}"
             self.throw(TypeError, message)
         return operator.index(index)
+
+
+def _check_followed(*operands: Value) -> None:
+    """Leaves operators of objects that nobody follows to Python."""
+    for operand in operands:
+        if isinstance(operand, OutsideValue):
+            operand.used(" is an operand")
+
+
+def _compare_by_identity(left: Value, right: Value) -> bool:
+    """Whether ``==`` means ``is`` for both."""
+    classes = (left.python_type(), right.python_type())
+    return all(cls.__eq__ is object.__eq__ for cls in classes)

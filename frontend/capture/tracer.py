@@ -32,6 +32,7 @@ from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
@@ -105,7 +106,8 @@ class Tracer(Operators, Calls):
         if value is None or value.source is None:
             return value
         if isinstance(
-            value, (TensorValue, ListValue, DictValue, SetValue, ObjectValue)
+            value,
+            (TensorValue, ListValue, DictValue, SetValue, ObjectValue, OutsideValue),
         ):
             self.guards.add(source, "same_as", value.source)
         elif isinstance(value, CellValue):
@@ -139,25 +141,6 @@ class Tracer(Operators, Calls):
 
     def tensor(self, obj: torch.Tensor, source: Source) -> Value:
         """An input of the graph."""
-        if type(obj) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-            unsupported(
-                kind="tensor subclass",
-                context=type(obj).__qualname__,
-                explanation="Only plain tensors and parameters are captured.",
-            )
-        if obj.layout is not torch.strided or obj.is_quantized or obj.is_nested:
-            unsupported(
-                kind="tensor layout",
-                context=str(obj.layout),
-                explanation="Only dense tensors are captured.",
-            )
-        if torch._is_functional_tensor(
-            obj
-        ) or torch._C._functorch.is_functorch_wrapped_tensor(obj):
-            unsupported(
-                kind="tensor of a transform",
-                explanation="torch.func transforms are not captured.",
-            )
         static = isinstance(obj, torch.nn.Parameter) or self._is_buffer(source)
         return self.graph.add_input(obj, source, static)
 
@@ -326,7 +309,8 @@ class Tracer(Operators, Calls):
 
     def key_python(self, key: Value) -> Any:
         """The Python object that a traced key stands for."""
-        if isinstance(key, (ObjectValue, TensorValue)) and key.real is not None:
+        identified = (ObjectValue, TensorValue, OutsideValue)
+        if isinstance(key, identified) and key.real is not None:
             self.guards.add(key.source, "is", key.real)
             return key.real
         if isinstance(key, TupleValue):
@@ -514,6 +498,10 @@ def source_location(frame: Frame) -> SourceLocation:
 
 def _not_known(error: NotConstant) -> UnsupportedError:
     value = error.args[0] if error.args else None
+    if isinstance(value, OutsideValue):
+        return UnsupportedError(
+            value.reason.kind, repr(value), value.reason.explanation
+        )
     return UnsupportedError(
         "a value that is not known while tracing",
         repr(value),

@@ -14,15 +14,10 @@ from typing import Any
 
 import torch
 
-from girih.errors import unsupported
 from girih.frontend.capture import _frame
 from girih.frontend.capture.source import Source
-from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.builtin import (
-    BuiltinValue,
-    NamespaceValue,
-    OpaqueValue,
-)
+from girih.frontend.capture.values.base import Method, Value
+from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant, EnumMember
 from girih.frontend.capture.values.function import (
@@ -30,10 +25,27 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.lookup import C_METHODS, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import (
+    COROUTINE,
+    EXCEPTION,
+    GENERATOR,
+    ITERATOR,
+    TENSOR_SUBCLASS,
+    WRITTEN_IN_C,
+    OutsideValue,
+    Reason,
+    WeakReferenceValue,
+    is_odd_tensor,
+    reason_against_tensor,
+)
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+
+# Classes are not kept alive by having been met.
+_found_before: weakref.WeakKeyDictionary[type, Any] = weakref.WeakKeyDictionary()
 
 # Compared by identity; attributes and calls are folded.
 _IDENTITY_CONSTANTS = (
@@ -57,11 +69,9 @@ _IDENTITY_CONSTANTS = (
     type(list[int] | None),
 )
 _BUILTIN_FUNCTIONS = (
-    types.BuiltinFunctionType,
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
     types.ClassMethodDescriptorType,
-    types.MethodWrapperType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
     functools._lru_cache_wrapper,
@@ -74,23 +84,22 @@ _BUILTIN_FUNCTIONS = (
 
 def wrap(tracer, obj: Any, source: Source) -> Value:
     """The traced value of an object; guards what telling its kind apart took."""
-    maker = _MAKERS.get(type(obj))
+    cls = type(obj)
+    maker = _MAKERS.get(cls) or _found_before.get(cls)
     if maker is None:
-        maker = _MAKERS[type(obj)] if _register(type(obj)) else _maker_of(obj)
+        maker = _found_before[cls] = _maker_of(cls)
     return maker(tracer, obj, source)
 
 
-def _register(cls: type) -> bool:
-    """Finds the maker for a class that was not met before."""
+def _maker_of(cls: type):
+    """The maker for a class that no table names."""
     for base, maker in _BASES:
         if issubclass(cls, base):
-            _MAKERS[cls] = maker
-            return True
-    return False
-
-
-def _maker_of(obj: Any):
-    return _object
+            return maker
+    if cls is object or _has_python_layer(cls):
+        return _object
+    is_iterator = static_lookup(cls, "__next__")[1] is not None
+    return _outside(ITERATOR if is_iterator else WRITTEN_IN_C)
 
 
 def _literal(tracer, obj, source):
@@ -110,7 +119,13 @@ def _enum_member(tracer, obj, source):
 
 
 def _tensor(tracer, obj, source):
-    return tracer.tensor(obj, source)
+    reason = reason_against_tensor(obj)
+    if reason is None:
+        return tracer.tensor(obj, source)
+    tracer.guards.add(source, "type", type(obj))
+    if reason is not TENSOR_SUBCLASS:
+        tracer.guards.add(source, "call", is_odd_tensor)
+    return OutsideValue(obj, source, reason)
 
 
 def _items(tracer, obj, source) -> list[Value]:
@@ -146,10 +161,9 @@ def _set(tracer, obj, source):
 
 def _slice(tracer, obj, source):
     tracer.guards.add(source, "type", slice)
-    parts = ("start", "stop", "step")
-    return SliceValue(
-        *(tracer.wrap(getattr(obj, part), source.attribute(part)) for part in parts)
-    )
+    names = ("start", "stop", "step")
+    parts = (tracer.wrap(getattr(obj, n), source.attribute(n)) for n in names)
+    return SliceValue(*parts, source=source)
 
 
 def _class(tracer, obj, source):
@@ -184,12 +198,23 @@ def _partial(tracer, obj, source):
     named = {
         key.value.as_python(): value for key, value in keywords.read_all(tracer).items()
     }
-    return PartialValue(function, args.items, named)
+    return PartialValue(function, args.items, named, source)
 
 
 def _builtin(tracer, obj, source):
     tracer.guards.add(source, "is", obj)
     return BuiltinValue(obj, source)
+
+
+def _builtin_or_method(tracer, obj, source):
+    owner = obj.__self__
+    member, _ = static_lookup(type(owner), obj.__name__)
+    if isinstance(owner, type) or not isinstance(member, C_METHODS):
+        return _builtin(tracer, obj, source)
+    tracer.guards.add(source, "type", type(obj))
+    tracer.guards.add(source.attribute("__name__"), "equals", obj.__name__)
+    value = tracer.wrap(owner, source.attribute("__self__"))
+    return Method(value, obj.__name__, source)
 
 
 def _namespace(tracer, obj, source):
@@ -202,32 +227,40 @@ def _module(tracer, obj, source):
     return ModuleValue(type(obj), source, real=obj)
 
 
-def _exception(tracer, obj, source):
-    unsupported(
-        kind="an exception object from outside",
-        context=type(obj).__name__,
-        explanation="Exceptions that existed before the call are not modelled.",
-    )
+def _outside(reason: Reason):
+    def make(tracer, obj, source):
+        tracer.guards.add(source, "type", type(obj))
+        return OutsideValue(obj, source, reason)
+
+    return make
 
 
-def _opaque(tracer, obj, source):
-    tracer.guards.add(source, "is", obj)
-    return OpaqueValue(obj, source)
+def _weak_reference(tracer, obj, source):
+    tracer.guards.add(source, "type", type(obj))
+    return WeakReferenceValue(obj, source)
 
 
 def _object(tracer, obj, source):
     cls = type(obj)
     tracer.guards.add(source, "type", cls)
     value = ObjectValue(cls, source, real=obj)
+    tracer.remember(obj, value)  # its items may hold it
     if isinstance(obj, dict):
         value.base = DictValue({}, cls, source, real=obj)
     elif isinstance(obj, tuple):
         value.base = TupleValue(_items(tracer, obj, source), cls, source)
     elif isinstance(obj, list):
-        value.base = ListValue(_items(tracer, obj, source), cls, source)
+        value.base = ListValue([], cls, source)
+        value.base.items = _items(tracer, obj, source)
     elif isinstance(obj, (set, frozenset)):
         value.base = SetValue((), cls, source, real=obj)
     return value
+
+
+def _has_python_layer(cls: type) -> bool:
+    """Whether a class statement made the class, or one of its bases."""
+    marks = {"__slots__", "__dict__", "__weakref__"}
+    return any(marks & base.__dict__.keys() for base in cls.__mro__)
 
 
 def _named_tuple(tracer, obj, source):
@@ -240,6 +273,8 @@ _MAKERS: dict[type, Any] = {
     **dict.fromkeys(LITERALS, _literal),
     **dict.fromkeys(_IDENTITY_CONSTANTS, _identity_constant),
     **dict.fromkeys(_BUILTIN_FUNCTIONS, _builtin),
+    types.BuiltinFunctionType: _builtin_or_method,
+    types.MethodWrapperType: _builtin_or_method,
     torch.device: _equal_constant,
     torch.Tensor: _tensor,
     torch.nn.Parameter: _tensor,
@@ -249,7 +284,7 @@ _MAKERS: dict[type, Any] = {
     dict: _dict,
     collections.OrderedDict: _dict,
     collections.defaultdict: _dict,
-    types.MappingProxyType: _opaque,
+    types.MappingProxyType: _outside(WRITTEN_IN_C),
     set: _set,
     frozenset: _set,
     slice: _slice,
@@ -271,10 +306,12 @@ _BASES = (
     (torch._ops.OpOverload, _builtin),
     (torch._ops.OpOverloadPacket, _builtin),
     (torch._ops._OpNamespace, _builtin),
-    (BaseException, _exception),
+    (BaseException, _outside(EXCEPTION)),
     (tuple, _named_tuple),
-    (weakref.ref, _opaque),
-    (types.GeneratorType, _opaque),
-    (types.CoroutineType, _opaque),
-    (torch.Generator, _opaque),
+    ((dict, list, set, frozenset), _object),
+    (weakref.ref, _weak_reference),
+    (types.GeneratorType, _outside(ITERATOR)),
+    (types.CoroutineType, _outside(COROUTINE)),
+    (types.AsyncGeneratorType, _outside(COROUTINE)),
+    (torch.Generator, _outside(GENERATOR)),
 )

@@ -18,6 +18,7 @@ from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,
@@ -103,6 +104,8 @@ def _getattr(tracer, owner, name, default=None):
 
 @models(hasattr)
 def _hasattr(tracer, owner, name):
+    if isinstance(owner, OutsideValue):
+        return tracer.constant(owner.has_attr(tracer, name.as_python()))
     return tracer.constant(tracer.find_attr(owner, name.as_python()) is not None)
 
 

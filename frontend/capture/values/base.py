@@ -153,9 +153,10 @@ class Method(Value):
         name: The method's name.
     """
 
-    def __init__(self, owner: Value, name: str):
+    def __init__(self, owner: Value, name: str, source=None):
         self.owner = owner
         self.name = name
+        self.source = source
 
     def python_type(self) -> type:
         """The type of bound builtin methods."""

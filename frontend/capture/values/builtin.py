@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
-from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 
 
@@ -38,55 +36,6 @@ class BuiltinValue(Value):
 
     def __repr__(self) -> str:
         return f"BuiltinValue({self.function})"
-
-
-def is_alive(reference: weakref.ref) -> bool:
-    """A guard: the object of a weak reference still exists."""
-    return reference() is not None
-
-
-class OpaqueValue(Value):
-    """An object whose state lives in C code; it can be passed around, no more."""
-
-    def __init__(self, obj: Any, source=None):
-        self.obj = obj
-        self.source = source
-
-    def python_type(self) -> type:
-        """Its type."""
-        return type(self.obj)
-
-    def identity(self) -> Any:
-        """The object."""
-        return self.obj
-
-    def get_attr(self, tracer, name):
-        """Not modelled."""
-        self._used(f".{name}")
-
-    def call(self, tracer, args, kwargs):
-        """A weak reference gives its object, where that was met before."""
-        if isinstance(self.obj, weakref.ref):
-            found = tracer.known_value(self.obj())
-            if found is not None and self.source is not None:
-                tracer.guards.add(self.source, "call", is_alive)
-                return found
-        self._used("()")
-
-    def iterate(self, tracer):
-        """Not modelled."""
-        self._used(" is iterated")
-
-    def get_item(self, tracer, key):
-        """Not modelled."""
-        self._used("[...]")
-
-    def _used(self, how: str):
-        unsupported(
-            kind="use of an object that girih does not model",
-            context=f"{type(self.obj).__module__}.{type(self.obj).__qualname__}{how}",
-            explanation="Its state lives in C code that girih can't follow.",
-        )
 
 
 class NamespaceValue(Value):

@@ -237,10 +237,11 @@ class BoundMethod(Value):
 class PartialValue(Value):
     """``functools.partial``."""
 
-    def __init__(self, function: Value, args: list[Value], kwargs: dict[str, Value]):
+    def __init__(self, function: Value, args: list[Value], kwargs, source=None):
         self.function = function
         self.args = args
-        self.kwargs = kwargs
+        self.kwargs: dict[str, Value] = kwargs
+        self.source = source
 
     def python_type(self) -> type:
         """``functools.partial``."""

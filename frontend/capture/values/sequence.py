@@ -250,8 +250,9 @@ class ListValue(SequenceValue):
 class SliceValue(Value):
     """A slice object."""
 
-    def __init__(self, start: Value, stop: Value, step: Value):
+    def __init__(self, start: Value, stop: Value, step: Value, source=None):
         self.parts = (start, stop, step)
+        self.source = source
 
     def python_type(self) -> type:
         """``slice``."""
