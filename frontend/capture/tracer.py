@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from girih import log
 from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.aliases import may_be_one
 from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
@@ -29,6 +30,7 @@ from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
+from girih.frontend.capture.values.iterator.making import iterator_of
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -38,6 +40,7 @@ from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
 
+_LOG = log.logger("capture")
 _MISSING = object()
 _HEAP_TYPE = 1 << 9  # of a type's flags: classes that can be changed
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
@@ -359,22 +362,16 @@ class Tracer(Operators, Calls):
 
     def iterator(self, value: Value) -> Value:
         """``iter(value)``."""
-        if isinstance(value, IteratorValue):
-            return value
-        if isinstance(value, ObjectValue) and static_lookup(value.cls, "__iter__")[1]:
-            found = value.call_special(self, "__iter__", [])
-            if found is not None:
-                return found
-        return IteratorValue(iter(value.iterate(self)))
+        return iterator_of(self, value)
 
     def next_of(self, iterator: Value) -> Value | None:
         """``next(iterator)``; None at the end."""
-        if isinstance(iterator, IteratorValue):
-            return iterator.next(self)
         try:
+            if isinstance(iterator, IteratorValue):
+                return iterator.next(self)
             return self.call_method(iterator, "__next__", [])
         except Raised as raised:
-            if raised.value.python_type() is not StopIteration:
+            if not issubclass(raised.value.python_type(), StopIteration):
                 raise
             return None
 
@@ -439,6 +436,10 @@ class Tracer(Operators, Calls):
             raise self._located(error, frame) from None
         except NotConstant as error:
             raise self._located(_not_known(error), frame) from None
+        except (Raised, NeedsSymbols, RecursionError):
+            raise
+        except Exception as error:
+            raise self._located(_bug(error), frame) from error
         finally:
             self.frames.pop()
 
@@ -506,6 +507,15 @@ def _not_known(error: NotConstant) -> UnsupportedError:
         "a value that is not known while tracing",
         repr(value),
         "Python has to know the value, and it depends on the graph.",
+    )
+
+
+def _bug(error: Exception) -> UnsupportedError:
+    _LOG.debug("girih bug while tracing", exc_info=True)
+    return UnsupportedError(
+        "girih bug while tracing",
+        f"{type(error).__name__}: {error}",
+        "Please report it, with the traceback that GIRIH_LOGS=capture prints.",
     )
 
 

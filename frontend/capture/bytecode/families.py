@@ -1,4 +1,4 @@
-"""Imports every family of opcodes, which registers their handlers."""
+"""Imports every family of opcodes and their models, which registers them."""
 
 from girih.frontend.capture.bytecode import (
     build,
@@ -9,5 +9,6 @@ from girih.frontend.capture.bytecode import (
     operator,
     unpack,
 )
+from girih.frontend.capture.models import iterators
 
-LOADED = (build, call, exception, jump, load_store, operator, unpack)
+LOADED = (build, call, exception, jump, load_store, operator, unpack, iterators)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.values.base import NULL
-from girih.frontend.capture.values.iterator import GeneratorValue
+from girih.frontend.capture.values.iterator.generator import send_to
 
 
 @opcode("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
@@ -124,22 +124,22 @@ def _yield_value(tracer, frame, instruction):
 @opcode("SEND", until=(3, 11))
 def _send(tracer, frame, instruction):
     sent = frame.pop()
-    item = _send_to(tracer, frame.stack[-1], sent)
+    item, result = send_to(tracer, frame.stack[-1], sent)
     if item is not None:
         frame.push(item)
         return
-    frame.stack[-1] = _result_of(tracer, frame.stack[-1])
+    frame.stack[-1] = result
     frame.jump(instruction.argval)
 
 
 @opcode("SEND", since=(3, 12))
 def _send_and_keep(tracer, frame, instruction):
     sent = frame.pop()
-    item = _send_to(tracer, frame.stack[-1], sent)
+    item, result = send_to(tracer, frame.stack[-1], sent)
     if item is not None:
         frame.push(item)
         return
-    frame.push(_result_of(tracer, frame.stack[-1]))
+    frame.push(result)
     frame.jump(instruction.argval)
 
 
@@ -147,17 +147,6 @@ def _send_and_keep(tracer, frame, instruction):
 def _end_send(tracer, frame, instruction):
     _, value = frame.pop_many(2)
     frame.push(value)
-
-
-def _send_to(tracer, iterator, sent):
-    if isinstance(iterator, GeneratorValue):
-        return iterator.resume(tracer, sent)
-    return tracer.next_of(iterator)
-
-
-def _result_of(tracer, iterator):
-    result = getattr(iterator, "result", None)
-    return tracer.constant(None) if result is None else result
 
 
 @opcode("GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR")

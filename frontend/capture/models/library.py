@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import importlib
 import inspect
-import itertools
 import logging
 import math
 import operator
@@ -21,7 +20,6 @@ import warnings
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
-from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import TupleValue
 from girih.frontend.capture.values.symbol import SymbolValue
@@ -145,98 +143,6 @@ def _math(function, tracer, *args, **kwargs):
 
 
 _register_math()
-
-
-# itertools
-
-
-@models(itertools.chain)
-def _chain(tracer, *iterables):
-    chained = (item for items in iterables for item in tracer.iterate(items))
-    return IteratorValue(chained, itertools.chain)
-
-
-@models(itertools.chain.from_iterable)
-def _chain_from(tracer, iterables):
-    outer = tracer.iterate(iterables)
-    chained = (item for items in outer for item in tracer.iterate(items))
-    return IteratorValue(chained, itertools.chain)
-
-
-@models(itertools.count)
-def _count(tracer, start=None, step=None):
-    first = 0 if start is None else start.as_python()
-    by = 1 if step is None else step.as_python()
-    counted = (tracer.constant(number) for number in itertools.count(first, by))
-    return IteratorValue(counted, itertools.count)
-
-
-@models(itertools.repeat)
-def _repeat(tracer, item, times=None):
-    repeated = itertools.repeat(item, *([] if times is None else [times.as_python()]))
-    return IteratorValue(repeated, itertools.repeat)
-
-
-@models(itertools.islice)
-def _islice(tracer, items, *bounds):
-    limits = [bound.as_python() for bound in bounds]
-    return IteratorValue(
-        itertools.islice(tracer.iterate(items), *limits), itertools.islice
-    )
-
-
-def _tuples(function):
-    def model(tracer, *iterables, **kwargs):
-        items = [
-            list(tracer.iterate(values)) for values in iterables[: _TAKES[function]]
-        ]
-        rest = [value.as_python() for value in iterables[_TAKES[function] :]]
-        known = {name: value.as_python() for name, value in kwargs.items()}
-        made = function(*items, *rest, **known)
-        return IteratorValue((TupleValue(list(group)) for group in made), function)
-
-    return model
-
-
-# How many of the arguments are iterables.
-_TAKES = {
-    itertools.product: 100,
-    itertools.permutations: 1,
-    itertools.combinations: 1,
-    itertools.combinations_with_replacement: 1,
-    itertools.pairwise: 1,
-}
-for _function in _TAKES:
-    models(_function)(_tuples(_function))
-
-
-@models(itertools.accumulate)
-def _accumulate(tracer, items, function=None, *, initial=None):
-    def add(left, right):
-        if function is None or tracer.is_none(function):
-            return tracer.binary(operator.add, left, right)
-        return tracer.call(function, [left, right], {})
-
-    known = {} if initial is None else {"initial": initial}
-    made = itertools.accumulate(tracer.iterate(items), add, **known)
-    return IteratorValue(made, itertools.accumulate)
-
-
-@models(itertools.starmap)
-def _starmap(tracer, function, items):
-    def results():
-        for group in tracer.iterate(items):
-            yield tracer.call(function, list(tracer.iterate(group)), {})
-
-    return IteratorValue(results(), itertools.starmap)
-
-
-@models(itertools.zip_longest)
-def _zip_longest(tracer, *iterables, fillvalue=None):
-    fill = tracer.constant(None) if fillvalue is None else fillvalue
-    columns = (tracer.iterate(items) for items in iterables)
-    rows = itertools.zip_longest(*columns, fillvalue=fill)
-    return IteratorValue((TupleValue(list(row)) for row in rows), itertools.zip_longest)
 
 
 # functools

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import itertools
 import operator
 from typing import Any
 
@@ -14,7 +13,6 @@ from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import CellValue
-from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -126,11 +124,6 @@ def _vars(tracer, owner):
     return tracer.get_attr(owner, "__dict__")
 
 
-@models(iter)
-def _iter(tracer, value):
-    return tracer.iterator(value)
-
-
 @models(next)
 def _next(tracer, iterator, default=None):
     try:
@@ -154,55 +147,6 @@ def _slice(tracer, *parts):
     if len(parts) == 1:
         return SliceValue(none, parts[0], none)
     return SliceValue(*parts, *[none] * (3 - len(parts)))
-
-
-@models(enumerate)
-def _enumerate(tracer, items, start=None):
-    first = 0 if start is None else tracer.index_of(start)
-    pairs = enumerate(tracer.iterate(items), first)
-    made = (TupleValue([tracer.constant(index), item]) for index, item in pairs)
-    return IteratorValue(made, enumerate)
-
-
-@models(zip)
-def _zip(tracer, *iterables, strict=None):
-    iterators = [tracer.iterate(items) for items in iterables]
-    if strict is None or not strict.truth(tracer):
-        return IteratorValue((TupleValue(list(t)) for t in zip(*iterators)), zip)  # noqa: B905
-    return IteratorValue(_zip_strict(tracer, iterators), zip)
-
-
-def _zip_strict(tracer, iterators):
-    missing = object()
-    for items in itertools.zip_longest(*iterators, fillvalue=missing):
-        if missing in items:
-            tracer.throw(ValueError, "zip() arguments have different lengths")
-        yield TupleValue(list(items))
-
-
-@models(map)
-def _map(tracer, function, *iterables):
-    columns = zip(*(tracer.iterate(items) for items in iterables), strict=False)
-    return IteratorValue((tracer.call(function, list(c), {}) for c in columns), map)
-
-
-@models(filter)
-def _filter(tracer, function, items):
-    def keeps(item: Value) -> bool:
-        if tracer.is_none(function):
-            return item.truth(tracer)
-        return tracer.call(function, [item], {}).truth(tracer)
-
-    return IteratorValue((i for i in tracer.iterate(items) if keeps(i)), filter)
-
-
-@models(reversed)
-def _reversed(tracer, items):
-    if isinstance(items, ObjectValue):
-        found = items.call_special(tracer, "__reversed__", [])
-        if found is not None:
-            return found
-    return IteratorValue(iter(list(tracer.iterate(items))[::-1]), reversed)
 
 
 @models(sorted)

@@ -9,7 +9,6 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
-from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.sequence import TupleValue
 
 
@@ -234,7 +233,7 @@ class DictValue(Value):
 
     def method___iter__(self, tracer):
         """``self.__iter__()``."""
-        return IteratorValue(self.iterate(tracer))
+        return tracer.iterator(self)
 
     def method___init__(self, tracer, *args, **kwargs):
         """``dict.__init__``: an update."""
@@ -371,7 +370,7 @@ class ViewValue(Value):
 
     def method___iter__(self, tracer):
         """``iter(self)``."""
-        return IteratorValue(self.iterate(tracer))
+        return tracer.iterator(self)
 
 
 class SetValue(Value):

@@ -248,16 +248,9 @@ class ObjectValue(Value):
 
     def iterate(self, tracer):
         """``__iter__``."""
-        if not self._special(tracer, "__iter__"):
-            return self._iterate_items(tracer)
-        return tracer.iterate(self.call_special(tracer, "__iter__", []))
-
-    def _iterate_items(self, tracer):
-        if not self._special(tracer, "__getitem__"):
-            return super().iterate(tracer)
-        from girih.frontend.capture.values.protocol import iterate_by_index
-
-        return iterate_by_index(tracer, self)
+        iterator = tracer.iterator(self)
+        while (item := tracer.next_of(iterator)) is not None:
+            yield item
 
     def contains(self, tracer, item) -> bool:
         """``__contains__``, else iteration."""

@@ -11,7 +11,6 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.iterator import IteratorValue
 
 
 class SequenceValue(Value):
@@ -114,7 +113,7 @@ class SequenceValue(Value):
 
     def method___iter__(self, tracer):
         """``self.__iter__()``."""
-        return IteratorValue(self.iterate(tracer))
+        return tracer.iterator(self)
 
     def __repr__(self) -> str:
         return f"{self.cls.__name__}{self.items}"

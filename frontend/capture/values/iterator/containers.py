@@ -1,0 +1,167 @@
+"""Iterators over containers, constants and objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
+
+
+class SequenceIterator(IteratorValue):
+    """An iterator over a list or tuple; it sees changes of the list, as Python's do.
+
+    Attributes:
+        owner: What is iterated: the sequence, or the object that it is the base of.
+        sequence: The list or tuple; None at the end.
+        index: Of the next item.
+        step: 1, or -1 for ``reversed``.
+    """
+
+    def __init__(self, owner: Value, sequence: Value, cls: type, step: int = 1):
+        self.owner = owner
+        self.sequence: Value | None = sequence
+        self.index = 0 if step > 0 else len(sequence.items) - 1
+        self.step = step
+        self.cls = cls
+
+    def next(self, tracer):
+        """The next item; past the end the iterator lets go of the sequence."""
+        if self.sequence is None:
+            return None
+        if not 0 <= self.index < len(self.sequence.items):
+            self.sequence = None
+            return None
+        self.index += self.step
+        return self.sequence.items[self.index - self.step]
+
+
+class ConstantIterator(IteratorValue):
+    """An iterator over a string, bytes or range.
+
+    Attributes:
+        value: The Python object.
+        index: Of the next item.
+    """
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.index = 0
+        self.cls = type(iter(value))
+
+    def next(self, tracer):
+        """The next item."""
+        if self.index >= len(self.value):
+            return None
+        self.index += 1
+        return tracer.from_python(self.value[self.index - 1])
+
+
+class DictIterator(IteratorValue):
+    """An iterator over keys, values or items of a dict.
+
+    Attributes:
+        owner: What is iterated: the dict, or the object that it is the base of.
+        mapping: The dict.
+        kind: ``"keys"``, ``"values"`` or ``"items"``.
+        keys: The keys when it was made, in the order in which it goes.
+        index: Of the next one.
+        is_reversed: Whether ``reversed`` made it.
+    """
+
+    def __init__(self, owner, mapping, kind: str, keys: list, cls, is_reversed=False):
+        self.owner = owner
+        self.mapping = mapping
+        self.kind = kind
+        self.keys = keys
+        self.index = 0
+        self.cls = cls
+        self.is_reversed = is_reversed
+
+    def next(self, tracer):
+        """The next key, value or pair."""
+        if self.index < 0:
+            return None
+        items = self.mapping.items
+        if len(items) != len(self.keys):
+            self.index = -1
+            tracer.throw(RuntimeError, f"{self._kind_of_dict()} during iteration")
+        if self.index >= len(self.keys):
+            self._check_keys(self.keys)
+            self.index = -1
+            return None
+        key = self.keys[self.index]
+        self._check_keys([key])
+        self.index += 1
+        return self._item(key, items[key])
+
+    def _kind_of_dict(self) -> str:
+        is_dict = self.cls.__name__.startswith("dict")
+        return "dictionary changed size" if is_dict else "OrderedDict mutated"
+
+    def _check_keys(self, keys: list) -> None:
+        if any(key not in self.mapping.items for key in keys):
+            unsupported(
+                kind="dict that gets other keys while it is iterated",
+                explanation="What Python does then depends on how the dict is stored.",
+            )
+
+    def _item(self, key, value: Value) -> Value:
+        if self.kind == "keys":
+            return key.value
+        if self.kind == "values":
+            return value
+        from girih.frontend.capture.values.sequence import TupleValue
+
+        return TupleValue([key.value, value])
+
+
+class SetIterator(ItemsIterator):
+    """An iterator over a set.
+
+    Attributes:
+        owner: The set.
+    """
+
+    def __init__(self, owner, items: list[Value]):
+        super().__init__(items, type(iter(set())))
+        self.owner = owner
+
+    def next(self, tracer):
+        """The next member."""
+        if self.owner is not None and len(self.owner.items) != len(self.items):
+            self.owner, self.items = None, []
+            tracer.throw(RuntimeError, "Set changed size during iteration")
+        return super().next(tracer)
+
+
+class IndexIterator(IteratorValue):
+    """An iterator over an object that has ``__getitem__`` only.
+
+    Attributes:
+        owner: The object; None at the end.
+        index: Of the next item.
+        step: 1, or -1 for ``reversed``.
+    """
+
+    def __init__(self, owner: Value, cls: type, start: int = 0, step: int = 1):
+        self.owner: Value | None = owner
+        self.index = start
+        self.step = step
+        self.cls = cls
+
+    def next(self, tracer):
+        """The item at the index; IndexError and StopIteration are the end."""
+        if self.owner is None or self.index < 0:
+            return None
+        try:
+            found = tracer.get_item(self.owner, tracer.constant(self.index))
+        except Raised as raised:
+            kind = raised.value.python_type()
+            if not issubclass(kind, (IndexError, StopIteration)):
+                raise
+            self.owner = None
+            return None
+        self.index += self.step
+        return found
