@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.worker imports torch girih`` times imports,
 ``... first-call ENGINE`` the first call of a pointwise function,
-``... compile MODEL ENGINE`` the first and later calls of a model.
+``... compile MODEL ENGINE`` the first and later calls of a model,
+``... capture MODEL ENGINE`` the capture of a model by girih or TorchDynamo.
 """
 
 import json
@@ -54,6 +55,31 @@ def time_compile(model: str, engine: str) -> dict[str, float]:
     return {"first": first, "later": later}
 
 
+def time_capture(model: str, engine: str) -> dict[str, float]:
+    """Seconds of the first capture, the least of three later ones, and of a call."""
+    import torch
+    import torch._dynamo
+
+    import girih
+    import girih.frontend.capture.api  # loading it is not part of the capture
+    from benchmarks.capture_models import CAPTURED
+    from benchmarks.guard_cost import CAPTURES
+
+    reset = girih.reset if engine == "girih" else torch._dynamo.reset
+    torch.manual_seed(0)
+    module, inputs = CAPTURED[model]()
+    with torch.no_grad():
+        module.eval()(**inputs)
+        captured = CAPTURES[engine](module, "eager")
+        cold = _seconds(captured, inputs)
+        call = min(_seconds(captured, inputs) for _ in range(5))
+        warm = []
+        for _ in range(3):
+            reset()
+            warm.append(_seconds(captured, inputs))
+    return {"cold": cold - call, "warm": min(warm) - call, "calls": call}
+
+
 def _seconds(function, inputs) -> float:
     start = time.perf_counter()
     function(**inputs)
@@ -61,6 +87,7 @@ def _seconds(function, inputs) -> float:
 
 
 TASKS = {
+    "capture": time_capture,
     "compile": time_compile,
     "first-call": time_first_call,
     "imports": time_imports,
