@@ -34,6 +34,7 @@ bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
 	@$(BIN)/python -m benchmarks.startup --output build/benchmarks/startup
 	@$(BIN)/python -m benchmarks.overhead --output build/benchmarks/overhead
+	@$(BIN)/python -m benchmarks.capture --output build/benchmarks/capture
 	@$(BIN)/python -m benchmarks.readme build/benchmarks
 
 lint: install ## Check style, layering and formatting with ruff.

@@ -1,7 +1,7 @@
 """The models whose capture is timed: all their layers, narrow, with random weights.
 
-The time of a capture does not depend on the width of a layer, but a narrow model is soon
-built and called.
+The time of a capture does not depend on the width of a layer, but a narrow model is
+soon built and called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cost of a call of captured code, where the captured code does nothing or one thing."""
+"""Cost of a call of captured code that does nothing, or one thing."""
 
 from __future__ import annotations
 

@@ -8,7 +8,15 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 
-from benchmarks import agreement, kernels, measure, plot, results
+from benchmarks import (
+    agreement,
+    capture,
+    guard_cost,
+    kernels,
+    measure,
+    plot,
+    results,
+)
 from benchmarks.cases import CASES, IN_CACHE, OUT_OF_CACHE, select
 
 CACHE_BYTES = 2**20
@@ -93,3 +101,24 @@ def test_summary_names_slow_cases():
     text = kernels.summary([kernels.Row("a", "in cache", "float32", seconds, {})])
     assert "geometric mean 0.50" in text
     assert "under 0.7 of Inductor: a, in cache, float32: 0.50" in text
+
+
+def test_tables_of_captures():
+    seconds = {"TorchDynamo": [2.0, 3.0, 4.0], "girih": [0.5, 0.75, 0.5]}
+    text = capture.captures_table([capture.Row("net", seconds, seconds, {})])
+    assert "| net   | cold    |      3.00 s | 500 ms |          6.0 |" in text
+    timing = measure.Timing(2e-6, 1e-6, 7)
+    row = guard_cost.Row("call", {"plain": timing, "girih": timing})
+    assert "2.00 us (1.00)" in capture.calls_table([row]).splitlines()[-1]
+
+
+def test_captured_code_that_does_nothing():
+    row = guard_cost.measure_case("two tensors, no work", quick=True)
+    girih, dynamo = row.timings["girih"], row.timings["TorchDynamo"]
+    assert girih.minimum < dynamo.minimum
+
+
+def test_unknown_model_lists_known_ones(capsys):
+    with pytest.raises(SystemExit):
+        capture.main(["--models", "nothing"])
+    assert "known: gpt2" in capsys.readouterr().err
