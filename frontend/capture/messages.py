@@ -1,0 +1,245 @@
+"""What girih says about graph breaks and recompilations."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from girih.errors import UnsupportedError
+from girih.frontend.capture.guard import Guard
+from girih.frontend.capture.source import Source
+
+_MISSING = object()
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A guard that did not hold at a call.
+
+    Attributes:
+        guard: The guard, as Python text.
+        subject: What was checked: the source of the value.
+        kind: Its kind, as in ``guard.CHECKS``, or "tensors", "state", "sizes".
+        found: What was there instead, or "".
+    """
+
+    guard: str
+    subject: str
+    kind: str
+    found: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.guard}, but it is {self.found}" if self.found else self.guard
+
+
+# Which guard failed -------------------------------------------------------------
+
+
+def failure_of(captured, function, arguments: tuple) -> Failure:
+    """The guard of an entry that did not hold when it was last tried.
+
+    Args:
+        captured: The entry, a ``CapturedFrame``.
+        function: The function that was called.
+        arguments: Its bound arguments.
+    """
+    tree, index = captured.tree, captured.entry.guards.failed
+    if index in _TOGETHER:
+        return _TOGETHER[index](tree, function, arguments)
+    if not 0 <= index < len(tree.records):
+        return Failure("a value that the guards read is missing", "", "missing")
+    return _failed_record(tree.records[index], function, arguments)
+
+
+def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
+    found = value_at(guard.source, function, arguments)
+    describe = _FOUND.get(guard.kind, lambda value: "")
+    text = "missing" if found is _MISSING else describe(found)
+    return Failure(str(guard), str(guard.source), guard.kind, text)
+
+
+def short(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, torch.Tensor):
+        return f"a {value.dtype} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return f"{value.__qualname__}"
+    try:
+        return _SHORT.repr(value)
+    except Exception:
+        return f"an object of class {type(value).__qualname__}"
+
+
+_FOUND: dict[str, Callable[[Any], str]] = {
+    "is": short,
+    "type": lambda value: type(value).__qualname__,
+    "equals": short,
+    "length": lambda value: str(len(value)),
+    "keys": lambda value: short(list(value)),
+    "code": short,
+    "call": short,
+    "same_as": short,
+}
+
+
+def _failed_tensors(tree, function, arguments: tuple) -> Failure:
+    """torch's check of all tensors says which one it is, and why."""
+    sources = tree.slots[: tree.tensor_count]
+    values = [value_at(source, function, arguments) for source in sources]
+    for source, value in zip(sources, values, strict=True):
+        if not isinstance(value, torch.Tensor):
+            return Failure(f"{source} is a tensor", str(source), "type", short(value))
+    names = [str(source) for source in sources]
+    verbose = getattr(tree.tensor_check, "__self__", None)
+    if verbose is None:
+        return Failure("the tensors are as they were", "tensors", "tensors")
+    reason = verbose.check_verbose(*values, tensor_check_names=names)
+    if reason is True:
+        return Failure("the tensors are as they were", "tensors", "tensors")
+    subject = next((name for name in names if name in str(reason)), "tensors")
+    return Failure(str(reason).strip(), subject, "tensors")
+
+
+def _failed_state(tree, function, arguments: tuple) -> Failure:
+    guard = getattr(tree.state_check, "__self__", None)
+    what = guard.reason().strip() if guard is not None else ""
+    text = "torch's global state is as it was"
+    return Failure(text, "torch's global state", "state", what and f"not: {what}")
+
+
+def _failed_sizes(tree, function, arguments: tuple) -> Failure:
+    shapes = []
+    for source in tree.slots[: tree.tensor_count]:
+        value = value_at(source, function, arguments)
+        if isinstance(value, torch.Tensor):
+            shapes.append(f"{source}.shape == {tuple(value.shape)}")
+    text = "the sizes are related as they were"
+    return Failure(text, "sizes", "sizes", ", ".join(shapes))
+
+
+_TOGETHER = {-2: _failed_tensors, -3: _failed_state, -4: _failed_sizes}
+
+
+def value_at(source: Source, function, arguments: tuple) -> Any:
+    """The value that a source names at a call, or a mark where there is none."""
+    if source.base is None:
+        if source.access == "local":
+            return arguments[source.key]
+        return function if source.access == "function" else source.key
+    base = value_at(source.base, function, arguments)
+    step = _STEPS.get(source.access)
+    if base is _MISSING or step is None:
+        return _MISSING
+    try:
+        return step(base, source.key)
+    except Exception:
+        return _MISSING
+
+
+def _type_lookup(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return _MISSING
+
+
+_STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "attribute": getattr,
+    "dict": lambda base, key: base.__dict__,
+    "dict_item": dict.__getitem__,
+    "index": lambda base, key: base[key],
+    "item": lambda base, key: base[key],
+    "cell": lambda base, key: base.cell_contents,
+    "closure": lambda base, key: base.__closure__[key],
+    "type": lambda base, key: type(base),
+    "type_lookup": _type_lookup,
+}
+
+
+# Texts --------------------------------------------------------------------------
+
+
+def place_of(function) -> str:
+    """A function with its file and line."""
+    code = function.__code__
+    return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def recompilation(function, failures: list[Failure]) -> str:
+    """Why a function is compiled again, given the failure of each entry."""
+    lines = [f"{place_of(function)} is compiled again, as entry {len(failures) + 1}"]
+    for number, failure in enumerate(reversed(failures), 1):
+        lines.append(f"  entry {number} does not fit: {failure}")
+    return "\n".join(lines)
+
+
+def limit_reached(function, limit: int, history: list[Failure]) -> str:
+    """The warning that a function is not compiled any more.
+
+    Args:
+        function: The function.
+        limit: How many entries it has.
+        history: Of each attempt, oldest first, the guard that failed.
+    """
+    lines = [
+        f"{place_of(function)} was compiled {limit} times, which is the limit; calls "
+        "that fit none of the entries run as plain Python from now on.",
+        "  These guards kept failing:",
+    ]
+    for failures in _grouped(history):
+        count = len(failures)
+        times = "once" if count == 1 else f"{count} times"
+        lines.append(f"    {failures[0].subject}, {times}:")
+        lines.extend(f"      {failure}" for failure in failures)
+        hint = _hint(failures[0])
+        lines.extend([f"      hint: {hint}"] if hint else [])
+    lines.append(
+        "  The limit is the option 'recompile_limit', or GIRIH_RECOMPILE_LIMIT."
+    )
+    return "\n".join(lines)
+
+
+def _grouped(history: list[Failure]) -> list[list[Failure]]:
+    """The failures of one guard together, the most frequent first."""
+    groups: dict[tuple[str, str], list[Failure]] = {}
+    for failure in history:
+        groups.setdefault((failure.subject, failure.kind), []).append(failure)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+_SIZES_HINT = (
+    "if the sizes vary, compile with dynamic=True, or call "
+    "girih.mark_dynamic(tensor, dim) on the input."
+)
+
+_HINTS = {
+    "equals": "a number that varies can be passed as a tensor, or computed outside.",
+    "type": "pass values of the same types, or compile one function for each.",
+    "is": "the object is another one at each call: make it once, outside the function.",
+    "code": "the function is another one at each call: define it once, outside.",
+    "length": "a list whose length varies can be stacked to one tensor.",
+    "keys": "use the same keys, in the same order, at each call.",
+    "contains": "use the same keys at each call.",
+    "absent": "use the same keys at each call.",
+    "sizes": _SIZES_HINT,
+    "state": "call it in the same mode (grad, autocast), or compile one for each.",
+}
+
+
+def _hint(failure: Failure) -> str:
+    if failure.kind == "tensors":
+        is_size = "size mismatch" in failure.guard or "stride" in failure.guard
+        return _SIZES_HINT if is_size else "pass tensors of the same kind at each call."
+    return _HINTS.get(failure.kind, "")
+
+
+def graph_break(function, error: UnsupportedError) -> str:
+    """A graph break, or a function that can't be captured."""
+    return f"in {place_of(function)}:\n  " + str(error).replace("\n", "\n  ")

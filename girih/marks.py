@@ -1,0 +1,194 @@
+"""Marks on functions: what capture does with a call of them.
+
+The marks are torch's own attributes, so one that was set through ``torch.compiler`` or
+``torch._dynamo`` counts under girih, and the other way round. What torch keeps in
+tables of its compiler is read there, if that compiler is loaded; girih never loads it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# Set by torch.compiler.disable, see torch/_dynamo/eval_frame.py.
+DISABLED = "_torchdynamo_disable"
+REASON = "_torchdynamo_disable_msg"
+RECURSIVE = "_torchdynamo_disable_recursive"
+ORIGINAL = "_torchdynamo_orig_callable"
+WRAPPER = "_torchdynamo_wrapper_id"
+# Set by torch.compiler.assume_constant_result and torch._dynamo.forbid_in_graph.
+CONSTANT = "_dynamo_marked_constant"
+_FORBIDDEN = "_dynamo_forbidden"
+
+_TORCH_TABLES = "torch._dynamo.trace_rules"
+_TORCH_MODULES = "torch._dynamo.eval_frame"  # of the class of compiled modules
+
+_allowed: set[int] = set()
+_substitutes: dict[Any, Substitute] = {}
+_left_alone: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+_kept: list[Any] = []  # marked objects that can't be referenced weakly
+
+
+@dataclass(frozen=True)
+class Disabled:
+    """A function is not to be compiled.
+
+    Attributes:
+        recursive: Neither are the functions that it calls.
+        reason: Why, in the words of the program, or "".
+    """
+
+    recursive: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A Python function that is followed in place of another one.
+
+    Attributes:
+        function: The function to follow.
+        folds: It is pure: where all arguments are known, the original is called.
+    """
+
+    function: Callable
+    folds: bool = False
+
+
+def allow(function: Any) -> None:
+    """Makes calls of a function operations of the graph."""
+    if id(function) in _allowed:
+        return
+    _allowed.add(id(function))
+    try:
+        weakref.finalize(function, _allowed.discard, id(function)).atexit = False
+    except TypeError:  # its id must not be reused
+        _kept.append(function)
+
+
+def substitute(original: Any, wrapper: Any, replacement: Substitute) -> None:
+    """Makes capture follow another function in place of ``original``.
+
+    Raises:
+        ValueError: It has a replacement already.
+    """
+    if original in _substitutes:
+        known = _substitutes[original].function
+        raise ValueError(f"{original!r} is replaced by {known!r} already")
+    _substitutes[original] = _substitutes[wrapper] = replacement
+
+
+def disabled(function: Any) -> Disabled | None:
+    """The mark that a function is not to be compiled, or None."""
+    attributes = getattr(function, "__dict__", None)
+    if attributes and attributes.get(DISABLED) and _is_own(attributes, function):
+        recursive = attributes.get(RECURSIVE, False)
+        return Disabled(recursive, attributes.get(REASON) or "")
+    if getattr(function, "__code__", None) is _lazily_disabled_code():
+        recursive = inspect.getclosurevars(function).nonlocals.get("recursive", True)
+        return Disabled(recursive, "torch marks it so")
+    return None
+
+
+def _is_own(attributes: dict, function: Any) -> bool:
+    """False for marks that ``functools.wraps`` copied from another function."""
+    return attributes.get(WRAPPER, id(function)) == id(function)
+
+
+@functools.cache
+def _lazily_disabled_code() -> types.CodeType | None:
+    """The code of what ``torch._disable_dynamo`` returns: it loads Dynamo when run."""
+    torch = sys.modules.get("torch")
+    wrapper = torch and torch._disable_dynamo(lambda: None)
+    return getattr(wrapper, "__code__", None)
+
+
+def innermost(fn: Any) -> Any:
+    """What a compiled or disabled callable was made of; ``fn`` itself for others."""
+    while True:
+        attributes = getattr(fn, "__dict__", {})
+        if hasattr(type(fn), "girih_original"):
+            fn = fn.girih_original
+        elif hasattr(type(fn), "girih_function"):
+            fn = fn.girih_function
+        elif type(fn).__module__ == _TORCH_MODULES and "_modules" in attributes:
+            fn = attributes["_modules"]["_orig_mod"]
+        elif ORIGINAL in attributes and attributes.get(WRAPPER) == id(fn):
+            fn = attributes[ORIGINAL]
+        else:
+            return fn
+
+
+def leave_alone(fn: Any) -> None:
+    """Frames of a function's code are not captured; what they call is."""
+    code = getattr(fn, "__code__", None)
+    if code is not None:
+        _left_alone.add(code)
+
+
+def is_left_alone(code: types.CodeType) -> bool:
+    """Whether ``leave_alone`` was called for a function with this code."""
+    return code in _left_alone
+
+
+def is_constant(function: Any) -> bool:
+    """Whether the result of a function is taken as a constant."""
+    return _has_mark(function, CONSTANT)
+
+
+def is_forbidden(function: Any) -> bool:
+    """Whether torch says that a function must not be traced."""
+    return _has_mark(function, _FORBIDDEN)
+
+
+def _has_mark(function: Any, name: str) -> bool:
+    attributes = getattr(function, "__dict__", None)
+    return bool(attributes) and bool(attributes.get(name))
+
+
+def is_allowed_in_graph(function: Any) -> bool:
+    """Whether calls of a function are operations of the graph."""
+    return id(function) in _allowed or _is_in_torch_table(
+        "_allowed_callable_ids", function
+    )
+
+
+def is_disallowed_in_graph(function: Any) -> bool:
+    """Whether ``torch._dynamo.disallow_in_graph`` was called for a function."""
+    return _is_in_torch_table("_disallowed_callable_ids", function)
+
+
+def _is_in_torch_table(table: str, function: Any) -> bool:
+    rules = sys.modules.get(_TORCH_TABLES)
+    found = getattr(rules, table, None)
+    numbers = getattr(found, "function_ids", None)
+    return bool(numbers) and id(function) in numbers
+
+
+def substitute_of(function: Any) -> Substitute | None:
+    """What is followed in place of a function, or None."""
+    try:
+        found = _substitutes.get(function)
+    except TypeError:  # not hashable
+        return None
+    return found or _torch_substitute(function)
+
+
+def _torch_substitute(function: Any) -> Substitute | None:
+    """A replacement that the program gave to ``torch.compiler``."""
+    functions = sys.modules.get("torch._dynamo.variables.functions")
+    polyfilled = getattr(functions, "PolyfilledFunctionVariable", None)
+    if polyfilled is None:
+        return None
+    wrapper = polyfilled._get_polyfill_handlers().get(function)
+    replacement = getattr(wrapper, "__torch_dynamo_polyfill__", None)
+    if replacement is None or replacement.__module__.startswith("torch._dynamo."):
+        return None  # torch's own: girih has models of these
+    folds = getattr(wrapper, "__torch_dynamo_can_constant_fold_through__", False)
+    return Substitute(replacement, folds)

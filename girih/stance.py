@@ -1,0 +1,124 @@
+"""The stance: what calls of compiled callables do, for the whole process."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from girih.options import unknown_name
+
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
+
+_current = "default"
+
+
+def current() -> str:
+    """The stance that is set."""
+    return _current
+
+
+class set_stance:  # noqa: N801 - torch's name
+    """Sets what calls of compiled callables do, in all threads.
+
+    As a function it holds until the next call, as a context manager in its block, as
+    a decorator in calls of the function.
+
+    Args:
+        stance: ``"default"``: compile what is not compiled yet. ``"force_eager"``: run
+            everything as plain Python. ``"eager_on_recompile"``: use what is compiled,
+            and run the other calls as plain Python. ``"fail_on_recompile"``: use what
+            is compiled, and raise ``girih.RecompileError`` at other calls.
+
+    Raises:
+        ValueError: The stance is not known.
+    """
+
+    def __init__(self, stance: str = "default"):
+        if stance not in STANCES:
+            raise ValueError(unknown_name("stance", stance, STANCES))
+        self.stance = stance
+        self._before = [set_current(stance)]
+
+    def __call__(self, function: Callable) -> Callable:
+        """Makes a function whose calls have the stance."""
+        set_current(self._before.pop())
+        stance = self.stance
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(stance):
+                return function(*args, **kwargs)
+
+        wrapper._dynamo_forbidden = True
+        return wrapper
+
+    def __enter__(self) -> None:
+        if not self._before:  # entered again
+            self._before.append(set_current(self.stance))
+
+    def __exit__(self, *exception: Any) -> None:
+        set_current(self._before.pop())
+
+
+set_stance._dynamo_forbidden = True
+
+
+def set_current(stance: str) -> str:
+    """Sets the stance; returns the one before."""
+    global _current
+    from girih.frontend.capture import _frame
+
+    before, _current = _current, stance
+    _frame.force_eager(stance == "force_eager")
+    return before
+
+
+# torch.compiler.set_stance -------------------------------------------------------
+
+
+def follow_torch() -> None:
+    """Makes ``torch.compiler.set_stance`` set girih's stance too.
+
+    torch keeps its stance in its compiler, which that function loads. So a stance that
+    is set there counts from the moment when the compiler is loaded.
+    """
+    compiler = sys.modules["torch"].compiler
+    original = compiler.set_stance
+    if hasattr(original, "girih_follows"):
+        return
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        if _follow_loaded_compiler():
+            _mirror()
+        return made
+
+    wrapper.girih_follows = True
+    compiler.set_stance = wrapper
+    _follow_loaded_compiler()
+
+
+def _follow_loaded_compiler() -> bool:
+    """Mirrors later changes of torch's stance; True the first time."""
+    decorators = sys.modules.get("torch._dynamo.decorators")
+    original = getattr(decorators, "_set_stance", None)
+    if original is None or hasattr(original, "girih_follows"):
+        return False
+
+    @functools.wraps(original)
+    def wrapper(stance: Any) -> Any:
+        before = original(stance)
+        _mirror()
+        return before
+
+    wrapper.girih_follows = True
+    decorators._set_stance = wrapper
+    return True
+
+
+def _mirror() -> None:
+    theirs = sys.modules["torch._dynamo.eval_frame"]._stance.stance
+    set_current(theirs if theirs in STANCES else "default")
