@@ -9,8 +9,9 @@ Each program runs plain, captured with the backend "eager" and compiled with "gi
 and each call is compared: results with their sharing, changes of arguments, globals
 and modules, printed text, exceptions, torch's state.
 
-To run some programs, to rewrite ``not_in_one_graph.txt`` (the programs that
-``fullgraph=True`` rejects), and to run random programs for as long as wanted::
+To run some programs, to rewrite ``graphs.txt`` (the programs that ``fullgraph=True``
+rejects, with the number of their graphs and of the operations in those), and to run
+random programs for as long as wanted::
 
     python test/frontend/capture/differential/run.py closures classes.slots
     python test/frontend/capture/differential/run.py --update

@@ -1,4 +1,4 @@
-"""Which programs were captured in one graph."""
+"""Which programs were captured in one graph, and in how many the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 OUTCOMES = {True: "one graph", False: "not in one graph", None: "other"}
 captured: dict[str, Counter] = {}
-_TABLE = Path(__file__).parent / "not_in_one_graph.txt"
+broken: list[tuple[int, int]] = []
+_TABLE = Path(__file__).parent / "graphs.txt"
 
 
 def note(family: str, is_whole: bool | None) -> None:
@@ -15,21 +16,34 @@ def note(family: str, is_whole: bool | None) -> None:
     captured.setdefault(family, Counter())[OUTCOMES[is_whole]] += 1
 
 
+def note_graphs(found: tuple[int, int]) -> None:
+    """Notes graphs and operations of a program that is in no one graph."""
+    broken.append(found)
+
+
 def lines() -> list[str]:
     """The summary."""
     total = sum(captured.values(), Counter())
+    graphs = [count for count, _ in broken if count]
     return [
         f"{family:32} "
         + ", ".join(f"{counts[name]:3} {name}" for name in OUTCOMES.values())
         for family, counts in [*sorted(captured.items()), ("all", total)]
+    ] + [
+        f"not in one graph: {len(graphs)} with breaks, in {sum(graphs)} graphs; "
+        f"{len(broken) - len(graphs)} without a graph"
     ]
 
 
-def not_in_one_graph() -> set[str]:
-    """Programs that need not be captured in one graph (yet)."""
-    return set(_TABLE.read_text().split()) if _TABLE.exists() else set()
+def graphs() -> dict[str, tuple[int, ...]]:
+    """Graphs and operations of the programs that are in no one graph (yet)."""
+    if not _TABLE.exists():
+        return {}
+    rows = (line.split() for line in _TABLE.read_text().splitlines())
+    return {name: tuple(map(int, counts)) for name, *counts in rows}
 
 
-def write(names: set[str]) -> None:
-    """Writes the table of those programs."""
-    _TABLE.write_text("".join(f"{name}\n" for name in sorted(names)))
+def write_graphs(counts: dict[str, tuple[int, ...]]) -> None:
+    """Writes the table of their graphs."""
+    rows = (f"{name} {' '.join(map(str, counts[name]))}\n" for name in sorted(counts))
+    _TABLE.write_text("".join(rows))

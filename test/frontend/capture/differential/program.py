@@ -23,12 +23,15 @@ class Program:
         calls: Arguments and keywords of each call. They are copied before use.
         is_given_compile: The function is not compiled; it takes ``compile`` as its
             first argument and compiles what it likes.
+        graphs: Most graphs that the first call should become, at least one; None:
+            any number.
     """
 
     name: str
     function: Callable
     calls: list[tuple[tuple, dict[str, Any]]] = field(default_factory=list)
     is_given_compile: bool = False
+    graphs: int | None = None
 
     @property
     def family(self) -> str:
@@ -42,17 +45,23 @@ class _Decorator:
     def __init__(self, args: tuple, kwargs: dict[str, Any], is_given_compile: bool):
         self._calls = [(args, kwargs)]
         self._is_given_compile = is_given_compile
+        self._graphs: int | None = None
 
     def then(self, *args: Any, **kwargs: Any) -> _Decorator:
         """Adds a call."""
         self._calls.append((args, kwargs))
         return self
 
+    def graphs(self, most: int) -> _Decorator:
+        """Says how many graphs the first call should become, at most."""
+        self._graphs = most
+        return self
+
     def __call__(self, function: Callable) -> Callable:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         assert name not in _PROGRAMS, f"two programs {name}"
         _PROGRAMS[name] = Program(
-            name, function, self._calls, is_given_compile=self._is_given_compile
+            name, function, self._calls, self._is_given_compile, self._graphs
         )
         return function
 

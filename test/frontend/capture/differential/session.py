@@ -6,15 +6,17 @@ import contextlib
 import copy
 import enum
 import io
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 
 import girih
-from differential.observation import Describer, Node, differences
+from differential.observation import Describer, Lines, Node, differences
 from differential.program import Program
 from differential.variation import varied
 from girih.errors import UnsupportedError
@@ -68,20 +70,25 @@ def compare(program: Program, compile: Compile, expected: list[Node]) -> list[st
     return found
 
 
-def run(program: Program, compile: Compile) -> list[Node]:
+def run(program: Program, compile: Compile, repeats: bool = True) -> list[Node]:
     """Makes the calls of a program, each with copies of its arguments.
 
-    The first call is made twice with equal arguments, so the second is served from the
-    cache, and once more at the end with the arguments that it left behind. Modules are
-    not copied between calls, so their state goes on.
+    Modules are not copied between calls, so their state goes on.
+
+    Args:
+        program: The program.
+        compile: What to make of its function before it is called.
+        repeats: The first call is made twice with equal arguments, so the second is
+            served from the cache, and once more at the end with the arguments that it
+            left behind.
     """
     shared: dict[int, Any] = {}
     function = program.function if program.is_given_compile else None
     with _fresh_globals(program.function) as watched:
         function = function or compile(program.function)
-        first = program.calls[0]
-        arguments = [_copied(call, shared) for call in (first, *program.calls)]
-        arguments.append(arguments[0])
+        calls = [*program.calls[: 1 if repeats else 0], *program.calls]
+        arguments = [_copied(call, shared) for call in calls]
+        arguments += arguments[:1] if repeats else []
         prefix = (compile,) if program.is_given_compile else ()
         return [_call(function, prefix, *call, watched) for call in arguments]
 
@@ -115,13 +122,40 @@ def captures_whole(program: Program) -> bool | None:
     return True
 
 
+class Counted(NamedTuple):
+    """What the graphs of a call were.
+
+    Attributes:
+        graphs: How many there were.
+        operations: How many calls of torch they held.
+    """
+
+    graphs: int
+    operations: int
+
+
+def count_graphs(program: Program) -> Counted:
+    """Captures the first call of a program, with breaks, and counts its graphs."""
+    seen: list[int] = []
+
+    def backend(graph, example_inputs):
+        seen.append(sum(node.op.startswith("call") for node in graph.graph.nodes))
+        return graph.forward
+
+    def counting(function: Callable) -> Callable:
+        return girih.compile(function, backend=backend)
+
+    run(replace(program, calls=program.calls[:1]), counting, repeats=False)
+    return Counted(len(seen), sum(seen))
+
+
 def _call(function, prefix, args, kwargs, watched: dict[str, Callable]) -> Node:
     torch.manual_seed(0)
     with _quiet() as printed, _same_state() as state:
         try:
             outcome = ("returned", function(*prefix, *args, **kwargs))
         except Exception as error:
-            outcome = ("raised", error)
+            outcome = ("raised", error, _lines(error))
         state = state()
     seen = {name: look() for name, look in watched.items()}
     described = Describer()
@@ -135,6 +169,17 @@ def _call(function, prefix, args, kwargs, watched: dict[str, Callable]) -> Node:
             "state": state,
         }
     )
+
+
+_CORPUS = str(Path(__file__).parent / "corpus")
+
+
+def _lines(error: Exception) -> Lines:
+    """Where a traceback is in the program's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if f.filename.startswith((_CORPUS, "random_program"))]
+    found = tuple((frame.name, frame.lineno) for frame in ours)
+    return Lines(found, is_whole=bool(ours) and ours[-1] is frames[-1])
 
 
 @contextlib.contextmanager

@@ -118,3 +118,32 @@ def test_globals_are_put_back():
     session.run(Program("test.program", program, [((X, [0]), {})]), session.plain)
     assert before == COUNT
     assert torch.equal(X, torch.arange(4.0))
+
+
+def test_traceback_is_compared():
+    def raises(x, items):
+        raise ValueError("one")
+
+    def raises_elsewhere(x, items):
+        print(end="")
+        raise ValueError("one")
+
+    raises.__code__, raises_elsewhere.__code__ = (
+        f.__code__.replace(co_filename=f"{session._CORPUS}/x.py", co_name="f")
+        for f in (raises, raises_elsewhere)
+    )
+    given = Program("test.raises", raises, [((X, [0]), {})])
+    expected = session.run(given, session.plain)
+    assert session.compare(given, session.plain, expected) == []
+    assert session.compare(given, lambda _: raises_elsewhere, expected)
+
+
+def test_graphs_are_counted():
+    def computes(x):
+        return x.sin() + 1
+
+    def returns(x):
+        return x
+
+    for function, counted in ((computes, (1, 2)), (returns, (0, 0))):
+        assert session.count_graphs(Program("test", function, [((X,), {})])) == counted
