@@ -1,0 +1,113 @@
+"""Which code was made from which, and the cache of what was made.
+
+Code objects compare by value, and two equal ones may belong to different files; so
+everything here goes by identity. Nothing is held alive: an entry goes with the code
+that it is about.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+import weakref
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a code object was made from.
+
+    Attributes:
+        code: The original code.
+        kind: ``"resume"``, ``"step"`` or ``"generator"``.
+        standing: Index of the original instruction at which the frame stands: the call
+            whose callee goes on, the instruction that is stepped, the target otherwise.
+        target: Index of the original instruction that the prologue jumps to (of the
+            one stepped in step code).
+        moment: Index, in the new code, of the instruction that stands for the original
+            one: the call of ``inner``, or the copy in step code. The jump otherwise.
+        prologue: How many instructions stand before the original ones.
+    """
+
+    code: types.CodeType
+    kind: str
+    standing: int
+    target: int
+    moment: int
+    prologue: int
+
+    def index_of(self, index: int) -> int:
+        """The original index of an instruction of the new code."""
+        if index >= self.prologue:
+            return index - self.prologue
+        return self.standing if index <= self.moment else self.target
+
+
+class ByIdentity:
+    """A dict from code objects, by identity, that holds none of them alive."""
+
+    def __init__(self):
+        self._entries: dict[int, tuple[weakref.ref, Any]] = {}
+
+    def get(self, code: types.CodeType) -> Any:
+        """What was set for a code object, or None."""
+        found = self._entries.get(id(code))
+        return None if found is None else found[1]
+
+    def set(self, code: types.CodeType, value: Any) -> None:
+        """Sets what belongs to a code object, for as long as that lives."""
+        # The callback runs before the memory, and so the id, can be used again.
+        key, forget = id(code), self._entries.pop
+        reference = weakref.ref(code, lambda _: forget(key, None))
+        self._entries[key] = (reference, value)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+_ORIGINS = ByIdentity()
+_MADE = ByIdentity()
+# Reentrant: what is allocated under it may run a finaliser.
+_LOCK = threading.RLock()
+
+
+def origin_of(code: types.CodeType) -> Origin | None:
+    """What a resume, step or generator code was made from; None for other code."""
+    return _ORIGINS.get(code)
+
+
+def original_code(code: types.CodeType) -> types.CodeType:
+    """The code that the user wrote: ``code``, or what it was made from."""
+    origin = origin_of(code)
+    return code if origin is None else origin.code
+
+
+def original_position(code: types.CodeType, index: int) -> tuple[types.CodeType, int]:
+    """The original instruction that an instruction stands for.
+
+    Up to and with the call of ``inner``, a prologue stands for the instruction at
+    which the frame stands; behind it for the instruction that it jumps to.
+    """
+    origin = origin_of(code)
+    return (code, index) if origin is None else (origin.code, origin.index_of(index))
+
+
+def made(
+    code: types.CodeType,
+    key: Hashable,
+    make: Callable[[], tuple[types.CodeType, Origin]],
+) -> types.CodeType:
+    """Code made under an equal key before, as long as it is in use, or new code."""
+    with _LOCK:
+        cache = _MADE.get(code)
+        if cache is None:
+            cache = weakref.WeakValueDictionary()
+            _MADE.set(code, cache)
+        found = cache.get(key)
+        if found is None:
+            found, origin = make()
+            _ORIGINS.set(found, origin)
+            cache[key] = found
+        return found
