@@ -21,10 +21,10 @@ from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
-from girih.frontend.capture.values.lookup import static_lookup
-from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.lookup import c_base, static_lookup
+from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
 from girih.frontend.capture.values.module import ModuleValue
-from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.object import LITERAL_BASES, ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -180,7 +180,7 @@ class Calls:
     def _call_c_function(self, function, args, kwargs) -> Value:
         owner = getattr(function, "__objclass__", None)
         if owner is not None and args and issubclass(args[0].python_type(), owner):
-            return args[0].call_method(self, function.__name__, args[1:], kwargs)
+            return args[0].call_c_method(self, function, args[1:], kwargs)
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, type) and function.__name__ == "__new__":
             return self.allocate(args[0].as_python(), args[1:], kwargs)
@@ -303,13 +303,17 @@ class Calls:
             made = list(self.iterate(args[0])) if args else []
             if hasattr(cls, "_fields"):
                 return TupleValue(made, cls)
-            return ObjectValue(cls, base=TupleValue(made, cls))
+            return ObjectValue(cls, base=TupleValue(made))
         if issubclass(cls, dict):
-            return ObjectValue(cls, base=DictValue(cls=cls))
+            return ObjectValue(cls, base=DictValue(cls=c_base(cls)))
         if issubclass(cls, list):
-            return ObjectValue(cls, base=ListValue([], cls))
+            return ObjectValue(cls, base=ListValue([]))
+        if issubclass(cls, LITERAL_BASES):
+            return ObjectValue(cls, base=self.fold_call(c_base(cls), args, {}))
         if issubclass(cls, (set, frozenset)):
-            return ObjectValue(cls, base=SetValue((), cls))
+            items = args if issubclass(cls, frozenset) else ()
+            keys = [Key(item) for part in items for item in self.iterate(part)]
+            return ObjectValue(cls, base=SetValue(keys, c_base(cls)))
         if _is_followable_class(cls):
             is_module = issubclass(cls, torch.nn.Module)
             return ModuleValue(cls) if is_module else ObjectValue(cls)
@@ -335,26 +339,6 @@ def _check_arguments(model, tracer, args, kwargs, error: TypeError) -> None:
 def _is_followable_class(cls: type) -> bool:
     """Whether objects of a class hold nothing but Python attributes."""
     return c_base(cls) is object
-
-
-def c_base(cls: type) -> type:
-    """The class of the MRO whose ``__new__``, written in C, makes the objects."""
-    for base in cls.__mro__:
-        maker = base.__dict__.get("__new__")
-        if isinstance(maker, types.BuiltinFunctionType):
-            return base
-    return object
-
-
-def c_method(cls: type, name: str) -> Any:
-    """The method, written in C, that a class inherits from its builtin base."""
-    for base in cls.__mro__:
-        method = base.__dict__.get(name)
-        if isinstance(
-            method, (types.WrapperDescriptorType, types.MethodDescriptorType)
-        ):
-            return method
-    raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
 
 
 def _name_of(function: Any) -> str:

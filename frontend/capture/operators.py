@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
-from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
@@ -85,6 +87,7 @@ class Operators:
         return self._binary_container(function, left, right, in_place)
 
     def _binary_tensor(self, function, left, right, in_place: bool) -> Value:
+        left, right = self._number(left, function), self._number(right, None)
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
             found = self._binary_special(function, left, right, in_place)
             if found is not None:
@@ -92,6 +95,15 @@ class Operators:
         if in_place and isinstance(left, TensorValue):
             function = IN_PLACE[function]
         return self.graph.call_function(function, [left, right], {})
+
+    def _number(self, value: Value, function: Any) -> Value:
+        """The number that an object of a subclass of int or float is for a tensor."""
+        if function is not None and isinstance(value, ObjectValue):
+            name = f"__{_SPECIAL[function]}__"
+            if isinstance(static_lookup(value.cls, name)[0], types.FunctionType):
+                return value
+        part = builtin_part(value)
+        return part if isinstance(part, Constant) else value
 
     def _binary_symbol(self, function, left, right) -> Value:
         for first, second in ((left, right), (right, left)):
@@ -101,7 +113,7 @@ class Operators:
 
     def _binary_special(self, function, left, right, in_place: bool) -> Value | None:
         name = _SPECIAL[function]
-        attempts = [(left, f"__{name}__", right), (right, f"__r{name}__", left)]
+        attempts = _attempts(left, right, name)
         if in_place:
             attempts.insert(0, (left, f"__i{name}__", right))
         for owner, special, other in attempts:
@@ -117,6 +129,7 @@ class Operators:
 
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
         _check_followed(left, right)
+        left, right = builtin_part(left), builtin_part(right)
         if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
             return self._binary_sequence(function, left, right, in_place)
         if isinstance(left, (SetValue, ViewValue)) and function in _SET_METHODS:
@@ -204,10 +217,12 @@ class Operators:
 
     def _compare_special(self, function, left, right) -> Value | None:
         name = _SPECIAL[function]
-        attempts = (
+        attempts = [
             (left, f"__{name}__", right),
             (right, f"__{_SWAPPED[name]}__", left),
-        )
+        ]
+        if _is_subclass(right, left):
+            attempts.reverse()
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
                 found = owner.call_special(self, special, [other])
@@ -330,6 +345,24 @@ def _check_followed(*operands: Value) -> None:
     for operand in operands:
         if isinstance(operand, OutsideValue):
             operand.used(" is an operand")
+
+
+def _is_subclass(value: Value, other: Value) -> bool:
+    mine, theirs = value.python_type(), other.python_type()
+    return mine is not theirs and issubclass(mine, theirs)
+
+
+def _attempts(left: Value, right: Value, name: str) -> list[tuple]:
+    """The methods that an operator asks, in Python's order."""
+    plain, reflected = f"__{name}__", f"__r{name}__"
+    mine, theirs = (left, plain, right), (right, reflected, left)
+    classes = left.python_type(), right.python_type()
+    if classes[0] is classes[1]:
+        return [mine]
+    first, second = (static_lookup(cls, reflected)[0] for cls in classes)
+    if _is_subclass(right, left) and first is not second:
+        return [theirs, mine]
+    return [mine, theirs]
 
 
 def _compare_by_identity(left: Value, right: Value) -> bool:

@@ -11,8 +11,15 @@ import ast
 from typing import Any
 
 from girih.errors import unsupported
-from girih.frontend.capture.rebuilding.code import call, list_of, load, method
+from girih.frontend.capture.rebuilding.code import (
+    call,
+    inlined,
+    list_of,
+    load,
+    method,
+)
 from girih.frontend.capture.rebuilding.containers import dict_display, set_display
+from girih.frontend.capture.rebuilding.objects import fill_part
 from girih.frontend.capture.rebuilding.registry import writer_of
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
@@ -46,9 +53,9 @@ class Rebuilder:
 
     def expression(self, value: Value) -> ast.expr:
         """An expression for a traced value."""
-        name = self._made.get(id(value))
-        if name is not None:
-            return load(name)
+        made = self.made(value)
+        if made is not None:
+            return made
         if value.source is not None and not isinstance(value, Constant):
             return self.source(value.source)
         writer = writer_of(value)
@@ -82,8 +89,19 @@ class Rebuilder:
         index = ast.Constant(self.outputs.index(value.node))
         return ast.Subscript(load("out"), index, ast.Load())
 
+    def made(self, value: Value) -> ast.expr | None:
+        """The name of an object that was made already."""
+        name = self._made.get(id(value))
+        return None if name is None else load(name)
+
     def assign(self, value: Value, expression: ast.expr) -> ast.expr:
-        """Gives a new object a name, so that it is made once."""
+        """Gives a new object a name, so that it is made once.
+
+        Where one of its parts holds the object itself, it has a name already: making
+        the part made the object.
+        """
+        if id(value) in self._made:
+            return load(self._made[id(value)])
         name = f"v{len(self._made)}"
         self._made[id(value)] = name
         self._alive.append(value)
@@ -128,7 +146,9 @@ class Rebuilder:
 
     def _replay_container(self, container) -> None:
         target = self.source(container.source)
-        if isinstance(container, ListValue):
+        if container.is_part:
+            fill_part(self, container, container.cls, target, clear=True)
+        elif isinstance(container, ListValue):
             items = [self.expression(item) for item in container.items]
             everything = ast.Slice(None, None, None)
             place = ast.Subscript(target, everything, ast.Store())
@@ -170,7 +190,7 @@ class Rebuilder:
                 [ast.Name("out", ast.Store())], call(load("graph"), *inputs)
             )
             statements.insert(0, out)
-        statements.append(ast.Return(result))
+        statements.append(ast.Return(inlined(statements, result)))
         parameters = [ast.arg(f"s{i}") for i in range(len(self.slots))]
         arguments = ast.arguments([], parameters, None, [], [], None, [])
         definition = ast.FunctionDef("rebuilt", arguments, statements, [])

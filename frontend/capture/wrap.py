@@ -25,10 +25,14 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
-from girih.frontend.capture.values.lookup import C_METHODS, static_lookup
+from girih.frontend.capture.values.lookup import C_METHODS, c_base, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.module import ModuleValue
-from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.object import (
+    LITERAL_BASES,
+    LiteralPart,
+    ObjectValue,
+)
 from girih.frontend.capture.values.outside import (
     COROUTINE,
     EXCEPTION,
@@ -246,15 +250,28 @@ def _object(tracer, obj, source):
     value = ObjectValue(cls, source, real=obj)
     tracer.remember(obj, value)  # its items may hold it
     if isinstance(obj, dict):
-        value.base = DictValue({}, cls, source, real=obj)
+        value.base = DictValue({}, c_base(cls), source, real=obj)
+        value.base.is_part = True
     elif isinstance(obj, tuple):
-        value.base = TupleValue(_items(tracer, obj, source), cls, source)
+        value.base = TupleValue(_items(tracer, obj, source), tuple, source)
     elif isinstance(obj, list):
-        value.base = ListValue([], cls, source)
+        value.base = ListValue([], list, source)
+        value.base.is_part = True
         value.base.items = _items(tracer, obj, source)
     elif isinstance(obj, (set, frozenset)):
-        value.base = SetValue((), cls, source, real=obj)
+        value.base = SetValue((), c_base(cls), source, real=obj)
+        value.base.is_part = True
+    elif isinstance(obj, LITERAL_BASES):
+        value.base = LiteralPart(_plain_part(obj), source, tracer)
     return value
+
+
+def _plain_part(obj: Any) -> Any:
+    """The number or text in an object of a subclass of int, str, ...."""
+    plain = next(base for base in LITERAL_BASES if isinstance(obj, base))
+    if plain in (str, bytes):
+        return plain.__getitem__(obj, slice(None))
+    return plain.__pos__(obj)
 
 
 def _has_python_layer(cls: type) -> bool:

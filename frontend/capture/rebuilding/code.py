@@ -42,3 +42,15 @@ def mentions(expressions: list[ast.expr], name: str) -> bool:
         for expression in expressions
         for node in ast.walk(expression)
     )
+
+
+def inlined(statements: list[ast.stmt], result: ast.expr) -> ast.expr:
+    """The result; what the last statement made for it alone is put in its place."""
+    last = statements[-1] if statements else None
+    if not isinstance(last, ast.Assign) or not isinstance(result, ast.Name):
+        return result
+    (target,) = last.targets
+    if not isinstance(target, ast.Name) or target.id != result.id:
+        return result
+    statements.pop()
+    return last.value

@@ -47,11 +47,12 @@ def _write_list(rebuilder, value: ListValue) -> ast.expr:
 def _write_tuple(rebuilder, value: TupleValue) -> ast.expr:
     items = tuple_of([rebuilder.expression(item) for item in value.items])
     if value.cls is tuple:
-        return items
+        return rebuilder.assign(value, items) if value.items else items
     cls = rebuilder.constant(value.cls)
-    if hasattr(value.cls, "_make"):
-        return method(cls, "_make", items)
-    return call(cls, items)
+    if hasattr(value.cls, "_fields"):  # a named tuple; its class may override more
+        new = rebuilder.constant(tuple.__new__)
+        return rebuilder.assign(value, call(new, cls, items))
+    return rebuilder.assign(value, call(cls, items))
 
 
 @writes(DictValue)
@@ -80,9 +81,10 @@ def _write_set(rebuilder, value: SetValue) -> ast.expr:
 @writes(SliceValue)
 def _write_slice(rebuilder, value: SliceValue) -> ast.expr:
     parts = [rebuilder.expression(part) for part in value.parts]
-    return call(rebuilder.constant(slice), *parts)
+    return rebuilder.assign(value, call(rebuilder.constant(slice), *parts))
 
 
 @writes(ViewValue)
 def _write_view(rebuilder, value: ViewValue) -> ast.expr:
-    return method(rebuilder.expression(value.owner), value.kind)
+    made = method(rebuilder.expression(value.owner), value.kind)
+    return rebuilder.assign(value, made)

@@ -6,15 +6,17 @@ import ast
 import functools
 import types
 
-from girih.frontend.capture.rebuilding.code import attribute, call, tuple_of
+from girih.frontend.capture.rebuilding.code import attribute, call, method, tuple_of
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Method
+from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import (
     BoundMethod,
     CellValue,
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.lookup import DescriptorMethod
 
 
 @writes(CellValue)
@@ -43,9 +45,9 @@ def _write_function(rebuilder, value: FunctionValue) -> ast.expr:
         tuple_of(defaults) if defaults else ast.Constant(None),
         tuple_of(cells) if cells else ast.Constant(None),
     )
-    made = rebuilder.assign(value, made)
-    _fill_function(rebuilder, value, made)
-    return made
+    if rebuilder.made(value) is None:  # else a cell of its closure holds it
+        _fill_function(rebuilder, value, rebuilder.assign(value, made))
+    return rebuilder.made(value)
 
 
 def _fill_function(rebuilder, value: FunctionValue, made) -> None:
@@ -66,12 +68,28 @@ def _fill_function(rebuilder, value: FunctionValue, made) -> None:
 @writes(BoundMethod)
 def _write_method(rebuilder, value: BoundMethod) -> ast.expr:
     parts = (rebuilder.expression(value.function), rebuilder.expression(value.owner))
-    return call(rebuilder.constant(types.MethodType), *parts)
+    made = call(rebuilder.constant(types.MethodType), *parts)
+    return rebuilder.assign(value, made)
 
 
 @writes(Method)
 def _write_builtin_method(rebuilder, value: Method) -> ast.expr:
-    return attribute(rebuilder.expression(value.owner), value.name)
+    made = attribute(rebuilder.expression(value.owner), value.name)
+    return rebuilder.assign(value, made)
+
+
+@writes(DescriptorMethod)
+def _write_descriptor_method(rebuilder, value: DescriptorMethod) -> ast.expr:
+    owner = rebuilder.expression(value.owner)
+    made = method(rebuilder.constant(value.descriptor), "__get__", owner)
+    return rebuilder.assign(value, made)
+
+
+@writes(SuperValue)
+def _write_super(rebuilder, value: SuperValue) -> ast.expr:
+    owner = rebuilder.expression(value.owner)
+    made = call(rebuilder.constant(super), rebuilder.constant(value.start), owner)
+    return rebuilder.assign(value, made)
 
 
 @writes(PartialValue)

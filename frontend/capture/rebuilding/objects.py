@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from girih.frontend.capture.calls import c_base, c_method
 from girih.frontend.capture.rebuilding.code import (
     attribute,
     call,
@@ -13,8 +12,16 @@ from girih.frontend.capture.rebuilding.code import (
     tuple_of,
 )
 from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.instance_dict import InstanceDictValue
+from girih.frontend.capture.values.lookup import (
+    SLOT_TYPES,
+    c_base,
+    c_method,
+    static_lookup,
+)
 from girih.frontend.capture.values.mapping import DictValue, SetValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
@@ -27,45 +34,68 @@ def _write_object(rebuilder, value: ObjectValue) -> ast.expr:
     maker = rebuilder.constant(builtin.__new__)
     if isinstance(value.base, TupleValue):
         items = [rebuilder.expression(item) for item in value.base.items]
+        if rebuilder.made(value) is not None:
+            return rebuilder.made(value)  # one of its items holds it
         made = rebuilder.assign(value, call(maker, cls, tuple_of(items)))
+    elif isinstance(value.base, Constant) or issubclass(value.cls, frozenset):
+        part = rebuilder.expression(value.base)
+        made = rebuilder.assign(value, call(maker, cls, part))
     else:
         made = rebuilder.assign(value, call(maker, cls))
-        _fill_base(rebuilder, value, made)
+        fill_part(rebuilder, value.base, value.cls, made)
     _fill_attributes(rebuilder, value, made)
     return made
 
 
-def _fill_base(rebuilder, value: ObjectValue, made) -> None:
-    base = value.base
+def fill_part(rebuilder, base: Value, cls: type, made, clear: bool = False) -> None:
+    """Fills the builtin part of an object, past what its class overrides.
+
+    Args:
+        rebuilder: Takes the statements.
+        base: The part.
+        cls: Its builtin class, or the class of the object.
+        made: The object.
+        clear: Whether the object holds something before.
+    """
     if isinstance(base, DictValue):
-        setter = rebuilder.constant(c_method(value.cls, "__setitem__"))
-        for key, item in base.items.items():
-            pair = (rebuilder.expression(key.value), rebuilder.expression(item))
-            rebuilder.do(call(setter, made, *pair))
+        name, arguments = "__setitem__", _pairs(rebuilder, base)
     elif isinstance(base, ListValue):
         items = [rebuilder.expression(item) for item in base.items]
-        extend = rebuilder.constant(c_method(value.cls, "extend"))
-        rebuilder.do(call(extend, made, list_of(items)))
-    elif isinstance(base, SetValue):
+        name, arguments = "extend", [[list_of(items)]]
+    elif isinstance(base, SetValue) and not issubclass(cls, frozenset):
         items = [rebuilder.expression(key.value) for key in base.items]
-        update = rebuilder.constant(c_method(value.cls, "update"))
-        rebuilder.do(call(update, made, list_of(items)))
+        name, arguments = "update", [[list_of(items)]]
+    else:
+        return
+    if clear:
+        rebuilder.do(call(rebuilder.constant(c_method(cls, "clear")), made))
+    method_of = rebuilder.constant(c_method(cls, name))
+    for args in arguments:
+        rebuilder.do(call(method_of, made, *args))
+
+
+def _pairs(rebuilder, base: DictValue) -> list[list[ast.expr]]:
+    return [
+        [rebuilder.expression(key.value), rebuilder.expression(item)]
+        for key, item in base.items.items()
+    ]
 
 
 def _fill_attributes(rebuilder, value: ObjectValue, made) -> None:
     present = {name: v for name, v in value.attributes.items() if v is not None}
-    if not present:
-        return
-    if getattr(value.cls, "__dictoffset__", 0):
+    setter = rebuilder.constant(object.__setattr__)
+    for name in [name for name in present if _is_slot(value.cls, name)]:
+        item = rebuilder.expression(present.pop(name))
+        rebuilder.do(call(setter, made, ast.Constant(name), item))
+    if present:
         names = [ast.Constant(name) for name in present]
         items = [rebuilder.expression(item) for item in present.values()]
         namespace = attribute(made, "__dict__")
         rebuilder.do(method(namespace, "update", ast.Dict(names, items)))
-        return
-    setter = rebuilder.constant(object.__setattr__)
-    for name, item in present.items():
-        made_item = rebuilder.expression(item)
-        rebuilder.do(call(setter, made, ast.Constant(name), made_item))
+
+
+def _is_slot(cls: type, name: str) -> bool:
+    return isinstance(static_lookup(cls, name)[0], SLOT_TYPES)
 
 
 @writes(InstanceDictValue)

@@ -42,9 +42,11 @@ class Value:
 
     Attributes:
         source: Where it came from, for a value that existed before the call.
+        is_part: Whether it is the builtin part of an object of a subclass.
     """
 
     source: Source | None = None
+    is_part: bool = False
 
     def python_type(self) -> type:
         """What ``type()`` gives."""
@@ -134,12 +136,25 @@ class Value:
         """``self.name(*args, **kwargs)`` for a method of a builtin type."""
         method = getattr(self, "method_" + name, None)
         if method is None:
+            found = self._call_special_method(tracer, name, args)
+            if found is not None:
+                return found
             unsupported(
                 kind="method of a builtin value",
                 context=f"{self.python_type().__name__}.{name}",
                 explanation="girih does not model this method.",
             )
         return method(tracer, *args, **kwargs)
+
+    def _call_special_method(self, tracer, name: str, args: list[Value]):
+        """An operator called by its method's name; None for other methods."""
+        from girih.frontend.capture.values.special import call_operator
+
+        return call_operator(tracer, self, name, args)
+
+    def call_c_method(self, tracer, descriptor, args, kwargs) -> Value:
+        """``descriptor(self, *args, **kwargs)`` for a method written in C."""
+        return self.call_method(tracer, descriptor.__name__, args, kwargs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source or ''})"

@@ -34,10 +34,14 @@ class Constant(Value):
     def value(self) -> Any:
         """The value; looking at it guards it."""
         if self._unguarded is not None:
-            kind = "is" if self._by_identity else "equals"
-            self._unguarded.guards.add(self.source, kind, self._value)
+            self.add_guard(self._unguarded)
             self._unguarded = None
         return self._value
+
+    def add_guard(self, tracer) -> None:
+        """Guards the value."""
+        kind = "is" if self._by_identity else "equals"
+        tracer.guards.add(self.source, kind, self._value)
 
     @property
     def is_guarded(self) -> bool:

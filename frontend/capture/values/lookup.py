@@ -36,6 +36,26 @@ def is_data_descriptor(member: Any) -> bool:
     return has_set or static_lookup(cls, "__delete__")[0] is not MISSING
 
 
+def c_base(cls: type) -> type:
+    """The class of the MRO whose ``__new__``, written in C, makes the objects."""
+    for base in cls.__mro__:
+        maker = base.__dict__.get("__new__")
+        if isinstance(maker, types.BuiltinFunctionType):
+            return base
+    return object
+
+
+def c_method(cls: type, name: str) -> Any:
+    """The method, written in C, that a class inherits from its builtin base."""
+    for base in cls.__mro__:
+        method = base.__dict__.get(name)
+        if isinstance(
+            method, (types.WrapperDescriptorType, types.MethodDescriptorType)
+        ):
+            return method
+    raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
+
+
 class DescriptorMethod(Value):
     """A C method of a builtin class, bound to an object of a subclass."""
 
@@ -49,5 +69,4 @@ class DescriptorMethod(Value):
 
     def call(self, tracer, args, kwargs):
         """Calls it on the part of the object that is of the builtin class."""
-        name = self.descriptor.__name__
-        return self.owner.call_method(tracer, name, args, kwargs)
+        return self.owner.call_c_method(tracer, self.descriptor, args, kwargs)

@@ -9,6 +9,7 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import TupleValue
 
 
@@ -55,6 +56,9 @@ def hashable(value: Value) -> Any:
         hash(found)
         return found
     except NotConstant:
+        part = _literal_part(value)
+        if part is not None:
+            return part.value
         if hashes_by_identity(value.python_type()):
             real = getattr(value, "real", None)
             return real if real is not None else _ById(value)
@@ -65,6 +69,16 @@ def hashable(value: Value) -> Any:
             context=str(error),
             explanation="The key of a dict or set can't be hashed.",
         )
+
+
+def _literal_part(value: Value) -> Constant | None:
+    """The number or text that an object hashes and compares like."""
+    part = getattr(value, "base", None)
+    if not isinstance(part, Constant):
+        return None
+    cls, plain = value.python_type(), type(part.value)
+    is_plain = cls.__hash__ is plain.__hash__ and cls.__eq__ is plain.__eq__
+    return part if is_plain else None
 
 
 def hashes_by_identity(cls: type) -> bool:
@@ -427,6 +441,13 @@ class SetValue(Value):
         kind = "contains" if found else "absent"
         tracer.guards.add(self.source, kind, python_item)
         return found
+
+    def method___init__(self, tracer, items=None):
+        """``set.__init__(self, items)``; a frozenset has its items from the start."""
+        if self.cls is not frozenset and not issubclass(self.cls, frozenset):
+            self.method_clear(tracer)
+            self.method_update(tracer, *([] if items is None else [items]))
+        return tracer.constant(None)
 
     def method_add(self, tracer, item):
         """``self.add(item)``."""

@@ -9,6 +9,7 @@ from typing import Any
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
 from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
@@ -20,6 +21,10 @@ from girih.frontend.capture.values.lookup import (
     is_data_descriptor,
     static_lookup,
 )
+from girih.frontend.capture.values.special import OPERATORS
+
+# Builtin classes whose subclasses have a constant part.
+LITERAL_BASES = (int, float, complex, str, bytes)
 
 
 class ObjectValue(Value):
@@ -29,7 +34,7 @@ class ObjectValue(Value):
         cls: Its class.
         real: The object, if it existed before the call.
         attributes: What was read or set while tracing. A value of None was deleted.
-        base: For a subclass of dict, list or tuple: that part of it.
+        base: For a subclass of dict, list, tuple, int, str, ...: that part of it.
     """
 
     def __init__(self, cls: type, source=None, real=None, base: Value | None = None):
@@ -229,8 +234,6 @@ class ObjectValue(Value):
         if isinstance(member, types.FunctionType):
             function = tracer.class_member(self.cls, name)
             return tracer.call(function, [self, *args], {})
-        if self.base is not None:
-            return self.base.call_method(tracer, name, args, {})
         return tracer.call(self._bind(tracer, name, member), args, {})
 
     def truth(self, tracer) -> bool:
@@ -287,6 +290,21 @@ class ObjectValue(Value):
             explanation="Its __call__ is not a Python function.",
         )
 
+    def call_c_method(self, tracer, descriptor, args, kwargs):
+        """A method of the builtin base class, or of ``object``."""
+        owner, name = descriptor.__objclass__, descriptor.__name__
+        if owner is object or issubclass(owner, BaseException):
+            return self.call_method(tracer, name, args, kwargs)
+        if self.base is None:
+            unsupported(
+                kind="method written in C of a user's class",
+                context=f"{self.cls.__name__}.{name}",
+                explanation="girih does not model the builtin class it comes from.",
+            )
+        if name in OPERATORS:
+            args = [builtin_part(arg) for arg in args]
+        return self.base.call_method(tracer, name, args, kwargs)
+
     def call_method(self, tracer, name, args, kwargs):
         """A method of the builtin base class, or of ``object``."""
         if self.base is not None and hasattr(self.base.python_type(), name):
@@ -332,3 +350,30 @@ class ObjectValue(Value):
 
     def __repr__(self) -> str:
         return f"ObjectValue({self.cls.__name__})"
+
+
+def builtin_part(value: Value) -> Value:
+    """The list, dict, number, ... that a value is, or that is a part of it."""
+    if isinstance(value, ObjectValue) and value.base is not None:
+        return value.base
+    return value
+
+
+class LiteralPart(Constant):
+    """The number or text that an object from outside holds besides its attributes."""
+
+    def add_guard(self, tracer) -> None:
+        """Guards the value alone, as the class may compare otherwise."""
+        tracer.guards.add(self.source, "call", HoldsLiteral(self._value))
+
+
+class HoldsLiteral:
+    """A guard: an object of a subclass of int, str, ... holds a value."""
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.__qualname__ = f"{value!r} == "
+
+    def __call__(self, obj: Any) -> bool:
+        """Whether an object does."""
+        return type(self.value).__repr__(obj) == repr(self.value)

@@ -63,8 +63,14 @@ class SequenceValue(Value):
             tracer.throw(IndexError, f"{self.cls.__name__} index out of range")
         if not isinstance(index, slice):
             return found
-        plain = self.cls if self.cls in (list, torch.Size) else tuple
+        plain = self._plain_class()
         return self._sibling(found, plain)
+
+    def _plain_class(self) -> type:
+        """The class of slices and sums: that of a subclass is lost."""
+        if isinstance(self, ListValue):
+            return list
+        return torch.Size if self.cls is torch.Size else tuple
 
     def _sibling(self, items: list[Value], cls: type) -> SequenceValue:
         return (ListValue if cls is list else TupleValue)(items, cls)
@@ -77,12 +83,12 @@ class SequenceValue(Value):
             mine, theirs = self.cls.__name__, other.python_type().__name__
             message = f'can only concatenate {mine} (not "{theirs}") to {mine}'
             tracer.throw(TypeError, message)
-        plain = self.cls if self.cls in (list, torch.Size) else tuple
+        plain = self._plain_class()
         return self._sibling(self.items + other.items, plain)
 
     def repeat(self, tracer, count: int) -> Value:
         """``self * count``."""
-        return self._sibling(self.items * count, self.cls)
+        return self._sibling(self.items * count, self._plain_class())
 
     def method_index(self, tracer, item, *bounds):
         """``self.index(item)``."""
@@ -185,6 +191,13 @@ class ListValue(SequenceValue):
     def method___setitem__(self, tracer, key, value):
         """``self.__setitem__(key, value)``."""
         self.set_item(tracer, key, value)
+        return tracer.constant(None)
+
+    def method___init__(self, tracer, items=None):
+        """``list.__init__(self, items)``."""
+        made = [] if items is None else list(items.iterate(tracer))
+        tracer.effects.change(self)
+        self.items[:] = made
         return tracer.constant(None)
 
     def method_append(self, tracer, item):
