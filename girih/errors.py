@@ -70,7 +70,12 @@ class UnsupportedError(GirihError):
         hints: What the user can do about it.
         location: The user's line, where known.
         stack: The calls that led there, outermost first, ending at the location.
+
+    Attributes:
+        break_points: Where capture could stop before it; None where not known yet.
     """
+
+    break_points: tuple | None = None
 
     def __init__(
         self,

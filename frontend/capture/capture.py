@@ -13,6 +13,8 @@ from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
 from girih.frontend.capture.aliases import guard_written
+from girih.frontend.capture.break_point import BreakPoint, Stopped
+from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph_module import CapturedGraph
@@ -40,37 +42,63 @@ class CapturedFrame:
         tree: The guards, as text.
         graph: The graph, or None where there was nothing to compute.
         code: The surrounding code, as Python text.
+        broken: Why the segment ends before the function does, or None.
+        has_tensors: Whether the trace met tensors.
     """
 
     entry: _frame.Entry
     tree: GuardTree
     graph: torch.fx.GraphModule | None
     code: str
+    broken: UnsupportedError | None = None
+    has_tensors: bool = True
 
     def failed_guard(self) -> str:
         """The guard that failed when the entry was last tried."""
         return self.tree.failure(self.entry.guards)
 
 
-@dataclass
-class _Capture:
-    """One attempt to capture a call."""
+@dataclass(frozen=True)
+class Call:
+    """A call that is to be captured.
+
+    Attributes:
+        function: The Python function.
+        arguments: Its bound arguments, in the order of the frame's slots.
+        sizes: What is known about the sizes of its inputs.
+        backend: Compiles the graph.
+        is_callee: Whether functions of the same code share the entries.
+    """
 
     function: Any
     arguments: tuple
     sizes: Sizes
     backend: Backend
-    evaluator: Evaluator
-    tracer: Tracer = field(init=False)
+    is_callee: bool = False
 
-    def __post_init__(self):
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arguments."""
         code = self.function.__code__
-        flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
         count = code.co_argcount + code.co_kwonlyargcount
-        self.names = code.co_varnames[: count + sum(map(bool, self._flags(flags)))]
+        flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
+        return code.co_varnames[: count + sum(bool(code.co_flags & f) for f in flags)]
 
-    def _flags(self, flags):
-        return (self.function.__code__.co_flags & flag for flag in flags)
+
+@dataclass
+class _Capture:
+    """One attempt to capture a call.
+
+    Attributes:
+        call: What is captured.
+        evaluator: Evaluates operations without data.
+        stop: Where the segment ends; None for the end of the function.
+    """
+
+    call: Call
+    evaluator: Evaluator
+    stop: BreakPoint | None
+    tracer: Tracer = field(init=False)
 
     def run(self) -> CapturedFrame:
         """Traces the call and compiles what came out."""
@@ -81,55 +109,47 @@ class _Capture:
                 context=reason,
                 explanation="The call runs as it was while that is so.",
             )
-        self.tracer = Tracer(self.names, self.evaluator, self.sizes)
+        names = self.call.names
+        self.tracer = Tracer(names, self.evaluator, self.call.sizes, self.stop)
         state_check = state.state_check()
         try:
-            result = self._trace()
-            if self.tracer.state.is_changed:
-                unsupported(
-                    kind="state of torch changed by the function",
-                    explanation="The function returns with another grad mode.",
-                )
+            result, frames = self._trace()
+            self.tracer.state.close(frames is None)
         finally:
             self.tracer.state.restore()
-        return self._finish(result, state_check)
+        return self._finish(result, frames, state_check)
 
-    def _trace(self) -> Value:
+    def _trace(self) -> tuple[Value | None, list[Frame] | None]:
+        """The result, or the frames where the trace stopped."""
         tracer = self.tracer
-        function = root_function(tracer, self.function)
+        function = root_function(tracer, self.call.function)
+        if self.call.is_callee:
+            # One code may be the code of functions of several modules.
+            namespace = tracer.roots.function.attribute("__globals__")
+            tracer.guards.add(namespace, "is", function.namespace)
         bound = {
             name: tracer.wrap(value, tracer.roots.local(index))
             for index, (name, value) in enumerate(
-                zip(self.names, self.arguments, strict=True)
+                zip(self.call.names, self.call.arguments, strict=True)
             )
         }
         try:
-            _, value = tracer.run(Frame(function, bound))
-        except (UnsupportedError, NeedsSymbols, RecursionError):
-            raise
+            return tracer.run(Frame(function, bound))[1], None
+        except Stopped as stopped:
+            return None, stopped.frames
         except Raised as raised:
-            unsupported(
-                kind=RAISES,
-                context=_exception_text(raised.value),
-                explanation="The function ends with an exception; it runs as it was, "
-                "so that Python raises it.",
-            )
-        except Exception as error:
-            _LOG.debug("girih bug while tracing", exc_info=True)
-            unsupported(
-                kind="girih bug while tracing",
-                context=f"{type(error).__name__}: {error}",
-                explanation="Please report it, with the traceback that "
-                "GIRIH_LOGS=capture prints.",
-            )
-        return value
+            raise _raises(raised) from None
 
-    def _finish(self, result: Value, state_check) -> CapturedFrame:
+    def _finish(self, result, frames, state_check) -> CapturedFrame:
         tracer = self.tracer
         tensors = [i for i in tracer.graph.inputs if isinstance(i.value, TensorValue)]
         rebuilder = Rebuilder([given.source for given in tracer.graph.inputs])
         rebuilder.replay(tracer.effects)
-        expression = rebuilder.expression(result)
+        if frames is None:
+            expression = rebuilder.expression(result)
+        else:
+            expression = tail_of(rebuilder, frames)
+        rebuilder.set_state(tracer.state)
         guard_written(tracer)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))
         checks = tensor_checks(tensors, tracer.graph.evaluator)
@@ -141,10 +161,11 @@ class _Capture:
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
-            compiled = self.backend(graph, examples)
+            compiled = self.call.backend(graph, examples)
         entry, code = _entry(guards, rebuilder, expression, compiled, graph)
-        _log_capture(self.function, tracer.guards, graph, code)
-        return CapturedFrame(entry, tree, graph, code)
+        _log_capture(self.call.function, tracer.guards, graph, code)
+        has_tensors = graph is not None or bool(tracer.graph.inputs)
+        return CapturedFrame(entry, tree, graph, code, has_tensors=has_tensors)
 
     def _graph_module(self, outputs: list) -> torch.fx.GraphModule:
         captured = self.tracer.graph
@@ -152,7 +173,7 @@ class _Capture:
         for given in captured.inputs:
             node = given.value.node
             node.meta["val"] = node.meta["example_value"] = given.value.fake
-        module = CapturedGraph(torch.nn.Module(), captured.fx)
+        module = CapturedGraph(captured.modules, captured.fx)
         static = [i for i, given in enumerate(captured.inputs) if given.is_static]
         module.meta["static_input_indices"] = static
         return module
@@ -161,7 +182,17 @@ class _Capture:
 RAISES = "the function raises"
 
 
-def _exception_text(value) -> str:
+def _raises(raised: Raised) -> UnsupportedError:
+    error = UnsupportedError(
+        RAISES,
+        _exception_text(raised.value),
+        "The function ends with an exception, which Python itself has to raise.",
+    )
+    error.break_points = raised.break_points
+    return error
+
+
+def _exception_text(value: Value) -> str:
     parts = ", ".join(repr(item) for item in getattr(value, "args", []))
     return f"{value.python_type().__name__}({parts})"
 
@@ -183,33 +214,53 @@ def _log_capture(function, guards, graph, code: str) -> None:
         _CODE.debug("%s\n%s\n%s", function.__qualname__, graph.code, code)
 
 
-def capture(function, arguments: tuple, sizes: Sizes, backend: Backend):
-    """Captures a call.
+def capture(call: Call, may_break: bool) -> CapturedFrame:
+    """Captures a call, to its end or to where it has to be broken.
 
     Args:
-        function: The Python function.
-        arguments: Its bound arguments, in the order of the frame's slots.
-        sizes: What is known about the sizes of its inputs.
-        backend: Compiles the graph.
+        call: The call.
+        may_break: Whether the segment may end before the function does.
 
     Raises:
         UnsupportedError: The call can't be captured.
     """
     try:
-        return _attempt(function, arguments, sizes, backend)
+        return _attempt(call, None)
+    except UnsupportedError as error:
+        if not may_break or not error.break_points:
+            raise
+        return _broken(call, error)
+
+
+def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
+    """Captures up to the innermost frame that can be broken, or to the root."""
+    points = error.break_points
+    for point in dict.fromkeys((points[0], points[-1])):
+        try:
+            captured = _attempt(call, point)
+        except UnsupportedError as obstacle:
+            _LOG.debug("no break before %s: %s", point, obstacle.summary())
+        else:
+            captured.broken = error
+            return captured
+    raise error
+
+
+def _attempt(call: Call, stop: BreakPoint | None) -> CapturedFrame:
+    try:
+        return _with_symbols(call, stop)
     except RecursionError:
         raise UnsupportedError(
             "calls nested too deeply",
-            function.__qualname__,
+            call.function.__qualname__,
             "Following the calls exceeded Python's recursion limit.",
         ) from None
 
 
-def _attempt(function, arguments, sizes: Sizes, backend: Backend) -> CapturedFrame:
+def _with_symbols(call: Call, stop: BreakPoint | None) -> CapturedFrame:
     try:
-        return _Capture(function, arguments, sizes, backend, Evaluator()).run()
+        return _Capture(call, Evaluator(), stop).run()
     except NeedsSymbols:
         from girih.frontend.capture.shapes import SymbolicEvaluator
 
-        symbolic = SymbolicEvaluator()
-        return _Capture(function, arguments, sizes, backend, symbolic).run()
+        return _Capture(call, SymbolicEvaluator(), stop).run()

@@ -16,6 +16,7 @@ from functools import lru_cache
 import torch
 
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
@@ -114,6 +115,18 @@ def _exception_table(code: types.CodeType):
 def plan_of(code: types.CodeType) -> Plan:
     """The decoded code object."""
     return Plan(code)
+
+
+class OffsetValue(Constant):
+    """The offset that an entry of the exception table pushes, for tracebacks.
+
+    Attributes:
+        offset: In bytes, in the code of the frame.
+    """
+
+    def __init__(self, offset: int):
+        super().__init__(offset // 2)
+        self.offset = offset
 
 
 class Frame:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import torch
+
 from girih.errors import unsupported
 from girih.frontend.capture.rebuilding.code import (
     call,
@@ -172,6 +174,23 @@ class Rebuilder:
         else:
             made = self.expression(cell.content)
             self.body.append(ast.Assign([place], made))
+
+    # torch's state
+
+    def set_state(self, state) -> None:
+        """Switches to the state in which the segment ends; the graph left it alone."""
+        set_grad = self.constant(torch._C._set_grad_enabled)
+        grad = state.grad_at_start
+        for region in state.open_regions:
+            if region.grad_before != grad:  # what leaving the region goes back to
+                grad = region.grad_before
+                self.do(call(set_grad, ast.Constant(grad)))
+            self.do(method(self.expression(region.manager), "__enter__"))
+        if state.open_regions or state.is_grad_changed:
+            self.do(call(set_grad, ast.Constant(state.grad_at_end)))
+        for switch, values in state.switched:
+            made = [self.constant(value) for value in values]
+            self.do(call(self.constant(switch.write), *made))
 
     # The function
 

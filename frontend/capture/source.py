@@ -104,6 +104,13 @@ class Source:
         """What the classes of a type's MRO hold under ``name``."""
         return self._child("type_lookup", name)
 
+    def root(self) -> Source:
+        """Where the path begins."""
+        source = self
+        while source.base is not None:
+            source = source.base
+        return source
+
     def in_instance(self, name: str) -> Source:
         """``self.__dict__[name]``."""
         return self.instance_dict().dict_item(name)

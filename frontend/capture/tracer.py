@@ -18,7 +18,7 @@ from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
 from girih.frontend.capture.evaluate import NeedsSymbols
-from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.frame import Frame, OffsetValue
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.operators import Operators
@@ -379,7 +379,9 @@ class Tracer(Operators, Calls):
 
     def throw(self, cls: type[BaseException], *args: Any):
         """Raises an exception in the traced program."""
-        raise Raised(self.make_exception(cls, *args))
+        made = self.make_exception(cls, *args)
+        made.is_implicit = True
+        raise Raised(made)
 
     def throw_value(self, cls: type[BaseException], args: list[Value]):
         """The same, with traced arguments."""
@@ -388,6 +390,13 @@ class Tracer(Operators, Calls):
     def make_exception(self, cls: type[BaseException], *args: Any) -> ExceptionValue:
         """A traced exception."""
         return ExceptionValue(cls, [self.from_python(arg) for arg in args])
+
+    def handled_exception(self) -> Value | None:
+        """The exception that is being handled, by a frame that is being traced."""
+        for frame in reversed(self.frames):
+            if frame.handled:
+                return frame.handled[-1]
+        return None
 
     def exception_of(self, value: Value) -> Value:
         """The exception that ``raise value`` raises."""
@@ -455,15 +464,16 @@ class Tracer(Operators, Calls):
         raise Stopped(list(self.frames))
 
     def _unwind(self, frame: Frame, raised: Raised) -> None:
-        if frame.handled:
-            raised.value.set_context(frame.handled[-1])
+        if raised.is_new:
+            raised.is_new = False
+            raised.value.raised_while(self, self.handled_exception())
         handler = frame.plan.handler_of(frame.next - 1)
         if handler is None:
             raise raised
         offset = frame.instruction().offset
         del frame.stack[handler.depth :]
         if handler.push_offset:
-            frame.push(Constant(offset))
+            frame.push(OffsetValue(offset))
         frame.push(raised.value)
         frame.next = handler.target
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from girih.frontend.capture import _frame
+from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
@@ -176,10 +177,28 @@ def _class(tracer, obj, source):
 
 
 def _function(tracer, obj, source):
-    if source is not tracer.roots.function:
-        tracer.guards.add(source, "is", obj)
+    is_root = source is tracer.roots.function
+    by_code = is_root or _is_made_anew(obj, source)
     tracer.guards.add(source, "code", obj.__code__)
-    return FunctionValue.of(obj, source)
+    value = FunctionValue.of(obj, source)
+    if by_code:
+        value.by_code = tracer
+    else:
+        tracer.guards.add(source, "is", obj)
+    if by_code and not is_root:
+        tracer.guards.add(source.attribute("__globals__"), "is", obj.__globals__)
+    return value
+
+
+def _cell(tracer, obj, source):
+    tracer.guards.add(source, "type", types.CellType)
+    return tracer.cell(obj, source)
+
+
+def _is_made_anew(obj, source: Source) -> bool:
+    """Whether each call may bring another function of the same code."""
+    is_inner = "<locals>" in obj.__qualname__ or origin_of(obj.__code__) is not None
+    return is_inner and source.root().access == "local"
 
 
 def _compiled(tracer, obj, source):
@@ -307,6 +326,7 @@ _MAKERS: dict[type, Any] = {
     slice: _slice,
     type: _class,
     types.FunctionType: _function,
+    types.CellType: _cell,
     types.MethodType: _method,
     functools.partial: _partial,
     types.ModuleType: _namespace,

@@ -8,34 +8,62 @@ from __future__ import annotations
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.values.base import Raised
+from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.exception import PreviousException
+from girih.frontend.capture.values.exception_group import (
+    exception_classes,
+    match_group,
+    what_to_reraise,
+)
 
 
 @opcode("RAISE_VARARGS")
 def _raise_varargs(tracer, frame, instruction):
     if instruction.arg == 0:
-        if not frame.handled:
-            tracer.throw(RuntimeError, "No active exception to reraise")
-        raise Raised(frame.handled[-1])
+        raise Raised(_handled(tracer), is_new=False)
     cause = frame.pop() if instruction.arg == 2 else None
-    value = tracer.exception_of(frame.pop())
-    if not issubclass(value.python_type(), BaseException):
-        tracer.throw(TypeError, "exceptions must derive from BaseException")
+    value = _exception(tracer, frame.pop(), "exceptions must derive from BaseException")
     if cause is not None:
-        value.set_attr(tracer, "__cause__", tracer.exception_of(cause))
+        value.set_attr(tracer, "__cause__", _cause(tracer, cause))
     raise Raised(value)
+
+
+def _handled(tracer):
+    value = tracer.handled_exception()
+    if value is None:
+        unsupported(
+            kind="raise of what is being handled outside",
+            context="raise",
+            explanation="No exception is being handled by what is captured.",
+        )
+    return value
+
+
+def _cause(tracer, cause):
+    if tracer.is_none(cause):
+        return cause
+    return _exception(tracer, cause, "exception causes must derive from BaseException")
+
+
+def _exception(tracer, value, message: str):
+    """The exception that ``raise value`` raises."""
+    if isinstance(value, ClassValue) and issubclass(value.cls, BaseException):
+        value = tracer.call(value, [], {})
+    if not issubclass(value.python_type(), BaseException):
+        tracer.throw(TypeError, message)
+    return value
 
 
 @opcode("RERAISE")
 def _reraise(tracer, frame, instruction):
     # The offset further down the stack only serves tracebacks.
-    value = frame.pop()
-    raise Raised(value)
+    raise Raised(frame.pop(), is_new=False)
 
 
 @opcode("PUSH_EXC_INFO")
 def _push_exc_info(tracer, frame, instruction):
     value = frame.pop()
-    frame.push(frame.handled[-1] if frame.handled else tracer.constant(None))
+    frame.push(PreviousException(frame.handled[-1] if frame.handled else None))
     frame.push(value)
     frame.handled.append(value)
 
@@ -48,20 +76,26 @@ def _pop_except(tracer, frame, instruction):
 
 @opcode("CHECK_EXC_MATCH")
 def _check_exc_match(tracer, frame, instruction):
-    expected = frame.pop()
+    classes = exception_classes(tracer, frame.pop())
     raised = frame.stack[-1].python_type()
-    classes = expected.items if hasattr(expected, "items") else [expected]
-    found = any(issubclass(raised, cls.as_python()) for cls in classes)
-    frame.push(tracer.constant(found))
+    frame.push(tracer.constant(issubclass(raised, classes)))
 
 
-@opcode("CHECK_EG_MATCH", "PREP_RERAISE_STAR", "CLEANUP_THROW")
-def _exception_group(tracer, frame, instruction):
-    unsupported(
-        kind="exception group or exception thrown into yield from",
-        context=instruction.opname,
-        explanation="girih does not follow this instruction.",
-    )
+@opcode("CHECK_EG_MATCH")
+def _check_eg_match(tracer, frame, instruction):
+    value, expected = frame.pop_many(2)
+    match, rest = match_group(tracer, value, expected)
+    none = tracer.constant(None)
+    frame.push(rest or none)
+    frame.push(match or none)
+    if match is not None:
+        frame.handled[-1] = match
+
+
+@opcode("PREP_RERAISE_STAR", until=(3, 11))
+def _prep_reraise_star(tracer, frame, instruction):
+    original, results = frame.pop_many(2)
+    frame.push(what_to_reraise(tracer, original, results))
 
 
 # https://docs.python.org/3.12/library/dis.html#opcode-BEFORE_WITH
@@ -81,5 +115,5 @@ def _with_except_start(tracer, frame, instruction):
     value = frame.stack[-1]
     leave = frame.stack[-4]
     cls = tracer.constant(value.python_type())
-    args = [cls, value, tracer.constant(None)]
+    args = [cls, value, tracer.get_attr(value, "__traceback__")]
     frame.push(tracer.call(leave, args, {}))

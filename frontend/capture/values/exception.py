@@ -2,62 +2,328 @@
 
 from __future__ import annotations
 
+import types
+
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.lookup import MISSING, SLOT_TYPES, static_lookup
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import TupleValue
 
-_FIELDS = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
+# Attributes that the C code of BaseException keeps outside of ``__dict__``.
+CHAINING = ("__cause__", "__context__", "__suppress_context__")
+# Classes whose C code takes keywords, which become attributes.
+_KEYWORDS = {
+    AttributeError: ("name", "obj"),
+    NameError: ("name",),
+    ImportError: ("name", "path", "msg"),
+}
+# Classes whose C code takes the arguments apart: all of them have to be known.
+_STRUCTURED = (OSError, UnicodeError, SyntaxError)
+
+
+class PreviousException(Value):
+    """What PUSH_EXC_INFO saves on the stack, for POP_EXCEPT to restore.
+
+    Attributes:
+        previous: The exception that was being handled before, or None.
+    """
+
+    def __init__(self, previous: Value | None):
+        self.previous = previous
+
+    def python_type(self) -> type:
+        """The slot is no object of the program."""
+        return type(None)
+
+
+class TracebackValue(Value):
+    """The traceback of an exception: may be passed on, nobody looks into it."""
+
+    def __init__(self, source=None):
+        self.source = source
+
+    def python_type(self) -> type:
+        """The type of tracebacks."""
+        return types.TracebackType
+
+    def get_attr(self, tracer, name):
+        """Frames and lines are not modelled."""
+        unsupported(
+            kind="use of a traceback",
+            context=name,
+            explanation="girih does not make tracebacks while it traces.",
+        )
 
 
 class ExceptionValue(ObjectValue):
-    """An exception that was made while tracing."""
+    """An exception: one made while tracing, or one from outside.
 
-    def __init__(self, cls: type[BaseException], args: list[Value]):
-        super().__init__(cls)
+    Attributes:
+        args: The arguments; of one from outside, empty until they are read.
+        raising: A mark of the last ``raise``: exceptions that share it share a
+            traceback. None for one that was never raised.
+        is_implicit: Whether Python itself raised it, not the program.
+    """
+
+    def __init__(self, cls, args: list[Value], source=None, real=None):
+        super().__init__(cls, source, real)
         self.args = args
+        self.raising: object | None = None
+        self.is_implicit = False
+        self._has_args = real is None
+
+    def read_args(self, tracer) -> list[Value]:
+        """The arguments, of one from outside too."""
+        if not self._has_args:
+            self._has_args = True
+            found = tracer.wrap(self.real.args, self.source.attribute("args"))
+            self.args = list(found.iterate(tracer))
+        return self.args
+
+    # Attributes
 
     def find_attr(self, tracer, name):
-        """``args`` and the chaining attributes; others as for any object."""
-        if name in self.attributes:
-            return self.attributes[name]
+        """``args``, chaining and C attributes; others as for any object."""
+        found = self.attributes.get(name)
+        if found is not None:
+            return found
         if name == "args":
-            return TupleValue(self.args)
-        if name in _FIELDS:
-            return tracer.constant(None)
-        if name == "value" and issubclass(self.cls, StopIteration):
-            return self.args[0] if self.args else tracer.constant(None)
+            return TupleValue(list(self.read_args(tracer)))
+        if name in CHAINING:
+            return self._chained(tracer, name)
+        if name == "__traceback__":
+            return self._traceback(tracer)
+        if self.real is None and self._is_c_attribute(name):
+            return self._c_attribute(tracer, name)
         return super().find_attr(tracer, name)
 
+    def _chained(self, tracer, name: str) -> Value:
+        if self.real is None:
+            return tracer.constant(False if name == CHAINING[2] else None)
+        source = self.source.attribute(name)
+        found = self.attributes[name] = tracer.wrap(getattr(self.real, name), source)
+        return found
+
+    def _traceback(self, tracer) -> Value:
+        if self.real is not None:
+            if self.raising is None and self.real.__traceback__ is None:
+                return tracer.wrap(None, self.source.attribute("__traceback__"))
+            source = self.source.attribute("__traceback__")
+            return TracebackValue(source if self.raising is None else None)
+        return tracer.constant(None) if self.raising is None else TracebackValue()
+
+    def _is_c_attribute(self, name: str) -> bool:
+        member, _ = static_lookup(self.cls, name)
+        return isinstance(member, SLOT_TYPES) and name not in ("__dict__", "__class__")
+
+    def _c_attribute(self, tracer, name: str) -> Value:
+        if self.is_implicit:
+            unsupported(
+                kind="attribute of an exception that Python raised",
+                context=f"{self.cls.__name__}.{name}",
+                explanation="girih does not know what Python puts there.",
+            )
+        if issubclass(self.cls, (StopIteration, SystemExit)):
+            return self._single_argument(tracer)
+        if name == "msg" and self.args:
+            return self.args[0]
+        return tracer.constant(None)
+
+    def _single_argument(self, tracer) -> Value:
+        if len(self.args) > 1 and issubclass(self.cls, SystemExit):
+            return TupleValue(list(self.args))
+        return self.args[0] if self.args else tracer.constant(None)
+
     def generic_set_attr(self, tracer, name, value):
-        """Sets an attribute; ``args`` as well."""
-        if name == "args":
-            self.args = list(value.iterate(tracer))
+        """Sets an attribute, by the rules of BaseException."""
+        if name == "__traceback__":
+            self._set_traceback()
+        elif name == "args" and value is not None:
+            self._set(tracer, name, TupleValue(list(value.iterate(tracer))))
+            self.args, self._has_args = list(self.attributes[name].items), True
+        elif name in CHAINING:
+            self._set_chained(tracer, name, value)
+        elif self.real is None and self._is_c_attribute(name):
+            self._set(tracer, name, value)
         else:
-            self.attributes[name] = value
+            super().generic_set_attr(tracer, name, value)
 
-    def set_context(self, handled: Value) -> None:
-        """Notes which exception was being handled when this one was raised."""
-        if handled is not self:
-            self.attributes.setdefault("__context__", handled)
+    def _set(self, tracer, name: str, value: Value) -> None:
+        tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
+        self.attributes[name] = value
 
-    def _text(self, method: str) -> str:
-        known = [item.as_python() for item in self.args]
-        if method == "__repr__":
-            parts = ", ".join(repr(item) for item in known)
-            return f"{self.cls.__name__}({parts})"
+    def _set_traceback(self) -> None:
+        """One made here has none that Python would see; one from outside does."""
+        if self.real is not None:
+            unsupported(
+                kind="assignment to a traceback",
+                context=self.cls.__name__,
+                explanation="girih does not make tracebacks while it traces.",
+            )
+
+    def _set_chained(self, tracer, name: str, value: Value | None) -> None:
+        label = name.strip("_")
+        if value is None:
+            tracer.throw(TypeError, f"{name} may not be deleted")
+        if name != CHAINING[2] and not tracer.is_none(value):
+            if not issubclass(value.python_type(), BaseException):
+                message = "must be None or derive from BaseException"
+                tracer.throw(TypeError, f"exception {label} {message}")
+        self._set(tracer, name, value)
+        if name == "__cause__":
+            self._set(tracer, CHAINING[2], tracer.constant(True))
+
+    # Raising
+
+    def raised_while(self, tracer, handled: Value | None) -> None:
+        """Notes that it was raised while another one was being handled.
+
+        Source: ``_PyErr_SetObject`` in CPython's Python/errors.c.
+        """
+        self.raising = object()
+        if handled is None or handled is self:
+            return
+        link: Value | None = handled
+        while isinstance(link, ExceptionValue):
+            following = link.context_met(tracer, self)
+            if following is self:
+                link._set(tracer, "__context__", tracer.constant(None))
+                break
+            link = following
+        self._set(tracer, "__context__", handled)
+
+    def context_met(self, tracer, sought: ExceptionValue) -> Value | None:
+        """``__context__``; one from outside is asked only where that may matter."""
+        if "__context__" in self.attributes:
+            return self.attributes["__context__"]
+        if self.real is None or sought.real is None:
+            return None
+        return self._chained(tracer, "__context__")
+
+    # Methods
+
+    def method___init__(self, tracer, *args, **kwargs):
+        """``BaseException.__init__``: sets the arguments."""
+        self.args, self._has_args = list(args), True
+        set_keywords(tracer, self, kwargs)
+        return tracer.constant(None)
+
+    def method_with_traceback(self, tracer, traceback):
+        """``self.with_traceback(traceback)``."""
+        if self.real is not None or not isinstance(traceback, TracebackValue):
+            if not tracer.is_none(traceback):
+                self._set_traceback()
+        return self
+
+    def method_add_note(self, tracer, note):
+        """``self.add_note(note)``."""
+        if not issubclass(note.python_type(), str):
+            kind = note.python_type().__name__
+            tracer.throw(TypeError, f"note must be a str, not '{kind}'")
+        notes = self.find_attr(tracer, "__notes__")
+        if notes is None:
+            notes = tracer.list_of([])
+            self.set_attr(tracer, "__notes__", notes)
+        return tracer.call_method(notes, "append", [note])
+
+    def method___str__(self, tracer):
+        """``str(self)``."""
+        args = self.read_args(tracer)
+        if issubclass(self.cls, _STRUCTURED) and self.attributes:
+            return tracer.constant(str(self._as_known()))
+        if not args:
+            return tracer.constant("")
+        function = repr if issubclass(self.cls, KeyError) else str
+        if len(args) == 1:
+            return tracer.call(tracer.constant(function), args, {})
+        return tracer.call(tracer.constant(str), [TupleValue(list(args))], {})
+
+    def method___repr__(self, tracer):
+        """``repr(self)``."""
+        args = self.read_args(tracer)
+        shown = args[0] if len(args) == 1 else TupleValue(list(args))
+        text = tracer.call(tracer.constant(repr), [shown], {}).as_python()
+        text = f"({text})" if len(args) == 1 else text
+        return tracer.constant(self.cls.__name__ + text)
+
+    def _as_known(self) -> BaseException:
         builtin = next(c for c in self.cls.__mro__ if c.__module__ == "builtins")
-        return str(builtin(*known))
+        made = builtin(*(arg.as_python() for arg in self.args))
+        for name, value in self.attributes.items():
+            if self._is_c_attribute(name):
+                setattr(made, name, value.as_python())
+        return made
 
-    def call_method(self, tracer, name, args, kwargs):
-        """Methods of ``BaseException``."""
-        if name == "__init__":
-            self.args = list(args)
-            return tracer.constant(None)
-        if name == "with_traceback":
-            return self
-        if name == "add_note":
-            notes = self.attributes.setdefault("__notes__", tracer.list_of([]))
-            return notes.method_append(tracer, *args)
-        if name in ("__str__", "__repr__"):
-            return tracer.constant(self._text(name))
-        return super().call_method(tracer, name, args, kwargs)
+
+def new_exception(tracer, cls, args: list[Value], kwargs: dict) -> ExceptionValue:
+    """``cls.__new__(cls, *args, **kwargs)`` of a class of exceptions."""
+    if issubclass(cls, BaseExceptionGroup):
+        from girih.frontend.capture.values.exception_group import new_group
+
+        return new_group(tracer, cls, args)
+    if issubclass(cls, _STRUCTURED) and args:
+        return _new_structured(tracer, cls, args)
+    return ExceptionValue(cls, list(args))
+
+
+def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:
+    builtin = next(c for c in cls.__mro__ if c.__module__ == "builtins")
+    known = [tracer.known(arg).as_python() for arg in args]
+    real = tracer.fold_raw(builtin, *known)
+    made = ExceptionValue(type(real) if cls is builtin else cls, [])
+    made.args = [tracer.from_python(arg) for arg in real.args]
+    _copy_c_attributes(tracer, made, real)
+    return made
+
+
+def _copy_c_attributes(tracer, made: ExceptionValue, real: BaseException) -> None:
+    builtin = next(c for c in type(real).__mro__ if c.__module__ == "builtins")
+    for base in builtin.__mro__:
+        if base is Exception:
+            return
+        for name, member in vars(base).items():
+            value = getattr(real, name, None)
+            if isinstance(member, SLOT_TYPES) and value is not None:
+                made.attributes[name] = tracer.from_python(value)
+
+
+def set_keywords(tracer, made: ExceptionValue, kwargs: dict[str, Value]) -> None:
+    """What the C code of some classes does with keywords."""
+    classes = [cls for cls in _KEYWORDS if issubclass(made.cls, cls)]
+    for name, value in kwargs.items():
+        if not any(name in _KEYWORDS[cls] for cls in classes):
+            kind = made.cls.__name__
+            tracer.throw(TypeError, f"{kind}() takes no keyword arguments")
+        made.attributes[name] = value
+
+
+def exception_like(tracer, error: BaseException) -> ExceptionValue:
+    """The traced value of an exception that Python raised while folding."""
+    args = [tracer.from_python(arg) for arg in error.args]
+    if isinstance(error, BaseExceptionGroup):
+        return new_exception(tracer, type(error), args, {})
+    made = ExceptionValue(type(error), args)
+    made.is_implicit = not isinstance(error, _STRUCTURED)
+    if not made.is_implicit:
+        _copy_c_attributes(tracer, made, error)
+    for name, value in vars(error).items():
+        made.attributes[name] = tracer.from_python(value)
+    return made
+
+
+def wrap_exception(tracer, obj: BaseException, source) -> ExceptionValue:
+    """The traced value of an exception that existed before the call."""
+    tracer.guards.add(source, "type", type(obj))
+    if isinstance(obj, BaseExceptionGroup):
+        from girih.frontend.capture.values.exception_group import GroupValue
+
+        return GroupValue(type(obj), [], source, obj)
+    return ExceptionValue(type(obj), [], source, obj)
+
+
+def is_exception(value: Value) -> bool:
+    """Whether a value is an exception, not a class of them."""
+    is_constant = isinstance(value, Constant)
+    return not is_constant and issubclass(value.python_type(), BaseException)

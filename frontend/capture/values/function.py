@@ -42,7 +42,12 @@ class FunctionValue(Value):
         namespace: Its globals.
         real: The function, if it existed before the call.
         attributes: Attributes set on it while tracing.
+        by_code: The tracer, where the guard is on the code alone: calls may bring
+            functions that differ in their cells. Asked for its identity, it is guarded
+            by that too.
     """
+
+    by_code: Any = None
 
     def __init__(self, code, namespace: dict, source=None, real=None):
         self.code: types.CodeType = code
@@ -79,17 +84,26 @@ class FunctionValue(Value):
         """The function, if it existed before."""
         if self.real is None:
             raise NotConstant(self)
+        self._guard_identity()
         return self.real
 
     def identity(self) -> Any:
         """The function itself."""
+        self._guard_identity()
         return self if self.real is None else self.real
+
+    def _guard_identity(self) -> None:
+        if self.by_code is not None and self.source.access != "function":
+            self.by_code.guards.add(self.source, "is", self.real)
 
     def defaults(self, tracer) -> list[Value]:
         """Values of the positional parameters' defaults."""
         if self._defaults is None:
             real = self.real.__defaults__ or ()
             base = self._base(tracer).attribute("__defaults__")
+            if self.by_code is not None:
+                kind = ("length", len(real)) if real else ("is", None)
+                tracer.guards.add(base, *kind)
             self._defaults = [
                 tracer.wrap(value, base.index(index))
                 for index, value in enumerate(real)
@@ -118,14 +132,12 @@ class FunctionValue(Value):
         return self._closure
 
     def _base(self, tracer):
-        """The source of attributes: other functions are guarded by identity."""
-        if self.source is tracer.roots.function:
-            return self.source
-        return tracer.roots.constant(self.real)
+        """The source of attributes; most functions are guarded by identity."""
+        return self.source if self.by_code else tracer.roots.constant(self.real)
 
     def _cell_source(self, tracer, cell, index: int):
         # Nested functions of one code share it, but each call has its own cells.
-        if self.source is tracer.roots.function:
+        if self.by_code:
             return self.source.closure(index)
         return tracer.roots.constant(cell, f"{self.name}.__closure__[{index}]")
 

@@ -1,0 +1,267 @@
+"""Graph breaks: what is before and after is captured, all that happens is Python's."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+
+import pytest
+import torch
+
+import girih
+
+
+class Graphs:
+    """A backend that counts the graphs that are compiled and run."""
+
+    def __init__(self):
+        self.compiled = []
+        self.runs = 0
+
+    def __call__(self, graph, examples):
+        self.compiled.append([n for n in graph.graph.nodes if n.op.startswith("call")])
+
+        def run(*inputs):
+            self.runs += 1
+            return graph.forward(*inputs)
+
+        return run
+
+
+def same_as_plain(capsys, function, *args, calls: int = 2) -> Graphs:
+    """Compares results and printed text with plain Python's; returns the graphs."""
+    backend = Graphs()
+    compiled = girih.compile(function, backend=backend)
+    for _ in range(calls):
+        expected, printed = function(*args), capsys.readouterr().out
+        result = compiled(*args)
+        assert capsys.readouterr().out == printed
+        torch.testing.assert_close(result, expected)
+    return backend
+
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+def in_the_middle(x):
+    y = x * 2
+    print("between", len(x))
+    return y + 1
+
+
+def twice(x):
+    y = x * 2
+    print("first")
+    y = y + 1
+    print("second")
+    return y * y
+
+
+def in_an_expression(x):
+    return torch.add(x + 1, x.sum().item() + print_and(2), alpha=2) * x.cos()
+
+
+def print_and(value):
+    print(value)
+    return value
+
+
+def on_data(x):
+    y = x * 2
+    if y.sum() > 3:
+        return y + 1
+    return y - 1
+
+
+def in_a_called_function(x):
+    y = x * 2
+    z = helper(y, 3) + 1
+    return z.relu()
+
+
+def helper(y, n):
+    y = y - n
+    print("in the helper", n)
+    return y * 2
+
+
+def two_calls_deep(x):
+    return outer(x + 1) * 2
+
+
+def outer(y):
+    return helper(y * 3, 1) + y
+
+
+def in_a_closure(x):
+    count = 0
+
+    def step(v):
+        nonlocal count
+        count += 1
+        print("step", count)
+        return v + count
+
+    y = step(x)
+    count += 10
+    return step(y) * count
+
+
+@pytest.mark.parametrize(
+    ("function", "graphs"),
+    [
+        (in_the_middle, 2),
+        (twice, 3),
+        (in_an_expression, 2),
+        (on_data, 2),
+        (in_a_called_function, 2),
+        (two_calls_deep, 2),
+        (in_a_closure, 2),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_graphs_around_a_break(capsys, function, graphs):
+    """As many graphs as there are pieces; the second call compiles nothing."""
+    found = same_as_plain(capsys, function, X)
+    assert len(found.compiled) == graphs
+    assert found.runs == 2 * graphs
+
+
+def test_loop_with_a_break(capsys):
+    """The trips of a loop share their code."""
+
+    def function(x, rows):
+        for row in rows:
+            x = x + row
+            print(tuple(row.shape))
+        return x * 2
+
+    found = same_as_plain(capsys, function, X, [torch.ones(3) * i for i in range(20)])
+    assert len(found.compiled) <= 4
+
+
+def test_long_loop_does_not_nest():
+    """Each trip is a tail call; the stack stays flat."""
+
+    def function(x, n):
+        depth = 0
+        while depth < n:
+            x = x + 1
+            depth += int(x[0].item() > 0)
+        return x
+
+    n = sys.getrecursionlimit() * 2
+    compiled = girih.compile(function, backend="eager")
+    assert compiled(torch.zeros(1), n).item() == n
+
+
+def test_exception_of_the_broken_instruction(capsys):
+    """It goes to the handler that Python would send it to."""
+
+    def function(x, items):
+        y = x * 2
+        try:
+            print("looking")
+            y = y + missing(items)
+        except KeyError as error:
+            y = y - 1
+            print("not found", error)
+        else:
+            y = y * 3
+        finally:
+            print("done")
+        return y
+
+    def missing(items):
+        print("asked")
+        return items[int(X.sum().item())]
+
+    same_as_plain(capsys, function, X, {})
+    same_as_plain(capsys, function, X, {15: 4})
+
+
+def test_traceback_shows_the_users_lines():
+    """An exception after a break carries the lines of plain Python."""
+
+    def inner(x):
+        print("here", end="")
+        return x + {}["absent"]
+
+    def function(x):
+        y = x * 2
+        return inner(y) + 1
+
+    def lines(call):
+        with pytest.raises(KeyError) as raised:
+            call(X)
+        entries = traceback.extract_tb(raised.value.__traceback__)
+        return [(e.name, e.lineno) for e in entries if e.name in ("inner", "function")]
+
+    assert lines(girih.compile(function, backend="eager")) == lines(function)
+
+
+def test_with_block(capsys):
+    """Managers are left once, also when the break raises."""
+
+    @contextlib.contextmanager
+    def named(name):
+        print("enter", name)
+        try:
+            yield name
+        finally:
+            print("leave", name)
+
+    def function(x, key):
+        with torch.no_grad(), named("a") as a:
+            y = x * 2
+            print(a, torch.is_grad_enabled())
+            y = y + {1: 5}[key]
+        return y, torch.is_grad_enabled()
+
+    same_as_plain(capsys, function, X, 1)
+    compiled = girih.compile(function, backend="eager")
+    with pytest.raises(KeyError):
+        compiled(X, 2)
+    assert capsys.readouterr().out.endswith("leave a\n")
+    assert torch.is_grad_enabled()
+
+
+def test_autocast_stays_on(capsys):
+    """An autocast region goes on after a break in it."""
+
+    def function(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            a = x @ x.T
+            print(a.dtype)
+            b = x @ x.T
+        return a, b, x @ x.T
+
+    same_as_plain(capsys, function, X)
+
+
+def test_generator_is_alive_at_a_break(capsys):
+    """A generator that was begun before the break goes on after it."""
+
+    def numbers(x):
+        print("begun")
+        try:
+            for i in range(4):
+                yield x + i
+        finally:
+            print("closed")
+
+    def function(x):
+        items = numbers(x)
+        first = next(items)
+        print("break")
+        return first + next(items) + sum(items)
+
+    same_as_plain(capsys, function, X)
+
+
+def test_fullgraph_says_why():
+    """With fullgraph the break is the error."""
+    compiled = girih.compile(in_the_middle, backend="eager", fullgraph=True)
+    with pytest.raises(girih.UnsupportedError, match="print"):
+        compiled(X)
