@@ -210,6 +210,13 @@ class OperandRef:
 
 
 @dataclass(frozen=True)
+class ItemRef:
+    """Stands for the Python number in the rank-0 operand with this index."""
+
+    index: int
+
+
+@dataclass(frozen=True)
 class TorchConstant:
     """A constant of torch: ``kind`` is dtype, device, memory_format or layout."""
 
@@ -220,7 +227,17 @@ class TorchConstant:
 TORCH_CONSTANT_KINDS = ("device", "dtype", "layout", "memory_format")
 
 Argument = (
-    None | bool | int | float | complex | str | Dim | OperandRef | TorchConstant | tuple
+    None
+    | bool
+    | int
+    | float
+    | complex
+    | str
+    | Dim
+    | OperandRef
+    | ItemRef
+    | TorchConstant
+    | tuple
 )
 
 
@@ -228,8 +245,8 @@ def encode_argument(value: Any) -> ir.Attribute:
     """Returns the attribute for one argument of a call of an ATen op.
 
     Args:
-        value: None, a number, a string, a ``Dim``, an ``OperandRef``, a
-            ``TorchConstant``, or a list or tuple of these.
+        value: None, a number, a string, a ``Dim``, an ``OperandRef``, an
+            ``ItemRef``, a ``TorchConstant``, or a list or tuple of these.
 
     Raises:
         TypeError: The value is of another type.
@@ -243,6 +260,8 @@ def encode_argument(value: Any) -> ir.Attribute:
             return _tagged("complex", _encode_scalar(value))
         case OperandRef(index):
             return _tagged("operand", _encode_int(index))
+        case ItemRef(index):
+            return _tagged("item", _encode_int(index))
         case Dim():
             return _tagged("dim", ir.StringAttr.get(str(value)))
         case TorchConstant(kind, name):
@@ -280,6 +299,8 @@ def _decode_tagged(tag: str, payload: ir.Attribute) -> Argument:
     match tag:
         case "operand":
             return OperandRef(_decode_int(payload))
+        case "item":
+            return ItemRef(_decode_int(payload))
         case "dim":
             return dims.parse(_decode_string(payload))
         case "str":

@@ -23,6 +23,10 @@ enum opcode {
     OP_CALL,
     OP_CALL_INT, /* dst, callable, n, n items: registers[dst] = int(callable(items)) */
     OP_LOAD_INT, /* dst, value: registers[dst] = int(values[value]) */
+    /* dst, bits, value, is_float: registers[bits] = the number values[value], a double or
+     * an int64, and registers[dst] = its address. A finite number that is no float32
+     * fails the check: eager refuses some uses of it. */
+    OP_LOAD_NUMBER,
     OP_UNPACK,   /* value, n, n destinations: each takes one result; -1 skips it */
     /* value, stride, repair, item: values[value] = repair(values[value], item) unless
      * stride(values[value]) == item */

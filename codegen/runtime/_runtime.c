@@ -1,5 +1,7 @@
 /* Runs launch programs: see _program.h for what they are made of. */
 #include "_program.h"
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "structmember.h"
@@ -130,6 +132,20 @@ static int step_call_int(Frame *frame, const int64_t **at) {
 static int step_load_int(Frame *frame, const int64_t **at) {
     int64_t destination = *(*at)++, value = *(*at)++;
     return store_int(frame, destination, value_of(frame, value));
+}
+
+/* 1 where the number is left to eager. */
+static int step_load_number(Frame *frame, const int64_t **at) {
+    int64_t destination = *(*at)++, bits = *(*at)++, value = *(*at)++;
+    int64_t is_float = *(*at)++;
+    int64_t *place = &frame->registers[bits];
+    frame->registers[destination] = (int64_t)(intptr_t)place;
+    if (!is_float) return store_int(frame, bits, value_of(frame, value));
+    PyObject *object = value_of(frame, value);
+    double number = object == NULL ? -1.0 : PyFloat_AsDouble(object);
+    if (number == -1.0 && PyErr_Occurred()) return -1;
+    memcpy(place, &number, sizeof number);
+    return isfinite(number) && fabs(number) > FLT_MAX;
 }
 
 static int step_unpack(Frame *frame, const int64_t **at) {
@@ -315,6 +331,10 @@ static enum outcome execute(Frame *frame) {
         case OP_CALL: failed = step_call(frame, &at); break;
         case OP_CALL_INT: failed = step_call_int(frame, &at); break;
         case OP_LOAD_INT: failed = step_load_int(frame, &at); break;
+        case OP_LOAD_NUMBER:
+            failed = step_load_number(frame, &at);
+            if (failed == 1) return CALL_CHECK_FAILED;
+            break;
         case OP_UNPACK: failed = step_unpack(frame, &at); break;
         case OP_LAYOUT: failed = step_layout(frame, &at); break;
         case OP_CONSTANT:
@@ -516,7 +536,8 @@ static const struct {
     const char *name;
     int number;
 } words[] = {
-    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),   WORD(OP_UNPACK),
+    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),   WORD(OP_LOAD_NUMBER),
+    WORD(OP_UNPACK),
     WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),        WORD(OP_SUB),
     WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),    WORD(OP_MOD),
     WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE),  WORD(OP_RELEASE),

@@ -123,6 +123,12 @@ static int64_t read_instruction(Reader *reader) {
         read_register(reader);
         read_word(reader, 0, reader->program->values, "the index of a value");
         break;
+    case OP_LOAD_NUMBER:
+        read_register(reader);
+        read_register(reader);
+        read_word(reader, 0, reader->program->values, "the index of a value");
+        read_word(reader, 0, 2, "0 or 1");
+        break;
     case OP_UNPACK: read_unpack(reader); break;
     case OP_LAYOUT: read_layout(reader); break;
     case OP_CONSTANT:

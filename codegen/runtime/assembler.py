@@ -173,6 +173,15 @@ class Assembler:
         self._emit(_runtime.OP_LOAD_INT, destination, value)
         return destination
 
+    def load_number(self, value: Value, *, is_float: bool) -> Register:
+        """The address of an input that is a Python number, as a double or an int64.
+
+        A finite float beyond float32 fails the check.
+        """
+        destination, bits = self.new_register(), self.new_register()
+        self._emit(_runtime.OP_LOAD_NUMBER, destination, bits, value, int(is_float))
+        return destination
+
     def unpack(self, value: Value, used: Sequence[bool]) -> list[Value]:
         """Values of the results in a tuple; -1 for those that are not used."""
         destinations = [self.new_value() if use else -1 for use in used]

@@ -29,6 +29,8 @@ class Buffer:
         base: for a view, the buffer it is a view of.
         offset: elements from the start of `base`.
         is_input: whether it is an argument of the program.
+        number: the value slot that holds it as a Python number, if it is an argument
+            of that kind.
     """
 
     parts: BufferParts
@@ -37,6 +39,7 @@ class Buffer:
     base: Buffer | None = None
     offset: Size = 0
     is_input: bool = False
+    number: Value | None = None
 
     @property
     def root(self) -> Buffer:
@@ -69,7 +72,10 @@ class Buffers(dict[ir.Value, Buffer]):
 
     def tensor(self, buffer: Buffer) -> Value:
         """The value slot with the buffer as a tensor; made on first use."""
-        if buffer.tensor is None:
+        if buffer.tensor is None and buffer.number is not None:
+            number = ValueItem(buffer.number)
+            buffer.tensor = self._assembler.call(torch_entry.tensor_of_number, [number])
+        elif buffer.tensor is None:
             assert buffer.base is not None, "girih bug: a workspace has no tensor"
             buffer.tensor = self._assembler.call(
                 torch_entry.reinterpret,
@@ -81,6 +87,13 @@ class Buffers(dict[ir.Value, Buffer]):
                 ],
             )
         return buffer.tensor
+
+    def item(self, buffer: Buffer) -> ValueItem:
+        """The Python number in a buffer without dims."""
+        if buffer.number is not None:
+            return ValueItem(buffer.number)
+        tensor = ValueItem(self.tensor(buffer))
+        return ValueItem(self._assembler.call(torch_entry.item, [tensor]))
 
     def aliased(self, buffer: Buffer) -> Value:
         """A value slot with a view in the sense of autograd, as eager returns one."""
@@ -103,6 +116,11 @@ class Buffers(dict[ir.Value, Buffer]):
             if buffer.base is not None:
                 start = self.pointer(buffer.base)
                 buffer.pointer = self.advance(start, buffer.offset * buffer.itemsize)
+            elif buffer.number is not None:
+                is_float = str(buffer.parts.element_type) == "f64"
+                buffer.pointer = self._assembler.load_number(
+                    buffer.number, is_float=is_float
+                )
             else:
                 tensor = ValueItem(self.tensor(buffer))
                 buffer.pointer = self._assembler.call_int(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from girih.dialects import attributes as attr
-from girih.dialects.attributes import OperandRef, TorchConstant
+from girih.dialects.attributes import ItemRef, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, product
 from girih.dialects.types import buffer_parts, is_buffer
@@ -102,11 +102,18 @@ class _Builder:
     def _add_argument(
         self, function: ir.OpView, index: int, argument: ir.Value
     ) -> None:
+        attributes = function.attributes
+        given = attributes["arg_attrs"][index] if "arg_attrs" in attributes else {}
         if not is_buffer(argument.type):
-            name = function.attributes["arg_attrs"][index]["graph.symbol"].value
-            self._symbol_sources.setdefault(name, (index, None))
+            if "graph.symbol" in given:  # others turned out to be constants
+                name = given["graph.symbol"].value
+                self._symbol_sources.setdefault(name, (index, None))
             return
         parts = buffer_parts(argument.type)
+        if "graph.number" in given:
+            buffer = self.buffers[argument] = Buffer(parts, number=index)
+            self.buffers.pointer(buffer)  # it may fail, so before anything is written
+            return
         self.buffers[argument] = Buffer(parts, tensor=index, is_input=True)
         for dim, size in enumerate(parts.shape):
             if isinstance(size, Dim) and str(size).isidentifier():
@@ -122,7 +129,7 @@ class _Builder:
         ranges = {
             index: self.buffers.range(self.buffers[argument])
             for index, argument in enumerate(arguments)
-            if argument in self.buffers
+            if argument in self.buffers and self.buffers[argument].number is None
         }
         written = [ranges.pop(index) for index in sorted(self._written.all)]
         self.assembler.check_disjoint(written, list(ranges.values()))
@@ -228,6 +235,8 @@ class _Builder:
         match argument:
             case OperandRef(index):
                 return ValueItem(self.buffers.tensor(operands[index]))
+            case ItemRef(index):
+                return self.buffers.item(operands[index])
             case Dim():
                 return self.sizes.item(argument)
             case TorchConstant(kind, name):

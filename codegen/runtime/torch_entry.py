@@ -22,6 +22,7 @@ storage_offset = _base.storage_offset
 as_strided = _base.as_strided
 copy_ = _base.copy_
 increment_version = torch._C._increment_version
+item = _base.item
 
 
 def _empty_strided_generic(
@@ -167,6 +168,12 @@ def entry(name: str) -> Callable:
     for part in FAST_ENTRIES.get(name, "").split("."):
         target = getattr(target, part, None) if part else None
     return target if callable(target) else found._op
+
+
+def tensor_of_number(number: float | int) -> torch.Tensor:
+    """A Python number as a tensor without dims, of float64 or int64."""
+    kind = torch.float64 if isinstance(number, float) else torch.int64
+    return torch.scalar_tensor(number, dtype=kind)
 
 
 def restride(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:

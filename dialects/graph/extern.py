@@ -6,6 +6,7 @@ from girih.dialects.attributes import (
     LAYOUTS,
     STRING,
     UNIT,
+    ItemRef,
     OperandRef,
 )
 from girih.dialects.fields import (
@@ -20,7 +21,7 @@ from girih.dialects.rules import expect
 
 def operand_references(argument: object) -> list[int]:
     """Returns the indices of the operands that an encoded argument refers to."""
-    if isinstance(argument, OperandRef):
+    if isinstance(argument, OperandRef | ItemRef):
         return [argument.index]
     if isinstance(argument, tuple):
         return [index for item in argument for index in operand_references(item)]

@@ -87,6 +87,11 @@ def _of_an_index(subject: str, value: object, type_: ir.Type, counts: tuple) -> 
     expect(is_index, subject, "belong to an index", type_)
 
 
+def _of_a_number(subject: str, value: object, type_: ir.Type, counts: tuple) -> None:
+    numbers = ("tensor<f64>", "tensor<i64>")
+    expect(str(type_) in numbers, subject, f"belong to {' or '.join(numbers)}", type_)
+
+
 def _an_argument(subject: str, value: int, type_: ir.Type, counts: tuple) -> None:
     arguments = counts[0]
     rule = f"name one of {arguments} arguments"
@@ -103,6 +108,7 @@ def _an_owner(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
 
 _ARGUMENT = {
     "graph.name": (STRING, _any),
+    "graph.number": (UNIT, _of_a_number),
     "graph.static": (UNIT, _any),
     "graph.strides": (SIZES, _one_for_each_dim),
     "graph.symbol": (STRING, _of_an_index),

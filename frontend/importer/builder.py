@@ -8,6 +8,7 @@ what a rule returns with what eager would give.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -41,6 +42,23 @@ class Operand(NamedTuple):
     def rank(self) -> int:
         """The number of dims."""
         return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A Python number that is known only when the program runs.
+
+    Attributes:
+        operand: Its value: without dims, of float64 or int64.
+    """
+
+    operand: Operand
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype that it has in type promotion."""
+        is_float = self.operand.dtype.is_floating_point
+        return torch.get_default_dtype() if is_float else torch.int64
 
 
 class Spec(NamedTuple):
@@ -205,7 +223,9 @@ class Builder:
     # Creation -------------------------------------------------------------------
 
     def constant(self, number: Any, dtype: torch.dtype) -> Operand:
-        """A rank-0 tensor; ``number`` may be a symbolic size."""
+        """A rank-0 tensor; ``number`` may be a symbolic size or a ``Scalar``."""
+        if isinstance(number, Scalar):
+            return self.cast(number.operand, dtype)
         if isinstance(number, Dim):
             return self.cast(self.size(number), dtype)
         number = as_element(number, dtype)
@@ -218,7 +238,7 @@ class Builder:
 
     def full(self, shape: Shape, number: Any, dtype: torch.dtype) -> Operand:
         """A tensor with one number everywhere."""
-        if isinstance(number, Dim):
+        if isinstance(number, (Dim, Scalar)):
             return self.broadcast_to(self.constant(number, dtype), shape)
         number = as_element(number, dtype)
         return self.op("full", [], {"value": number}, (shape, dtype))

@@ -12,7 +12,7 @@ import torch
 
 from girih.dialects.dims import Dim
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
-from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.registry import imports
 
@@ -22,10 +22,16 @@ def promoted_dtype(*values: Any) -> torch.dtype:
     return combine_dtypes(
         (value.dtype, 1 if value.rank else 0)
         if isinstance(value, Operand)
-        else (torch.int64 if isinstance(value, Dim) else scalar_dtype(value), 2)
+        else (_number_dtype(value), 2)
         for value in values
         if value is not None
     )
+
+
+def _number_dtype(value: Any) -> torch.dtype:
+    if isinstance(value, Scalar):
+        return value.dtype
+    return torch.int64 if isinstance(value, Dim) else scalar_dtype(value)
 
 
 def promoted(b: Builder, *values: Any) -> list[Operand]:
@@ -51,7 +57,7 @@ def to_bool(b: Builder, value: Any) -> Operand:
 
 def scaled(b: Builder, x: Operand, factor: Any) -> Operand:
     """x times a number."""
-    if not isinstance(factor, Dim) and factor == 1:
+    if not isinstance(factor, (Dim, Scalar)) and factor == 1:
         return x
     return b.mul(x, b.constant(factor, x.dtype))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from girih.dialects.attributes import OperandRef, TorchConstant
+from girih.dialects.attributes import ItemRef, OperandRef, TorchConstant
 from girih.dialects.dims import Dim
 from girih.errors import unsupported
-from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import dtype_name
 
 
@@ -25,6 +25,9 @@ class _Encoder:
             case Operand():
                 self.operands.append(value)
                 return OperandRef(len(self.operands) - 1)
+            case Scalar():
+                self.operands.append(value.operand)
+                return ItemRef(len(self.operands) - 1)
             case None | bool() | int() | float() | complex() | str() | Dim():
                 return value
             case torch.dtype():

@@ -36,6 +36,7 @@ class ImportedGraph:
         name: The name of that function.
         input_indices: Which of the example inputs are arguments, in order: tensors
             and symbolic ints. Other inputs were constants of the trace.
+        input_count: How many example inputs there were.
         lifted: Tensors that are further arguments, after the inputs: constants of
             the program and tensors that hang on the graph module.
         outputs: Where each value that the program returns is found.
@@ -45,6 +46,7 @@ class ImportedGraph:
     module: ir.Module
     name: str
     input_indices: list[int]
+    input_count: int
     lifted: list[torch.Tensor]
     outputs: list[OutputSlot]
     tree: object | None = None
@@ -59,7 +61,7 @@ class ImportedGraph:
         """
         return (
             self.tree is None
-            and self.input_indices == list(range(len(self.input_indices)))
+            and self.input_indices == list(range(self.input_count))
             and self.outputs
             == [OutputSlot("result", i) for i in range(len(self.outputs))]
         )
@@ -115,7 +117,7 @@ def _shape_env_of(inputs: Sequence[Any]) -> object | None:
     for value in inputs:
         if isinstance(value, FakeTensor) and value.fake_mode.shape_env is not None:
             return value.fake_mode.shape_env
-        if isinstance(value, torch.SymInt):
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
             return value.node.shape_env
     return None
 
@@ -154,7 +156,15 @@ class _Import:
             results.add_writes()
             self._close_function(function, results)
         indices = [i for i, fake in enumerate(self.fakes) if fake is not None]
-        return ImportedGraph(self.module, self.name, indices, self.lifted, slots, tree)
+        return ImportedGraph(
+            self.module,
+            self.name,
+            indices,
+            len(self.inputs),
+            self.lifted,
+            slots,
+            tree,
+        )
 
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
@@ -184,9 +194,9 @@ class _Import:
                 self.fakes.append(fake)
                 bound.append(fake)
             else:
-                symbolic = isinstance(value, torch.SymInt)
+                symbolic = _is_symbolic(value)
                 if symbolic:
-                    self._bind_int(value)
+                    self._bind_number(value, position)
                 self.fakes.append(value if symbolic else None)
                 bound.append(value)
         return bound
@@ -211,6 +221,24 @@ class _Import:
         if self._is_static(value, position):
             self.arguments[number]["graph.static"] = ir.UnitAttr.get()
         return fake
+
+    def _bind_number(self, value: torch.SymInt | torch.SymFloat, position: int):
+        if isinstance(value, torch.SymFloat):
+            self._add_number(value, torch.float64, position)
+        elif self.symbols.may_be_negative(value):
+            self.symbols.numbers.add(str(value.node.expr))
+            self._add_number(value, torch.int64, position)
+        else:
+            self._bind_int(value)
+
+    def _add_number(self, value, dtype: torch.dtype, position: int) -> None:
+        """An argument of the graph that holds a Python number."""
+        type_ = self.builder.type((), dtype)
+        argument = self.block.add_argument(type_, ir.Location.unknown())
+        self.recorder.scalars.bind(value, Operand(argument, (), dtype))
+        name = ir.StringAttr.get(self._argument_name(position))
+        number = {"graph.number": ir.UnitAttr.get(), "graph.name": name}
+        self.arguments.append(number)
 
     def _bind_int(self, value: torch.SymInt) -> None:
         attributes = {}
@@ -277,8 +305,10 @@ class _Import:
         for fake in self.fakes:
             if isinstance(fake, torch.Tensor):
                 sizes: tuple[Size, ...] = self.symbols.shape(fake.shape)
+            elif isinstance(fake, torch.SymInt) and not self.symbols.is_number(fake):
+                sizes = (self.symbols.size(fake),)
             else:
-                sizes = () if fake is None else (self.symbols.size(fake),)
+                sizes = ()
             bound |= {str(size) for size in sizes if isinstance(size, Dim)}
         for symbol in self.symbols.ranges:
             if symbol not in bound:
@@ -288,6 +318,13 @@ class _Import:
                     explanation="No input has exactly this size.",
                     hints=("compile with dynamic=False",),
                 )
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Whether an input is a number that is not known to be constant."""
+    if isinstance(value, torch.SymFloat):
+        return not value.node.expr.is_number
+    return isinstance(value, torch.SymInt)
 
 
 def sizes_attribute(sizes: Sequence[Size]) -> ir.Attribute:

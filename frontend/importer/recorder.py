@@ -25,6 +25,7 @@ from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
+from girih.frontend.importer.scalars import Scalars, apply_rule, takes_numbers
 from girih.frontend.importer.schema import op_info, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tracking import Table, Tracked
@@ -42,6 +43,7 @@ class Recorder(TorchDispatchMode):
         builder: Where ops go.
         table: What is known about the tensors of the program.
         symbols: Conversion of symbolic sizes.
+        scalars: Numbers that are no sizes.
         arguments: The entries of all tensors that are arguments.
         numbers: Symbols of the tensors that stand for a number, by identity.
     """
@@ -61,6 +63,7 @@ class Recorder(TorchDispatchMode):
         self.fake_mode = fake_mode
         self.builder = builder
         self.symbols = symbols
+        self.scalars = Scalars(builder, symbols)
         self.table = Table()
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
@@ -191,15 +194,24 @@ class Recorder(TorchDispatchMode):
         """An argument as rules take it: operands, sizes, and the rest as it is."""
         if isinstance(value, torch.Tensor):
             return self.operand(value)
-        if isinstance(value, torch.SymInt):
+        if isinstance(value, torch.SymInt) and not self.symbols.is_number(value):
             return self.symbols.size(value)
-        if isinstance(value, torch.SymFloat):
-            # Becomes a constant, and a guard of whoever captured the program.
-            return float(value)
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            return self.scalars.of(value)
         if isinstance(value, torch.SymBool):
             return bool(value)
         if isinstance(value, (list, tuple)):
             return [self.plain(item) for item in value]
+        return value
+
+    def _fixed(self, value: Any) -> Any:
+        """Arguments of a view, with constants for the numbers that are no sizes."""
+        if isinstance(value, torch.SymInt) and self.symbols.is_number(value):
+            return int(value)
+        if isinstance(value, (list, tuple)):
+            return [self._fixed(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._fixed(item) for key, item in value.items()}
         return value
 
     def plain_call(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
@@ -265,8 +277,8 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         args, kwargs = self.plain_call(args, kwargs)
         rule = RULES.get(info.name)
-        if rule is not None and _is_native((args, kwargs), self.builder.out):
-            values = rule(self.builder, *args, **kwargs)
+        if rule is not None and _is_native(info.name, args, kwargs, self.builder.out):
+            values = apply_rule(self.builder, rule, info.name, args, kwargs)
             if values is not NotImplemented:
                 values = (values,) if isinstance(values, Operand) else tuple(values)
                 _check_values(func, values, self.builder.out)
@@ -281,7 +293,7 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         self.expect(tensors)
-        plain, named = self.plain_call(args[1:], kwargs)
+        plain, named = self.plain_call(self._fixed(list(args[1:])), self._fixed(kwargs))
         steps = VIEWS[op_info(func).name](self.builder, shape, *plain, **named)
         steps = [steps] if isinstance(steps, ViewStep) else steps
         for tensor, step in zip(tensors, steps, strict=True):
@@ -358,11 +370,13 @@ _FOREIGN_DTYPES = frozenset(
 )
 
 
-def _is_native(call: Any, specs: list[Spec]) -> bool:
-    """Whether all operands and results have dtypes that kernels know."""
+def _is_native(name: str, args: list, kwargs: dict, specs: list[Spec]) -> bool:
+    """Whether kernels know all dtypes, and the rule the numbers that are inputs."""
     if any(spec.dtype in _FOREIGN_DTYPES for spec in specs):
         return False
-    return not any(x.dtype in _FOREIGN_DTYPES for x in _operands_of(call))
+    if any(x.dtype in _FOREIGN_DTYPES for x in _operands_of([args, kwargs])):
+        return False
+    return not specs or takes_numbers(name, args, kwargs, specs[0].dtype)
 
 
 def _operands_of(value: Any) -> Iterator[Operand]:

@@ -19,9 +19,11 @@ class Symbols:
 
     Attributes:
         ranges: Name of each symbol met so far, with its smallest and largest value.
+        numbers: Names of symbols that are numbers and no sizes: they may be negative.
     """
 
     def __init__(self):
+        self.numbers: set[str] = set()
         self.ranges: dict[str, tuple[int, int]] = {}
         self._sizes: dict[object, Size] = {}
 
@@ -32,11 +34,31 @@ class Symbols:
         expression = value.node.expr
         known = self._sizes.get(expression)
         if known is None:
+            if self.is_number(value):
+                return int(value)  # a constant, and a guard of whoever captured it
             known = _convert(expression)
             self._sizes[expression] = known
             for symbol in expression.free_symbols:
                 self._add_range(symbol, value.node.shape_env)
         return known
+
+    def is_number(self, value: torch.SymInt) -> bool:
+        """Whether a value depends on a number that is no size."""
+        symbols = value.node.expr.free_symbols if self.numbers else ()
+        return any(str(symbol) in self.numbers for symbol in symbols)
+
+    def may_be_negative(self, value: torch.SymInt) -> bool:
+        """Whether a value is a symbol whose range goes below zero."""
+        expression = value.node.expr
+        if not expression.is_Symbol:
+            return False
+        bounds = value.node.shape_env.var_to_range.get(expression)
+        return bounds is not None and bool(bounds.lower < 0)
+
+    def dim(self, symbol: object, shape_env: object) -> Dim:
+        """The size that a symbol of torch stands for."""
+        self._add_range(symbol, shape_env)
+        return dims.symbol(str(symbol))
 
     def shape(self, sizes: torch.Size) -> tuple[Size, ...]:
         """The sizes of a tensor."""

@@ -27,7 +27,9 @@ class NoFallback:
 
 def compiled(module, inputs, results, monkeypatch):
     outputs = [OutputSlot("result", index) for index in range(results)]
-    imported = ImportedGraph(module, "main", list(range(len(inputs))), [], outputs)
+    imported = ImportedGraph(
+        module, "main", list(range(len(inputs))), len(inputs), [], outputs
+    )
     monkeypatch.setattr(compiler, "import_graph", lambda gm, example_inputs: imported)
     options = Options(fallback=False)
     return compiler.compile_graph(NoFallback(), inputs, options, Report("random"))

@@ -493,3 +493,39 @@ def test_threads_share_a_program():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def program_of_number(*, is_float):
+    """`2 * x` for one Python number, read by generated code as a float32 pair."""
+    assembler = Assembler(1)
+    pointer = assembler.load_number(0, is_float=is_float)
+    kind = ctypes.c_double if is_float else ctypes.c_int64
+    seen = []
+
+    @NATIVE
+    def read(pointers, symbols, status):
+        seen.append(kind.from_address(pointers[0]).value)
+
+    assembler.run(address(read), [pointer], [], unlock=False)
+    assembler.return_(group([Constant(None)]))
+    program = assembler.program(fallback=lambda number: ("eager", number), owner=read)
+    return program, seen
+
+
+@pytest.mark.parametrize(
+    ("is_float", "numbers"),
+    [(True, (0.1, -2.5, 3, 3e38, float("inf"))), (False, (-5, 2**62, 0))],
+)
+def test_numbers_are_read_in_place(is_float, numbers):
+    program, seen = program_of_number(is_float=is_float)
+    for number in numbers:
+        assert program(number) == (None,)
+    assert seen == list(numbers)
+
+
+def test_numbers_beyond_float32_are_left_to_eager():
+    program, seen = program_of_number(is_float=True)
+    assert program(1e39) == ("eager", 1e39)
+    with pytest.raises(TypeError):
+        program("text")
+    assert not seen

@@ -42,7 +42,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols 
 
 // -----
 
-// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.name, graph.static, graph.strides, graph.symbol, got graph.stride}}
+// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.name, graph.number, graph.static, graph.strides, graph.symbol, got graph.stride}}
 func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -84,6 +84,14 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.strides = []}) {
 
 // expected-error @+1 {{'func.func' expected argument 0's graph.symbol to belong to an index, got tensor<4xf32>}}
 func.func @main(%x: tensor<4xf32> {graph.symbol = "s0"}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0's graph.number to belong to tensor<f64> or tensor<i64>, got tensor<4xf32>}}
+func.func @main(%x: tensor<4xf32> {graph.number}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -1,0 +1,186 @@
+"""Python numbers that are inputs: values without dims in the graph.
+
+A float that is an input is an argument ``tensor<f64>``, and so is (as ``tensor<i64>``)
+an int that may be negative; other ints are symbols, as sizes are. What ATen's own
+functions compute from such numbers is converted from torch's expression for it.
+sympy is never imported here: a SymFloat exists only where torch has loaded it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from girih.frontend.importer.builder import Builder, Operand, Scalar
+from girih.frontend.importer.symbols import Symbols
+
+_LARGEST_POWER = 8
+
+# Rules that take a number which is no constant. The first group computes with the
+# number as with a tensor without dims; ATen converts the numbers of the second one
+# to the dtype of the result, and raises where they do not fit.
+_WRAPPED = frozenset(
+    f"{name}.{overload}"
+    for names, overloads in (
+        ("add sub mul div", "Tensor Scalar"),
+        ("rsub remainder fmod eq ne lt le gt ge", "Tensor Scalar"),
+        ("div", "Tensor_mode Scalar_mode"),
+        ("where", "ScalarSelf ScalarOther Scalar"),
+    )
+    for name in names.split()
+    for overload in overloads.split()
+) | {"floor_divide", "floor_divide.Scalar"}
+_CONVERTED = frozenset(
+    """addcdiv addcmul clamp clamp_max clamp_min fill.Scalar full full_like lerp.Scalar
+    masked_fill.Scalar new_full pow.Scalar pow.Tensor_Scalar scalar_tensor""".split()
+)
+_CONVERTED_BY_ALPHA = frozenset(("add.Tensor", "sub.Tensor", "rsub.Tensor"))
+# A float that a program takes is a float32 (see OP_LOAD_NUMBER), which fits into these.
+_NARROW = (torch.float16, torch.bfloat16)
+_EXACT = frozenset("add sub rsub mul div".split())
+_WIDE = (torch.float32, torch.float64, torch.bfloat16)
+
+
+def apply_rule(
+    b: Builder, rule: Callable, name: str, args: list, kwargs: dict
+) -> Operand | tuple[Operand, ...]:
+    """Calls the rule of an op.
+
+    Arithmetic of 16-bit floats with a number takes the number as float32, so there
+    the whole rule computes in float32.
+    """
+    values = [*args, *kwargs.values()]
+    exact = any(isinstance(value, Scalar) for value in values)
+    if not exact or b.out[0].dtype not in _NARROW or name.split(".")[0] not in _EXACT:
+        return rule(b, *args, **kwargs)
+    spec = b.out[0]
+    b.out = [spec._replace(dtype=torch.float32)]
+    wide = [_widened(b, value) for value in args]
+    result = rule(b, *wide, **{key: _widened(b, v) for key, v in kwargs.items()})
+    b.out = [spec]
+    return result if result is NotImplemented else b.cast(result, spec.dtype)
+
+
+def _widened(b: Builder, value: Any) -> Any:
+    is_narrow = isinstance(value, Operand) and value.dtype in _NARROW
+    return b.cast(value, torch.float32) if is_narrow else value
+
+
+def _holds_number(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_number(item) for item in value)
+    return isinstance(value, Scalar)
+
+
+class _Unknown(Exception):
+    """An expression has no value in the graph."""
+
+
+def takes_numbers(name: str, args: list, kwargs: dict, dtype: torch.dtype) -> bool:
+    """Whether the rule of an op may be given the numbers among its arguments.
+
+    Args:
+        name: The overload.
+        args: Its arguments, as rules take them.
+        kwargs: Its keyword arguments.
+        dtype: The dtype of the result.
+    """
+    values = [*args, *kwargs.values()]
+    if not any(isinstance(value, Scalar) for value in values):
+        return not _holds_number(values)
+    is_alpha = name in _CONVERTED_BY_ALPHA and isinstance(kwargs.get("alpha"), Scalar)
+    if name in _CONVERTED or is_alpha:
+        return dtype in _WIDE
+    return name in _WRAPPED and (dtype in _WIDE or dtype in (torch.bool, torch.float16))
+
+
+class Scalars:
+    """The numbers of one import.
+
+    Args:
+        builder: Makes the ops that compute with them.
+        symbols: Tells which of them are sizes.
+    """
+
+    def __init__(self, builder: Builder, symbols: Symbols):
+        self._builder = builder
+        self._symbols = symbols
+        self._values: dict[object, Operand] = {}
+        self._shape_env: object = None
+
+    def bind(self, value: torch.SymInt | torch.SymFloat, operand: Operand) -> None:
+        """Says which value a symbol has."""
+        self._values[value.node.expr] = operand
+
+    def of(self, value: torch.SymInt | torch.SymFloat) -> Scalar | int | float:
+        """A number as rules take it; a constant where the graph can't compute it."""
+        expression = value.node.expr
+        self._shape_env = value.node.shape_env
+        if not expression.is_number:
+            try:
+                return Scalar(self._convert(expression))
+            except _Unknown:
+                pass
+        # A constant, and a guard of whoever captured the program.
+        return int(value) if isinstance(value, torch.SymInt) else float(value)
+
+    def _convert(self, expression: Any) -> Operand:
+        known = self._values.get(expression)
+        if known is None:
+            known = self._values[expression] = self._compute(expression)
+        return known
+
+    def _compute(self, expression: Any) -> Operand:
+        if expression.is_Integer:
+            return self._builder.constant(int(expression), torch.int64)
+        if expression.is_number:
+            return self._builder.constant(float(expression), torch.float64)
+        if expression.is_Symbol:
+            return self._size(expression)
+        function = _FUNCTIONS.get(type(expression).__name__)
+        if function is None:
+            raise _Unknown(expression)
+        return function(self, *expression.args)
+
+    def _size(self, symbol: Any) -> Operand:
+        if not symbol.is_integer:
+            raise _Unknown(symbol)
+        return self._builder.size(self._symbols.dim(symbol, self._shape_env))
+
+    def _float(self, expression: Any) -> Operand:
+        return self._builder.cast(self._convert(expression), torch.float64)
+
+    def _fold(self, name: str, parts: tuple) -> Operand:
+        operands = [self._convert(part) for part in parts]
+        if any(operand.dtype == torch.float64 for operand in operands):
+            operands = [self._builder.cast(o, torch.float64) for o in operands]
+        result = operands[0]
+        for operand in operands[1:]:
+            result = self._builder.binary(name, result, operand)
+        return result
+
+    def _power(self, base: Any, exponent: Any) -> Operand:
+        if not exponent.is_Integer or abs(int(exponent)) > _LARGEST_POWER:
+            raise _Unknown(exponent)
+        if int(exponent) > 0:
+            return self._fold("mul", (base,) * int(exponent))
+        if not self._convert(base).dtype.is_floating_point:
+            raise _Unknown(base)
+        one = self._builder.constant(1.0, torch.float64)
+        return self._builder.div(one, self._fold("mul", (base,) * -int(exponent)))
+
+    def _quotient(self, numerator: Any, denominator: Any) -> Operand:
+        return self._builder.div(self._float(numerator), self._float(denominator))
+
+
+# Names of sympy's functions, and of torch's own (torch.utils._sympy.functions).
+_FUNCTIONS = {
+    "Add": lambda scalars, *parts: scalars._fold("add", parts),
+    "FloatTrueDiv": Scalars._quotient,
+    "IntTrueDiv": Scalars._quotient,
+    "Mul": lambda scalars, *parts: scalars._fold("mul", parts),
+    "Pow": Scalars._power,
+    "ToFloat": Scalars._float,
+}
