@@ -11,7 +11,7 @@ What lives here, in the order to read it:
 * ``outputs``     results, aliasing, writes to inputs
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule
-* ``elements``, ``symbols``   dtypes and symbolic sizes
+* ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
 * rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``reduction``,
   ``contraction``, ``normalization``, ``shape``, ``indexing``, ``creation``, ``pooling``
 """
