@@ -150,6 +150,16 @@ def test_sum_is_accurate(dtype):
     check(lambda x: (x.sum(), x.mean(), x.view(1024, -1).sum(0)), calls, sums=True)
 
 
+def test_sum_in_blocks_inside_another_loop():
+    x = torch.rand(70009)
+    calls = {"whole": (x,), "every other": (x.repeat(2, 1)[:, ::2],)}
+
+    def sums(x):
+        return torch.stack([x, x + 1]).sum(), torch.stack([x, x, -x, x], -1).mean()
+
+    check(sums, calls, sums=True)
+
+
 def test_dtype_argument():
     x = normal((9, 31), torch.float16)
     i = normal((9, 31), torch.int8)

@@ -263,7 +263,9 @@ class Program:
         b = self.indices.at(self.stack.depth)
         end = b.same("arith.minsi", b.same("arith.addi", start, step), high)
         self.ranges[coordinate] = (start, end)
-        results = self._loop(coordinate, walk.width, inits, body)
+        # Not with what loops around this one carry: the merge below adds that.
+        fresh = [v for node in walk.reductions for v in self._initial(node)]
+        results = self._loop(coordinate, walk.width, fresh, body)
         self.ranges[coordinate] = bounds
         merged = [
             self._merged(node, *pair)
