@@ -14,7 +14,7 @@ def _kw_names(tracer, frame, instruction):
     frame.keyword_names = frame.code.co_consts[instruction.arg]
 
 
-@opcode("CALL")
+@opcode("CALL", until=(3, 12))
 def _call(tracer, frame, instruction):
     args = frame.pop_many(instruction.arg)
     first, second = frame.pop_many(2)
@@ -23,18 +23,52 @@ def _call(tracer, frame, instruction):
     else:  # an unbound method and its owner
         callee, args = first, [second, *args]
     names, frame.keyword_names = frame.keyword_names, ()
+    frame.push(_called(tracer, frame, callee, args, names))
+
+
+@opcode("CALL", since=(3, 13))
+def _call_with_null_last(tracer, frame, instruction):
+    callee, args = _callee_and_arguments(frame, instruction.arg)
+    frame.push(_called(tracer, frame, callee, args, ()))
+
+
+@opcode("CALL_KW", since=(3, 13))
+def _call_kw(tracer, frame, instruction):
+    names = frame.pop().as_python()
+    callee, args = _callee_and_arguments(frame, instruction.arg)
+    frame.push(_called(tracer, frame, callee, args, names))
+
+
+def _callee_and_arguments(frame, count: int):
+    args = frame.pop_many(count)
+    callee, owner = frame.pop_many(2)
+    return callee, args if owner is NULL else [owner, *args]
+
+
+def _called(tracer, frame, callee, args: list, names: tuple[str, ...]):
     count = len(args) - len(names)
     kwargs = dict(zip(names, args[count:], strict=True))
-    frame.push(tracer.call_from(frame, callee, args[:count], kwargs))
+    return tracer.call_from(frame, callee, args[:count], kwargs)
 
 
-@opcode("CALL_FUNCTION_EX")
+@opcode("CALL_FUNCTION_EX", until=(3, 12))
 def _call_function_ex(tracer, frame, instruction):
+    args, kwargs = _unpacked_arguments(tracer, frame, instruction)
+    callee = frame.pop()
+    frame.pop()  # NULL
+    frame.push(tracer.call_from(frame, callee, args, kwargs))
+
+
+@opcode("CALL_FUNCTION_EX", since=(3, 13))
+def _call_function_ex_with_null_last(tracer, frame, instruction):
+    args, kwargs = _unpacked_arguments(tracer, frame, instruction)
+    frame.pop()  # NULL
+    frame.push(tracer.call_from(frame, frame.pop(), args, kwargs))
+
+
+def _unpacked_arguments(tracer, frame, instruction):
     kwargs = {}
     if instruction.arg & 1:
         for key, value in tracer.pairs_of(frame.pop()):
             kwargs[key.as_python()] = value
-    args = list(tracer.iterate(frame.pop()))
-    callee = frame.pop()
-    frame.pop()  # NULL
-    frame.push(tracer.call_from(frame, callee, args, kwargs))
+    return list(tracer.iterate(frame.pop())), kwargs
