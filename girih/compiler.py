@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import torch
 
-from girih import collector
+from girih import collector, exclusive
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
 from girih.codegen.cpu.link import Library, link
@@ -106,7 +106,7 @@ def compile_graph(
     if reason := _why_eager(gm, example_inputs):
         return _run_eagerly(gm, report, reason)
     try:
-        with collector.paused():
+        with exclusive.compilation(), collector.paused():
             compiled = _Compilation(gm, example_inputs, options, report).run()
     except UnsupportedError as error:
         return _run_eagerly(gm, report, error.summary())
