@@ -1,8 +1,7 @@
 """A code object under construction: a prologue in front of the body of another.
 
-The body stays as it is, byte for byte, but for the indices of cells and free
-variables: what is passed beside the locals is passed as further locals, which stand
-between the two. So an offset of the body is an original offset plus a constant.
+What is passed beside the locals (cells, the stack) comes in further locals, behind
+those of the original.
 """
 
 from __future__ import annotations
@@ -11,15 +10,10 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from girih.frontend.capture.resume.instructions import (
-    INDEXED,
-    OPS,
-    PAIRED,
-    Emitter,
-    Instruction,
-    decode,
-)
+from girih.frontend.capture.resume.body import body_of
+from girih.frontend.capture.resume.instructions import OPS, Emitter, decode_bytes
 from girih.frontend.capture.resume.layout import Layout, Slot
+from girih.frontend.capture.resume.origin import Origin
 from girih.frontend.capture.resume.stack_effect import NULL_IS_FIRST, CannotStep
 from girih.frontend.capture.resume.tables import (
     Handler,
@@ -34,6 +28,8 @@ _VARIADIC = 0x04 | 0x08  # CO_VARARGS, CO_VARKEYWORDS
 _OPTIMIZED = 0x01
 # PUSH_EXC_INFO of this tells what is being handled, as what it saves.
 _PROBE = Exception("girih: nothing was raised")
+# Stand among the constants for tables that are known when the prologue is complete.
+_TO_NEW, _TO_ORIGINAL = object(), object()
 
 
 class Builder(Emitter):
@@ -71,9 +67,9 @@ class Builder(Emitter):
         self._names = (*code.co_varnames, *extras)
         self._places = {name: i for i, name in enumerate(self._names)}
         self._shift = len(extras)
+        self._body = body_of(code, self.moved)
         self._consts: list[Any] = list(code.co_consts)
         self._handlers: list[Handler] = []
-        self._distance: int | None = None
 
     # ---- single instructions ------------------------------------------------------
 
@@ -161,15 +157,13 @@ class Builder(Emitter):
             self.emit("PUSH_EXC_INFO")
             self.emit("POP_TOP")
         elif slot is Slot.OFFSET:
-            self.convert_offset("+")
+            self.convert_offset(_TO_NEW)
 
-    def convert_offset(self, operator: str) -> None:
+    def convert_offset(self, table: object) -> None:
         """Makes an original offset (in code units) one of the new code, or back."""
-        if self._distance is None:
-            self._distance = len(self._consts)
-            self._consts.append(self)  # replaced when the prologue is complete
-        self.emit("LOAD_CONST", self._distance)
-        self.emit("BINARY_OP", {"+": 0, "-": 10}[operator])
+        self.constant(table)
+        self.emit("SWAP", 2)
+        self.emit("BINARY_SUBSCR")
 
     def save_slot(self, slot: Slot, name: str) -> None:
         """Pops a slot of the stack into a local, as it would be passed."""
@@ -178,7 +172,7 @@ class Builder(Emitter):
             self.emit("PUSH_EXC_INFO")
             self.emit("POP_TOP")
         elif slot is Slot.OFFSET:
-            self.convert_offset("-")
+            self.convert_offset(_TO_ORIGINAL)
         self.fast("STORE", name)
         if slot is Slot.PREVIOUS:
             self.emit("POP_EXCEPT")
@@ -193,6 +187,11 @@ class Builder(Emitter):
 
     # ---- completion ---------------------------------------------------------------
 
+    def jump(self, offset: int) -> None:
+        """Ends the prologue with a jump to an original instruction."""
+        unreached = 1  # the NOP that finish() writes
+        self.emit("JUMP_FORWARD", unreached + self._body.unit(offset // 2))
+
     def cover(self, offset: int, start: int) -> None:
         """Puts what was written since ``start`` under the handler of an instruction.
 
@@ -204,6 +203,12 @@ class Builder(Emitter):
         if handler is not None:
             self._handlers.append(handler._replace(start=start, end=self.units))
 
+    def origin(self, kind: str, standing: int, target: int, moment: int) -> Origin:
+        """What is to be known about the new code, which is complete."""
+        prologue = len(decode_bytes(self.data))
+        indices = self._body.indices
+        return Origin(self.code, kind, standing, target, moment, prologue, indices)
+
     def finish(self, depth: int) -> types.CodeType:
         """The new code object.
 
@@ -213,8 +218,6 @@ class Builder(Emitter):
         code = self.code
         self.emit("NOP")  # never run; its entry takes the line table back to the start
         count = len(self._names) - len(self.scratch)
-        if self._distance is not None:
-            self._consts[self._distance] = self.units
         return code.replace(
             co_argcount=count,
             co_posonlyargcount=0,
@@ -223,49 +226,46 @@ class Builder(Emitter):
             co_varnames=self._names,
             co_flags=code.co_flags & ~_VARIADIC,
             co_stacksize=code.co_stacksize + depth,
-            co_consts=tuple(self._consts),
-            co_code=bytes(self.data) + self._body(),
+            co_consts=self._all_consts(),
+            co_code=bytes(self.data) + self._body.data,
             co_linetable=self._line_table(),
             co_exceptiontable=self._exception_table(),
         )
 
+    def _all_consts(self) -> tuple:
+        """The constants; the tables of offsets are known now."""
+        consts = []
+        for value in self._consts:
+            if value is _TO_NEW:
+                value = self._new_offsets()
+            elif value is _TO_ORIGINAL:
+                value = self._original_offsets()
+            consts.append(value)
+        return tuple(consts)
+
+    def _new_offsets(self) -> tuple[int, ...]:
+        body, count = self._body, len(self.code.co_code) // 2
+        return tuple(self.units + body.unit(unit) for unit in range(count))
+
+    def _original_offsets(self) -> tuple[int, ...]:
+        offsets = [0] * (self.units + len(self._body.data) // 2)
+        for unit, new in enumerate(self._new_offsets()):
+            offsets[new] = unit
+        return tuple(offsets)
+
     def _exception_table(self) -> bytes:
+        body, distance = self._body, self.units
         own = [
-            entry._replace(target=entry.target + self.units) for entry in self._handlers
+            h._replace(target=body.unit(h.target) + distance) for h in self._handlers
         ]
-        return encode_handlers(
-            own + [h.moved(self.units) for h in handlers_of(self.code)]
-        )
+        return encode_handlers(own + [h.moved(distance) for h in body.handlers])
 
     def _line_table(self) -> bytes:
         first = self.code.co_firstlineno
         back = (first, first, None, None)
         runs = [(self.units - 1, self.position), (1, back)]
         entries, _ = encode_positions(runs, first)
-        return entries + self.code.co_linetable
-
-    def _body(self) -> bytes:
-        data = bytearray(self.code.co_code)
-        if self._shift:
-            for instruction in decode(self.code):
-                self._move(data, instruction)
-        return bytes(data)
-
-    def _move(self, data: bytearray, instruction: Instruction) -> None:
-        """Corrects the place of a cell or free variable in an instruction."""
-        op, arg, offset, _ = instruction
-        if op in INDEXED:
-            place = self.moved(arg)
-        elif op in PAIRED:
-            first, second = self.moved(arg >> 4), self.moved(arg & 15)
-            place = first << 4 | second if second < 16 else 256
-        else:
-            return
-        while place != arg:
-            if not arg >> 8 and place >> 8:
-                raise CannotStep("the frame has too many variables")
-            data[offset + 1] = place & 255
-            place, arg, offset = place >> 8, arg >> 8, offset - 2
+        return entries + self._body.positions
 
 
 def _variables(code: types.CodeType) -> list[str]:

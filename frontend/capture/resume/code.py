@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import replace
 
 from girih.frontend.capture.resume.builder import Builder
 from girih.frontend.capture.resume.instructions import (
@@ -110,9 +109,9 @@ def _make_resume(
     if call is not None:
         _call_inner(builder, instructions[standing])
     moment = len(decode_bytes(builder.data)) - 1
-    return _jump(
-        builder, instructions[index], Origin(code, "resume", standing, index, moment, 0)
-    )
+    builder.jump(instructions[index].offset)
+    new = builder.finish(_PROLOGUE_DEPTH)
+    return new, builder.origin("resume", standing, index, moment)
 
 
 def _call_inner(builder: Builder, call: Instruction) -> None:
@@ -133,15 +132,7 @@ def _make_generator(
     builder.restore_variables()
     builder.restore_stack()
     builder.constant(None)
-    return _jump(builder, target, Origin(code, "generator", index, index, 0, 0))
-
-
-def _jump(
-    builder: Builder, target: Instruction, origin: Origin
-) -> tuple[types.CodeType, Origin]:
-    """Ends the prologue."""
-    unreached = 1  # the NOP that finish() writes
-    builder.emit("JUMP_FORWARD", unreached + target.offset // 2)
+    moment = len(decode_bytes(builder.data)) - 1
+    builder.jump(target.offset)
     new = builder.finish(_PROLOGUE_DEPTH)
-    prologue = len(decode_bytes(builder.data))
-    return new, replace(origin, prologue=prologue)
+    return new, builder.origin("generator", index, index, moment)

@@ -22,7 +22,7 @@ def by_version(table: dict[tuple[int, int], T]) -> T:
 
 OPS = {name: op for name, op in dis.opmap.items() if op < 256}
 _ENTRIES = opcode._inline_cache_entries
-_EXTENDED = OPS["EXTENDED_ARG"]
+EXTENDED_ARG = OPS["EXTENDED_ARG"]
 
 # Code units behind an instruction that the interpreter keeps for itself. A list by
 # opcode up to 3.12, a dict by name from 3.13 on.
@@ -38,13 +38,13 @@ PREFIXES = frozenset(
 
 # Instructions whose argument is an index of a local, cell or free variable.
 _INDEXED = frozenset(dis.haslocal) | frozenset(dis.hasfree)
-# From 3.13 on some hold two indices, of four bits each.
-PAIRED = frozenset(
-    OPS[name]
-    for name in ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST")
-    if name in OPS
-)
-INDEXED = (_INDEXED & frozenset(OPS.values())) - PAIRED
+# From 3.13 on some hold two indices, of four bits each: what they are in two.
+PAIRED: dict[int, tuple[int, int]] = {
+    OPS[f"{first}_FAST_{second}_FAST"]: (OPS[f"{first}_FAST"], OPS[f"{second}_FAST"])
+    for first, second in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE"))
+    if f"{first}_FAST_{second}_FAST" in OPS
+}
+INDEXED = (_INDEXED & frozenset(OPS.values())) - PAIRED.keys()
 
 BACKWARD = frozenset(op for name, op in OPS.items() if "JUMP_BACKWARD" in name)
 JUMPS = frozenset(dis.hasjrel) & frozenset(OPS.values())
@@ -89,7 +89,7 @@ def decode_bytes(data: bytes) -> list[Instruction]:
         op, arg = data[offset], data[offset + 1] | extended
         end = offset + 2 + 2 * CACHES.get(op, 0)
         found.append(Instruction(op, arg, offset, end))
-        extended = arg << 8 if op == _EXTENDED else 0
+        extended = arg << 8 if op == EXTENDED_ARG else 0
         offset = end
     return found
 
@@ -108,6 +108,26 @@ def unit_around(instructions: list[Instruction], index: int) -> tuple[int, int]:
     return first, last
 
 
+def width(arg: int) -> int:
+    """How many code units an argument needs: one, and its EXTENDED_ARGs."""
+    return 1 + (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
+
+
+def encode(op: int, arg: int, wide: int = 0) -> bytes:
+    """An instruction with EXTENDED_ARGs and empty caches.
+
+    Args:
+        op: The opcode.
+        arg: Its argument.
+        wide: How many code units the argument gets at least.
+    """
+    prefixes = max(wide, width(arg)) - 1
+    data = bytearray()
+    for number in range(prefixes, 0, -1):
+        data += bytes((EXTENDED_ARG, arg >> 8 * number & 255))
+    return bytes(data) + bytes((op, arg & 255)) + bytes(2 * CACHES[op])
+
+
 class Emitter:
     """Writes instructions."""
 
@@ -121,11 +141,7 @@ class Emitter:
 
     def emit(self, name: str, arg: int = 0) -> None:
         """Writes an instruction, with EXTENDED_ARGs and empty caches."""
-        op = OPS[name]
-        for shift in (24, 16, 8):
-            if arg >> shift:
-                self.data += bytes((_EXTENDED, arg >> shift & 255))
-        self.data += bytes((op, arg & 255)) + bytes(2 * CACHES[op])
+        self.data += encode(OPS[name], arg)
 
     def detached(self, write: Callable[[], None]) -> bytes:
         """What ``write`` writes, taken out again; it must not depend on its place."""

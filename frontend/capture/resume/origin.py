@@ -29,6 +29,8 @@ class Origin:
         moment: Index, in the new code, of the instruction that stands for the original
             one: the call of ``inner``, or the copy in step code. The jump otherwise.
         prologue: How many instructions stand before the original ones.
+        indices: The original index of each instruction behind the prologue; None where
+            they are the same.
     """
 
     code: types.CodeType
@@ -37,11 +39,13 @@ class Origin:
     target: int
     moment: int
     prologue: int
+    indices: tuple[int, ...] | None
 
     def index_of(self, index: int) -> int:
         """The original index of an instruction of the new code."""
         if index >= self.prologue:
-            return index - self.prologue
+            index -= self.prologue
+            return index if self.indices is None else self.indices[index]
         return self.standing if index <= self.moment else self.target
 
 

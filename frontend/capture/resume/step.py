@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from dataclasses import dataclass, replace
 
+from girih.frontend.capture.resume.body import moved_pieces
 from girih.frontend.capture.resume.builder import Builder
 from girih.frontend.capture.resume.code import check_kind, normal_position
 from girih.frontend.capture.resume.instructions import (
@@ -19,6 +20,7 @@ from girih.frontend.capture.resume.instructions import (
     Instruction,
     decode,
     decode_bytes,
+    encode,
     unit_around,
 )
 from girih.frontend.capture.resume.layout import Layout, Slot
@@ -153,8 +155,7 @@ def _make_step(plan: _Plan) -> tuple[types.CodeType, Origin]:
     arguments = len(plan.code.co_varnames) + len(plan.layout.cells) + highest
     new = builder.finish(depth=arguments + len(resumes) + 8)
     standing = plan.first + len(plan.unit) - 1
-    prologue = len(decode_bytes(builder.data))
-    return new, Origin(plan.code, "step", standing, standing, moment, prologue)
+    return new, builder.origin("step", standing, standing, moment)
 
 
 def _hiding_place(plan: _Plan) -> int | None:
@@ -181,13 +182,9 @@ def _copy(builder: Builder, plan: _Plan, distance: int) -> None:
         return
     if op in JUMPS:
         builder.emit(name.replace("BACKWARD", "FORWARD"), distance)
-    elif op in PAIRED:
-        for action, place in zip(
-            name.split("_")[::2], (arg >> 4, arg & 15), strict=True
-        ):
-            builder.emit(f"{action}_FAST", builder.moved(place))
-    elif op in INDEXED:
-        builder.emit(name, builder.moved(arg))
+    elif op in INDEXED or op in PAIRED:
+        for piece in moved_pieces(plan.instruction, builder.moved):
+            builder.append(encode(*piece))
     elif _is_method_load(plan.instruction):
         builder.emit(
             _PLAIN_LOAD.get(name, name), arg if name in _PLAIN_LOAD else arg & ~1
