@@ -6,11 +6,17 @@ signature and the meaning of ``torch.compile``.
 What lives here, in the order to read it:
 
 * ``api``       the public functions: ``compile``, ``reset``, ``report``, ...
+* ``control``   what programs say about functions: ``disable``, ``graph_break``, ...
+* ``marks``     how that is kept, and read by capture
+* ``dynamic``   marks on dims of tensors: ``mark_dynamic``, ``mark_static``
+* ``stance``    ``set_stance``
+* ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``collector`` the garbage collector, paused while girih compiles
+* ``exclusive`` one compilation at a time
 * ``config``    environment variables, read in one place
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
@@ -24,13 +30,25 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "CompileError": "girih.errors",
     "GirihError": "girih.errors",
+    "RecompileError": "girih.errors",
     "UnsupportedError": "girih.errors",
+    "allow_in_graph": "girih.control",
+    "assume_constant_result": "girih.control",
     "compile": "girih.api",
+    "disable": "girih.control",
+    "explain": "girih.explanation",
+    "graph_break": "girih.control",
+    "is_compiling": "girih.control",
     "list_backends": "girih.api",
     "list_modes": "girih.api",
     "list_options": "girih.api",
+    "mark_dynamic": "girih.dynamic",
+    "mark_static": "girih.dynamic",
+    "maybe_mark_dynamic": "girih.dynamic",
     "report": "girih.api",
     "reset": "girih.api",
+    "set_stance": "girih.stance",
+    "substitute_in_graph": "girih.control",
 }
 
 __all__ = sorted([*_EXPORTS, "__version__"])
@@ -56,3 +74,4 @@ if "torch" in sys.modules:
     for _name in _EXPORTS:
         __getattr__(_name)
     import_module("girih.compiler").preload()
+    import_module("girih.stance").follow_torch()

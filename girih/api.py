@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from girih import backend as backends
-from girih import log
+from girih import config, log
 from girih.options import MODES, check_mode, describe, make_options
 from girih.reports import Reports
 
@@ -70,7 +70,8 @@ def compile(
         raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
     if disable:
         return model
-    return _compile(model, fullgraph, dynamic, backend_fn)
+    limit = settings.recompile_limit or config.recompile_limit()
+    return _compile(model, fullgraph, dynamic, backend_fn, limit)
 
 
 def _check_settings(fullgraph, dynamic, mode, options, disable):
@@ -85,12 +86,11 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
     return make_options(options)
 
 
-def _compile(model, fullgraph, dynamic, backend_fn):
-    from girih.frontend.capture.api import compile_callable
+def _compile(model, *settings):
+    from girih.frontend.capture.api import Settings
+    from girih.frontend.capture.targets import compile_callable
 
-    return compile_callable(
-        model, fullgraph=fullgraph, dynamic=dynamic, backend_fn=backend_fn
-    )
+    return compile_callable(model, Settings(*settings))
 
 
 def report(compiled: Callable | None = None) -> Reports:
@@ -105,13 +105,14 @@ def report(compiled: Callable | None = None) -> Reports:
     """
     if compiled is None:
         return backends.last_reports
-    from girih.frontend.capture.api import backend_of
+    from girih.frontend.capture.targets import dispatcher_of
 
-    backend = backend_of(compiled)
-    if backend is None:
+    dispatcher = dispatcher_of(compiled)
+    if dispatcher is None:
         raise TypeError(
             f"girih.report expects what girih.compile returned, got {compiled!r}"
         )
+    backend = dispatcher.girih_compiler.settings.backend_fn
     return getattr(backend, "reports", Reports())
 
 

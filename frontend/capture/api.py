@@ -7,26 +7,47 @@ import inspect
 import logging
 import os
 import sysconfig
+import time
 import types
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
 import torch
 
-from girih import collector, frontend, log
-from girih.errors import UnsupportedError
+import girih
+from girih import collector, config, exclusive, frontend, log, marks, stance
+from girih.errors import RecompileError, UnsupportedError, unsupported
 from girih.frontend.capture import _frame
-from girih.frontend.capture.capture import RAISES, Backend, CapturedFrame, capture
+from girih.frontend.capture.capture import (
+    RAISES,
+    Backend,
+    Call,
+    CapturedFrame,
+    capture,
+)
 from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.guard import GuardSet, GuardTree
+from girih.frontend.capture.messages import (
+    Failure,
+    failure_of,
+    graph_break,
+    limit_reached,
+    recompilation,
+    refused,
+)
+from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.source import Source
 
 _LOG = log.logger("capture")
+_BREAKS = log.logger("graph_breaks")
+_RECOMPILES = log.logger("recompiles")
+_places_logged: set[tuple] = set()
 
-# Entries per function; the next call with other guards runs as it was.
-MAXIMAL_ENTRIES = 8
+EAGER, FAIL = "eager_on_recompile", "fail_on_recompile"
 
 # Calls that failed to be captured, after which a function is left alone.
 MAXIMAL_FAILURES = 8
@@ -35,35 +56,63 @@ MAXIMAL_FAILURES = 8
 _EAGER_DECIDES = (RAISES, OPERATION_FAILED)
 
 _compiled: WeakSet = WeakSet()
+_compiled_lock = Lock()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one compiled callable, and all that it calls, is compiled.
+
+    Attributes:
+        fullgraph: Raise where a call can't be captured in one graph.
+        dynamic: As for ``girih.compile``.
+        backend_fn: Compiles a graph.
+        recompile_limit: Most entries of one function.
+        observer: Called with each attempt to capture, or None.
+    """
+
+    fullgraph: bool
+    dynamic: bool | None
+    backend_fn: Backend
+    recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
+    observer: Callable[[Attempt], None] | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to capture a call, for ``girih.explain``.
+
+    Attributes:
+        call: The function and its arguments.
+        captured: The entry that was made, or None.
+        error: Why there is none.
+        seconds: How long it took, with the backend.
+    """
+
+    call: Call
+    captured: CapturedFrame | None
+    error: UnsupportedError | None
+    seconds: float
 
 
 class Compiler:
     """Compiles the calls of one function; what a dispatcher asks on a miss.
 
     Args:
-        fullgraph: Raise where a call can't be captured.
-        dynamic: As for ``girih.compile``.
-        backend_fn: Compiles a graph.
+        settings: How.
         is_callee: The function is called by a frame that runs as it was.
     """
 
-    def __init__(
-        self,
-        fullgraph: bool,
-        dynamic: bool | None,
-        backend_fn: Backend,
-        is_callee: bool = False,
-    ):
-        self.fullgraph = fullgraph
-        self.dynamic = dynamic
-        self.backend_fn = backend_fn
+    def __init__(self, settings: Settings, is_callee: bool = False):
+        self.settings = settings
         self.is_callee = is_callee
         self.captures = 0
         self.reset()
 
     def reset(self) -> None:
         """Forgets what was learned from calls."""
-        self.sizes = Sizes(self.dynamic)
+        self.sizes = Sizes(self.settings.dynamic)
+        self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0
         self.reason = ""
@@ -74,65 +123,127 @@ class Compiler:
 
         Returns:
             The entry, or None: the call runs as it was.
+
+        Raises:
+            RecompileError: The stance is "fail_on_recompile".
+            UnsupportedError: The call can't be captured, with ``fullgraph``.
         """
-        if self.failures >= MAXIMAL_FAILURES:
+        if self.failures >= MAXIMAL_FAILURES or stance.current() == EAGER:
             return None
-        if len(dispatcher.entries) >= MAXIMAL_ENTRIES:
-            self._warn_of_limit(function)
+        if self._warned and self._is_full(dispatcher):
             return None
-        self._log_recompilation(function)
-        try:
-            with collector.paused():
-                captured = capture(function, arguments, self.sizes, self.backend_fn)
-        except UnsupportedError as error:
-            return self._give_up(function, error)
-        if self.is_callee and captured.graph is None:
-            self.failures = MAXIMAL_FAILURES
-            return None
+        with exclusive.compilation() as waited:
+            entry = dispatcher.entry_for(function, arguments) if waited else None
+            return entry or self._compile(dispatcher, function, arguments)
+
+    def _is_full(self, dispatcher) -> bool:
+        return len(dispatcher.entries) >= self.settings.recompile_limit
+
+    def _compile(self, dispatcher, function, arguments: tuple):
+        failures = [failure_of(f, function, arguments) for f in self.frames]
+        if stance.current() == FAIL:
+            raise RecompileError(refused(function, failures))
+        self.history.extend(failures[:1])
+        if self._is_full(dispatcher):
+            return self._limit_reached(function)
+        if failures:
+            _RECOMPILES.info("%s", recompilation(function, failures))
+        settings = self.settings
+        call = Call(
+            function, arguments, self.sizes, settings.backend_fn, self.is_callee
+        )
+        captured = self._capture(call)
+        if not isinstance(captured, CapturedFrame):
+            return captured
         self.captures += 1
         self.frames.insert(0, captured)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
 
+    def _capture(self, call: Call) -> CapturedFrame | _frame.Entry | None:
+        """What was captured, an entry to use for this call only, or None."""
+        captured = error = None
+        start = time.perf_counter()
+        try:
+            with collector.paused():
+                captured = capture(call, may_break=not self.settings.fullgraph)
+        except UnsupportedError as reason:
+            error = reason
+        if self.settings.observer is not None:
+            seconds = time.perf_counter() - start
+            self.settings.observer(Attempt(call, captured, error, seconds))
+        if error is not None:
+            return self._give_up(call.function, error)
+        if captured.broken is not None:
+            self._log_break(call.function, captured.broken)
+        if self.is_callee and not _is_worth_it(captured):
+            self.failures = MAXIMAL_FAILURES
+            return None
+        return captured
+
     def _give_up(self, function, error: UnsupportedError):
         self.reason = error.summary()
         eager_decides = error.kind in _EAGER_DECIDES
-        if self.fullgraph:
+        if self.settings.fullgraph:
             if eager_decides:
                 return plain_entry(function, error)
             raise error
         _LOG.info("%s runs as it was: %s", function.__qualname__, self.reason)
+        if not eager_decides:
+            self._log_break(function, error)
         # A wrong argument says nothing about the next call; other reasons do.
         self.failures += 1 if eager_decides else MAXIMAL_FAILURES
         return None
 
-    def _log_recompilation(self, function) -> None:
-        if self.frames and _LOG.isEnabledFor(logging.INFO):
-            reason = self.frames[0].failed_guard()
-            _LOG.info("%s is compiled again: %s", function.__qualname__, reason)
-
-    def _warn_of_limit(self, function) -> None:
-        if self._warned or not self.frames:
+    def _log_break(self, function, error: UnsupportedError) -> None:
+        """Logs a graph break, once for each place of the program."""
+        if not _BREAKS.isEnabledFor(logging.INFO):
             return
-        self._warned = True
-        _LOG.warning(
-            "%s was compiled %d times; calls that fit none of them run as plain "
-            "Python. The last guard that failed: %s",
-            function.__qualname__,
-            MAXIMAL_ENTRIES,
-            self.frames[0].failed_guard(),
-        )
+        place = (error.kind, error.location)
+        if place not in _places_logged:
+            _places_logged.add(place)
+            _BREAKS.info("%s", graph_break(function, error))
+
+    def _limit_reached(self, function) -> None:
+        """Warns, once; with ``fullgraph`` the call fails."""
+        limit = self.settings.recompile_limit
+        if self.settings.fullgraph:
+            unsupported(
+                kind="recompile limit",
+                context=function.__qualname__,
+                explanation=limit_reached(function, limit, self.history),
+                hints=("Compile without fullgraph: then such calls run eager.",),
+            )
+        if not self._warned:
+            self._warned = True
+            _RECOMPILES.warning("%s", limit_reached(function, limit, self.history))
 
     def admit(self, function):
         """A dispatcher for a function that is called by a frame that runs as it was.
 
         Returns:
-            The dispatcher, or None: the function is left alone.
+            The dispatcher. None: the function runs as it was, and what it calls is
+            admitted in turn. False: it and all that it calls is left alone.
         """
-        if not is_users_code(function.__code__):
+        disabled = marks.disabled(function)
+        if disabled is not None:
+            return False if disabled.recursive else None
+        if marks.is_left_alone(function.__code__):
             return None
-        settings = (False, self.dynamic, self.backend_fn)
-        return make_dispatcher(function, Compiler(*settings, is_callee=True))
+        origin = origin_of(function.__code__)
+        if origin is not None and origin.kind != "resume":
+            return None  # it runs one instruction
+        if origin is None and not is_users_code(function.__code__):
+            return None
+        settings = replace(self.settings, fullgraph=False)
+        return make_dispatcher(function, Compiler(settings, is_callee=True))
+
+
+def _is_worth_it(captured: CapturedFrame) -> bool:
+    """Whether anything is won by an entry for a function that could run as it was."""
+    if captured.broken is None:
+        return captured.graph is not None
+    return captured.has_tensors
 
 
 def is_users_code(code: types.CodeType) -> bool:
@@ -155,66 +266,25 @@ _SITE_PACKAGES = tuple(
 _LIBRARIES = (sysconfig.get_path("stdlib") + os.sep,)
 _SKIPPED = tuple(
     os.path.dirname(os.path.abspath(package.__file__)) + os.sep
-    for package in (torch, frontend)
+    for package in (torch, frontend, girih)
 )
 
 
-def compile_callable(
-    fn: Callable,
-    *,
-    fullgraph: bool,
-    dynamic: bool | None,
-    backend_fn: Backend,
-) -> Callable:
-    """Makes a compiled callable of a function, a method, a module or a callable object.
-
-    Args:
-        fn: What to compile.
-        fullgraph: Raise where a call can't be captured, instead of running it as it
-            was.
-        dynamic: True: sizes are symbolic. False: never. None: once they vary.
-        backend_fn: ``(gm, example_inputs) -> callable``.
-    """
-    settings = (fullgraph, dynamic, backend_fn)
-    if isinstance(fn, torch.nn.Module):
-        from girih.frontend.capture.module import compile_module
-
-        return compile_module(fn, settings)
-    if isinstance(fn, types.FunctionType):
-        return compile_function(fn, settings)
-    if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
-        return functools.wraps(fn)(_partial_method(fn, settings))
-    if isinstance(fn, _frame.Dispatcher):
-        return compile_function(fn.__wrapped__, settings)
-    return compile_function(_caller_of(fn), settings, wraps=fn)
-
-
-def _partial_method(method: types.MethodType, settings: tuple) -> Callable:
-    return functools.partial(
-        compile_function(method.__func__, settings), method.__self__
-    )
-
-
-def _caller_of(fn: Callable) -> types.FunctionType:
-    """A Python function that calls a callable of another kind."""
-
-    def call(*args, **kwargs):
-        return fn(*args, **kwargs)
-
-    return call
-
-
 def compile_function(
-    function: types.FunctionType, settings: tuple, wraps: Any = None
+    function: types.FunctionType, settings: Settings, wraps: Any = None
 ) -> _frame.Dispatcher:
     """Makes a compiled callable of a Python function."""
-    dispatcher = make_dispatcher(function, Compiler(*settings))
+    dispatcher = make_dispatcher(function, Compiler(settings))
+    target = function if wraps is None else wraps
     for name in functools.WRAPPER_ASSIGNMENTS:
-        value = getattr(wraps or function, name, None)
+        value = getattr(target, name, None)
         if value is not None:
             setattr(dispatcher, name, value)
-    dispatcher.__dict__.update(getattr(wraps or function, "__dict__", {}))
-    _compiled.add(dispatcher)
+    own = dict(dispatcher.__dict__, girih_target=target)
+    dispatcher.__dict__.update(getattr(target, "__dict__", {}))
+    dispatcher.__dict__.update(own)  # the target may wrap another compiled function
+    with _compiled_lock:
+        _compiled.add(dispatcher)
     return dispatcher
 
 
@@ -228,25 +298,28 @@ def make_dispatcher(function, compiler: Compiler) -> CompiledFunction:
 class CompiledFunction(_frame.Dispatcher):
     """A function that is compiled when it is called."""
 
+    @property
+    def girih_function(self) -> Any:
+        """What was compiled."""
+        return self.__dict__.get("girih_target", self.__wrapped__)
+
     def cache_statistics(self) -> dict[str, int]:
         """How many calls were captured, and how many entries there are."""
         compiler = self.girih_compiler
         return {"captures": compiler.captures, "entries": len(self.entries)}
 
+    def entry_for(self, function, arguments: tuple) -> _frame.Entry | None:
+        """The entry whose guards hold for a call."""
+        entries = iter(self.entries)
+        holds = (e for e in entries if e.guards.check(function, arguments) is not None)
+        return next(holds, None)
+
     def reset(self) -> None:
         """Drops what was compiled; the next call captures again."""
-        self.entries.clear()
-        self.callees.clear()
-        self.girih_compiler.reset()
-
-
-def backend_of(compiled: Any) -> Backend | None:
-    """The backend of what ``compile_callable`` returned, or None for anything else."""
-    if isinstance(compiled, functools.partial):
-        compiled = compiled.func
-    compiled = getattr(compiled, "girih_call", compiled)
-    is_ours = isinstance(compiled, CompiledFunction)
-    return compiled.girih_compiler.backend_fn if is_ours else None
+        with exclusive.compilation():
+            self.entries.clear()
+            self.callees.clear()
+            self.girih_compiler.reset()
 
 
 def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
@@ -280,5 +353,7 @@ def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
 
 def reset() -> None:
     """Drops what all compiled callables have compiled."""
-    for dispatcher in list(_compiled):
+    with _compiled_lock:
+        dispatchers = list(_compiled)
+    for dispatcher in dispatchers:
         dispatcher.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -174,10 +175,22 @@ def place_of(function) -> str:
 
 def recompilation(function, failures: list[Failure]) -> str:
     """Why a function is compiled again, given the failure of each entry."""
-    lines = [f"{place_of(function)} is compiled again, as entry {len(failures) + 1}"]
-    for number, failure in enumerate(reversed(failures), 1):
-        lines.append(f"  entry {number} does not fit: {failure}")
+    head = f"{place_of(function)} is compiled again, as entry {len(failures) + 1}"
+    return "\n".join([head, *_misfits(failures)])
+
+
+def refused(function, failures: list[Failure]) -> str:
+    """That a call needs compilation, which the stance forbids."""
+    text = f"a recompile of {place_of(function)}, and the stance is fail_on_recompile"
+    lines = [text, *_misfits(failures)]
+    if not failures:
+        lines.append("  It was never compiled.")
     return "\n".join(lines)
+
+
+def _misfits(failures: list[Failure]) -> list[str]:
+    numbered = enumerate(reversed(failures), 1)
+    return [f"  entry {number} does not fit: {text}" for number, text in numbered]
 
 
 def limit_reached(function, limit: int, history: list[Failure]) -> str:
@@ -243,3 +256,77 @@ def _hint(failure: Failure) -> str:
 def graph_break(function, error: UnsupportedError) -> str:
     """A graph break, or a function that can't be captured."""
     return f"in {place_of(function)}:\n  " + str(error).replace("\n", "\n  ")
+
+
+# Graphs and guards ---------------------------------------------------------------
+
+
+def readable(captured) -> str:
+    """A graph as text: one operation a line, with its result and the user's line."""
+    if captured.graph is None:
+        return ""
+    rows = []
+    for node in captured.graph.graph.nodes:
+        if node.op == "placeholder":
+            source = captured.tree.slots[len(rows)]
+            rows.append((f"{node.name} = {source}", _described(node), ""))
+        elif node.op == "output":
+            rows.append((f"return {_text_of(node.args[0])}", "", ""))
+        else:
+            rows.append(
+                (f"{node.name} = {_call_text(node)}", _described(node), _line(node))
+            )
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(
+        f"{code:{widths[0]}}  # {what:{widths[1]}}  {line}".rstrip(" #")
+        for code, what, line in rows
+    )
+
+
+def _described(node: torch.fx.Node) -> str:
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        sizes = ", ".join(map(str, value.shape))
+        return f"{str(value.dtype).removeprefix('torch.')}[{sizes}]"
+    return "" if value is None else str(value)
+
+
+def _line(node: torch.fx.Node) -> str:
+    file, line, _ = node.meta.get("girih_location", ("", 0, ""))
+    return f"{os.path.basename(file)}:{line}" if file else ""
+
+
+def _call_text(node: torch.fx.Node) -> str:
+    arguments = [_text_of(arg) for arg in node.args]
+    arguments += [f"{key}={_text_of(value)}" for key, value in node.kwargs.items()]
+    if node.op == "call_method":
+        return f"{arguments[0]}.{node.target}({', '.join(arguments[1:])})"
+    name = getattr(node.target, "__name__", str(node.target))
+    module = getattr(node.target, "__module__", None) or ""
+    prefix = (
+        "torch." if module.startswith(("torch", "")) and hasattr(torch, name) else ""
+    )
+    return f"{prefix}{name}({', '.join(arguments)})"
+
+
+def _text_of(argument: Any) -> str:
+    if isinstance(argument, (tuple, list)):
+        inner = ", ".join(_text_of(item) for item in argument)
+        return f"[{inner}]" if isinstance(argument, list) else f"({inner},)"
+    return str(argument) if isinstance(argument, torch.fx.Node) else repr(argument)
+
+
+def guard_lines(captured) -> list[str]:
+    """All that has to hold for an entry to be used, one condition a line."""
+    lines = [str(guard) for guard in captured.tree.records]
+    lines += [f"{source} is {kind}" for source, kind in _tensor_guards(captured)]
+    return [*lines, "torch's global state is as it was"]
+
+
+def _tensor_guards(captured):
+    tree = captured.tree
+    nodes = [] if captured.graph is None else captured.graph.graph.nodes
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    for index, source in enumerate(tree.slots[: tree.tensor_count]):
+        known = _described(inputs[index]) if index < len(inputs) else ""
+        yield source, f"a tensor {known}".rstrip()

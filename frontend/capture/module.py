@@ -6,22 +6,42 @@ from functools import lru_cache
 
 import torch
 
+from girih.control import disabled_function
 from girih.frontend.capture import api
+from girih.marks import leave_alone
 
 
-def compile_module(module: torch.nn.Module, settings: tuple) -> torch.nn.Module:
+def compile_module(module: torch.nn.Module, settings: api.Settings) -> torch.nn.Module:
     """Makes a compiled twin of a module.
 
     The twin's class is a subclass of the module's, and its ``__dict__`` is the module's
     own: parameters, buffers, attributes and ``state_dict`` are shared, under the same
     names. Calling the twin runs the compiled code.
     """
-    cls = _twin_class(type(module))
-    twin = object.__new__(cls)
+    call = api.compile_function(_function_of(type(module), "__call__"), settings)
+    return _twin_of(module, call, (compile_module, settings))
+
+
+def disabled_module(
+    module: torch.nn.Module, recursive: bool, reason: str | None
+) -> torch.nn.Module:
+    """Makes a twin, as ``compile_module`` does, whose calls are left alone."""
+    if not recursive:
+        leave_alone(type(module).forward)
+    call = _function_of(type(module), "__call__")
+    call = disabled_function(call, recursive, reason)
+    return _twin_of(module, call, (_disabled_module, (recursive, reason)))
+
+
+def _disabled_module(module: torch.nn.Module, settings: tuple) -> torch.nn.Module:
+    return disabled_module(module, *settings)
+
+
+def _twin_of(module: torch.nn.Module, call, made_by: tuple) -> torch.nn.Module:
+    twin = object.__new__(_twin_class(type(module)))
     object.__setattr__(twin, "__dict__", module.__dict__)
     _ORIGINAL.__set__(twin, module)
-    _SETTINGS.__set__(twin, settings)
-    call = api.compile_function(_function_of(type(module), "__call__"), settings)
+    _MADE_BY.__set__(twin, made_by)
     _CALL.__set__(twin, call)
     return twin
 
@@ -29,7 +49,7 @@ def compile_module(module: torch.nn.Module, settings: tuple) -> torch.nn.Module:
 class _Twin:
     """What a compiled module has besides the original's attributes."""
 
-    __slots__ = ("girih_call", "girih_original", "girih_settings", "__weakref__")
+    __slots__ = ("girih_call", "girih_original", "girih_made_by", "__weakref__")
 
     def __call__(self, *args, **kwargs):
         return self.girih_call(self.girih_original, *args, **kwargs)
@@ -41,17 +61,17 @@ class _Twin:
     def __deepcopy__(self, memo):
         import copy
 
-        return compile_module(
-            copy.deepcopy(self.girih_original, memo), self.girih_settings
-        )
+        make, settings = self.girih_made_by
+        return make(copy.deepcopy(self.girih_original, memo), settings)
 
     def __reduce__(self):
-        return compile_module, (self.girih_original, self.girih_settings)
+        make, settings = self.girih_made_by
+        return make, (self.girih_original, settings)
 
 
 _CALL = _Twin.__dict__["girih_call"]
 _ORIGINAL = _Twin.__dict__["girih_original"]
-_SETTINGS = _Twin.__dict__["girih_settings"]
+_MADE_BY = _Twin.__dict__["girih_made_by"]
 
 
 def _function_of(cls: type, name: str):

@@ -7,7 +7,8 @@ import copy
 import pytest
 import torch
 
-from girih.frontend.capture.api import compile_callable
+from girih.frontend.capture.api import Settings
+from girih.frontend.capture.targets import compile_callable
 
 
 class Cases:
@@ -44,9 +45,7 @@ def run_graph(gm, example_inputs):
 
 def compile_eagerly(function, *, fullgraph=True, dynamic=None, backend=run_graph):
     """Captures with a backend that runs the graph as it is."""
-    return compile_callable(
-        function, fullgraph=fullgraph, dynamic=dynamic, backend_fn=backend
-    )
+    return compile_callable(function, Settings(fullgraph, dynamic, backend))
 
 
 def assert_same(actual, expected):

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from girih.frontend.capture.models.marked import marked_model
+
 _MODELS: dict[Any, Callable] = {}
 _NAMED_MODELS: dict[tuple[str, str], Callable] = {}
 
@@ -39,11 +41,15 @@ def models_named(module: str, qualname: str):
 
 
 def model_of(function: Any) -> Callable | None:
-    """The model of a function, or None."""
+    """The model of a function, or None; marks of the program come before most."""
+    if isinstance(function, FunctionType):
+        named = _NAMED_MODELS.get((function.__module__, function.__qualname__))
+        if named is not None:
+            return named
+    marked = marked_model(function)
+    if marked is not None:
+        return marked
     try:
-        model = _MODELS.get(function)
+        return _MODELS.get(function)
     except TypeError:  # not hashable
         return None
-    if model is None and isinstance(function, FunctionType):
-        return _NAMED_MODELS.get((function.__module__, function.__qualname__))
-    return model

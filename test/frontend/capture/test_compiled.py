@@ -14,9 +14,10 @@ import torch
 from capture_differential import assert_same, check, compile_eagerly, run_graph
 from torch import nn
 
+from girih.config import DEFAULT_RECOMPILE_LIMIT
 from girih.errors import UnsupportedError
 from girih.frontend.capture import _frame
-from girih.frontend.capture.api import MAXIMAL_ENTRIES, reset
+from girih.frontend.capture.api import reset
 
 
 def affine(x, scale=2.0, *, bias=1.0):
@@ -157,10 +158,10 @@ def test_static_sizes_on_request():
 def test_limit_of_entries(caplog):
     compiled = compile_eagerly(affine, fullgraph=False)
     x = torch.randn(3)
-    with caplog.at_level(logging.WARNING, logger="girih.capture"):
-        for scale in range(MAXIMAL_ENTRIES + 4):
+    with caplog.at_level(logging.WARNING, logger="girih.recompiles"):
+        for scale in range(DEFAULT_RECOMPILE_LIMIT + 4):
             assert_same(compiled(x, scale), affine(x, scale))
-    assert captures(compiled) == MAXIMAL_ENTRIES
+    assert captures(compiled) == DEFAULT_RECOMPILE_LIMIT
     assert len(caplog.records) == 1
     assert "L['scale']" in caplog.text
 
@@ -417,13 +418,12 @@ def test_graph_has_inputs_locations_and_static_indices():
 def test_nothing_of_dynamo_is_loaded():
     program = """
 import sys, torch
-from girih.frontend.capture.api import compile_callable
+from girih.frontend.capture.api import Settings
+from girih.frontend.capture.targets import compile_callable
 def f(x, y):
     x = torch.relu(x) + y * 2
     return torch.nn.functional.softmax(x @ y.t(), -1).sum(), {"x": x}
-compiled = compile_callable(
-    f, fullgraph=True, dynamic=None, backend_fn=lambda gm, inputs: gm.forward
-)
+compiled = compile_callable(f, Settings(True, None, lambda gm, inputs: gm.forward))
 compiled(torch.ones(3, 4), torch.ones(3, 4))
 loaded = {"torch._dynamo", "torch._inductor", "sympy"} & set(sys.modules)
 assert not loaded, loaded

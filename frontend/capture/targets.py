@@ -1,0 +1,111 @@
+"""What can be compiled: functions, methods, modules, classes, other callables."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from girih import log
+from girih.errors import SourceLocation, UnsupportedError
+from girih.frontend.capture.api import CompiledFunction, Settings, compile_function
+from girih.marks import innermost
+
+_LOG = log.logger("capture")
+
+_LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def compile_callable(fn: Any, settings: Settings) -> Any:
+    """Makes a compiled callable.
+
+    What is compiled or disabled already is compiled anew. Of a class, ``__call__`` is
+    compiled, in place. Functions whose body runs after the call (async functions and
+    generators) are returned as they are.
+
+    Args:
+        fn: A function, method, static or class method, module, class, or any other
+            callable.
+        settings: How it is compiled.
+
+    Raises:
+        UnsupportedError: With ``fullgraph``: an async or generator function.
+    """
+    return _compile(innermost(fn), settings)
+
+
+def _compile(fn: Any, settings: Settings) -> Any:
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(_compile(innermost(fn.__func__), settings))
+    if isinstance(fn, torch.nn.Module):
+        from girih.frontend.capture.module import compile_module
+
+        return compile_module(fn, settings)
+    if _runs_later(fn):
+        return _left_alone(fn, fullgraph=settings.fullgraph)
+    if isinstance(fn, types.FunctionType):
+        return compile_function(fn, settings)
+    if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
+        return types.MethodType(compile_function(fn.__func__, settings), fn.__self__)
+    if isinstance(fn, type):
+        return _compile_class(fn, settings)
+    return compile_function(_caller_of(fn), settings, wraps=fn)
+
+
+def _runs_later(fn: Any) -> bool:
+    code = getattr(getattr(fn, "__func__", fn), "__code__", None)
+    return isinstance(code, types.CodeType) and bool(code.co_flags & _LATER)
+
+
+def _left_alone(fn: Any, fullgraph: bool) -> Any:
+    code = fn.__code__
+    is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
+    error = UnsupportedError(
+        "generator function" if is_generator else "async function",
+        fn.__qualname__,
+        "Its body does not run in the call but later, in steps.",
+        ("Compile the functions that it calls.",),
+        SourceLocation(code.co_filename, code.co_firstlineno, fn.__qualname__),
+    )
+    if fullgraph:
+        raise error
+    _LOG.info("left alone: %s", error)
+    return fn
+
+
+def _compile_class(cls: type, settings: Settings) -> type:
+    if not any("__call__" in base.__dict__ for base in cls.__mro__):
+        raise TypeError(
+            f"girih.compile expects something to call; objects of the class "
+            f"{cls.__qualname__} have no __call__"
+        )
+    member = innermost(cls.__call__)
+    function = member if isinstance(member, types.FunctionType) else _caller_of(member)
+    try:
+        cls.__call__ = compile_function(function, settings)
+    except TypeError as error:
+        text = f"girih.compile can't change the class {cls.__qualname__}: {error}"
+        raise TypeError(text) from None
+    return cls
+
+
+def _caller_of(fn: Callable) -> types.FunctionType:
+    """A Python function that calls a callable of another kind."""
+
+    def call(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def dispatcher_of(compiled: Any) -> CompiledFunction | None:
+    """The dispatcher in what ``compile_callable`` returned, or None."""
+    if isinstance(compiled, types.MethodType):
+        compiled = compiled.__func__
+    elif isinstance(compiled, type):
+        compiled = compiled.__dict__.get("__call__")
+    compiled = getattr(compiled, "girih_call", compiled)
+    return compiled if isinstance(compiled, CompiledFunction) else None

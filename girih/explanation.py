@@ -1,0 +1,296 @@
+"""``girih.explain``: graphs, breaks, guards and what they cost, as an object."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from girih import api, marks
+from girih import backend as backends
+from girih.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Break:
+    """A graph break, or a call that could not be captured.
+
+    Attributes:
+        kind: A constant that names the reason.
+        context: What was met.
+        explanation: Why, in plain words.
+        hints: What would avoid it.
+        location: File, line and function, or "".
+        excerpt: The line with a caret, or "".
+        stack: The calls that led there, outermost first.
+        function: What was being captured, with file and line.
+        text: All of it, as girih prints it.
+    """
+
+    kind: str
+    context: str
+    explanation: str
+    hints: tuple[str, ...]
+    location: str
+    excerpt: str
+    stack: tuple[str, ...]
+    function: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What one capture made: from the start of a function to its end, or to a break.
+
+    Attributes:
+        function: The function, with file and line.
+        graph: The graph, a ``torch.fx.GraphModule``, or None: nothing is computed.
+        code: The graph as text: one operation a line, with its result and place.
+        operations: Operations in the graph.
+        guards: What has to hold for it to be used again, as Python text.
+        guard_microseconds: Time of checking the guards once, in us.
+        stage_seconds: Seconds of compilation, for each stage.
+    """
+
+    function: str
+    graph: Any
+    code: str
+    operations: int
+    guards: tuple[str, ...]
+    guard_microseconds: float
+    stage_seconds: dict[str, float]
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of capture and compilation."""
+        return sum(self.stage_seconds.values())
+
+    def __str__(self) -> str:
+        lines = [f"{self.function}: {_count(self.operations, 'operation')}"]
+        lines += _indented(self.code.splitlines(), 2)
+        cost = f"{_count(len(self.guards), 'guard')}, {self.guard_microseconds:.2f} us"
+        lines += [f"  {cost} a call", *_indented(self.guards, 4)]
+        stages = [f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()]
+        spent = f"  compiled in {1e3 * self.compile_seconds:.1f} ms"
+        lines += [f"{spent} ({', '.join(stages)})"]
+        return "\n".join(lines)
+
+
+@dataclass
+class Explanation:
+    """What ``girih.explain(f)(*args)`` returns.
+
+    Attributes:
+        function: What was explained, with file and line.
+        segments: What was captured, in the order in which it was.
+        break_reasons: Why graphs end before the program does.
+    """
+
+    function: str
+    segments: list[Segment] = field(default_factory=list)
+    break_reasons: list[Break] = field(default_factory=list)
+
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs, each a ``torch.fx.GraphModule``."""
+        return [s.graph for s in self.segments if s.graph is not None]
+
+    @property
+    def graph_count(self) -> int:
+        """Number of graphs."""
+        return len(self.graphs)
+
+    @property
+    def graph_break_count(self) -> int:
+        """Number of breaks."""
+        return len(self.break_reasons)
+
+    @property
+    def op_count(self) -> int:
+        """Operations of all graphs."""
+        return sum(segment.operations for segment in self.segments)
+
+    @property
+    def guards(self) -> list[tuple[str, ...]]:
+        """The guards of each segment."""
+        return [segment.guards for segment in self.segments]
+
+    @property
+    def guard_microseconds(self) -> float:
+        """Time of checking the guards of all segments once, in us."""
+        return sum(segment.guard_microseconds for segment in self.segments)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of capture and compilation."""
+        return sum(segment.compile_seconds for segment in self.segments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        names = ("graph_count", "graph_break_count", "op_count")
+        made = {"function": self.function, **{n: getattr(self, n) for n in names}}
+        made["segments"] = [
+            {**vars(segment), "graph": segment.graph is not None}
+            for segment in self.segments
+        ]
+        made["break_reasons"] = [dict(vars(reason)) for reason in self.break_reasons]
+        return made
+
+    def __str__(self) -> str:
+        head = (
+            f"{_count(self.graph_count, 'graph')}, "
+            f"{_count(self.graph_break_count, 'break')}, "
+            f"{_count(self.op_count, 'operation')}; "
+            f"guards {self.guard_microseconds:.2f} us a call; "
+            f"compiled in {1e3 * self.compile_seconds:.1f} ms"
+        )
+        parts = [f"{self.function}\n{head}"]
+        parts += [f"segment {i}: {s}" for i, s in enumerate(self.segments)]
+        parts += [f"break {i}: {b.text}" for i, b in enumerate(self.break_reasons)]
+        return "\n\n".join(parts)
+
+
+def explain(
+    fn: Any,
+    *,
+    dynamic: bool | None = None,
+    backend: str | backends.Backend = "girih",
+    options: dict[str, Any] | None = None,
+) -> Callable[..., Explanation]:
+    """Captures and runs one call of a function, and says what came of it.
+
+    ``print(girih.explain(f)(x, y))`` is the usual use. The call really runs, with its
+    side effects. What was compiled of ``fn`` before is neither used nor changed.
+
+    Args:
+        fn: A function, method, module or other callable, compiled or not.
+        dynamic: As for ``girih.compile``.
+        backend: As for ``girih.compile``.
+        options: As for ``girih.compile``.
+
+    Returns:
+        A function that takes the arguments of the call and returns an
+        ``Explanation``.
+
+    Raises:
+        TypeError: ``fn`` is not callable.
+    """
+    target = marks.innermost(fn)
+    if not callable(target):
+        raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
+
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        recorder = _Recorder(
+            target, backends.resolve(backend, api.make_options(options))
+        )
+        recorder.compiled(dynamic)(*args, **kwargs)
+        return recorder.explanation
+
+    return explained
+
+
+class _Recorder:
+    """Compiles a function and notes every attempt to capture."""
+
+    def __init__(self, target: Any, backend: backends.Backend):
+        self._target, self._backend = target, backend
+        self._backend_stages: dict[str, float] = {}
+        self.explanation = Explanation(_name_of(target))
+
+    def compiled(self, dynamic: bool | None) -> Callable:
+        """The function, compiled."""
+        from girih.frontend.capture.api import Settings
+        from girih.frontend.capture.targets import compile_callable
+
+        settings = Settings(False, dynamic, self._compile, observer=self._observe)
+        return compile_callable(self._target, settings)
+
+    def _compile(self, gm: Any, inputs: Any) -> Callable:
+        start = time.perf_counter()
+        compiled = self._backend(gm, inputs)
+        stages = {"backend": time.perf_counter() - start}
+        reports = getattr(self._backend, "reports", None)
+        self._backend_stages = (
+            dict(reports.graphs[-1].stage_seconds) if reports else stages
+        )
+        return compiled
+
+    def _observe(self, attempt: Any) -> None:
+        stages, self._backend_stages = self._backend_stages, {}
+        error = attempt.error
+        if attempt.captured is not None:
+            error = attempt.captured.broken
+            capture = attempt.seconds - sum(stages.values())
+            stages = {"capture": capture, **stages}
+            self.explanation.segments.append(_segment(attempt, stages))
+        if error is not None:
+            self.explanation.break_reasons.append(_break(attempt, error))
+
+
+def _segment(attempt: Any, stages: dict[str, float]) -> Segment:
+    from girih.frontend.capture.messages import guard_lines, place_of, readable
+
+    captured = attempt.captured
+    return Segment(
+        function=place_of(attempt.call.function),
+        graph=captured.graph,
+        code=readable(captured),
+        operations=_operations(captured.graph),
+        guards=tuple(guard_lines(captured)),
+        guard_microseconds=_guard_microseconds(attempt),
+        stage_seconds=stages,
+    )
+
+
+def _operations(graph: Any) -> int:
+    if graph is None:
+        return 0
+    return sum(node.op.startswith("call_") for node in graph.graph.nodes)
+
+
+def _guard_microseconds(attempt: Any) -> float:
+    """The fastest of many checks: what else the machine does only adds to it."""
+    check = attempt.captured.entry.guards.check
+    arguments = (attempt.call.function, attempt.call.arguments)
+    best = float("inf")
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        for _ in range(_CHECKS):
+            check(*arguments)
+        best = min(best, time.perf_counter() - start)
+    return 1e6 * best / _CHECKS
+
+
+_REPEATS, _CHECKS = 10, 100
+
+
+def _break(attempt: Any, error: UnsupportedError) -> Break:
+    from girih.frontend.capture.messages import graph_break, place_of
+
+    where = error.location
+    return Break(
+        kind=error.kind,
+        context=error.context,
+        explanation=error.explanation,
+        hints=error.hints,
+        location=str(where) if where else "",
+        excerpt=where.excerpt() if where else "",
+        stack=tuple(map(str, error.stack)),
+        function=place_of(attempt.call.function),
+        text=graph_break(attempt.call.function, error),
+    )
+
+
+def _name_of(target: Any) -> str:
+    code = getattr(target, "__code__", None)
+    name = getattr(target, "__qualname__", None) or type(target).__qualname__
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _indented(lines: Any, width: int) -> list[str]:
+    return [" " * width + line for line in lines]
