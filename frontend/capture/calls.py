@@ -15,10 +15,14 @@ from girih.errors import unsupported
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.models.registry import model_of
 from girih.frontend.capture.models.torch_calls import is_operation, is_tensor_method
-from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
 from girih.frontend.capture.values.classes import ClassValue
-from girih.frontend.capture.values.exception import ExceptionValue
+from girih.frontend.capture.values.exception import (
+    ExceptionValue,
+    exception_like,
+    new_exception,
+)
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.lookup import c_base, static_lookup
@@ -219,7 +223,7 @@ class Calls:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.throw(type(error), *error.args)
+            raise Raised(exception_like(self, error)) from None
 
     def fold(self, function, *args: Any, **kwargs: Any) -> Value:
         """The same, and makes the result a traced value."""
@@ -246,7 +250,7 @@ class Calls:
         if model is not None:
             return self._call_model(model, args, kwargs)
         if issubclass(cls, BaseException):
-            return self._construct_exception(cls, args, kwargs)
+            return self.construct_object(callee, args, kwargs)
         if issubclass(cls, (torch.Tensor, type)):
             unsupported(
                 kind="object made while tracing",
@@ -284,21 +288,15 @@ class Calls:
         if isinstance(initializer, types.FunctionType):
             function = self.class_member(made.cls, "__init__")
             self.call(function, [made, *args], kwargs)
+        elif isinstance(made, ExceptionValue):
+            made.method___init__(self, *args, **kwargs)
         elif initializer is not object.__init__ and made.base is not None:
             made.base.call_method(self, "__init__", args, kwargs)
-
-    def _construct_exception(self, cls, args, kwargs) -> Value:
-        made = ExceptionValue(cls, list(args))
-        initializer, _ = static_lookup(cls, "__init__")
-        if isinstance(initializer, types.FunctionType):
-            function = self.class_member(cls, "__init__")
-            self.call(function, [made, *args], kwargs)
-        return made
 
     def allocate(self, cls: type, args=(), kwargs=None) -> Value:
         """An object as ``cls.__new__(cls, *args)`` of the builtin base makes it."""
         if issubclass(cls, BaseException):
-            return ExceptionValue(cls, list(args))
+            return new_exception(self, cls, list(args), kwargs or {})
         if issubclass(cls, tuple):
             made = list(self.iterate(args[0])) if args else []
             if hasattr(cls, "_fields"):

@@ -61,24 +61,24 @@ def _tail(rebuilder, function: ast.expr, args: ast.expr) -> ast.expr:
 def _step(rebuilder, frame: Frame) -> tuple[ast.expr, ast.expr]:
     """The step function of a frame and its arguments."""
     position = original_position(frame.code, frame.next)
-    layout, args = _state(rebuilder, frame, *position)
+    layout, args = state_of(rebuilder, frame, *position)
     step = step_code(*position, layout)
     for arrival in step.arrivals:
         code = resume_code(position[0], arrival.index, arrival.layout)
-        args.append(_function(rebuilder, frame, code))
-    return _function(rebuilder, frame, step.code), tuple_of(args)
+        args.append(function_of(rebuilder, frame, code))
+    return function_of(rebuilder, frame, step.code), tuple_of(args)
 
 
 def _waiting(rebuilder, frame: Frame) -> ast.expr:
     """``(resume function, arguments)`` of a frame that waits for a call's result."""
     code, calls = original_position(frame.code, frame.next - 1)
     index = original_position(frame.code, frame.next)[1]
-    layout, args = _state(rebuilder, frame, code, index)
+    layout, args = state_of(rebuilder, frame, code, index)
     made = resume_code(code, index, layout, calls=calls)
-    return tuple_of([_function(rebuilder, frame, made), tuple_of(args)])
+    return tuple_of([function_of(rebuilder, frame, made), tuple_of(args)])
 
 
-def _state(rebuilder, frame: Frame, code, index: int) -> tuple[Layout, list]:
+def state_of(rebuilder, frame: Frame, code, index: int) -> tuple[Layout, list]:
     """What of a frame is alive, and the arguments that carry it."""
     live = live_locals(code)[index] - set(code.co_cellvars)
     write = rebuilder.expression
@@ -121,7 +121,7 @@ def _original_offset(frame: Frame, offset: int) -> int:
     return plan_of(code).instructions[index].offset // 2
 
 
-def _function(rebuilder, frame: Frame, code: types.CodeType) -> ast.expr:
+def function_of(rebuilder, frame: Frame, code: types.CodeType) -> ast.expr:
     """A function of some code that shares the frame's globals and free variables."""
     cells = [frame.cells[name] for name in frame.code.co_freevars]
     if not cells:

@@ -39,6 +39,7 @@ class Rebuilder:
         slots: Sources of the parameters: the graph's inputs, then others.
         constants: Objects that the code holds, by name.
         body: The statements after the call of the graph.
+        pending: Ids of the containers from outside whose changes are still to come.
     """
 
     def __init__(self, inputs: list[Source]):
@@ -46,6 +47,7 @@ class Rebuilder:
         self.slots: dict[Source, int] = {s: i for i, s in enumerate(inputs)}
         self.constants: dict[str, Any] = {}
         self.body: list[ast.stmt] = []
+        self.pending: set[int] = set()
         self._input_count = len(inputs)
         self._made: dict[int, str] = {}
         self._alive: list[Value] = []
@@ -119,10 +121,12 @@ class Rebuilder:
 
     def replay(self, effects) -> None:
         """Writes the changes of the log."""
+        self.pending = {id(container) for container in effects.changed_containers()}
         for owner, name, value, through in effects.changed_attributes():
             self._replay_attribute(owner, name, value, through)
         for container in effects.changed_containers():
             self._replay_container(container)
+            self.pending.discard(id(container))
         for cell in effects.cells.values():
             self._replay_cell(cell)
         for (_, name), (namespace, value) in effects.globals.items():

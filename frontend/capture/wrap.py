@@ -21,6 +21,7 @@ from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant, EnumMember
+from girih.frontend.capture.values.exception import wrap_exception
 from girih.frontend.capture.values.function import (
     BoundMethod,
     FunctionValue,
@@ -36,7 +37,6 @@ from girih.frontend.capture.values.object import (
 )
 from girih.frontend.capture.values.outside import (
     COROUTINE,
-    EXCEPTION,
     GENERATOR,
     ITERATOR,
     TENSOR_SUBCLASS,
@@ -62,6 +62,7 @@ _IDENTITY_CONSTANTS = (
     torch.layout,
     torch.memory_format,
     torch.qscheme,
+    torch._C._SDPBackend,
     types.CodeType,
     dataclasses.Field,
     inspect.Signature,
@@ -343,7 +344,7 @@ _BASES = (
     (torch._ops.OpOverload, _builtin),
     (torch._ops.OpOverloadPacket, _builtin),
     (torch._ops._OpNamespace, _builtin),
-    (BaseException, _outside(EXCEPTION)),
+    (BaseException, wrap_exception),
     (tuple, _named_tuple),
     ((dict, list, set, frozenset), _object),
     (weakref.ref, _weak_reference),

@@ -6,11 +6,14 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-BUILD_TUPLE and fol
 from __future__ import annotations
 
 import operator
+import typing
 
 from girih.errors import unsupported
-from girih.frontend.capture.bytecode.table import opcode
+from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.exception_group import what_to_reraise
 from girih.frontend.capture.values.function import FunctionValue
+from girih.frontend.capture.values.iterator.generator import stop_iteration_as_error
 from girih.frontend.capture.values.mapping import Key, SetValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 
@@ -108,16 +111,39 @@ def _dict_merge(tracer, frame, instruction):
 
 # https://docs.python.org/3.12/library/dis.html#opcode-FORMAT_VALUE
 
+_CONVERSIONS = (None, str, repr, ascii)
 
-@opcode("FORMAT_VALUE")
+
+@opcode("FORMAT_VALUE", until=(3, 12))
 def _format_value(tracer, frame, instruction):
     flags = instruction.arg
     spec = frame.pop() if flags & 4 else tracer.constant("")
-    value = frame.pop()
-    conversion = (None, str, repr, ascii)[flags & 3]
-    if conversion is not None:
-        value = tracer.call(tracer.constant(conversion), [value], {})
+    value = _converted(tracer, frame.pop(), _CONVERSIONS[flags & 3])
     frame.push(tracer.call(tracer.constant(format), [value, spec], {}))
+
+
+@opcode("CONVERT_VALUE", since=(3, 13))
+def _convert_value(tracer, frame, instruction):
+    conversion = _CONVERSIONS[instruction.arg]
+    frame.push(_converted(tracer, frame.pop(), conversion))
+
+
+@opcode("FORMAT_SIMPLE", since=(3, 13))
+def _format_simple(tracer, frame, instruction):
+    args = [frame.pop(), tracer.constant("")]
+    frame.push(tracer.call(tracer.constant(format), args, {}))
+
+
+@opcode("FORMAT_WITH_SPEC", since=(3, 13))
+def _format_with_spec(tracer, frame, instruction):
+    args = frame.pop_many(2)
+    frame.push(tracer.call(tracer.constant(format), args, {}))
+
+
+def _converted(tracer, value: Value, conversion) -> Value:
+    if conversion is None:
+        return value
+    return tracer.call(tracer.constant(conversion), [value], {})
 
 
 @opcode("BUILD_STRING")
@@ -131,15 +157,40 @@ def _build_string(tracer, frame, instruction):
 
 @opcode("MAKE_FUNCTION", until=(3, 12))
 def _make_function(tracer, frame, instruction):
-    flags = instruction.arg
-    code = frame.pop().as_python()
-    closure = frame.pop().items if flags & 8 else []
-    if flags & 4:
-        frame.pop()  # annotations
-    keyword_defaults = _named(frame.pop()) if flags & 2 else {}
-    defaults = frame.pop().items if flags & 1 else []
-    made = FunctionValue(code, frame.namespace)
-    frame.push(made.make(list(defaults), keyword_defaults, closure))
+    made = FunctionValue(frame.pop().as_python(), frame.namespace).make([], {}, [])
+    for flag in (8, 4, 2, 1):
+        if instruction.arg & flag:
+            _set_function_attribute(tracer, made, flag, frame.pop())
+    frame.push(made)
+
+
+@opcode("MAKE_FUNCTION", since=(3, 13))
+def _make_plain_function(tracer, frame, instruction):
+    made = FunctionValue(frame.pop().as_python(), frame.namespace)
+    frame.push(made.make([], {}, []))
+
+
+@opcode("SET_FUNCTION_ATTRIBUTE", since=(3, 13))
+def _set_attribute_of_function(tracer, frame, instruction):
+    value, function = frame.pop_many(2)
+    _set_function_attribute(tracer, function, instruction.arg, value)
+    frame.push(function)
+
+
+def _set_function_attribute(tracer, made, flag: int, value) -> None:
+    """Sets defaults (1), keyword defaults (2), annotations (4) or the closure (8)."""
+    defaults, named = made.defaults(tracer), made.keyword_defaults(tracer)
+    closure = made.closure(tracer)
+    if flag == 1:
+        defaults = list(value.items)
+    elif flag == 2:
+        named = _named(value)
+    elif flag == 8:
+        closure = value.items
+    else:
+        pairs = zip(value.items[::2], value.items[1::2], strict=True)
+        made.attributes["__annotations__"] = tracer.dict_of(list(pairs))
+    made.make(defaults, named, closure)
 
 
 def _named(mapping) -> dict[str, Value]:
@@ -151,16 +202,50 @@ def _named(mapping) -> dict[str, Value]:
 
 @opcode("CALL_INTRINSIC_1", since=(3, 12))
 def _call_intrinsic(tracer, frame, instruction):
-    value = frame.pop()
-    if instruction.arg == 5:  # INTRINSIC_UNARY_POSITIVE
-        frame.push(tracer.unary(operator.pos, value))
-    elif instruction.arg == 6:  # INTRINSIC_LIST_TO_TUPLE
-        frame.push(TupleValue(list(value.items)))
-    elif instruction.arg == 3:  # INTRINSIC_STOPITERATION_ERROR
-        frame.push(value)
-    else:
+    frame.push(_intrinsic(instruction)(tracer, frame.pop()))
+
+
+@opcode("CALL_INTRINSIC_2", since=(3, 12))
+def _call_intrinsic_on_two(tracer, frame, instruction):
+    first, second = frame.pop_many(2)
+    frame.push(_intrinsic(instruction)(tracer, first, second))
+
+
+def _intrinsic(instruction):
+    function = _INTRINSICS.get((instruction.opname, instruction.arg))
+    if function is None:
         unsupported(
             kind="intrinsic function",
-            context=instruction.argrepr,
+            context=instruction.argrepr or f"{instruction.opname} {instruction.arg}",
             explanation="girih does not follow this instruction.",
         )
+    return function
+
+
+def _type_variable(cls: type):
+    return lambda tracer, name: tracer.held(cls(name.as_python()))
+
+
+def _type_var(tracer, name):
+    return tracer.held(typing.TypeVar(name.as_python(), **_TYPE_VAR_OPTIONS))
+
+
+_TYPE_VAR_OPTIONS = of_version({(3, 11): {}, (3, 12): {"infer_variance": True}})
+
+
+def _set_type_parameters(tracer, function, parameters):
+    function.attributes["__type_params__"] = parameters
+    return function
+
+
+# By number, as in CPython's Include/internal/pycore_intrinsics.h.
+_INTRINSICS = {
+    ("CALL_INTRINSIC_1", 3): stop_iteration_as_error,
+    ("CALL_INTRINSIC_1", 5): lambda tracer, value: tracer.unary(operator.pos, value),
+    ("CALL_INTRINSIC_1", 6): lambda tracer, value: TupleValue(list(value.items)),
+    ("CALL_INTRINSIC_1", 7): _type_var,
+    ("CALL_INTRINSIC_1", 8): _type_variable(typing.ParamSpec),
+    ("CALL_INTRINSIC_1", 9): _type_variable(typing.TypeVarTuple),
+    ("CALL_INTRINSIC_2", 1): what_to_reraise,
+    ("CALL_INTRINSIC_2", 4): _set_type_parameters,
+}

@@ -6,8 +6,8 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-JUMP_FORWARD and fo
 from __future__ import annotations
 
 from girih.errors import unsupported
-from girih.frontend.capture.bytecode.table import opcode
-from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.bytecode.table import of_version, opcode
+from girih.frontend.capture.values.base import NULL, Raised
 from girih.frontend.capture.values.iterator.generator import send_to
 
 
@@ -84,18 +84,23 @@ def _for_iter(tracer, frame, instruction):
 
 
 @opcode("FOR_ITER", since=(3, 12))
-def _for_iter_and_end(tracer, frame, instruction):
+def _for_iter_past_its_end(tracer, frame, instruction):
     item = tracer.next_of(frame.stack[-1])
-    if item is None:
-        frame.push(NULL)  # END_FOR, which is jumped to, pops it and the iterator
-        frame.jump(instruction.argval)
-    else:
+    if item is not None:
         frame.push(item)
+        return
+    # The end of the loop would pop what is popped here; it is skipped, as CPython does.
+    frame.pop()
+    frame.jump(instruction.argval)
+    frame.next += _END_OF_LOOP
 
 
-@opcode("END_FOR", since=(3, 12))
-def _end_for(tracer, frame, instruction):
-    frame.pop_many(2)
+_END_OF_LOOP = of_version({(3, 11): 0, (3, 12): 1, (3, 13): 2})
+
+
+@opcode("TO_BOOL", since=(3, 13))
+def _to_bool(tracer, frame, instruction):
+    frame.push(tracer.constant(frame.pop().truth(tracer)))
 
 
 # https://docs.python.org/3.12/library/dis.html#opcode-RETURN_VALUE
@@ -149,6 +154,16 @@ def _end_send(tracer, frame, instruction):
     frame.push(value)
 
 
+@opcode("CLEANUP_THROW", since=(3, 12))
+def _cleanup_throw(tracer, frame, instruction):
+    _, _, value = frame.pop_many(3)
+    if not issubclass(value.python_type(), StopIteration):
+        raise Raised(value, is_new=False)
+    frame.push(tracer.constant(None))
+    frame.push(tracer.get_attr(value, "value"))
+
+
+@opcode("ASYNC_GEN_WRAP", until=(3, 11))
 @opcode("GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR")
 def _asynchronous(tracer, frame, instruction):
     unsupported(

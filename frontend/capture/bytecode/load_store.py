@@ -6,7 +6,7 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-LOAD_CONST and foll
 from __future__ import annotations
 
 from girih.errors import unsupported
-from girih.frontend.capture.bytecode.table import opcode
+from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.values.base import NULL
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
@@ -54,18 +54,45 @@ def _load_const(tracer, frame, instruction):
 
 @opcode("LOAD_FAST", "LOAD_FAST_CHECK")
 def _load_fast(tracer, frame, instruction):
-    value = frame.locals.get(instruction.argval)
+    frame.push(_local(tracer, frame, instruction.argval))
+
+
+@opcode("LOAD_FAST_LOAD_FAST", since=(3, 13))
+def _load_fast_load_fast(tracer, frame, instruction):
+    for name in instruction.argval:
+        frame.push(_local(tracer, frame, name))
+
+
+def _local(tracer, frame, name: str):
+    value = frame.locals.get(name)
+    if value is None:  # since CPython 3.13, cells are loaded so too
+        value = frame.cells.get(name)
     if value is None:
-        name = instruction.argval
         message = f"cannot access local variable '{name}' where it is not"
         message += " associated with a value"
         tracer.throw(UnboundLocalError, message)
-    frame.push(value)
+    return value
 
 
 @opcode("STORE_FAST")
 def _store_fast(tracer, frame, instruction):
-    name, value = instruction.argval, frame.pop()
+    _store_local(frame, instruction.argval, frame.pop())
+
+
+@opcode("STORE_FAST_STORE_FAST", since=(3, 13))
+def _store_fast_store_fast(tracer, frame, instruction):
+    for name in instruction.argval:
+        _store_local(frame, name, frame.pop())
+
+
+@opcode("STORE_FAST_LOAD_FAST", since=(3, 13))
+def _store_fast_load_fast(tracer, frame, instruction):
+    stored, loaded = instruction.argval
+    _store_local(frame, stored, frame.pop())
+    frame.push(_local(tracer, frame, loaded))
+
+
+def _store_local(frame, name: str, value) -> None:
     if value is NULL:  # restored after a comprehension, and unbound before it
         frame.locals.pop(name, None)
     elif isinstance(value, CellValue) and name in frame.code.co_cellvars:
@@ -84,7 +111,7 @@ def _delete_fast(tracer, frame, instruction):
 def _load_fast_and_clear(tracer, frame, instruction):
     name = instruction.argval
     held = frame.cells.pop(name, None) or frame.locals.pop(name, None)
-    frame.push(NULL if held is None else held)
+    frame.push(held or NULL)
 
 
 # https://docs.python.org/3.12/library/dis.html#opcode-MAKE_CELL
@@ -93,7 +120,7 @@ def _load_fast_and_clear(tracer, frame, instruction):
 @opcode("MAKE_CELL")
 def _make_cell(tracer, frame, instruction):
     name = instruction.argval
-    frame.cells[name] = CellValue(frame.locals.get(name))
+    frame.cells[name] = CellValue(frame.locals.pop(name, None))
 
 
 @opcode("COPY_FREE_VARS")
@@ -146,9 +173,14 @@ def _delete_deref(tracer, frame, instruction):
 
 @opcode("LOAD_GLOBAL")
 def _load_global(tracer, frame, instruction):
-    if instruction.arg & 1:
-        frame.push(NULL)
-    frame.push(tracer.load_name(frame, instruction.argval))
+    found = tracer.load_name(frame, instruction.argval)
+    frame.stack.extend(_WITH_NULL(found) if instruction.arg & 1 else (found,))
+
+
+# CPython 3.13 has the NULL beside a callable after it, not before.
+_WITH_NULL = of_version(
+    {(3, 11): lambda found: (NULL, found), (3, 13): lambda found: (found, NULL)}
+)
 
 
 @opcode("STORE_GLOBAL")
@@ -210,13 +242,12 @@ def _load_attr_or_method(tracer, frame, instruction):
 
 
 def push_method(frame, found) -> None:
-    """Pushes a method as CPython does: unbound with its owner, or after a NULL."""
+    """Pushes a method as CPython does: unbound with its owner, or beside a NULL."""
     if isinstance(found, BoundMethod):
         frame.push(found.function)
         frame.push(found.owner)
     else:
-        frame.push(NULL)
-        frame.push(found)
+        frame.stack.extend(_WITH_NULL(found))
 
 
 @opcode("LOAD_SUPER_ATTR", since=(3, 12))

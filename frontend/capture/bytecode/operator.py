@@ -43,10 +43,18 @@ def _binary_op(tracer, frame, instruction):
     frame.push(tracer.binary(function, left, right, in_place))
 
 
-@opcode("COMPARE_OP")
+@opcode("COMPARE_OP", until=(3, 12))
 def _compare_op(tracer, frame, instruction):
     left, right = frame.pop_many(2)
     frame.push(tracer.compare(_COMPARISONS[instruction.argval], left, right))
+
+
+@opcode("COMPARE_OP", since=(3, 13))
+def _compare_op_and_test(tracer, frame, instruction):
+    left, right = frame.pop_many(2)
+    found = tracer.compare(_COMPARISONS[instruction.argval], left, right)
+    is_test = instruction.arg & 16
+    frame.push(tracer.constant(found.truth(tracer)) if is_test else found)
 
 
 @opcode("IS_OP")

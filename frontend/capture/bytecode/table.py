@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from girih.errors import unsupported
 
@@ -34,6 +35,11 @@ def opcode(*names: str, since: tuple[int, int] = (3, 11), until=(3, 99)):
         return handler
 
     return register
+
+
+def of_version(table: dict[tuple[int, int], Any]) -> Any:
+    """What a table has for this CPython: the entry of the newest version before it."""
+    return table[max(version for version in table if version <= VERSION)]
 
 
 def _unknown(tracer, frame, instruction):

@@ -7,6 +7,9 @@ object. ``rebuild.Rebuilder`` drives them.
 * ``code``       short forms of AST nodes
 * ``values``     tensors, constants, what the code holds
 * ``containers`` lists, tuples, dicts, sets, slices, views
-* ``objects``    objects of classes, exceptions
+* ``objects``    objects of classes
+* ``exceptions`` exceptions
+* ``iterators``  iterators in their present state
+* ``generators`` generators that are suspended
 * ``functions``  functions, cells, methods, partials
 """

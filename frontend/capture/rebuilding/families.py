@@ -1,5 +1,13 @@
 """Imports every family of values, which registers their writers."""
 
-from girih.frontend.capture.rebuilding import containers, functions, objects, values
+from girih.frontend.capture.rebuilding import (
+    containers,
+    exceptions,
+    functions,
+    generators,
+    iterators,
+    objects,
+    values,
+)
 
-LOADED = (containers, functions, objects, values)
+LOADED = (containers, exceptions, functions, generators, iterators, objects, values)

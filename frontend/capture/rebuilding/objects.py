@@ -14,7 +14,6 @@ from girih.frontend.capture.rebuilding.code import (
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
     SLOT_TYPES,
@@ -101,9 +100,3 @@ def _is_slot(cls: type, name: str) -> bool:
 @writes(InstanceDictValue)
 def _write_instance_dict(rebuilder, value: InstanceDictValue) -> ast.expr:
     return attribute(rebuilder.expression(value.owner), "__dict__")
-
-
-@writes(ExceptionValue)
-def _write_exception(rebuilder, value: ExceptionValue) -> ast.expr:
-    args = [rebuilder.expression(item) for item in value.args]
-    return rebuilder.assign(value, call(rebuilder.constant(value.cls), *args))

@@ -21,12 +21,14 @@ class Raised(Exception):
 
     Attributes:
         value: The traced exception.
+        is_new: Whether it was raised just now, and not raised again unchanged.
         break_points: Where the trace could stop before it, once known.
     """
 
-    def __init__(self, value: Value):
+    def __init__(self, value: Value, is_new: bool = True):
         super().__init__(value)
         self.value = value
+        self.is_new = is_new
         self.break_points: tuple | None = None
 
 

@@ -206,7 +206,9 @@ class ExceptionValue(ObjectValue):
 
     def method___init__(self, tracer, *args, **kwargs):
         """``BaseException.__init__``: sets the arguments."""
-        self.args, self._has_args = list(args), True
+        made = new_exception(tracer, self.cls, list(args), kwargs)
+        self.args, self._has_args = made.args, True
+        self.attributes.update(made.attributes)
         set_keywords(tracer, self, kwargs)
         return tracer.constant(None)
 

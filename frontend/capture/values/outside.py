@@ -47,10 +47,6 @@ GENERATOR = Reason(
     "use of a generator of random numbers",
     "Its state lives outside of the graph.",
 )
-EXCEPTION = Reason(
-    "use of an exception object from outside",
-    "Exceptions that existed before the call are not modelled.",
-)
 TENSOR_SUBCLASS = Reason(
     "tensor subclass",
     "Only plain tensors and parameters are captured; Python runs what their "

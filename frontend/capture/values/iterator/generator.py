@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import VERSION
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.iterator.base import IteratorValue
@@ -67,7 +66,11 @@ class GeneratorValue(IteratorValue):
             kind, value = tracer.run(self.frame, raised)
         except Raised as error:
             self._finish(None)
-            raise self._as_leaving(tracer, error) from None
+            if not issubclass(error.value.python_type(), StopIteration):
+                raise
+            # It leaves a generator as a RuntimeError (PEP 479).
+            value = stop_iteration_as_error(tracer, error.value)
+            raise Raised(value, is_new=False) from None
         finally:
             self.is_running = False
         if kind == "yield":
@@ -78,12 +81,6 @@ class GeneratorValue(IteratorValue):
     def _finish(self, result: Value | None) -> None:
         self.is_finished = True
         self.result = result
-
-    def _as_leaving(self, tracer, raised: Raised) -> Raised:
-        """StopIteration leaves a generator as a RuntimeError (PEP 479)."""
-        if not issubclass(raised.value.python_type(), StopIteration):
-            return raised
-        return Raised(stop_iteration_error(tracer, raised.value))
 
     def _check_not_running(self, tracer) -> None:
         if self.is_running:
@@ -191,8 +188,10 @@ class GeneratorValue(IteratorValue):
         return super().get_attr(tracer, name)
 
 
-def stop_iteration_error(tracer, value: Value) -> Value:
-    """The RuntimeError that stands for a StopIteration which left a generator."""
+def stop_iteration_as_error(tracer, value: Value) -> Value:
+    """The RuntimeError in place of a StopIteration that leaves a generator."""
+    if not issubclass(value.python_type(), StopIteration):
+        return value  # CPython 3.12 asks for any exception
     error = tracer.make_exception(RuntimeError, "generator raised StopIteration")
     error.set_attr(tracer, "__cause__", value)
     error.set_attr(tracer, "__context__", value)
@@ -240,12 +239,3 @@ def _next_of(tracer, part: Value) -> Value | None:
     if isinstance(part, IteratorValue):
         return part.next(tracer)
     return tracer.call_method(part, "__next__", [])
-
-
-def unsupported_running(generator: GeneratorValue):
-    """Refuses to rebuild a generator that is running."""
-    unsupported(
-        kind="generator that is running",
-        context=generator.frame.code.co_qualname,
-        explanation="It can't be left in the middle.",
-    )
