@@ -13,8 +13,13 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.models import families  # noqa: F401  (registers models)
 from girih.frontend.capture.models.registry import model_of
-from girih.frontend.capture.models.torch_calls import is_operation, is_tensor_method
+from girih.frontend.capture.models.torch_operations import (
+    TorchCalls,
+    is_operation,
+    is_tensor_method,
+)
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
 from girih.frontend.capture.values.classes import ClassValue
@@ -43,7 +48,7 @@ _PURE_MODULES = frozenset(
 )
 
 
-class Calls:
+class Calls(TorchCalls):
     """Mixin of the tracer: everything that is called."""
 
     def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -72,7 +77,9 @@ class Calls:
             if model is not None:
                 return self._call_model(model, args, kwargs)
             if is_operation(function.real):
-                return self.graph.call_function(function.real, args, kwargs)
+                made = self.call_operation(function.real, args, kwargs)
+                if made is not None:
+                    return made
         self._check_followable(function)
         frame = Frame(function, self.bind(function, args, kwargs))
         frame.is_direct = caller is not None and caller is self.frames[-1]
@@ -102,12 +109,6 @@ class Calls:
                 kind="calls nested too deeply",
                 context=function.qualname,
                 explanation=f"More than {_MAXIMAL_DEPTH} calls are nested.",
-            )
-        if getattr(function.real, "_torchdynamo_disable", False):
-            unsupported(
-                kind="function that must not be compiled",
-                context=function.qualname,
-                explanation="It is marked with torch.compiler.disable.",
             )
 
     def bind(self, function: FunctionValue, args, kwargs) -> dict[str, Value]:
@@ -174,7 +175,7 @@ class Calls:
         if model is not None:
             return self._call_model(model, args, kwargs)
         if is_operation(function):
-            return self.graph.call_function(function, args, kwargs)
+            return self.call_operation(function, args, kwargs)
         if args and is_tensor_method(function) and isinstance(args[0], TensorValue):
             return args[0].call_method(self, function.__name__, args[1:], kwargs)
         if isinstance(function, functools._lru_cache_wrapper):

@@ -6,6 +6,7 @@ are replayed after the graph ran, in the order in which the objects were first c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from girih.frontend.capture.values.base import Value
@@ -28,17 +29,27 @@ class ObjectChange:
 
 
 class Effects:
-    """The log of changes."""
+    """The log of changes.
+
+    Attributes:
+        watch: Called with each value that is about to be changed, or None.
+    """
 
     def __init__(self):
+        self.watch: Callable[[object], None] | None = None
         self.objects: dict[int, ObjectChange] = {}
         self.containers: dict[int, Value] = {}
         self.cells: dict[int, Value] = {}
         self.globals: dict[tuple[int, str], tuple[dict, Value | None]] = {}
         self._snapshots: dict[int, list] = {}
 
+    def _tell(self, changed: object) -> None:
+        if self.watch is not None:
+            self.watch(changed)
+
     def set_attr(self, owner, name: str, previous, through: str = "object") -> None:
         """Notes that an attribute is about to be set or deleted."""
+        self._tell(owner)
         if owner.real is None:
             return
         change = self.objects.setdefault(id(owner), ObjectChange(owner))
@@ -47,6 +58,7 @@ class Effects:
 
     def change(self, container) -> None:
         """Notes that a list, dict or set is about to be changed."""
+        self._tell(container)
         if container.source is None or id(container) in self.containers:
             return
         self.containers[id(container)] = container
@@ -54,11 +66,13 @@ class Effects:
 
     def set_cell(self, cell) -> None:
         """Notes that a closure cell got another content."""
+        self._tell(cell)
         if cell.real is not None:
             self.cells[id(cell)] = cell
 
     def set_global(self, namespace: dict, name: str, value: Value | None) -> None:
         """Notes that a global was set, or deleted for None."""
+        self._tell(None)
         self.globals[(id(namespace), name)] = (namespace, value)
 
     def changed_attributes(self):

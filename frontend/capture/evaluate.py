@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
 
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
@@ -61,7 +66,21 @@ class Evaluator:
             return fake.mul_(one.requires_grad_())
 
     def run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
-        """Evaluates a call of a function or a method."""
+        """Evaluates a call of a function or a method.
+
+        Raises:
+            UnsupportedError: The result depends on the data of tensors.
+        """
+        try:
+            return self._run(kind, target, args, kwargs)
+        except DynamicOutputShapeException as error:
+            _size_depends_on_data(target, error)
+        except DataDependentOutputException as error:
+            _value_depends_on_data(target, error)
+        except UnsupportedOperatorException as error:
+            _has_no_fake(error)
+
+    def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         with self.mode:
             if kind == "call_function":
                 return target(*args, **kwargs)
@@ -86,3 +105,43 @@ class Evaluator:
                     hints=("Give `out=` a tensor of the result's size.",),
                 )
         return [given.value.fake for given in inputs]
+
+
+def name_of(target: Any) -> str:
+    """The name of a function or a method, for messages."""
+    if isinstance(target, str):
+        return f"tensor.{target}"
+    return getattr(target, "__name__", None) or repr(target)
+
+
+def _size_depends_on_data(target: Any, error: Exception) -> None:
+    unsupported(
+        kind="result whose size depends on data",
+        context=f"{name_of(target)}, by {error.args[0]}",
+        explanation="How many elements come out is known only when the operation ran.",
+        hints=(
+            "Use a form with a fixed size, such as torch.where(mask, a, b) in place "
+            "of a[mask].",
+        ),
+    )
+
+
+def _value_depends_on_data(target: Any, error: Exception) -> None:
+    unsupported(
+        kind="result in Python that depends on data",
+        context=f"{name_of(target)}, by {error.args[0]}",
+        explanation="The operation looks at the data of a tensor to decide what to do.",
+        hints=(
+            "Give the sizes it would look for (`num_classes=`, `output_size=`), or "
+            "keep the value a tensor.",
+        ),
+    )
+
+
+def _has_no_fake(error: Exception) -> None:
+    unsupported(
+        kind="operator without fake implementation",
+        context=str(error.args[0]) if error.args else "",
+        explanation="What its result looks like is not known before it runs.",
+        hints=("Register one with torch.library.register_fake.",),
+    )

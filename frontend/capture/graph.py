@@ -58,7 +58,7 @@ class _Call:
         """The argument of the node, and the one to evaluate with."""
         if isinstance(value, (TensorValue, SymbolValue)):
             self.by_fake[id(value.fake)] = value
-            return value.node, value.fake
+            return node_of(value), value.fake
         if isinstance(value, Constant):
             return value.value, value.value
         if isinstance(value, SequenceValue):
@@ -96,6 +96,18 @@ class _Call:
         return python, python
 
 
+def node_of(value: Value):
+    """The node that computes a value; not one that was cut out of the graph."""
+    if value.node._erased:
+        unsupported(
+            kind="value that left the function that made it",
+            context=repr(value),
+            explanation="An operation calls the function, and only its results come "
+            "out of there.",
+        )
+    return value.node
+
+
 class Graph:
     """Builds the FX graph.
 
@@ -109,12 +121,14 @@ class Graph:
         self.evaluator = evaluator
         self.fx = FxGraph()
         self.inputs: list[Input] = []
+        self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, Value] = {}
+        self._effects: set = set()
 
     @property
     def has_calls(self) -> bool:
-        """Whether there is anything to run."""
-        return len(self.fx.nodes) > len(self.inputs)
+        """Whether there is anything to run, besides switches of torch's state."""
+        return len(self.fx.nodes) > len(self.inputs) + len(self._effects)
 
     # Inputs
 
@@ -123,6 +137,7 @@ class Graph:
         node = self._placeholder(source)
         dynamic = self.tracer.dynamic_dims(tensor, source, static)
         fake = self.evaluator.fake_of(tensor, source, dynamic)
+        node.meta["val"] = node.meta["example_value"] = fake
         value = TensorValue(node, fake, source, cls=type(tensor), real=tensor)
         self.inputs.append(Input(source, value, tensor, static))
         return value
@@ -163,6 +178,34 @@ class Graph:
 
     def add_effect(self, target, args: tuple):
         """A call that changes torch's state; returns its node."""
+        node = self._node("call_function", target, args, {})
+        self._effects.add(node)
+        return node
+
+    def evaluate(self, target, args: list) -> Any:
+        """What a call of a function gives, without data."""
+        return self._evaluate("call_function", target, args, {})
+
+    def wrap_result(self, node, result: Any) -> Value:
+        """The value of a call that was added, given the result without data."""
+        return self._wrap(result, node, _Call())
+
+    def add_module(self, module: torch.fx.GraphModule):
+        """A graph module that is an argument of calls; returns its node."""
+        name = f"body_{sum(1 for _ in self.modules.children())}"
+        setattr(self.modules, name, module)
+        node = self.fx.create_node("get_attr", name)
+        node.meta["girih_location"] = self.tracer.location()
+        return node
+
+    def forget(self, nodes: set) -> None:
+        """Nodes are about to be erased: sizes that they gave are asked for anew."""
+        self._effects -= nodes
+        known = self._by_symbol.items()
+        self._by_symbol = {k: v for k, v in known if v.node not in nodes}
+
+    def add_call(self, target, args: tuple):
+        """A call whose result the caller makes a value of; returns its node."""
         return self._node("call_function", target, args, {})
 
     def _node(self, kind: str, target, args: tuple, kwargs: dict):
@@ -259,6 +302,11 @@ class Graph:
         if name == "size":
             return self.size_of(value)
         return TupleValue([self._size(value, name, i) for i in range(value.fake.ndim)])
+
+
+def runs_eager(node, why: str) -> None:
+    """Notes that a graph with this node is not compiled."""
+    node.meta["girih_eager"] = why
 
 
 OPERATION_FAILED = "an operation failed while tracing"

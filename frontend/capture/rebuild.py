@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture.graph import node_of
 from girih.frontend.capture.rebuilding.code import (
     call,
     inlined,
@@ -88,9 +89,10 @@ class Rebuilder:
 
     def output(self, value: Value) -> ast.expr:
         """A value that the graph computes."""
-        if value.node not in self.outputs:
-            self.outputs.append(value.node)
-        index = ast.Constant(self.outputs.index(value.node))
+        node = node_of(value)
+        if node not in self.outputs:
+            self.outputs.append(node)
+        index = ast.Constant(self.outputs.index(node))
         return ast.Subscript(load("out"), index, ast.Load())
 
     def made(self, value: Value) -> ast.expr | None:

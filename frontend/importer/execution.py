@@ -78,6 +78,10 @@ def _unsupported(error, node, source) -> UnsupportedError:
 
 
 def _run(gm, node, environment) -> Any:
+    if "girih_eager" in node.meta:
+        raise UnsupportedError(
+            "graph that is left to eager", str(node.target), node.meta["girih_eager"]
+        )
     if node.op == "get_attr":
         return _attribute(gm, node.target)
     args = _load(node.args, environment)

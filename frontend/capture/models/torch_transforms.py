@@ -1,0 +1,261 @@
+"""``torch.func``: functions of functions, as operations of the graph.
+
+The function is traced once, on tensors as the transform would give them, and becomes a
+graph module; the operation applies torch's own transform to that module.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._functorch import apis, eager_transforms
+from torch.utils._pytree import (
+    _broadcast_to_and_flatten,
+    tree_flatten,
+    tree_leaves,
+    tree_unflatten,
+)
+
+from girih.errors import unsupported
+from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.subgraph import (
+    Body,
+    BodyTracer,
+    Leaf,
+    fill,
+    operand,
+    template_of,
+)
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.tensor import TensorValue
+
+
+class Transformed:
+    """An operation: a transform of a graph module, called with tensors.
+
+    Args:
+        transform: A function of ``torch.func``.
+        is_direct: It is called with the function and the arguments at once, as ``jvp``
+            is; else it gives a function.
+        options: Its keyword arguments.
+        template: The arguments, with a ``Leaf`` for each tensor.
+        count: How many tensors there are.
+        body: What the module computes.
+    """
+
+    def __init__(self, transform, is_direct, options, template, count, body: Body):
+        self.__name__ = transform.__name__
+        self.transform = transform
+        self.is_direct = is_direct
+        self.options = options
+        self.template = template
+        self.count = count
+        self.returned = body.template
+        self.structure: Any = None
+
+    def __call__(self, module, *values) -> list:
+        """The tensors of the result, as a flat list."""
+        operands, lifted = values[: self.count], values[self.count :]
+        function = self._function(module, lifted)
+        args = fill(self.template, list(operands))
+        if self.is_direct:
+            result = self.transform(function, *args, **self.options)
+        else:
+            result = self.transform(function, **self.options)(*args)
+        flat, self.structure = tree_flatten(result)
+        return flat
+
+    def _function(self, module, lifted: tuple) -> Callable:
+        primal = self.template[0] if self.is_direct else self.template
+        places = tree_leaves(primal)
+
+        def function(*args):
+            given = zip(tree_leaves(args), places, strict=True)
+            operands = [value for value, place in given if isinstance(place, Leaf)]
+            return fill(self.returned, list(module(*operands, *lifted)))
+
+        return function
+
+
+class TransformValue(Value):
+    """What a transform gives for a function of the program.
+
+    Attributes:
+        transform: The function of ``torch.func``.
+        function: The function that it was given.
+        options: Its other arguments.
+    """
+
+    def __init__(self, transform, function: Value, options: dict[str, Any]):
+        self.transform = transform
+        self.function = function
+        self.options = options
+
+    def python_type(self) -> type:
+        """Transforms give Python functions."""
+        return types.FunctionType
+
+    def get_attr(self, tracer, name):
+        """Those of the function that it wraps."""
+        return tracer.get_attr(self.function, name)
+
+    def call(self, tracer, args, kwargs):
+        """Applies the transform."""
+        if kwargs:
+            unsupported(
+                kind="transform called with keywords",
+                context=f"torch.func.{self.transform.__name__}",
+                explanation="Only positional arguments are transformed.",
+            )
+        return _apply(tracer, self, args)
+
+
+@writes(TransformValue)
+def _write_transform(rebuilder, value: TransformValue) -> ast.expr:
+    keywords = [
+        ast.keyword(name, rebuilder.constant(option))
+        for name, option in value.options.items()
+    ]
+    function = rebuilder.expression(value.function)
+    return ast.Call(rebuilder.constant(value.transform), [function], keywords)
+
+
+def _transforming(transform: Callable):
+    """The model of a transform that gives a function."""
+
+    def model(tracer, func, *args, **kwargs):
+        return TransformValue(
+            transform, func, _options(tracer, transform, args, kwargs)
+        )
+
+    return model
+
+
+def _options(tracer, transform: Callable, args: tuple, kwargs: dict) -> dict:
+    code = transform.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    return {name: _python(tracer, value) for name, value in given.items()}
+
+
+def _python(tracer, value: Value) -> Any:
+    leaves: list[Value] = []
+    made = template_of(tracer, value, leaves)
+    if leaves:
+        unsupported(
+            kind="option of a transform that is a tensor",
+            explanation="Options of transforms have to be known while tracing.",
+        )
+    return made
+
+
+_TRANSFORMS = (
+    apis.vmap,
+    apis.grad,
+    apis.grad_and_value,
+    eager_transforms.jacrev,
+    eager_transforms.jacfwd,
+    eager_transforms.hessian,
+)
+for _transform in _TRANSFORMS:
+    models(_transform)(_transforming(_transform))
+
+
+@models(eager_transforms.jvp)
+def _jvp(tracer, func, primals, tangents, *, strict=None, has_aux=None):
+    given = {"strict": strict, "has_aux": has_aux}
+    options = {k: _python(tracer, v) for k, v in given.items() if v is not None}
+    value = TransformValue(eager_transforms.jvp, func, options)
+    return _apply(tracer, value, [primals, tangents])
+
+
+def _apply(tracer, value: TransformValue, args: list[Value]) -> Value:
+    leaves: list[Value] = []
+    template = tuple(template_of(tracer, arg, leaves) for arg in args)
+    if not all(isinstance(leaf, TensorValue) for leaf in leaves):
+        unsupported(
+            kind="symbolic number given to a transform",
+            explanation="Only tensors are transformed.",
+        )
+    is_direct = value.transform is eager_transforms.jvp
+    primals = template[0] if is_direct else template
+    fakes = _fakes(tracer, value, primals, leaves)
+    body = _trace(tracer, value, primals, fakes)
+    target = Transformed(
+        value.transform, is_direct, value.options, template, len(leaves), body
+    )
+    return _call(tracer, target, body, leaves)
+
+
+def _trace(tracer, value: TransformValue, primals: tuple, fakes: dict) -> Body:
+    body = BodyTracer(tracer, [value.function])
+    grad = torch.is_grad_enabled()
+    with body:
+        try:
+            torch._C._set_grad_enabled(grad or value.transform is not apis.vmap)
+            made = {index: operand(tracer, fake) for index, fake in fakes.items()}
+            args = [tracer.from_python(fill(arg, made)) for arg in primals]
+            result = tracer.call(value.function, args, {})
+        finally:
+            torch._C._set_grad_enabled(grad)
+    return body.finish(result)
+
+
+def _fakes(tracer, value: TransformValue, primals, leaves) -> dict[int, torch.Tensor]:
+    """What the function sees of each tensor, in the order of the template."""
+    places = tree_leaves(primals)
+    dims = _batch_dims(value, primals) if value.transform is apis.vmap else None
+    found = {}
+    with tracer.graph.evaluator.mode:
+        for number, place in enumerate(places):
+            if not isinstance(place, Leaf):
+                continue
+            fake = leaves[place.index].fake
+            if dims is None:
+                fake = fake.detach()
+                is_real = fake.is_floating_point() or fake.is_complex()
+                found[place.index] = fake.requires_grad_(is_real)
+            else:
+                found[place.index] = _one_of_batch(fake, dims[number])
+    return found
+
+
+def _one_of_batch(fake: torch.Tensor, dim: int | None) -> torch.Tensor:
+    if dim is None:
+        return fake.view_as(fake)
+    if not -fake.dim() <= dim < fake.dim():
+        _wrong_dims(dim)
+    return fake.select(dim, 0)
+
+
+def _batch_dims(value: TransformValue, primals: tuple) -> list:
+    in_dims = value.options.get("in_dims", 0)
+    _, structure = tree_flatten(primals)
+    dims = _broadcast_to_and_flatten(in_dims, structure)
+    if dims is None:
+        _wrong_dims(in_dims)
+    return dims
+
+
+def _wrong_dims(in_dims: Any) -> None:
+    unsupported(
+        kind="in_dims that do not fit the arguments",
+        context=repr(in_dims),
+        explanation="torch.vmap raises its own error for them.",
+    )
+
+
+def _call(tracer, target: Transformed, body: Body, leaves: list[Value]) -> Value:
+    graph = tracer.graph
+    operands = [leaf.node for leaf in leaves]
+    node = graph.add_call(target, (body.node, *operands, *body.lifted))
+    fakes = [leaf.fake for leaf in leaves]
+    lifted = [lifted.meta["val"] for lifted in body.lifted]
+    result = graph.evaluate(target, [body.module, *fakes, *lifted])
+    values = graph.wrap_result(node, result)
+    return tracer.from_python(tree_unflatten(values.items, target.structure))

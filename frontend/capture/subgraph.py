@@ -1,0 +1,254 @@
+"""Functions that are arguments of operations: traced in place, then cut out.
+
+``torch.cond``, ``torch.utils.checkpoint``, ``torch.vmap`` and their like call functions
+of the program themselves. The body is traced into the graph like any call, between a
+marker and the end; then its nodes become a graph module of their own, which is an
+argument of the operation. What the body uses from outside becomes inputs of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Graph as FxGraph
+from torch.fx import Node
+
+from girih.errors import unsupported
+from girih.frontend.capture.graph_module import CapturedGraph
+from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.tensor import TensorValue
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The place of a tensor in a template.
+
+    Attributes:
+        index: Which of the tensors.
+    """
+
+    index: int
+
+
+@dataclass
+class Body:
+    """A function, cut out of the graph.
+
+    Attributes:
+        module: Called with the operands, then with what is lifted; gives a tuple.
+        node: The node that stands for the module in the graph.
+        lifted: Nodes of the graph that the body uses.
+        results: What the body computes, in the order of the module's results.
+        template: What the function returns, with a ``Leaf`` for each of these.
+    """
+
+    module: torch.fx.GraphModule
+    node: Node
+    lifted: list[Node]
+    results: list[Value]
+    template: Any
+
+
+def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
+    """Containers and constants as Python has them, with a ``Leaf`` for each tensor.
+
+    Args:
+        tracer: The tracer.
+        value: An argument or a result.
+        leaves: Gets the tensors.
+    """
+    if isinstance(value, (TensorValue, SymbolValue)):
+        leaves.append(value)
+        return Leaf(len(leaves) - 1)
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, (TupleValue, ListValue)):
+        items = [template_of(tracer, item, leaves) for item in value.items]
+        make = getattr(value.cls, "_make", value.cls)
+        return make(items)
+    if isinstance(value, DictValue):
+        pairs = value.read_all(tracer).items()
+        made = {k.value.as_python(): template_of(tracer, v, leaves) for k, v in pairs}
+        return value.cls(made) if value.cls is not dict else made
+    unsupported(
+        kind="argument of a function that an operation calls",
+        context=repr(value),
+        explanation="Only tensors, constants and containers of them can be passed.",
+    )
+
+
+def fill(template: Any, values: list) -> Any:
+    """A template with its leaves replaced."""
+    return torch.utils._pytree.tree_map(
+        lambda leaf: values[leaf.index] if isinstance(leaf, Leaf) else leaf, template
+    )
+
+
+def flat_leaves(template: Any) -> list:
+    """The leaves of a template, constants among them."""
+    return torch.utils._pytree.tree_leaves(template)
+
+
+def operand(tracer, fake: torch.Tensor) -> TensorValue:
+    """A tensor that the body is called with, known only inside of it."""
+    node = tracer.graph.add_call(_operand, ())
+    node.meta["val"] = node.meta["example_value"] = fake
+    return TensorValue(node, fake)
+
+
+def _operand() -> None:
+    raise AssertionError("girih bug: an operand was left in the graph")
+
+
+def _begin() -> None:
+    raise AssertionError("girih bug: a marker was left in the graph")
+
+
+class BodyTracer:
+    """Traces one function and cuts it out; use as a context manager.
+
+    Operands are made inside of the ``with`` block, in order, then the function is
+    called there.
+    """
+
+    def __init__(self, tracer, reachable: list[Value]):
+        """Args: ``reachable`` are the values that the body may have access to."""
+        self.tracer = tracer
+        self.graph = tracer.graph
+        self._reachable = _closure_of(reachable)
+
+    def __enter__(self) -> BodyTracer:
+        """Marks where the body begins, and lets it change nothing outside."""
+        self._state = self.tracer.state.signature()
+        self._outer_watch = self.tracer.effects.watch
+        self.tracer.effects.watch = self._refuse
+        self._marker = self.graph.add_call(_begin, ())
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        """Lets changes happen again."""
+        self.tracer.effects.watch = self._outer_watch
+        if kind is not None and issubclass(kind, Raised):
+            unsupported(
+                kind="exception in a function that an operation calls",
+                context=repr(error.value),
+                explanation="Python itself has to raise it.",
+            )
+
+    def _refuse(self, changed: Any) -> None:
+        is_inner = changed is not None and changed.source is None
+        if is_inner and id(changed) not in self._reachable:
+            if self._outer_watch is not None:
+                self._outer_watch(changed)
+            return
+        unsupported(
+            kind="side effect in a function that an operation calls",
+            context="" if changed is None else repr(changed),
+            explanation="How often the operation calls the function is up to it.",
+            hints=("Return the value instead.",),
+        )
+
+    def finish(self, result: Value) -> Body:
+        """Cuts out what was traced; ``result`` is what the function returned."""
+        if self.tracer.state.signature() != self._state:
+            unsupported(
+                kind="state of torch switched by a function that an operation calls",
+                explanation="The function has to leave the state as it found it.",
+            )
+        nodes = self._nodes()
+        leaves: list[Value] = []
+        template = template_of(self.tracer, result, leaves)
+        lifted = _free_nodes(nodes, leaves)
+        module = _module_of(nodes, lifted, leaves, self.graph.modules)
+        self._erase(nodes)
+        node = self.graph.add_module(module)
+        return Body(module, node, lifted, leaves, template)
+
+    def discard(self) -> None:
+        """Erases what was traced."""
+        self._erase(self._nodes())
+
+    def _nodes(self) -> list[Node]:
+        found, node = [], self._marker.next
+        while node.op != "root":
+            found.append(node)
+            node = node.next
+        return found
+
+    def _erase(self, nodes: list[Node]) -> None:
+        self.graph.forget(set(nodes))
+        for node in reversed(nodes):
+            self.graph.fx.erase_node(node)
+        self.graph.fx.erase_node(self._marker)
+
+
+def _closure_of(values: list[Value]) -> set[int]:
+    """Identities of all values that can be reached from some."""
+    found: set[int] = set()
+    todo: list[Any] = list(values)
+    while todo:
+        value = todo.pop()
+        if isinstance(value, (list, tuple, set)):
+            todo.extend(value)
+        elif isinstance(value, dict):
+            todo.extend(value.keys())
+            todo.extend(value.values())
+        elif isinstance(value, Value) and id(value) not in found:
+            found.add(id(value))
+            todo.extend(vars(value).values())
+    return found
+
+
+def _free_nodes(nodes: list[Node], leaves: list[Value]) -> list[Node]:
+    """Nodes from outside that the body uses or returns, in order."""
+    inner = set(nodes)
+    used = [arg for node in nodes for arg in node.all_input_nodes]
+    used += [leaf.node for leaf in leaves]
+    return list(dict.fromkeys(node for node in used if node not in inner))
+
+
+def _module_of(nodes, lifted, leaves, modules) -> torch.fx.GraphModule:
+    """The body as a graph module: operands, then lifted values, to a tuple."""
+    made = FxGraph()
+    copies: dict[Node, Node] = {}
+    operands = [node for node in nodes if node.target is _operand]
+    for number, node in enumerate([*operands, *lifted]):
+        copies[node] = made.placeholder(f"input{number}")
+        copies[node].meta = dict(node.meta)
+    for node in nodes:
+        if node.target is not _operand:
+            copies[node] = made.node_copy(node, lambda old: copies[old])
+    made.output(tuple(copies[leaf.node] for leaf in leaves))
+    return CapturedGraph(modules, made)
+
+
+def trace_call(tracer, function: Value, args: list[Value]) -> Body:
+    """Traces ``function(*args)`` on values of the graph, and cuts it out."""
+    body = BodyTracer(tracer, [function, *args])
+    with body:
+        result = tracer.call(function, list(args), {})
+    return body.finish(result)
+
+
+def results_of(tracer, node: Node, body: Body) -> Value:
+    """What a call that gives the body's results gives to the program.
+
+    Args:
+        tracer: The tracer.
+        node: The call; its result is a tuple, as the body's is.
+        body: The body.
+    """
+    fakes = tuple(value.fake for value in body.results)
+    made = tracer.graph.wrap_result(node, fakes)
+    outside = set(body.lifted)
+    values = [
+        old if old.node in outside else new
+        for old, new in zip(body.results, made.items, strict=True)
+    ]
+    return tracer.from_python(fill(body.template, values))

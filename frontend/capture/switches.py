@@ -1,0 +1,165 @@
+"""torch's global settings that a program may read and change.
+
+A *switch* is a setting with functions that read and write it. A read is a guard, unless
+``GlobalStateGuard`` covers the setting; a write happens while tracing and is a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Switch(NamedTuple):
+    """A setting.
+
+    Attributes:
+        name: How it is called in messages.
+        read: Gives the arguments that ``write`` would be called with.
+        write: Sets it.
+        is_covered: Whether ``GlobalStateGuard`` checks it.
+    """
+
+    name: str
+    read: Callable[[], tuple]
+    write: Callable[..., None]
+    is_covered: bool = False
+
+
+def _only(read: Callable[[], Any]) -> Callable[[], tuple]:
+    def values() -> tuple:
+        return (read(),)
+
+    values.__qualname__ = f"{read.__module__}.{read.__name__}"
+    return values
+
+
+def _deterministic() -> tuple[bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+def set_deterministic(enabled: bool, warn_only: bool) -> None:
+    """``torch.use_deterministic_algorithms`` without loading Inductor for it."""
+    torch._C._set_deterministic_algorithms(enabled, warn_only=warn_only)
+
+
+def _anomaly() -> tuple[bool, bool]:
+    return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+
+
+DEFAULT_DTYPE = Switch(
+    "default dtype", _only(torch.get_default_dtype), torch._C._set_default_dtype, True
+)
+DETERMINISTIC = Switch(
+    "deterministic algorithms", _deterministic, set_deterministic, True
+)
+ANOMALY = Switch("anomaly mode", _anomaly, torch.set_anomaly_enabled)
+
+# Name, the function that reads it, the one that sets it, covered.
+_PAIRS = (
+    ("number of threads", "get_num_threads", "set_num_threads", True),
+    (
+        "precision of float32 products",
+        "_get_float32_matmul_precision",
+        "_set_float32_matmul_precision",
+        True,
+    ),
+    ("flash attention", "_get_flash_sdp_enabled", "_set_sdp_use_flash", False),
+    (
+        "memory-efficient attention",
+        "_get_mem_efficient_sdp_enabled",
+        "_set_sdp_use_mem_efficient",
+        False,
+    ),
+    ("plain attention", "_get_math_sdp_enabled", "_set_sdp_use_math", False),
+    ("cuDNN attention", "_get_cudnn_sdp_enabled", "_set_sdp_use_cudnn", False),
+    (
+        "attention of another backend",
+        "_get_overrideable_sdp_enabled",
+        "_set_sdp_use_overrideable",
+        False,
+    ),
+    ("flash attention 3", "_get_fa3_sdp_enabled", "_set_sdp_use_fa3", False),
+    (
+        "order of attention kernels",
+        "_get_sdp_priority_order",
+        "_set_sdp_priority_order",
+        False,
+    ),
+    ("MKL-DNN", "_get_mkldnn_enabled", "_set_mkldnn_enabled", False),
+    (
+        "deterministic MKL-DNN",
+        "_get_mkldnn_deterministic",
+        "_set_mkldnn_deterministic",
+        False,
+    ),
+    ("TF32 of oneDNN", "_get_onednn_allow_tf32", "_set_onednn_allow_tf32", False),
+    ("NNPACK", "_get_nnpack_enabled", "_set_nnpack_enabled", False),
+    ("cuDNN", "_get_cudnn_enabled", "_set_cudnn_enabled", False),
+    ("cuDNN benchmark", "_get_cudnn_benchmark", "_set_cudnn_benchmark", False),
+    (
+        "deterministic cuDNN",
+        "_get_cudnn_deterministic",
+        "_set_cudnn_deterministic",
+        False,
+    ),
+)
+
+
+def _paired() -> dict[str, Switch]:
+    """Switches by the name of their getter; those that this torch has."""
+    found = {}
+    for name, getter, setter, is_covered in _PAIRS:
+        read, write = getattr(torch._C, getter, None), getattr(torch._C, setter, None)
+        if read is not None and write is not None:
+            found[getter] = Switch(name, _only(read), write, is_covered)
+    return found
+
+
+PAIRED = _paired()
+
+READS: dict[Callable, Switch] = {
+    torch.get_default_dtype: DEFAULT_DTYPE,
+    torch.are_deterministic_algorithms_enabled: DETERMINISTIC,
+    torch.is_deterministic_algorithms_warn_only_enabled: DETERMINISTIC,
+    torch._C._get_deterministic_algorithms: DETERMINISTIC,
+    torch._C._get_deterministic_algorithms_warn_only: DETERMINISTIC,
+    torch.is_anomaly_enabled: ANOMALY,
+    torch.is_anomaly_check_nan_enabled: ANOMALY,
+    **{getattr(torch._C, getter): switch for getter, switch in PAIRED.items()},
+}
+"""Functions that read a switch."""
+
+WRITES: dict[Callable, Switch] = {
+    torch._C._set_default_dtype: DEFAULT_DTYPE,
+    torch.set_anomaly_enabled: ANOMALY,
+    **{switch.write: switch for switch in PAIRED.values()},
+}
+"""Functions that set a switch, with the arguments that its ``write`` takes."""
+
+SWITCHES = tuple(
+    dict.fromkeys([DEFAULT_DTYPE, DETERMINISTIC, ANOMALY, *WRITES.values()])
+)
+
+
+class Reading:
+    """A guard: a function gives the value that it gave while tracing.
+
+    Args:
+        value: The value.
+        args: What the function is called with.
+    """
+
+    def __init__(self, value: Any, args: tuple = ()):
+        self.value = value
+        self.args = args
+        self.__qualname__ = f"gives_{value!r}"
+
+    def __call__(self, function: Callable) -> bool:
+        """Whether ``function(*args)`` still gives the value."""
+        return function(*self.args) == self.value
