@@ -47,6 +47,8 @@ def _to_copy(
 ):
     if layout not in (None, torch.strided) or pin_memory:
         return NotImplemented
+    if not isinstance(self, torch.Tensor):  # a number that functorch wrapped
+        return NotImplemented
     result = _clone(self, memory_format)
     if dtype is None or result is NotImplemented:
         return result
