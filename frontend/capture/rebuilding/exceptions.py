@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 
-from girih.frontend.capture.calls import c_base
 from girih.frontend.capture.rebuilding.code import attribute, call, method
 from girih.frontend.capture.rebuilding.registry import writes
-from girih.frontend.capture.values.exception import CHAINING, ExceptionValue
+from girih.frontend.capture.values.exception import (
+    CHAINING,
+    ExceptionValue,
+    builtin_base,
+)
 from girih.frontend.capture.values.lookup import SLOT_TYPES, static_lookup
 
 
 @writes(ExceptionValue)
 def _write_exception(rebuilder, value: ExceptionValue) -> ast.expr:
-    builtin = c_base(value.cls)
+    builtin = builtin_base(value.cls)
     args = [rebuilder.expression(item) for item in value.args]
     cls = rebuilder.constant(value.cls)
     maker = rebuilder.constant(builtin.__new__)

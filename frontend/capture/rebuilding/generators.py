@@ -6,25 +6,28 @@ import ast
 
 from girih.errors import unsupported
 from girih.frontend.capture.continuation import function_of, state_of
+from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.rebuilding.code import call, tuple_of
-from girih.frontend.capture.rebuilding.iterators import advanced, ended
+from girih.frontend.capture.rebuilding.iterators import advanced
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.resume.code import generator_code
+from girih.frontend.capture.resume.layout import Layout, arguments
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.resume.stack_effect import CannotStep
 from girih.frontend.capture.values.iterator.generator import GeneratorValue
 
 
-def _finished():
-    """A generator of no items."""
-    yield from ()
+def closed(generator):
+    """A generator that came to its end."""
+    generator.close()
+    return generator
 
 
 @writes(GeneratorValue)
 def _write_generator(rebuilder, value: GeneratorValue) -> ast.expr:
     if value.is_finished:
-        empty = call(rebuilder.constant(_finished))
-        return rebuilder.assign(value, call(rebuilder.constant(ended), empty))
+        made = call(rebuilder.constant(closed), _unused(rebuilder, value))
+        return rebuilder.assign(value, made)
     if value.is_running:
         _refuse(value, "It is running, so it can't be left in the middle.")
     try:
@@ -45,6 +48,17 @@ def _suspended(rebuilder, value: GeneratorValue) -> ast.expr:
     made = generator_code(code, index, layout, value.is_started)
     function = function_of(rebuilder, frame, made)
     return ast.Call(function, [ast.Starred(tuple_of(args), ast.Load())], [])
+
+
+def _unused(rebuilder, value: GeneratorValue) -> ast.expr:
+    """A call that makes a generator of the same code, which never runs."""
+    code = original_position(value.frame.code, 0)[0]
+    names = [instruction.opname for instruction in plan_of(code).instructions]
+    start = names.index("RETURN_GENERATOR") + 1
+    made = generator_code(code, start, Layout(), started=False)
+    function = function_of(rebuilder, value.frame, made)
+    args = [ast.Constant(None)] * len(arguments(code, Layout(), {}, {}, ()))
+    return call(function, *args)
 
 
 def _refuse(value: GeneratorValue, explanation: str):

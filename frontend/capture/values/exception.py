@@ -233,8 +233,8 @@ class ExceptionValue(ObjectValue):
     def method___str__(self, tracer):
         """``str(self)``."""
         args = self.read_args(tracer)
-        if issubclass(self.cls, _STRUCTURED) and self.attributes:
-            return tracer.constant(str(self._as_known()))
+        if issubclass(self.cls, _STRUCTURED):
+            return tracer.constant(str(self._as_known(tracer)))
         if not args:
             return tracer.constant("")
         function = repr if issubclass(self.cls, KeyError) else str
@@ -250,13 +250,30 @@ class ExceptionValue(ObjectValue):
         text = f"({text})" if len(args) == 1 else text
         return tracer.constant(self.cls.__name__ + text)
 
-    def _as_known(self) -> BaseException:
-        builtin = next(c for c in self.cls.__mro__ if c.__module__ == "builtins")
-        made = builtin(*(arg.as_python() for arg in self.args))
-        for name, value in self.attributes.items():
-            if self._is_c_attribute(name):
+    def _as_known(self, tracer) -> BaseException:
+        """An equal exception of the builtin class, where all of it is known."""
+        made = builtin_base(self.cls)(*(arg.as_python() for arg in self.args))
+        for name in _c_attributes(type(made)):
+            value = self.find_attr(tracer, name)
+            if value is not None and not tracer.is_none(value):
                 setattr(made, name, value.as_python())
         return made
+
+
+def builtin_base(cls: type[BaseException]) -> type[BaseException]:
+    """The builtin class of exceptions that a class derives from."""
+    return next(base for base in cls.__mro__ if base.__module__ == "builtins")
+
+
+def _c_attributes(builtin: type[BaseException]) -> list[str]:
+    """The attributes that the C code of a builtin class has, and Exception has not."""
+    bases = [base for base in builtin.__mro__ if not issubclass(Exception, base)]
+    return [
+        name
+        for base in bases
+        for name, member in vars(base).items()
+        if isinstance(member, SLOT_TYPES) and name != "characters_written"
+    ]
 
 
 def new_exception(tracer, cls, args: list[Value], kwargs: dict) -> ExceptionValue:
@@ -271,7 +288,7 @@ def new_exception(tracer, cls, args: list[Value], kwargs: dict) -> ExceptionValu
 
 
 def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:
-    builtin = next(c for c in cls.__mro__ if c.__module__ == "builtins")
+    builtin = builtin_base(cls)
     known = [tracer.known(arg).as_python() for arg in args]
     real = tracer.fold_raw(builtin, *known)
     made = ExceptionValue(type(real) if cls is builtin else cls, [])
@@ -281,14 +298,10 @@ def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:
 
 
 def _copy_c_attributes(tracer, made: ExceptionValue, real: BaseException) -> None:
-    builtin = next(c for c in type(real).__mro__ if c.__module__ == "builtins")
-    for base in builtin.__mro__:
-        if base is Exception:
-            return
-        for name, member in vars(base).items():
-            value = getattr(real, name, None)
-            if isinstance(member, SLOT_TYPES) and value is not None:
-                made.attributes[name] = tracer.from_python(value)
+    for name in _c_attributes(builtin_base(type(real))):
+        value = getattr(real, name)
+        if value is not None:
+            made.attributes[name] = tracer.from_python(value)
 
 
 def set_keywords(tracer, made: ExceptionValue, kwargs: dict[str, Value]) -> None:
