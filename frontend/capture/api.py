@@ -39,7 +39,7 @@ from girih.frontend.capture.messages import (
     refused,
 )
 from girih.frontend.capture.resume.origin import origin_of
-from girih.frontend.capture.sizes import Sizes
+from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
 from girih.frontend.capture.source import Source
 
 _LOG = log.logger("capture")
@@ -184,6 +184,8 @@ class Compiler:
     def _give_up(self, function, error: UnsupportedError):
         self.reason = error.summary()
         eager_decides = error.kind in _EAGER_DECIDES
+        if error.kind == MARK_VIOLATED:
+            raise error
         if self.settings.fullgraph:
             if eager_decides:
                 return plain_entry(function, error)
@@ -281,6 +283,7 @@ def compile_function(
         if value is not None:
             setattr(dispatcher, name, value)
     own = dict(dispatcher.__dict__, girih_target=target)
+    own |= marks.of_wrapper(dispatcher, target)  # torch.compile() finds the target
     dispatcher.__dict__.update(getattr(target, "__dict__", {}))
     dispatcher.__dict__.update(own)  # the target may wrap another compiled function
     with _compiled_lock:
@@ -353,6 +356,7 @@ def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
 
 def reset() -> None:
     """Drops what all compiled callables have compiled."""
+    _places_logged.clear()
     with _compiled_lock:
         dispatchers = list(_compiled)
     for dispatcher in dispatchers:

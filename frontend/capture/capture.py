@@ -14,6 +14,7 @@ from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
 from girih.frontend.capture.aliases import guard_written
 from girih.frontend.capture.break_point import BreakPoint, Stopped
+from girih.frontend.capture.checks import number_check
 from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.frame import Frame
@@ -24,7 +25,6 @@ from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
 from girih.frontend.capture.values.base import Raised, Value
-from girih.frontend.capture.values.tensor import TensorValue
 
 _LOG = log.logger("capture")
 _GUARDS = log.logger("guards")
@@ -142,8 +142,8 @@ class _Capture:
 
     def _finish(self, result, frames, state_check) -> CapturedFrame:
         tracer = self.tracer
-        tensors = [i for i in tracer.graph.inputs if isinstance(i.value, TensorValue)]
-        rebuilder = Rebuilder([given.source for given in tracer.graph.inputs])
+        tracer.graph.prune()
+        rebuilder = Rebuilder(tracer.graph)
         rebuilder.replay(tracer.effects)
         if frames is None:
             expression = rebuilder.expression(result)
@@ -151,17 +151,19 @@ class _Capture:
             expression = tail_of(rebuilder, frames)
         rebuilder.set_state(tracer.state)
         guard_written(tracer)
-        tree = GuardTree(tracer.guards, list(rebuilder.slots))
-        checks = tensor_checks(tensors, tracer.graph.evaluator)
-        shape_check = tracer.graph.evaluator.shape_check(tensors)
-        guards = tree.build(len(tensors), checks, state_check, shape_check)
-        for source in tree.slots[len(rebuilder.slots) :]:
-            rebuilder.slots.setdefault(source, len(rebuilder.slots))
         graph = compiled = None
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
             compiled = self.call.backend(graph, examples)
+        tracer.learn_numbers()  # the backend, too, may have fixed some
+        number_checks = number_check(tracer.graph, rebuilder)
+        tree = GuardTree(tracer.guards, list(rebuilder.slots))
+        tensors = tracer.graph.tensors
+        checks = tensor_checks(tensors, tracer.graph.evaluator)
+        guards = tree.build(len(tensors), checks, state_check, number_checks)
+        for source in tree.slots[len(rebuilder.slots) :]:
+            rebuilder.slots.setdefault(source, len(rebuilder.slots))
         entry, code = _entry(guards, rebuilder, expression, compiled, graph)
         _log_capture(self.call.function, tracer.guards, graph, code)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
@@ -199,7 +201,7 @@ def _exception_text(value: Value) -> str:
 
 def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph):
     function, text = rebuilder.function(compiled, expression, graph is not None)
-    is_plain = len(rebuilder.slots) == rebuilder._input_count and not rebuilder.body
+    is_plain = rebuilder.takes_slots and not rebuilder.body
     if compiled is not None and is_plain and len(rebuilder.outputs) == 1:
         if text.endswith("return out[0]"):
             return _frame.Entry(guards, compiled, 0), text

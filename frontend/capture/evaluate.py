@@ -51,7 +51,7 @@ class Evaluator:
     def __init__(self, shape_env: Any = None):
         self.mode = make_fake_mode(shape_env)
 
-    def fake_of(self, tensor: torch.Tensor, source, dynamic: tuple) -> torch.Tensor:
+    def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
         """A tensor without data that looks like ``tensor``."""
         return self.with_grad(fake_like(self.mode, tensor), tensor)
 
@@ -90,14 +90,26 @@ class Evaluator:
         """Sizes and strides to guard; None where any value will do."""
         return list(given.real.size()), list(given.real.stride())
 
-    def shape_check(self, inputs: list):
-        """The check of relations between sizes, or None."""
+    def number(self, value: int | float, text: str):
+        """What stands for a number that is an input of the graph."""
+        raise NeedsSymbols
+
+    def size_writer(self, graph, rebuilder):
+        """Writes symbolic sizes; None where there are none."""
         return None
+
+    def fixed_numbers(self, numbers: list) -> list:
+        """The inputs whose value an operation had to know."""
+        return []
+
+    def check_marks(self) -> None:
+        """Raises where the program marked a dim whose size had to be fixed."""
 
     def example_inputs(self, inputs: list) -> list:
         """What the backend gets as example of each input."""
         for given in inputs:
-            if is_resized(given.value.fake, given.real):
+            is_tensor = isinstance(given.real, torch.Tensor)
+            if is_tensor and is_resized(given.value.fake, given.real):
                 unsupported(
                     kind="an input that changes its size",
                     context=str(given.source),

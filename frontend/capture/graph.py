@@ -2,7 +2,8 @@
 
 Nodes are torch-level calls, as TorchDynamo makes them: ``call_function`` and
 ``call_method`` on tensors, ``placeholder`` for every tensor that existed before
-(arguments, parameters, buffers, globals), one ``output`` with a flat tuple.
+(arguments, parameters, buffers, globals) and after these for every number that may
+vary, one ``output`` with a flat tuple.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torch.fx import Graph as FxGraph
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
+from girih.frontend.capture.numbers import is_input, is_on_sizes, on_sizes
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -27,8 +29,10 @@ from girih.frontend.capture.values.sequence import (
     SliceValue,
     TupleValue,
 )
-from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 @dataclass
@@ -40,12 +44,14 @@ class Input:
         value: The traced value.
         real: The example.
         is_static: A parameter or a buffer: the same tensor at each call.
+        number: The number, where it is one; without a source if Python computes it.
     """
 
-    source: Source
+    source: Source | None
     value: Value
     real: Any
     is_static: bool
+    number: NumberValue | None = None
 
 
 class _Call:
@@ -56,6 +62,8 @@ class _Call:
 
     def convert(self, value: Value) -> tuple[Any, Any]:
         """The argument of the node, and the one to evaluate with."""
+        if isinstance(value, NumberValue):
+            value = value.placed
         if isinstance(value, (TensorValue, SymbolValue)):
             self.by_fake[id(value.fake)] = value
             return node_of(value), value.fake
@@ -114,16 +122,30 @@ class Graph:
     Args:
         tracer: Gives locations and makes constants.
         evaluator: Evaluates calls on tensors without data.
+
+    Attributes:
+        tensors: The inputs that are tensors.
+        numbers: The inputs that are numbers; they stand after the tensors.
+        placed: These, and numbers that were compared with sizes only.
+        decisions: What the trace found out about numbers.
     """
 
     def __init__(self, tracer, evaluator: Evaluator):
         self.tracer = tracer
         self.evaluator = evaluator
         self.fx = FxGraph()
-        self.inputs: list[Input] = []
+        self.tensors: list[Input] = []
+        self.numbers: list[Input] = []
+        self.placed: list[Input] = []
+        self.decisions: list[tuple[Any, tuple, bool]] = []
         self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, Value] = {}
         self._effects: set = set()
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The placeholders, in order: tensors, then numbers."""
+        return self.tensors + self.numbers
 
     @property
     def has_calls(self) -> bool:
@@ -134,18 +156,18 @@ class Graph:
 
     def add_input(self, tensor: torch.Tensor, source: Source, static: bool) -> Value:
         """A placeholder for a tensor that existed before."""
-        node = self._placeholder(source)
+        node = self._placeholder(str(source), self.tensors)
         dynamic = self.tracer.dynamic_dims(tensor, source, static)
         fake = self.evaluator.fake_of(tensor, source, dynamic)
         node.meta["val"] = node.meta["example_value"] = fake
         value = TensorValue(node, fake, source, cls=type(tensor), real=tensor)
-        self.inputs.append(Input(source, value, tensor, static))
+        self.tensors.append(Input(source, value, tensor, static))
         return value
 
-    def _placeholder(self, source: Source):
-        name = re.sub(r"\W+", "_", str(source)).strip("_").removeprefix("L_")
-        if self.inputs:
-            with self.fx.inserting_after(self.inputs[-1].value.node):
+    def _placeholder(self, text: str, before: list[Input]):
+        name = re.sub(r"\W+", "_", text).strip("_").removeprefix("L_")
+        if before:
+            with self.fx.inserting_after(before[-1].value.node):
                 node = self.fx.placeholder(name)
         else:
             first = next(iter(self.fx.nodes), None)
@@ -153,6 +175,53 @@ class Graph:
                 node = self.fx.placeholder(name)
         node.meta["girih_location"] = self.tracer.location()
         return node
+
+    # Numbers
+
+    def number(self, value: int | float, source: Source) -> Value:
+        """An int or float that existed before: one that may vary, or a constant."""
+        if self.tracer.sizes.varies(value, source):
+            return NumberValue(self.tracer, value, source)
+        return Constant(value, source, self.tracer)
+
+    def place_number(self, value: NumberValue) -> Value:
+        """What stands for a number in the graph."""
+        if value.is_fixed or not is_input(value.real):
+            return Constant(value.specialize())
+        if value.function is not None and is_on_sizes(value.function, value.args):
+            placed = on_sizes(self.tracer, value.function, list(value.args))
+            if isinstance(placed, SymbolValue):
+                self.evaluator.keep_small(placed.fake)
+            return placed
+        return self._add_number(value)
+
+    def _add_number(self, value: NumberValue) -> Value:
+        text = str(value.source or f"number_{len(self.numbers)}")
+        value.python_type()
+        fake = self.evaluator.number(value.real, text)
+        node = self._placeholder(text, self.numbers or self.tensors)
+        placed = SymbolValue(node, fake)
+        given = Input(value.source, placed, value.real, False, value)
+        self.numbers.append(given)
+        self.placed.append(given)
+        return placed
+
+    def decide(self, function: Any, args: tuple, result: bool) -> None:
+        """Guards what a function of numbers gave; ``args`` may hold Python objects."""
+        self.decisions.append((function, args, result))
+
+    def prune(self) -> None:
+        """Drops nodes and inputs for numbers that no operation takes.
+
+        What the program makes of them the surrounding code computes.
+        """
+        for node in reversed(list(self.fx.nodes)):
+            if not node.users and _is_known_number(node.meta.get("val")):
+                self.fx.erase_node(node)
+        for given in self.placed:
+            if not given.value.node.users:
+                self.fx.erase_node(given.value.node)
+        self.numbers = [g for g in self.placed if not g.value.node._erased]
 
     # Calls
 
@@ -233,7 +302,7 @@ class Graph:
             return not (id(result) in call.by_fake and is_unchanged(target))
         if result is None:
             return True
-        if isinstance(result, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        if isinstance(result, _SYMBOLIC):
             return True
         if isinstance(result, (tuple, list)):
             return any(self._is_recorded(item, call, None) for item in result)
@@ -248,7 +317,7 @@ class Graph:
         if isinstance(result, torch.Tensor):
             found = call.by_fake.get(id(result))
             return found or TensorValue(node, result)
-        if isinstance(result, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        if isinstance(result, _SYMBOLIC):
             return self.symbol(node, result)
         if isinstance(result, (tuple, list)):
             return self._wrap_sequence(result, node, call)
@@ -282,6 +351,7 @@ class Graph:
         key = (value.node, name, index)
         if key not in self._by_symbol:
             node = self._node("call_method", name, (value.node, index), {})
+            node.meta["val"] = node.meta["example_value"] = size
             self._by_symbol[key] = self.symbol(node, size)
         return self._by_symbol[key]
 
@@ -302,6 +372,10 @@ class Graph:
         if name == "size":
             return self.size_of(value)
         return TupleValue([self._size(value, name, i) for i in range(value.fake.ndim)])
+
+
+def _is_known_number(value: Any) -> bool:
+    return isinstance(value, _SYMBOLIC) and value.node.has_hint()
 
 
 def runs_eager(node, why: str) -> None:

@@ -6,8 +6,8 @@ import operator
 import types
 from typing import Any
 
-from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
+from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.lookup import static_lookup
@@ -205,15 +205,13 @@ class Operators:
         return self.graph.call_function(function, [left, right], {})
 
     def _compare_symbol(self, function, left, right) -> Value:
-        for value in (left, right):
-            if isinstance(value, Constant) and not isinstance(
-                value.value, (int, float)
-            ):
-                return self.constant(function is operator.ne)
-        first, second = (getattr(v, "fake", None) for v in (left, right))
-        first = left.as_python() if first is None else first
-        second = right.as_python() if second is None else second
-        return self.constant(bool(function(first, second)))  # a guard on sizes
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            return self.compare(function, self.known(left), self.known(right))
+        kinds = (left.python_type(), right.python_type())
+        are_numbers = all(issubclass(kind, (int, float, complex)) for kind in kinds)
+        if not are_numbers and function in (operator.eq, operator.ne):
+            return self.constant(function is operator.ne)
+        return self.symbolic(function, [left, right])
 
     def _compare_special(self, function, left, right) -> Value | None:
         name = _SPECIAL[function]
@@ -297,15 +295,8 @@ class Operators:
     # Symbolic numbers
 
     def symbolic(self, function, args: list[Value]) -> Value:
-        """An operation on numbers that are known only when the graph runs."""
-        allowed = (SymbolValue, Constant)
-        if not all(isinstance(arg, allowed) for arg in args):
-            unsupported(
-                kind="operation on a symbolic number",
-                context=getattr(function, "__name__", repr(function)),
-                explanation="The other operand is not a number.",
-            )
-        return self.graph.call_function(function, args, {})
+        """An operation on numbers that may be others at the next call."""
+        return number_operation(self, function, args)
 
     def known(self, value: Value) -> Value:
         """A constant in place of a symbolic number; fixes it for this entry."""

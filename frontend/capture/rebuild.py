@@ -41,18 +41,28 @@ class Rebuilder:
         constants: Objects that the code holds, by name.
         body: The statements after the call of the graph.
         pending: Ids of the containers from outside whose changes are still to come.
+        inputs: What the graph is called with.
+        sizes: Writes symbolic sizes; None where there are none.
     """
 
-    def __init__(self, inputs: list[Source]):
+    def __init__(self, graph):
         self.outputs: list[Any] = []
-        self.slots: dict[Source, int] = {s: i for i, s in enumerate(inputs)}
+        self.slots: dict[Source, int] = {}
         self.constants: dict[str, Any] = {}
         self.body: list[ast.stmt] = []
         self.pending: set[int] = set()
-        self._input_count = len(inputs)
         self._made: dict[int, str] = {}
         self._alive: list[Value] = []
         self._by_constant: dict[int, str] = {}
+        self.inputs = [self.source(given.source) for given in graph.tensors]
+        self.sizes = graph.evaluator.size_writer(graph, self)
+        self.inputs += [self.expression(given.number) for given in graph.numbers]
+
+    @property
+    def takes_slots(self) -> bool:
+        """Whether the graph takes the slots as they are."""
+        names = [getattr(given, "id", None) for given in self.inputs]
+        return names == [f"s{index}" for index in self.slots.values()]
 
     # Expressions
 
@@ -210,9 +220,8 @@ class Rebuilder:
         """
         statements = list(self.body)
         if has_graph:
-            inputs = [load(f"s{i}") for i in range(self._input_count)]
             out = ast.Assign(
-                [ast.Name("out", ast.Store())], call(load("graph"), *inputs)
+                [ast.Name("out", ast.Store())], call(load("graph"), *self.inputs)
             )
             statements.insert(0, out)
         statements.append(ast.Return(inlined(statements, result)))

@@ -1,13 +1,13 @@
-"""Symbolic sizes: evaluation with a ``ShapeEnv``, and the guards on sizes.
+"""Symbolic sizes and numbers: evaluation with a ``ShapeEnv``, and what it assumed.
 
-This file and what it imports (sympy) are loaded only for symbolic sizes.
+This file and what it imports (sympy) are loaded only where something is symbolic.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable
+import math
 from typing import Any
 
 import torch
@@ -16,11 +16,25 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 from torch.utils._sympy.printers import PythonPrinter
+from torch.utils._sympy.value_ranges import ValueRanges
 
+from girih.errors import unsupported
 from girih.frontend.capture.evaluate import Evaluator
+from girih.frontend.capture.numbers import LARGEST
+from girih.frontend.capture.rebuilding.code import call, load
+from girih.frontend.capture.sizes import MARK_VIOLATED, DynamicDim
 from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.symbol import is_same
 
 _UNBOUNDED = 2**62
+# Names that torch prints into expressions of sizes.
+_PRINTED = {
+    "FloorDiv": FloorDiv,
+    "Mod": Mod,
+    "PythonMod": PythonMod,
+    "math": math,
+    "torch": torch,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,34 +54,73 @@ class SizeSource(TorchSource):
 
 
 class SymbolicEvaluator(Evaluator):
-    """Evaluates with fake tensors whose sizes may be symbols."""
+    """Evaluates with fake tensors whose sizes may be symbols.
+
+    Attributes:
+        environment: What torch knows of the symbols.
+        marked: The symbols of dims that the program marked, with the mark.
+    """
 
     is_symbolic = True
 
     def __init__(self):
         self.environment = ShapeEnv()
+        self.marked: list[tuple[torch.SymInt, str, DynamicDim]] = []
         super().__init__(self.environment)
 
-    def fake_of(self, tensor, source: Source, dynamic: tuple):
+    # Symbols
+
+    def fake_of(self, tensor, source: Source, dynamic: dict[int, DynamicDim]):
         """A fake tensor; sizes of the dims in ``dynamic`` are symbols."""
         if not dynamic:
             return super().fake_of(tensor, source, dynamic)
-        size = [
-            self._symbol(length, f"{source}.size({dim})") if dim in dynamic else length
-            for dim, length in enumerate(tensor.shape)
-        ]
+        size: list = list(tensor.shape)
+        for dim, how in dynamic.items():
+            text = f"{source}.size({dim})"
+            size[dim] = self._symbol(size[dim], text, _bounds_of(how))
+            if how.is_marked:
+                self.marked.append((size[dim], text, how))
         stride = _symbolic_strides(tensor, size)
         with torch.no_grad():
             meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
             fake = FakeTensor(self.mode, meta, tensor.device)
         return self.with_grad(fake, tensor)
 
-    def _symbol(self, length: int, text: str) -> torch.SymInt:
+    def number(self, value: int | float, text: str) -> torch.SymInt | torch.SymFloat:
+        """What stands for a number that is an input."""
+        if isinstance(value, int):
+            bounds = (2, LARGEST - 1) if value > 0 else (1 - LARGEST, -1)
+            return self._symbol(value, text, bounds)
         source = SizeSource(text)
-        symbol = self.environment.create_symbol(
-            length, source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None
+        symbol = self._create(value, source, is_positive=None)
+        return self.environment.create_symfloatnode(symbol, hint=value, source=source)
+
+    def _symbol(self, value: int, text: str, bounds: tuple[int, int]) -> torch.SymInt:
+        source = SizeSource(text)
+        symbol = self._create(value, source, is_positive=True if value > 0 else None)
+        known = self.environment.var_to_range[symbol]
+        self.environment.var_to_range[symbol] = known & ValueRanges(*bounds)
+        return self.environment.create_symintnode(symbol, hint=value, source=source)
+
+    def _create(self, value, source: SizeSource, is_positive: bool | None):
+        return self.environment.create_symbol(
+            value,
+            source,
+            dynamic_dim=DimDynamic.DYNAMIC,
+            constraint_dim=None,
+            positive=is_positive,
+            do_not_specialize_zero_one=is_positive is None,
         )
-        return self.environment.create_symintnode(symbol, hint=length, source=source)
+
+    def keep_small(self, fake: torch.SymInt) -> None:
+        """Guards that a number which is computed fits into 64 bits, if it may not."""
+        bounds = self.environment.bound_sympy(fake.node.expr)
+        if not bounds.upper < _UNBOUNDED:
+            bool(fake < _UNBOUNDED)
+        if not bounds.lower > -_UNBOUNDED:
+            bool(fake > -_UNBOUNDED)
+
+    # What was assumed
 
     def layout_of(self, given) -> tuple[list, list]:
         """Sizes and strides to guard; None where they are symbolic."""
@@ -75,9 +128,44 @@ class SymbolicEvaluator(Evaluator):
         sizes = [_known(size) for size in fake.size()]
         return sizes, [_known(stride) for stride in fake.stride()]
 
-    def shape_check(self, inputs: list) -> Callable | None:
-        """A function of the slots that checks what was assumed about sizes."""
-        return _Relations(self.environment, inputs).function()
+    def size_writer(self, graph, rebuilder) -> SizeWriter:
+        """Writes sizes as Python."""
+        return SizeWriter(self.environment, graph, rebuilder)
+
+    def fixed_numbers(self, numbers: list) -> list:
+        """The inputs whose value an operation had to know."""
+        return [
+            given
+            for given in numbers
+            if given.source is not None and given.value.fake.node.expr.is_number
+        ]
+
+    def check_marks(self) -> None:
+        """Raises where the program marked a dim whose size had to be fixed."""
+        for size, text, how in self.marked:
+            expression = size.node.expr
+            if expression.is_number:
+                _refuse_mark(text, f"the program holds for the size {expression} only")
+            limits = self.environment.var_to_range.get(expression)
+            if limits is not None and how.least is not None:
+                least, most = _bounds_of(how)
+                if limits.lower > least or limits.upper < most:
+                    allowed = f"sizes from {limits.lower} to {limits.upper}"
+                    _refuse_mark(text, f"the program holds for {allowed}")
+
+
+def _refuse_mark(text: str, what: str) -> None:
+    unsupported(
+        kind=MARK_VIOLATED,
+        context=text,
+        explanation=f"It is marked as dynamic, but {what}.",
+        hints=("Remove the mark, or use maybe_mark_dynamic.",),
+    )
+
+
+def _bounds_of(how: DynamicDim) -> tuple[int, int]:
+    least = 2 if how.least is None else max(how.least, 2)
+    return least, _UNBOUNDED if how.most is None else min(how.most, _UNBOUNDED)
 
 
 def _known(size: int | torch.SymInt) -> int | None:
@@ -97,91 +185,115 @@ def _symbolic_strides(tensor: torch.Tensor, size: list) -> list:
     return strides
 
 
-class _Relations:
-    """Writes the check of an entry with symbolic sizes."""
+class SizeWriter:
+    """Writes sizes, and what was assumed about them, as Python.
 
-    def __init__(self, environment: ShapeEnv, inputs: list):
+    Args:
+        environment: What torch knows of the symbols.
+        graph: Its inputs have the sizes.
+        rebuilder: Has the names of the inputs and writes numbers.
+    """
+
+    def __init__(self, environment: ShapeEnv, graph, rebuilder):
         self.environment = environment
-        self.inputs = inputs
+        self.tensors = [given.value.fake for given in graph.tensors]
+        self.numbers = graph.placed
+        self.rebuilder = rebuilder
         self.bound: dict[Any, ast.expr] = {}
-        self.tests: list[ast.expr] = []
         self.printer = PythonPrinter()
+        for index, fake in enumerate(self.tensors):
+            self._bind_sizes(index, fake)
+        for given in graph.placed:
+            expression = given.value.fake.node._expr
+            self.bound.setdefault(expression, rebuilder.expression(given.number))
 
-    def function(self) -> Callable | None:
-        """The check, or None where nothing is symbolic."""
-        for index, given in enumerate(self.inputs):
-            self._bind(index, given.value.fake)
-        for index, given in enumerate(self.inputs):
-            self._compare(index, given.value.fake)
-        self._add_ranges()
-        for guard in self.environment.guards:
-            self._test(self.environment.simplify(guard.expr))
-        return self._compile() if self.tests else None
-
-    def _slot(self, index: int, method: str, dim: int) -> ast.expr:
-        owner = ast.Name(f"s{index}", ast.Load())
-        function = ast.Attribute(owner, method, ast.Load())
-        return ast.Call(function, [ast.Constant(dim)], [])
-
-    def _bind(self, index: int, fake: torch.Tensor) -> None:
+    def _bind_sizes(self, index: int, fake: torch.Tensor) -> None:
         for dim, size in enumerate(fake.size()):
             if _known(size) is None and size.node.expr.is_symbol:
-                slot = self._slot(index, "size", dim)
-                self.bound.setdefault(size.node.expr, slot)
+                self.bound.setdefault(size.node.expr, _query(index, "size", dim))
 
-    def _compare(self, index: int, fake: torch.Tensor) -> None:
-        for method in ("size", "stride"):
-            for dim, size in enumerate(getattr(fake, method)()):
-                if _known(size) is not None:
-                    continue
-                slot, expected = (
-                    self._slot(index, method, dim),
-                    self._print(size.node.expr),
-                )
-                if ast.unparse(slot) != ast.unparse(expected):
-                    self.tests.append(ast.Compare(slot, [ast.Eq()], [expected]))
+    def expression(self, size: torch.SymInt) -> ast.expr:
+        """A size in terms of the inputs."""
+        return self._print(size.node.expr)
 
     def _print(self, expression) -> ast.expr:
         text = self.printer.doprint(expression)
         tree = ast.parse(text, mode="eval").body
-        names = {str(symbol): slot for symbol, slot in self.bound.items()}
-        return _Substitute(names).visit(tree)
+        return _Substitute(self._names(expression), self.rebuilder).visit(tree)
 
-    def _add_ranges(self) -> None:
-        for symbol, slot in self.bound.items():
-            limits = self.environment.var_to_range[symbol]
-            self.tests.append(
-                ast.Compare(slot, [ast.GtE()], [ast.Constant(int(limits.lower))])
-            )
-            if limits.upper.is_number and limits.upper < _UNBOUNDED:
-                upper = ast.Constant(int(limits.upper))
-                self.tests.append(ast.Compare(slot, [ast.LtE()], [upper]))
+    def _names(self, expression) -> dict[str, ast.expr]:
+        symbols = expression.free_symbols
+        return {str(s): self.bound[s] for s in symbols if s in self.bound}
 
-    def _test(self, expression) -> None:
-        if expression.is_Boolean and expression in (True, False):
-            assert expression, "girih bug: a guard on sizes that never holds"
-            return
-        self.tests.append(self._print(expression))
+    # What was assumed
 
-    def _compile(self) -> Callable:
-        count = max(len(self.inputs), 1)
-        parameters = [ast.arg(f"s{i}") for i in range(count)]
-        rest = ast.arg("_rest")
-        arguments = ast.arguments([], parameters, rest, [], [], None, [])
-        body = ast.BoolOp(ast.And(), [*self.tests, ast.Constant(True)])
-        tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, body)))
-        namespace = {"FloorDiv": FloorDiv, "Mod": Mod, "PythonMod": PythonMod}
-        check = eval(compile(tree, "<girih sizes>", "eval"), namespace)
-        check.__qualname__ = ast.unparse(body)
-        return check
+    def tests(self) -> list[ast.expr]:
+        """Conditions that have to hold for sizes and numbers."""
+        tests = []
+        for index, fake in enumerate(self.tensors):
+            tests += self._layout(index, fake)
+        for symbol, place in self.bound.items():
+            tests += self._range(symbol, place)
+        for given in self.numbers:
+            tests += self._replaced(given)
+        guards = (self.environment.simplify(g.expr) for g in self.environment.guards)
+        tests += [self._print(guard) for guard in guards if not _is_decided(guard)]
+        return tests
+
+    def _layout(self, index: int, fake: torch.Tensor) -> list[ast.expr]:
+        tests = []
+        for name in ("size", "stride"):
+            for dim, size in enumerate(getattr(fake, name)()):
+                if _known(size) is not None:
+                    continue
+                actual, expected = _query(index, name, dim), self.expression(size)
+                if ast.unparse(actual) != ast.unparse(expected):
+                    tests.append(ast.Compare(actual, [ast.Eq()], [expected]))
+        return tests
+
+    def _range(self, symbol: Any, place: ast.expr) -> list[ast.expr]:
+        limits = self.environment.var_to_range.get(symbol)
+        if limits is None or not symbol.is_integer:
+            return []
+        tests = []
+        for limit, compare in ((limits.lower, ast.GtE()), (limits.upper, ast.LtE())):
+            if limit.is_number and -_UNBOUNDED < limit < _UNBOUNDED:
+                tests.append(ast.Compare(place, [compare], [ast.Constant(int(limit))]))
+        return tests
+
+    def _replaced(self, given) -> list[ast.expr]:
+        """What a number was found to be equal to."""
+        symbol, known = given.value.fake.node._expr, given.value.fake.node.expr
+        if known == symbol:
+            return []
+        place = self.bound[symbol]
+        if known.is_number:
+            same = self.rebuilder.constant(is_same)
+            return [call(same, place, self.rebuilder.constant(given.real))]
+        return [ast.Compare(place, [ast.Eq()], [self._print(known)])]
+
+
+def _query(index: int, method: str, dim: int) -> ast.expr:
+    function = ast.Attribute(load(f"s{index}"), method, ast.Load())
+    return ast.Call(function, [ast.Constant(dim)], [])
+
+
+def _is_decided(expression) -> bool:
+    if expression.is_Boolean and expression in (True, False):
+        assert expression, "girih bug: a guard on sizes that never holds"
+        return True
+    return False
 
 
 class _Substitute(ast.NodeTransformer):
-    """Replaces names by expressions."""
+    """Replaces the names in what torch printed by expressions."""
 
-    def __init__(self, names: dict[str, ast.expr]):
+    def __init__(self, names: dict[str, ast.expr], rebuilder):
         self.names = names
+        self.rebuilder = rebuilder
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replaces a symbol by the size that binds it."""
+        """Replaces a symbol by the size that binds it, a function by itself."""
+        if node.id in _PRINTED:
+            return self.rebuilder.constant(_PRINTED[node.id])
         return self.names.get(node.id, node)

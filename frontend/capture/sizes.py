@@ -1,18 +1,42 @@
-"""Which sizes of the inputs are symbolic.
+"""Which sizes and numbers from outside may be others at the next call.
 
-With ``dynamic=None`` sizes are static at first; one that differed between calls
-becomes symbolic when the function is captured again.
+With ``dynamic=None`` all are fixed at first; what differed between calls becomes
+symbolic when the function is captured again. torch's marks on tensors are honoured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import torch
 
+from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Source
+
+# Accesses on the way from an argument to a number that the caller gave with it.
+_CONTAINERS = ("local", "index", "item", "dict_item")
+
+MARK_VIOLATED = "a marked size has to be fixed"
+
+
+@dataclass(frozen=True)
+class DynamicDim:
+    """A dim that gets a symbolic size.
+
+    Attributes:
+        is_marked: The program says so: it is an error if the size has to be fixed.
+        least: Its smallest size, where the mark says that.
+        most: Its largest size, where the mark says that.
+    """
+
+    is_marked: bool = False
+    least: int | None = None
+    most: int | None = None
 
 
 class Sizes:
-    """What one compiled function knows about the sizes of its inputs.
+    """What one compiled function knows about the sizes and numbers that it is given.
 
     Args:
         dynamic: As for ``girih.compile``.
@@ -20,29 +44,89 @@ class Sizes:
 
     def __init__(self, dynamic: bool | None):
         self.dynamic = dynamic
-        self._seen: dict[str, tuple[int, ...]] = {}
-        self._varying: dict[str, set[int]] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._varying_dims: dict[str, set[int]] = {}
+        self._numbers: dict[str, int | float] = {}
+        self._varying: set[str] = set()
+        self._fixed: set[tuple[str, bool]] = set()
 
-    def observe(self, tensor: torch.Tensor, source: Source) -> None:
-        """Notes the sizes of an input of a capture that succeeded."""
-        if self.dynamic is not None:
-            return
-        key, shape = str(source), tuple(tensor.shape)
-        seen = self._seen.get(key)
-        if seen is not None and len(seen) == len(shape):
-            different = {i for i, size in enumerate(shape) if size != seen[i]}
-            self._varying.setdefault(key, set()).update(different)
-        self._seen[key] = shape
+    # Sizes
 
-    def dynamic_dims(self, tensor: torch.Tensor, source: Source) -> tuple[int, ...]:
+    def dynamic_dims(
+        self, tensor: torch.Tensor, source: Source
+    ) -> dict[int, DynamicDim]:
         """The dims of an input that get a symbolic size; 0 and 1 never do."""
-        marked = getattr(tensor, "_dynamo_dynamic_indices", set())
-        if self.dynamic is False:
-            return ()
-        if self.dynamic:
-            dims = set(range(tensor.ndim))
-        else:
-            self.observe(tensor, source)
-            dims = self._varying.get(str(source), set()) | set(marked)
-        dims = dims - set(getattr(tensor, "_dynamo_static_indices", set()))
-        return tuple(dim for dim in sorted(dims) if tensor.shape[dim] > 1)
+        dims = dict.fromkeys(self._varying_of(tensor, source), DynamicDim())
+        if getattr(tensor, "_has_dynamo_dim_marking", False) or hasattr(
+            tensor, "_dynamo_dynamic_indices"
+        ):
+            dims = _marked(tensor, dims)
+        return {dim: how for dim, how in sorted(dims.items()) if tensor.shape[dim] > 1}
+
+    def _varying_of(self, tensor: torch.Tensor, source: Source) -> Iterable[int]:
+        if self.dynamic is not None:
+            return range(tensor.ndim) if self.dynamic else ()
+        key, shape = _key(source), tuple(tensor.shape)
+        varying = self._varying_dims.setdefault(key, set())
+        seen = self._shapes.get(key)
+        if seen is not None and len(seen) == len(shape):
+            varying.update(i for i, size in enumerate(shape) if size != seen[i])
+        self._shapes[key] = shape
+        return [dim for dim in varying if dim < tensor.ndim]
+
+    # Numbers
+
+    def varies(self, number: int | float, source: Source) -> bool:
+        """Whether a number is an input of the graph, and no constant."""
+        if self.dynamic is False or not (self.dynamic or self._numbers):
+            return False
+        key = _key(source)
+        seen = self._numbers.get(key)
+        if seen is not None and type(seen) is type(number) and seen != number:
+            self._varying.add(key)
+        if (key, number < 0) in self._fixed or not is_input(number):
+            return False
+        return key in self._varying or bool(self.dynamic) and _is_argument(source)
+
+    def fix(self, number: int | float, source: Source) -> None:
+        """Python has to know this number: it is not tried as an input again."""
+        self._fixed.add((_key(source), number < 0))
+
+    def learn(self, guards: Iterable) -> None:
+        """Notes the numbers that an entry holds for."""
+        for guard in guards:
+            if guard.kind == "equals" and type(guard.operand) in (int, float):
+                self._numbers[_key(guard.source)] = guard.operand
+
+
+def _key(source: Source) -> str:
+    """Names a source; objects that are held may have one description."""
+    root = source.root()
+    prefix = f"{id(root.key)} " if root.access == "constant" else ""
+    return f"{prefix}{source}"
+
+
+def _is_argument(source: Source) -> bool:
+    """Whether the caller passes a number, by itself or in containers."""
+    while source.base is not None:
+        if source.access not in _CONTAINERS:
+            return False
+        source = source.base
+    return source.access == "local"
+
+
+def _marked(tensor: torch.Tensor, dims: dict) -> dict[int, DynamicDim]:
+    """The dims with torch's marks on the tensor."""
+    marks = tensor.__dict__
+    dims = {d: how for d, how in dims.items() if d not in _dims(marks, "static")}
+    for dim in _dims(marks, "weak_dynamic"):
+        dims[dim] = DynamicDim()
+    for dim in _dims(marks, "dynamic") | _dims(marks, "unbacked"):
+        dims[dim] = DynamicDim(is_marked=True)
+    for given in marks.get("_dynamo_dynamic_range", ()):
+        dims[given.dim] = DynamicDim(True, given.min, given.max)
+    return dims
+
+
+def _dims(marks: dict, kind: str) -> set[int]:
+    return set(marks.get(f"_dynamo_{kind}_indices", ()))

@@ -81,7 +81,7 @@ class Tracer(Operators, Calls):
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
         self._count = 0
-        self._sizes = sizes
+        self.sizes = sizes
         self._by_source: dict[Source, Value] = {}
         self._by_id: dict[int, Value] = {}
         self._objects: dict[int, Any] = {}
@@ -99,7 +99,7 @@ class Tracer(Operators, Calls):
         value = self._known_object(obj, source)
         if value is None:
             value = wrap(self, obj, source)
-            if not isinstance(value, Constant):
+            if not isinstance(value, (Constant, SymbolValue)):
                 self.remember(obj, value)
         self._by_source[source] = value
         return value
@@ -152,12 +152,20 @@ class Tracer(Operators, Calls):
         names = ("_buffers", "_parameters")
         return base is not None and base.access == "dict_item" and base.key in names
 
-    def dynamic_dims(self, tensor, source: Source, static: bool) -> tuple:
-        """Which dims of an input have a symbolic size."""
-        dims = () if static else self._sizes.dynamic_dims(tensor, source)
+    def dynamic_dims(self, tensor, source: Source, static: bool) -> dict:
+        """Which dims of an input have a symbolic size, and why."""
+        dims = {} if static else self.sizes.dynamic_dims(tensor, source)
         if dims and not self.graph.evaluator.is_symbolic:
             raise NeedsSymbols
         return dims
+
+    def learn_numbers(self) -> None:
+        """Notes for the next capture which numbers this one holds for."""
+        evaluator = self.graph.evaluator
+        evaluator.check_marks()
+        for number in evaluator.fixed_numbers(self.graph.placed):
+            self.sizes.fix(number.real, number.source)
+        self.sizes.learn(self.guards)
 
     def held(self, obj: Any) -> Value:
         """A value of an object that the cache entry will hold itself."""

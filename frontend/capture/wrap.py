@@ -108,6 +108,10 @@ def _maker_of(cls: type):
     return _outside(ITERATOR if is_iterator else WRITTEN_IN_C)
 
 
+def _number(tracer, obj, source):
+    return tracer.graph.number(obj, source)
+
+
 def _literal(tracer, obj, source):
     return Constant(obj, source, tracer)
 
@@ -308,6 +312,8 @@ def _named_tuple(tracer, obj, source):
 
 _MAKERS: dict[type, Any] = {
     **dict.fromkeys(LITERALS, _literal),
+    int: _number,
+    float: _number,
     **dict.fromkeys(_IDENTITY_CONSTANTS, _identity_constant),
     **dict.fromkeys(_BUILTIN_FUNCTIONS, _builtin),
     types.BuiltinFunctionType: _builtin_or_method,

@@ -137,6 +137,8 @@ def _register_math() -> None:
 
 
 def _math(function, tracer, *args, **kwargs):
+    if not kwargs and any(isinstance(arg, SymbolValue) for arg in args):
+        return tracer.symbolic(function, list(args))
     known = {name: tracer.known(value).as_python() for name, value in kwargs.items()}
     items = [tracer.known(arg).as_python() for arg in args]
     return tracer.fold(function, *items, **known)

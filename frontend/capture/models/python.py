@@ -230,8 +230,11 @@ def _divmod(tracer, left, right):
 def _round(tracer, value, digits=None):
     if isinstance(value, ObjectValue):
         return value.call_special(tracer, "__round__", [digits] if digits else [])
-    rest = [] if digits is None else [tracer.known(digits).as_python()]
-    return tracer.fold(round, tracer.known(value).as_python(), *rest)
+    rest = [] if digits is None else [digits]
+    if isinstance(value, SymbolValue):
+        return tracer.symbolic(round, [value, *rest])
+    known = (tracer.known(item).as_python() for item in (value, *rest))
+    return tracer.fold(round, *known)
 
 
 def _number_model(cls: type):
@@ -241,8 +244,8 @@ def _number_model(cls: type):
         if isinstance(value, SymbolValue):
             if value.python_type() is cls:
                 return value
-            if cls is float and value.python_type() is int:
-                return tracer.symbolic(torch.sym_float, [value])
+            if cls is not complex and not rest:
+                return tracer.symbolic(cls, [value])
         if isinstance(value, TensorValue):
             return value.call_method(tracer, f"__{cls.__name__}__", [], {})
         if isinstance(value, ObjectValue):

@@ -6,8 +6,18 @@ from girih.frontend.capture.rebuilding import (
     functions,
     generators,
     iterators,
+    numbers,
     objects,
     values,
 )
 
-LOADED = (containers, exceptions, functions, generators, iterators, objects, values)
+LOADED = (
+    containers,
+    exceptions,
+    functions,
+    generators,
+    iterators,
+    numbers,
+    objects,
+    values,
+)

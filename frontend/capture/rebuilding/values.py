@@ -9,13 +9,12 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant, ConstantMethod
-from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 _LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 
-@writes(TensorValue, SymbolValue)
+@writes(TensorValue)
 def _write_tensor(rebuilder, value) -> ast.expr:
     return rebuilder.output(value)
 
