@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from girih.frontend.capture.leftovers import forget_with
+
 
 class _ForwardOnDemand:
     """Writes the module's Python code when ``forward`` is first looked up.
@@ -16,6 +18,7 @@ class _ForwardOnDemand:
         if module is None:
             return self
         module.real_recompile()
+        forget_with(module.forward.__func__)
         return module.forward
 
 
