@@ -73,8 +73,7 @@ def disabled_function(fn: Callable, recursive: bool, reason: str | None) -> Call
             marks.DISABLED: True,
             marks.REASON: reason,
             marks.RECURSIVE: recursive,
-            marks.ORIGINAL: fn,
-            marks.WRAPPER: id(wrapper),
+            **marks.of_wrapper(wrapper, fn),
         }
     )
     return wrapper

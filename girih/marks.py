@@ -125,6 +125,11 @@ def innermost(fn: Any) -> Any:
             return fn
 
 
+def of_wrapper(wrapper: Any, fn: Any) -> dict[str, Any]:
+    """The marks by which torch, and ``innermost``, find what a wrapper was made of."""
+    return {ORIGINAL: fn, WRAPPER: id(wrapper)}
+
+
 def leave_alone(fn: Any) -> None:
     """Frames of a function's code are not captured; what they call is."""
     code = getattr(fn, "__code__", None)

@@ -1,6 +1,7 @@
 """Imports every family of torch's functions, which registers their models."""
 
 from girih.frontend.capture.models import (
+    compiler_api,
     torch_autograd,
     torch_calls,
     torch_control,
@@ -10,6 +11,7 @@ from girih.frontend.capture.models import (
 )
 
 LOADED = (
+    compiler_api,
     torch_autograd,
     torch_calls,
     torch_control,
