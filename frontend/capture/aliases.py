@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import SequenceValue
+from girih.frontend.capture.values.set import SetValue
 
 # All other kinds are guarded by identity at each of their sources, or by value.
 _KINDS = (SequenceValue, DictValue, SetValue, ObjectValue, OutsideValue)

@@ -31,10 +31,11 @@ from girih.frontend.capture.values.exception import (
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.lookup import c_base, static_lookup
-from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import LITERAL_BASES, ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -311,8 +312,8 @@ class Calls(TorchCalls):
             return ObjectValue(cls, base=self.fold_call(c_base(cls), args, {}))
         if issubclass(cls, (set, frozenset)):
             items = args if issubclass(cls, frozenset) else ()
-            keys = [Key(item) for part in items for item in self.iterate(part)]
-            return ObjectValue(cls, base=SetValue(keys, c_base(cls)))
+            made = [SetValue.of(self, part, c_base(cls)) for part in items]
+            return ObjectValue(cls, base=made[0] if made else SetValue((), c_base(cls)))
         if _is_followable_class(cls):
             is_module = issubclass(cls, torch.nn.Module)
             return ModuleValue(cls) if is_module else ObjectValue(cls)

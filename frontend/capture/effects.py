@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.set import SetValue
 
 
 @dataclass
@@ -103,6 +104,8 @@ class Effects:
 
 
 def _contents(container) -> list:
+    if isinstance(container, SetValue):
+        return container.members()
     items = container.items
     if isinstance(items, list):
         return list(items)

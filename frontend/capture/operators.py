@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import OrderedDict
 from typing import Any
 
 from girih.frontend.capture.models.library import IN_PLACE
@@ -11,7 +12,7 @@ from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.lookup import static_lookup
-from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
+from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
@@ -20,6 +21,7 @@ from girih.frontend.capture.values.sequence import (
     SliceValue,
     TupleValue,
 )
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -55,6 +57,7 @@ _SET_METHODS = {
     operator.sub: "difference",
     operator.xor: "symmetric_difference",
 }
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 class Operators:
@@ -130,14 +133,22 @@ class Operators:
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
         _check_followed(left, right)
         left, right = builtin_part(left), builtin_part(right)
+        if function in _SET_METHODS and self._are_sets(left, right):
+            return self._binary_set(function, left, right, in_place)
         if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
             return self._binary_sequence(function, left, right, in_place)
-        if isinstance(left, (SetValue, ViewValue)) and function in _SET_METHODS:
-            return self._binary_set(function, left, right, in_place)
         if isinstance(left, DictValue) and function is operator.or_:
-            result = left if in_place else left.method_copy(self)
-            result.method_update(self, right)
-            return result
+            if in_place or isinstance(right, DictValue):
+                result = left if in_place else left.method_copy(self)
+                result.method_update(self, right)
+                return result
+        return self._binary_known(function, left, right)
+
+    def _binary_known(self, function, left, right) -> Value:
+        classes = left.python_type(), right.python_type()
+        if all(cls in _CONTAINERS for cls in classes):
+            # No such operator, whatever they hold: the message names the classes.
+            return self.fold(function, *(cls() for cls in classes))
         return self.fold(function, left.as_python(), right.as_python())
 
     def _binary_sequence(self, function, left, right, in_place: bool) -> Value:
@@ -156,18 +167,28 @@ class Operators:
                 left.method_extend(self, right)
                 return left
             return left.concatenate(self, right)
-        return self.fold(function, left.as_python(), right.as_python())
+        return self._binary_known(function, left, right)
 
     def _binary_set(self, function, left, right, in_place: bool) -> Value:
-        if isinstance(left, ViewValue):
-            left = self.call(self.constant(set), [left], {})
-        result = left.call_method(self, _SET_METHODS[function], [right], {})
-        if in_place and left.cls is set:
-            left.read_all(self)
-            self.effects.change(left)
-            left.items = result.items
+        left = self._as_set(left)
+        name = _SET_METHODS[function]
+        if in_place and left.cls is set and isinstance(right, SetValue):
+            name = "update" if name == "union" else f"{name}_update"
+            left.call_method(self, name, [right], {})
             return left
-        return result
+        return left.call_method(self, name, [right], {})
+
+    def _as_set(self, value: Value) -> Value:
+        """A set of what the keys or items of a dict are; other values as they are."""
+        if isinstance(value, ViewValue) and value.kind != "values":
+            return SetValue.of(self, value)
+        return value
+
+    def _are_sets(self, left: Value, right: Value) -> bool:
+        if isinstance(left, ViewValue):
+            return left.kind != "values"
+        is_view = isinstance(right, ViewValue) and right.kind != "values"
+        return isinstance(left, SetValue) and (is_view or isinstance(right, SetValue))
 
     # Comparisons
 
@@ -234,6 +255,10 @@ class Operators:
                 if not self.equal(mine, theirs):
                     return self.compare(function, mine, theirs)
             return self.constant(function(len(left.items), len(right.items)))
+        mine, theirs = self._as_set(left), self._as_set(right)
+        if isinstance(mine, SetValue) and isinstance(theirs, SetValue):
+            members = mine.read_all(self).order, theirs.read_all(self).order
+            return self.constant(function(*members))
         return self.fold(function, left.as_python(), right.as_python())
 
     def equal(self, left: Value, right: Value) -> bool:
@@ -253,11 +278,15 @@ class Operators:
             return same_size and all(self.equal(a, b) for a, b in pairs)
         if isinstance(left, DictValue) and isinstance(right, DictValue):
             mine, theirs = left.read_all(self), right.read_all(self)
+            ordered = all(issubclass(d.cls, OrderedDict) for d in (left, right))
+            if ordered and list(mine) != list(theirs):
+                return False
             return mine.keys() == theirs.keys() and all(
                 self.equal(value, theirs[key]) for key, value in mine.items()
             )
+        left, right = self._as_set(left), self._as_set(right)
         if isinstance(left, SetValue) and isinstance(right, SetValue):
-            return left.read_all(self).keys() == right.read_all(self).keys()
+            return left.read_all(self).order == right.read_all(self).order
         return self._equal_known(left, right)
 
     def _equal_known(self, left: Value, right: Value) -> bool:

@@ -21,15 +21,15 @@ from girih.frontend.capture.rebuilding.code import (
     load,
     method,
 )
-from girih.frontend.capture.rebuilding.containers import dict_display, set_display
+from girih.frontend.capture.rebuilding.containers import dict_display, replay_set
 from girih.frontend.capture.rebuilding.objects import fill_part
 from girih.frontend.capture.rebuilding.registry import writer_of
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
-from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 
 
 class Rebuilder:
@@ -164,20 +164,17 @@ class Rebuilder:
 
     def _replay_container(self, container) -> None:
         target = self.source(container.source)
-        if container.is_part:
+        if isinstance(container, SetValue):
+            replay_set(self, container, target)
+        elif container.is_part:
             fill_part(self, container, container.cls, target, clear=True)
         elif isinstance(container, ListValue):
             items = [self.expression(item) for item in container.items]
             everything = ast.Slice(None, None, None)
             place = ast.Subscript(target, everything, ast.Store())
             self.body.append(ast.Assign([place], list_of(items)))
-        elif isinstance(container, DictValue):
-            content = dict_display(self, container)
-            fresh = self.assign(TupleValue([]), content)
-            self.do(method(target, "clear"))
-            self.do(method(target, "update", fresh))
         else:
-            content = set_display(self, container)
+            content = dict_display(self, container)
             fresh = self.assign(TupleValue([]), content)
             self.do(method(target, "clear"))
             self.do(method(target, "update", fresh))

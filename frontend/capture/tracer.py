@@ -31,11 +31,13 @@ from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.iterator.making import iterator_of
+from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
-from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
@@ -298,7 +300,9 @@ class Tracer(Operators, Calls):
         if cls is types.MappingProxyType:
             return self.from_python(dict(value))
         if cls in (set, frozenset):
-            return SetValue([Key(self.from_python(item)) for item in value], cls)
+            made = SetValue([Key(self.from_python(item)) for item in value], cls)
+            made.order = value if cls is frozenset else made.order
+            return made
         if cls is slice:
             parts = (value.start, value.stop, value.step)
             return SliceValue(*(self.from_python(part) for part in parts))

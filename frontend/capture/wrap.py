@@ -28,7 +28,7 @@ from girih.frontend.capture.values.function import (
     PartialValue,
 )
 from girih.frontend.capture.values.lookup import C_METHODS, c_base, static_lookup
-from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import (
     LITERAL_BASES,
@@ -48,6 +48,7 @@ from girih.frontend.capture.values.outside import (
     reason_against_tensor,
 )
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 
 # Classes are not kept alive by having been met.
 _found_before: weakref.WeakKeyDictionary[type, Any] = weakref.WeakKeyDictionary()

@@ -14,8 +14,9 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.exception_group import what_to_reraise
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator.generator import stop_iteration_as_error
-from girih.frontend.capture.values.mapping import Key, SetValue
+from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 
 
 @opcode("BUILD_TUPLE")

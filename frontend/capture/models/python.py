@@ -14,7 +14,7 @@ from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.lookup import static_lookup
-from girih.frontend.capture.values.mapping import DictValue, Key, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
@@ -24,6 +24,7 @@ from girih.frontend.capture.values.sequence import (
     TupleValue,
     sorted_items,
 )
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -366,8 +367,7 @@ def _dict(tracer, *args, **kwargs):
 
 def _set_model(cls: type):
     def model(tracer, items=None):
-        keys = [] if items is None else [Key(item) for item in tracer.iterate(items)]
-        return SetValue(keys, cls)
+        return SetValue((), cls) if items is None else SetValue.of(tracer, items, cls)
 
     return model
 

@@ -13,8 +13,9 @@ from girih.frontend.capture.rebuilding.code import (
     tuple_of,
 )
 from girih.frontend.capture.rebuilding.registry import writes
-from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
+from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 
 
 def dict_display(rebuilder, value: DictValue) -> ast.expr:
@@ -24,10 +25,13 @@ def dict_display(rebuilder, value: DictValue) -> ast.expr:
     return ast.Dict(keys, items)
 
 
-def set_display(rebuilder, value: SetValue) -> ast.expr:
-    """``set([item, ...])`` of all that is in a set."""
-    items = [rebuilder.expression(key.value) for key in value.items]
-    return call(rebuilder.constant(set), list_of(items))
+def replay_set(rebuilder, value: SetValue, target: ast.expr) -> None:
+    """Takes out and puts in what has changed, so that the rest keeps its order."""
+    methods = (set.difference_update, set.update)
+    for method_of, items in zip(methods, value.changes(), strict=True):
+        if items:
+            made = list_of([rebuilder.expression(item) for item in items])
+            rebuilder.do(call(rebuilder.constant(method_of), target, made))
 
 
 @writes(ListValue)
@@ -72,10 +76,13 @@ def _write_dict(rebuilder, value: DictValue) -> ast.expr:
 
 @writes(SetValue)
 def _write_set(rebuilder, value: SetValue) -> ast.expr:
-    display = set_display(rebuilder, value)
-    if value.cls is frozenset:
+    items = [rebuilder.expression(item) for item in value.members()]
+    display = list_of(items)
+    known = tuple(value.order)
+    # Sets made of a list and of a set may differ in their order.
+    if tuple(value.cls(known)) != known:
         display = call(rebuilder.constant(frozenset), display)
-    return rebuilder.assign(value, display)
+    return rebuilder.assign(value, call(rebuilder.constant(value.cls), display))
 
 
 @writes(SliceValue)

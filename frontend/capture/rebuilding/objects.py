@@ -21,9 +21,10 @@ from girih.frontend.capture.values.lookup import (
     c_method,
     static_lookup,
 )
-from girih.frontend.capture.values.mapping import DictValue, SetValue
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 
 
 @writes(ObjectValue)
@@ -62,7 +63,7 @@ def fill_part(rebuilder, base: Value, cls: type, made, clear: bool = False) -> N
         items = [rebuilder.expression(item) for item in base.items]
         name, arguments = "extend", [[list_of(items)]]
     elif isinstance(base, SetValue) and not issubclass(cls, frozenset):
-        items = [rebuilder.expression(key.value) for key in base.items]
+        items = [rebuilder.expression(item) for item in base.members()]
         name, arguments = "update", [[list_of(items)]]
     else:
         return

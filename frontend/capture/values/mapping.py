@@ -5,88 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from typing import Any
 
-import torch
-
-from girih.errors import unsupported
-from girih.frontend.capture.values.base import NotConstant, Value
-from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.sequence import TupleValue
-
-
-class Key:
-    """A traced value as the key of a Python dict.
-
-    Keys compare like the Python objects that they stand for.
-    """
-
-    __slots__ = ("value", "python")
-
-    def __init__(self, value: Value):
-        self.value = value
-        self.python = hashable(value)
-
-    def __hash__(self) -> int:
-        return hash(self.python)
-
-    def __eq__(self, other) -> bool:
-        return self.python is other.python or self.python == other.python
-
-
-class _ById:
-    """Objects that hash by identity, keyed by the traced value."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __hash__(self):
-        return id(self.value)
-
-    def __eq__(self, other):
-        return isinstance(other, _ById) and self.value is other.value
-
-
-def hashable(value: Value) -> Any:
-    """A Python object that hashes and compares like the traced value."""
-    if isinstance(value, TupleValue):
-        return tuple(hashable(item) for item in value.items)
-    try:
-        found = value.as_python()
-        hash(found)
-        return found
-    except NotConstant:
-        part = _literal_part(value)
-        if part is not None:
-            return part.value
-        if hashes_by_identity(value.python_type()):
-            real = getattr(value, "real", None)
-            return real if real is not None else _ById(value)
-        raise
-    except TypeError as error:
-        unsupported(
-            kind="unhashable key",
-            context=str(error),
-            explanation="The key of a dict or set can't be hashed.",
-        )
-
-
-def _literal_part(value: Value) -> Constant | None:
-    """The number or text that an object hashes and compares like."""
-    part = getattr(value, "base", None)
-    if not isinstance(part, Constant):
-        return None
-    cls, plain = value.python_type(), type(part.value)
-    is_plain = cls.__hash__ is plain.__hash__ and cls.__eq__ is plain.__eq__
-    return part if is_plain else None
-
-
-def hashes_by_identity(cls: type) -> bool:
-    """Whether equal means identical for objects of a class."""
-    if issubclass(cls, torch.Tensor):
-        return True
-    return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
-
 
 _MISSING = object()
 
@@ -146,7 +67,7 @@ class DictValue(Value):
         keys = tuple(self.real)
         if isinstance(self.real, OrderedDict):
             # An OrderedDict may be reordered without any change of its dict.
-            tracer.guards.add(self.source, "call", _KeyOrder(keys))
+            tracer.guards.add(self.source, "call", KeyOrder(keys))
         tracer.guards.add(self.source, "keys", keys)
 
     def find(self, tracer, key: Value) -> Value | None:
@@ -337,14 +258,15 @@ class DictValue(Value):
         return f"{self.cls.__name__}({len(self.items)} items)"
 
 
-class _KeyOrder:
-    """A guard on the order of an OrderedDict's keys."""
+class KeyOrder:
+    """A guard on the order of the items of an OrderedDict or a set."""
 
     def __init__(self, keys: tuple):
         self.keys = keys
         self.__qualname__ = f"keys are {list(keys)}: "
 
     def __call__(self, value) -> bool:
+        """Whether a container has them in that order."""
         return list(value) == list(self.keys)
 
 
@@ -385,152 +307,3 @@ class ViewValue(Value):
     def method___iter__(self, tracer):
         """``iter(self)``."""
         return tracer.iterator(self)
-
-
-class SetValue(Value):
-    """A set or frozenset.
-
-    Attributes:
-        items: The members, in the order in which they came.
-        cls: ``set`` or ``frozenset``.
-        real: The set that existed before, until all of it was read.
-    """
-
-    def __init__(self, items=None, cls: type = set, source=None, real=None):
-        self.items: dict[Key, None] = dict.fromkeys(items or ())
-        self.cls = cls
-        self.source = source
-        self.real = real
-
-    def python_type(self) -> type:
-        """The class."""
-        return self.cls
-
-    def as_python(self) -> Any:
-        """The set, where all members are known."""
-        if self.real is not None:
-            return super().as_python()
-        return self.cls(key.value.as_python() for key in self.items)
-
-    def read_all(self, tracer) -> dict[Key, None]:
-        """All members, of a set that existed before too."""
-        if self.real is not None:
-            real, self.real = self.real, None
-            tracer.guards.add(self.source, "equals", self.cls(real))
-            self.items = {Key(tracer.key_of(item)): None for item in real}
-        return self.items
-
-    def truth(self, tracer) -> bool:
-        """Whether it has members."""
-        return bool(self.read_all(tracer))
-
-    def length(self, tracer) -> int:
-        """Number of members."""
-        return len(self.read_all(tracer))
-
-    def iterate(self, tracer):
-        """The members."""
-        return iter([key.value for key in self.read_all(tracer)])
-
-    def contains(self, tracer, item) -> bool:
-        """Whether a member is there."""
-        if self.real is None:
-            return Key(item) in self.items
-        python_item = tracer.key_python(item)
-        found = python_item in self.real
-        kind = "contains" if found else "absent"
-        tracer.guards.add(self.source, kind, python_item)
-        return found
-
-    def method___init__(self, tracer, items=None):
-        """``set.__init__(self, items)``; a frozenset has its items from the start."""
-        if self.cls is not frozenset and not issubclass(self.cls, frozenset):
-            self.method_clear(tracer)
-            self.method_update(tracer, *([] if items is None else [items]))
-        return tracer.constant(None)
-
-    def method_add(self, tracer, item):
-        """``self.add(item)``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
-        self.items.setdefault(Key(item))
-        return tracer.constant(None)
-
-    def method_discard(self, tracer, item):
-        """``self.discard(item)``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
-        self.items.pop(Key(item), None)
-        return tracer.constant(None)
-
-    def method_remove(self, tracer, item):
-        """``self.remove(item)``."""
-        if not self.contains(tracer, item):
-            tracer.throw_value(KeyError, [item])
-        return self.method_discard(tracer, item)
-
-    def method_update(self, tracer, *others):
-        """``self.update(*others)``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
-        for other in others:
-            for item in other.iterate(tracer):
-                self.items.setdefault(Key(item))
-        return tracer.constant(None)
-
-    def method_clear(self, tracer):
-        """``self.clear()``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
-        self.items.clear()
-        return tracer.constant(None)
-
-    def method_copy(self, tracer):
-        """``self.copy()``."""
-        return SetValue(self.read_all(tracer), self.cls)
-
-    def combine(self, tracer, other: Value, keep) -> SetValue:
-        """A new set of the keys of both for which ``keep(in self, in other)``."""
-        mine = self.read_all(tracer)
-        theirs = dict.fromkeys(Key(item) for item in other.iterate(tracer))
-        keys = [key for key in {**mine, **theirs} if keep(key in mine, key in theirs)]
-        return SetValue(keys, self.cls)
-
-    def _fold(self, tracer, others, keep) -> SetValue:
-        result = SetValue(self.read_all(tracer), self.cls)
-        for other in others:
-            result = result.combine(tracer, other, keep)
-        return result
-
-    def method_union(self, tracer, *others):
-        """``self.union(*others)``."""
-        return self._fold(tracer, others, lambda mine, theirs: mine or theirs)
-
-    def method_intersection(self, tracer, *others):
-        """``self.intersection(*others)``."""
-        return self._fold(tracer, others, lambda mine, theirs: mine and theirs)
-
-    def method_difference(self, tracer, *others):
-        """``self.difference(*others)``."""
-        return self._fold(tracer, others, lambda mine, theirs: mine and not theirs)
-
-    def method_symmetric_difference(self, tracer, other):
-        """``self.symmetric_difference(other)``."""
-        return self.combine(tracer, other, lambda mine, theirs: mine != theirs)
-
-    def method_issubset(self, tracer, other):
-        """``self.issubset(other)``."""
-        theirs = {Key(item) for item in other.iterate(tracer)}
-        return tracer.constant(all(key in theirs for key in self.read_all(tracer)))
-
-    def method_issuperset(self, tracer, other):
-        """``self.issuperset(other)``."""
-        mine = self.read_all(tracer)
-        found = all(Key(item) in mine for item in other.iterate(tracer))
-        return tracer.constant(found)
-
-    def method_isdisjoint(self, tracer, other):
-        """``self.isdisjoint(other)``."""
-        mine = self.read_all(tracer)
-        found = any(Key(item) in mine for item in other.iterate(tracer))
-        return tracer.constant(not found)

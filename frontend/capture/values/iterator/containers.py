@@ -130,7 +130,7 @@ class SetIterator(ItemsIterator):
 
     def next(self, tracer):
         """The next member."""
-        if self.owner is not None and len(self.owner.items) != len(self.items):
+        if self.owner is not None and len(self.owner.order) != len(self.items):
             self.owner, self.items = None, []
             tracer.throw(RuntimeError, "Set changed size during iteration")
         return super().next(tracer)

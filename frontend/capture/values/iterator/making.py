@@ -16,9 +16,10 @@ from girih.frontend.capture.values.iterator.containers import (
     SetIterator,
 )
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
-from girih.frontend.capture.values.mapping import DictValue, SetValue, ViewValue
+from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SequenceValue
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 

@@ -1,0 +1,87 @@
+"""Traced values as keys of dicts and members of sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.sequence import TupleValue
+
+
+class Key:
+    """A traced value as the key of a Python dict.
+
+    Keys compare like the Python objects that they stand for.
+    """
+
+    __slots__ = ("value", "python")
+
+    def __init__(self, value: Value):
+        self.value = value
+        self.python = hashable(value)
+
+    def __hash__(self) -> int:
+        return hash(self.python)
+
+    def __eq__(self, other) -> bool:
+        return self.python is other.python or self.python == other.python
+
+
+class _ById:
+    """Objects that hash by identity, keyed by the traced value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        return id(self.value)
+
+    def __eq__(self, other):
+        return isinstance(other, _ById) and self.value is other.value
+
+
+def hashable(value: Value) -> Any:
+    """A Python object that hashes and compares like the traced value."""
+    if isinstance(value, TupleValue):
+        return tuple(hashable(item) for item in value.items)
+    try:
+        found = value.as_python()
+        hash(found)
+        return found
+    except NotConstant:
+        part = _literal_part(value)
+        if part is not None:
+            return part.value
+        if hashes_by_identity(value.python_type()):
+            real = getattr(value, "real", None)
+            return real if real is not None else _ById(value)
+        raise
+    except TypeError as error:
+        unsupported(
+            kind="unhashable key",
+            context=str(error),
+            explanation="The key of a dict or set can't be hashed.",
+        )
+
+
+def _literal_part(value: Value) -> Constant | None:
+    """The number or text that an object hashes and compares like."""
+    part = getattr(value, "base", None)
+    if not isinstance(part, Constant):
+        return None
+    cls, plain = value.python_type(), type(part.value)
+    is_plain = cls.__hash__ is plain.__hash__ and cls.__eq__ is plain.__eq__
+    return part if is_plain else None
+
+
+def hashes_by_identity(cls: type) -> bool:
+    """Whether equal means identical for objects of a class."""
+    if issubclass(cls, torch.Tensor):
+        return True
+    return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__

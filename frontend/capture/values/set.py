@@ -1,0 +1,263 @@
+"""Sets and frozensets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.mapping import DictValue, KeyOrder
+
+
+class SetValue(Value):
+    """A set or frozenset.
+
+    What the members hash and compare like is in a real set, made and changed by the
+    same methods, so iteration has Python's order.
+
+    Attributes:
+        order: The real set.
+        keys: The member for each item of it.
+        cls: ``set`` or ``frozenset``.
+        real: The set that existed before, until all of it was read.
+        before: The members of a set from outside before it was changed.
+    """
+
+    def __init__(self, keys=(), cls: type = set, source=None, real=None):
+        self.keys: dict[Any, Key] = {}
+        for key in keys:
+            self.keys.setdefault(key.python, key)
+        self.cls = cls
+        self.order: Any = cls(key.python for key in keys)
+        self.source = source
+        self.real = real
+        self.before: dict[Any, Key] | None = None
+
+    @classmethod
+    def of(cls, tracer, items: Value, python_class: type = set) -> SetValue:
+        """``set(items)``."""
+        order, keys = _parts_of(tracer, items)
+        made = cls((), python_class)
+        made.order, made.keys = python_class(order), dict(keys)
+        return made
+
+    def python_type(self) -> type:
+        """The class."""
+        return self.cls
+
+    def as_python(self) -> Any:
+        """The set, where all members are known."""
+        if self.real is not None or self.before is not None:
+            return super().as_python()
+        if all(isinstance(key.value, Constant) for key in self.keys.values()):
+            return self.order
+        return self.cls(self.keys[item].value.as_python() for item in self.order)
+
+    def read_all(self, tracer) -> SetValue:
+        """Reads all members, of a set that existed before too."""
+        if self.real is not None:
+            real, self.real = self.real, None
+            tracer.guards.add(self.source, "equals", self.cls(real))
+            keys = [Key(tracer.key_of(item)) for item in real]
+            self.keys = {key.python: key for key in keys}
+            self.order = real
+        return self
+
+    def change(self, tracer) -> SetValue:
+        """Notes that the members are about to be changed."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        if self.source is not None and self.before is None:
+            self.order, self.before = set(self.order), dict(self.keys)
+        return self
+
+    def changes(self) -> tuple[list[Value], list[Value]]:
+        """The members that a set from outside has lost, and those it has got."""
+        before = self.before or {}
+        lost = [key.value for item, key in before.items() if item not in self.order]
+        got = [self.keys[item].value for item in self.order if item not in before]
+        return lost, got
+
+    def truth(self, tracer) -> bool:
+        """Whether it has members."""
+        return bool(self.read_all(tracer).order)
+
+    def length(self, tracer) -> int:
+        """Number of members."""
+        return len(self.read_all(tracer).order)
+
+    def members(self) -> list[Value]:
+        """The members that are known, in order."""
+        return [self.keys[item].value for item in self.order]
+
+    def iterate(self, tracer):
+        """The members; the order of a set from outside is guarded."""
+        order = tuple(self.read_all(tracer).order)
+        if self.before is not None:
+            unsupported(
+                kind="iteration over a set that was changed",
+                context=repr(self),
+                explanation="The order of a set from outside depends on its history, "
+                "which is Python's alone.",
+                hints=("Iterate over sorted(...), or use a dict.",),
+            )
+        if self.source is not None:
+            tracer.guards.add(self.source, "call", KeyOrder(order))
+        return iter(self.members())
+
+    def contains(self, tracer, item) -> bool:
+        """Whether a member is there."""
+        if self.real is None:
+            return Key(item).python in self.order
+        python_item = tracer.key_python(item)
+        found = python_item in self.real
+        kind = "contains" if found else "absent"
+        tracer.guards.add(self.source, kind, python_item)
+        return found
+
+    def method___init__(self, tracer, items=None):
+        """``set.__init__(self, items)``; a frozenset has its items from the start."""
+        if not issubclass(self.cls, frozenset):
+            self.method_clear(tracer)
+            self.method_update(tracer, *([] if items is None else [items]))
+        return tracer.constant(None)
+
+    def method___contains__(self, tracer, item):
+        """``self.__contains__(item)``."""
+        return tracer.constant(self.contains(tracer, item))
+
+    def method___len__(self, tracer):
+        """``self.__len__()``."""
+        return tracer.constant(self.length(tracer))
+
+    def method___iter__(self, tracer):
+        """``self.__iter__()``."""
+        return tracer.iterator(self)
+
+    def method_add(self, tracer, item):
+        """``self.add(item)``."""
+        key = Key(item)
+        self.change(tracer).order.add(key.python)
+        self.keys.setdefault(key.python, key)
+        return tracer.constant(None)
+
+    def method_discard(self, tracer, item):
+        """``self.discard(item)``."""
+        python = Key(item).python
+        self.change(tracer).order.discard(python)
+        self.keys.pop(python, None)
+        return tracer.constant(None)
+
+    def method_remove(self, tracer, item):
+        """``self.remove(item)``."""
+        if not self.contains(tracer, item):
+            tracer.throw_value(KeyError, [item])
+        return self.method_discard(tracer, item)
+
+    def method_pop(self, tracer):
+        """``self.pop()``: the member that Python would take."""
+        if not self.truth(tracer):
+            tracer.throw(KeyError, "pop from an empty set")
+        next(self.iterate(tracer))  # its order is known, and guarded
+        return self.keys.pop(self.change(tracer).order.pop()).value
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        self.change(tracer).order.clear()
+        self.keys.clear()
+        return tracer.constant(None)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        return self.combine(tracer, "copy", ())
+
+    def combine(self, tracer, name: str, others) -> SetValue:
+        """A new set: what the method of sets called ``name`` gives."""
+        self.read_all(tracer)
+        parts = [_parts_of(tracer, other) for other in others]
+        made = SetValue((), self.cls)
+        made.order = getattr(self.order, name)(*(order for order, _ in parts))
+        made.keys = _chosen(made.order, [self.keys, *(keys for _, keys in parts)])
+        made.before = self.before
+        return made
+
+    def _change_with(self, tracer, name: str, others) -> Value:
+        parts = [_parts_of(tracer, other) for other in others]
+        order = self.change(tracer).order
+        getattr(order, name)(*(theirs for theirs, _ in parts))
+        self.keys = _chosen(order, [self.keys, *(keys for _, keys in parts)])
+        return tracer.constant(None)
+
+    def method_update(self, tracer, *others):
+        """``self.update(*others)``."""
+        return self._change_with(tracer, "update", others)
+
+    def method_intersection_update(self, tracer, *others):
+        """``self.intersection_update(*others)``."""
+        return self._change_with(tracer, "intersection_update", others)
+
+    def method_difference_update(self, tracer, *others):
+        """``self.difference_update(*others)``."""
+        return self._change_with(tracer, "difference_update", others)
+
+    def method_symmetric_difference_update(self, tracer, other):
+        """``self.symmetric_difference_update(other)``."""
+        return self._change_with(tracer, "symmetric_difference_update", [other])
+
+    def method_union(self, tracer, *others):
+        """``self.union(*others)``."""
+        return self.combine(tracer, "union", others)
+
+    def method_intersection(self, tracer, *others):
+        """``self.intersection(*others)``."""
+        return self.combine(tracer, "intersection", others)
+
+    def method_difference(self, tracer, *others):
+        """``self.difference(*others)``."""
+        return self.combine(tracer, "difference", others)
+
+    def method_symmetric_difference(self, tracer, other):
+        """``self.symmetric_difference(other)``."""
+        return self.combine(tracer, "symmetric_difference", [other])
+
+    def method_issubset(self, tracer, other):
+        """``self.issubset(other)``."""
+        theirs, _ = _parts_of(tracer, other)
+        return tracer.constant(self.read_all(tracer).order.issubset(theirs))
+
+    def method_issuperset(self, tracer, other):
+        """``self.issuperset(other)``."""
+        theirs, _ = _parts_of(tracer, other)
+        return tracer.constant(self.read_all(tracer).order.issuperset(theirs))
+
+    def method_isdisjoint(self, tracer, other):
+        """``self.isdisjoint(other)``."""
+        theirs, _ = _parts_of(tracer, other)
+        return tracer.constant(self.read_all(tracer).order.isdisjoint(theirs))
+
+
+def _parts_of(tracer, value: Value) -> tuple[Any, dict[Any, Key]]:
+    """What a set takes from a set, a dict or an iterable, and the members for it."""
+    if isinstance(value, SetValue):
+        value.read_all(tracer)
+        return value.order, value.keys
+    if isinstance(value, DictValue):
+        keys = list(value.read_all(tracer))
+        return {key.python: None for key in keys}, {key.python: key for key in keys}
+    keys = [Key(item) for item in tracer.iterate(value)]
+    found: dict[Any, Key] = {}
+    for key in keys:
+        found.setdefault(key.python, key)
+    return [key.python for key in keys], found
+
+
+def _chosen(order, candidates: list[dict[Any, Key]]) -> dict[Any, Key]:
+    """The member for each item: of equal ones, the one that the set kept."""
+    chosen = {}
+    for item in order:
+        found = [keys[item] for keys in candidates if item in keys]
+        same = (key for key in found if key.python is item)
+        chosen[item] = next(same, found[0])
+    return chosen
