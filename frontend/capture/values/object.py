@@ -279,7 +279,7 @@ class ObjectValue(Value):
     def call(self, tracer, args, kwargs):
         """``__call__``."""
         member, _ = static_lookup(self.cls, "__call__")
-        if isinstance(member, types.FunctionType):
+        if isinstance(member, FUNCTION_TYPES):
             function = tracer.class_member(self.cls, "__call__")
             return tracer.call(function, [self, *args], kwargs)
         if member is MISSING:
