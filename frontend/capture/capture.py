@@ -20,6 +20,7 @@ from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
+from girih.frontend.capture.leftovers import forget_environments
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.tensor_guard import tensor_checks
@@ -265,4 +266,7 @@ def _with_symbols(call: Call, stop: BreakPoint | None) -> CapturedFrame:
     except NeedsSymbols:
         from girih.frontend.capture.shapes import SymbolicEvaluator
 
-        return _Capture(call, SymbolicEvaluator(), stop).run()
+        try:
+            return _Capture(call, SymbolicEvaluator(), stop).run()
+        finally:
+            forget_environments()
