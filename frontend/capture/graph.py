@@ -18,7 +18,7 @@ from torch.fx import Graph as FxGraph
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
-from girih.frontend.capture.numbers import is_input, is_on_sizes, on_sizes
+from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -186,13 +186,15 @@ class Graph:
 
     def place_number(self, value: NumberValue) -> Value:
         """What stands for a number in the graph."""
-        if value.is_fixed or not is_input(value.real):
-            return Constant(value.specialize())
-        if value.function is not None and is_on_sizes(value.function, value.args):
+        if value.is_fixed:
+            return Constant(value.real)
+        if is_exact(value):
             placed = on_sizes(self.tracer, value.function, list(value.args))
             if isinstance(placed, SymbolValue):
                 self.evaluator.keep_small(placed.fake)
             return placed
+        if not is_input(value.real):
+            return Constant(value.specialize())
         return self._add_number(value)
 
     def _add_number(self, value: NumberValue) -> Value:

@@ -17,6 +17,10 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
+# Beyond these a number is no input, and no size.
+LARGEST = 2**31
+LARGEST_SIZE = 2**62
+
 # On ints: exact in ShapeEnv.
 _ON_SIZES = frozenset(
     (
@@ -94,6 +98,13 @@ def is_on_sizes(function: Callable, args: list[Value] | tuple[Value, ...]) -> bo
     return all(arg.python_type() is int for arg in args)
 
 
+def is_exact(value: NumberValue) -> bool:
+    """Whether ``ShapeEnv`` can do the arithmetic that gives a number."""
+    if value.function is None or abs(value.real) >= LARGEST_SIZE:
+        return False
+    return is_on_sizes(value.function, value.args)
+
+
 def on_sizes(tracer, function: Callable, args: list[Value]) -> Value:
     """An operation of ``ShapeEnv``; a comparison is decided, and guarded."""
     if function in _COMPARISONS:
@@ -151,6 +162,3 @@ def is_input(value: Any) -> bool:
     if type(value) is float:
         return value - value == 0  # finite
     return type(value) is int and value not in (0, 1) and abs(value) < LARGEST
-
-
-LARGEST = 2**31

@@ -56,6 +56,8 @@ class Rebuilder:
         self._by_constant: dict[int, str] = {}
         self.inputs = [self.source(given.source) for given in graph.tensors]
         self.sizes = graph.evaluator.size_writer(graph, self)
+        if self.sizes is not None:
+            self.sizes.bind_numbers()  # which may be computed from sizes
         self.inputs += [self.expression(given.number) for given in graph.numbers]
 
     @property

@@ -20,13 +20,12 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from girih.errors import unsupported
 from girih.frontend.capture.evaluate import Evaluator
-from girih.frontend.capture.numbers import LARGEST
+from girih.frontend.capture.numbers import LARGEST, LARGEST_SIZE
 from girih.frontend.capture.rebuilding.code import call, load
 from girih.frontend.capture.sizes import MARK_VIOLATED, DynamicDim
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.symbol import is_same
 
-_UNBOUNDED = 2**62
 # Names that torch prints into expressions of sizes.
 _PRINTED = {
     "FloorDiv": FloorDiv,
@@ -115,10 +114,10 @@ class SymbolicEvaluator(Evaluator):
     def keep_small(self, fake: torch.SymInt) -> None:
         """Guards that a number which is computed fits into 64 bits, if it may not."""
         bounds = self.environment.bound_sympy(fake.node.expr)
-        if not bounds.upper < _UNBOUNDED:
-            bool(fake < _UNBOUNDED)
-        if not bounds.lower > -_UNBOUNDED:
-            bool(fake > -_UNBOUNDED)
+        if not bounds.upper < LARGEST_SIZE:
+            bool(fake < LARGEST_SIZE)
+        if not bounds.lower > -LARGEST_SIZE:
+            bool(fake > -LARGEST_SIZE)
 
     # What was assumed
 
@@ -165,7 +164,7 @@ def _refuse_mark(text: str, what: str) -> None:
 
 def _bounds_of(how: DynamicDim) -> tuple[int, int]:
     least = 2 if how.least is None else max(how.least, 2)
-    return least, _UNBOUNDED if how.most is None else min(how.most, _UNBOUNDED)
+    return least, LARGEST_SIZE if how.most is None else min(how.most, LARGEST_SIZE)
 
 
 def _known(size: int | torch.SymInt) -> int | None:
@@ -203,9 +202,12 @@ class SizeWriter:
         self.printer = PythonPrinter()
         for index, fake in enumerate(self.tensors):
             self._bind_sizes(index, fake)
-        for given in graph.placed:
+
+    def bind_numbers(self) -> None:
+        """Finds how the numbers that are inputs are written."""
+        for given in self.numbers:
             expression = given.value.fake.node._expr
-            self.bound.setdefault(expression, rebuilder.expression(given.number))
+            self.bound[expression] = self.rebuilder.expression(given.number)
 
     def _bind_sizes(self, index: int, fake: torch.Tensor) -> None:
         for dim, size in enumerate(fake.size()):
@@ -257,7 +259,7 @@ class SizeWriter:
             return []
         tests = []
         for limit, compare in ((limits.lower, ast.GtE()), (limits.upper, ast.LtE())):
-            if limit.is_number and -_UNBOUNDED < limit < _UNBOUNDED:
+            if limit.is_number and -LARGEST_SIZE < limit < LARGEST_SIZE:
                 tests.append(ast.Compare(place, [compare], [ast.Constant(int(limit))]))
         return tests
 

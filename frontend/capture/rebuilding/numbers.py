@@ -48,8 +48,6 @@ def _write_size(rebuilder, value: SymbolValue) -> ast.expr:
 
 @writes(NumberValue)
 def _write_number(rebuilder, value: NumberValue) -> ast.expr:
-    if value.is_fixed:
-        return ast.Constant(value.real)
     return application(rebuilder, value.function, value.args)
 
 
