@@ -196,6 +196,7 @@ class _Recorder:
     def __init__(self, target: Any, backend: backends.Backend):
         self._target, self._backend = target, backend
         self._backend_stages: dict[str, float] = {}
+        self._met: set[tuple] = set()
         self.explanation = Explanation(_name_of(target))
 
     def compiled(self, dynamic: bool | None) -> Callable:
@@ -224,7 +225,11 @@ class _Recorder:
             capture = attempt.seconds - sum(stages.values())
             stages = {"capture": capture, **stages}
             self.explanation.segments.append(_segment(attempt, stages))
-        if error is not None:
+        if (
+            error is not None
+            and (place := (error.kind, error.location)) not in self._met
+        ):
+            self._met.add(place)  # a callee meets the break of its caller again
             self.explanation.break_reasons.append(_break(attempt, error))
 
 

@@ -7,11 +7,13 @@ the graph's inputs while it checks them.
 
 from __future__ import annotations
 
+import reprlib
+import types
 from dataclasses import dataclass
 from typing import Any
 
 from girih.frontend.capture import _frame
-from girih.frontend.capture.source import ACCESS, Source
+from girih.frontend.capture.source import ACCESS, Source, global_label
 
 # Mirrors enum CheckKind in _guards.c; the text is how the guard reads as Python.
 CHECKS = {
@@ -54,12 +56,26 @@ class Guard:
 
     def __str__(self) -> str:
         operand = self.operand
-        if self.kind in ("type", "is", "code", "call"):
-            operand = getattr(operand, "__qualname__", None) or repr(operand)
-        elif not isinstance(operand, Source):
-            operand = repr(operand)
+        if not isinstance(operand, Source):
+            operand = operand_text(operand)
         text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
         return text.format(source=self.source, operand=operand)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+
+
+def operand_text(operand: Any) -> str:
+    """How a value reads in a message: by its name, or short."""
+    if isinstance(operand, types.ModuleType):
+        return f"<module {operand.__name__}>"
+    if isinstance(operand, types.CodeType):
+        return f"<code of {operand.co_qualname}, line {operand.co_firstlineno}>"
+    if isinstance(operand, dict) and "__builtins__" in operand:
+        return global_label(operand)
+    name = getattr(operand, "__qualname__", None)
+    return name if isinstance(name, str) else _SHORT.repr(operand)
 
 
 # A source may have several of these, one for each operand.

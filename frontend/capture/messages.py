@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import os
-import reprlib
+import re
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +13,11 @@ from typing import Any
 import torch
 
 from girih.errors import UnsupportedError
-from girih.frontend.capture.guard import Guard
+from girih.frontend.capture.guard import Guard, operand_text
+from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.source import Source
 
 _MISSING = object()
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 60
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,8 @@ def short(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, torch.Tensor):
         return f"a {value.dtype} tensor of shape {tuple(value.shape)}"
-    if isinstance(value, type) or hasattr(value, "__qualname__"):
-        return f"{value.__qualname__}"
     try:
-        return _SHORT.repr(value)
+        return operand_text(value)
     except Exception:
         return f"an object of class {type(value).__qualname__}"
 
@@ -170,7 +168,19 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
 def place_of(function) -> str:
     """A function with its file and line."""
     code = function.__code__
-    return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+    place = f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+    line = _first_line(code)
+    return f"{place}, from line {line}" if line else place
+
+
+def _first_line(code: types.CodeType) -> int | None:
+    """The line where code made after a graph break goes on; None for other code."""
+    origin = origin_of(code)
+    if origin is None:
+        return None
+    instructions = list(dis.get_instructions(origin.code))
+    position = instructions[origin.target].positions
+    return position.lineno if position else None
 
 
 def recompilation(function, failures: list[Failure]) -> str:
@@ -233,7 +243,6 @@ _SIZES_HINT = (
 )
 
 _HINTS = {
-    "equals": "a number that varies can be passed as a tensor, or computed outside.",
     "type": "pass values of the same types, or compile one function for each.",
     "is": "the object is another one at each call: make it once, outside the function.",
     "code": "the function is another one at each call: define it once, outside.",
@@ -244,12 +253,19 @@ _HINTS = {
     "sizes": _SIZES_HINT,
     "state": "call it in the same mode (grad, autocast), or compile one for each.",
 }
+_NUMBER_HINT = "a number that varies can be passed as a tensor, or used outside."
+_VALUE_HINT = "each value is compiled for itself: use fewer, or raise the limit."
 
 
 def _hint(failure: Failure) -> str:
     if failure.kind == "tensors":
         is_size = "size mismatch" in failure.guard or "stride" in failure.guard
         return _SIZES_HINT if is_size else "pass tensors of the same kind at each call."
+    if failure.kind == "equals":
+        is_number = failure.found.lstrip("-").replace(".", "").isalnum()
+        return (
+            _NUMBER_HINT if is_number and failure.found[-1].isdigit() else _VALUE_HINT
+        )
     return _HINTS.get(failure.kind, "")
 
 
