@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -16,7 +17,14 @@ from girih.frontend.capture.values.sequence import SequenceValue
 from girih.frontend.capture.values.set import SetValue
 
 # All other kinds are guarded by identity at each of their sources, or by value.
-_KINDS = (SequenceValue, DictValue, SetValue, ObjectValue, OutsideValue)
+_KINDS = (
+    DequeValue,
+    DictValue,
+    ObjectValue,
+    OutsideValue,
+    SequenceValue,
+    SetValue,
+)
 
 
 def may_be_one(left: Value, right: Value) -> bool:

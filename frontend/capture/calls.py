@@ -30,10 +30,15 @@ from girih.frontend.capture.values.exception import (
 )
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
-from girih.frontend.capture.values.lookup import c_base, static_lookup
+from girih.frontend.capture.values.lookup import (
+    c_base,
+    has_python_layer,
+    static_lookup,
+)
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import LITERAL_BASES, ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.tensor import TensorValue
@@ -229,7 +234,17 @@ class Calls(TorchCalls):
 
     def fold(self, function, *args: Any, **kwargs: Any) -> Value:
         """The same, and makes the result a traced value."""
-        return self.from_python(self.fold_raw(function, *args, **kwargs))
+        return self._folded(self.fold_raw(function, *args, **kwargs))
+
+    def _folded(self, result: Any) -> Value:
+        value = self.from_python(result)
+        if isinstance(value, OutsideValue):  # each call has to make its own
+            unsupported(
+                kind="object made by a function written in C",
+                context=f"{type(result).__module__}.{type(result).__qualname__}",
+                explanation="girih does not model objects of this class.",
+            )
+        return value
 
     def fold_call(self, function, args, kwargs, held: bool = False) -> Value:
         """Calls a function where all arguments are known.
@@ -240,7 +255,7 @@ class Calls(TorchCalls):
         items = [self.known(arg).as_python() for arg in args]
         named = {name: self.known(v).as_python() for name, v in kwargs.items()}
         result = self.fold_raw(function, *items, **named)
-        return self.held(result) if held else self.from_python(result)
+        return self.held(result) if held else self._folded(result)
 
     # Making objects
 
@@ -266,7 +281,7 @@ class Calls(TorchCalls):
                 return self.fold_call(cls, args, kwargs, held=True)
             function = self.class_member(type(cls), "__call__")
             return self.call(function, [callee, *args], kwargs)
-        if cls.__module__ in _PURE_MODULES and not _is_followable_class(cls):
+        if cls.__module__ in _PURE_MODULES and not has_python_layer(cls):
             return self.fold_call(cls, args, kwargs)
         return self.construct_object(callee, args, kwargs)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 import types
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
@@ -57,7 +58,7 @@ _SET_METHODS = {
     operator.sub: "difference",
     operator.xor: "symmetric_difference",
 }
-_CONTAINERS = (list, tuple, dict, set, frozenset)
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
 
 class Operators:
@@ -133,6 +134,10 @@ class Operators:
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
         _check_followed(left, right)
         left, right = builtin_part(left), builtin_part(right)
+        if isinstance(left, DequeValue):
+            found = left.operate(self, function, right, in_place)
+            if found is not None:
+                return found
         if function in _SET_METHODS and self._are_sets(left, right):
             return self._binary_set(function, left, right, in_place)
         if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
@@ -206,6 +211,8 @@ class Operators:
                 return found
         if not _compare_by_identity(left, right):
             _check_followed(left, right)
+        if isinstance(left, DequeValue) and isinstance(right, DequeValue):
+            left, right = left.content, right.content
         if function in (operator.eq, operator.ne):
             equal = self._equal_parts(left, right)
             return self.constant(equal is (function is operator.eq))
@@ -290,7 +297,7 @@ class Operators:
         return self._equal_known(left, right)
 
     def _equal_known(self, left: Value, right: Value) -> bool:
-        containers = (SequenceValue, DictValue, SetValue)
+        containers = (SequenceValue, DictValue, SetValue, DequeValue)
         if isinstance(left, containers) or isinstance(right, containers):
             return False
         by_identity = (ObjectValue, OutsideValue)

@@ -88,6 +88,10 @@ class Source:
         """Item of a list or tuple."""
         return self._child("index", index)
 
+    def item(self, key: Any) -> Source:
+        """``self[key]``, as ``operator.getitem`` finds it."""
+        return self._child("item", key)
+
     def cell(self) -> Source:
         """Contents of a closure cell."""
         return self._child("cell", None)

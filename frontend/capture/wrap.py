@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime
+import decimal
 import enum
 import functools
 import inspect
 import re
 import types
 import weakref
+from collections import deque
 from typing import Any
 
 import torch
@@ -20,14 +23,25 @@ from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
 from girih.frontend.capture.values.classes import ClassValue
-from girih.frontend.capture.values.constant import LITERALS, Constant, EnumMember
+from girih.frontend.capture.values.constant import (
+    LITERALS,
+    Constant,
+    EnumMember,
+    TextConstant,
+)
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.exception import wrap_exception
 from girih.frontend.capture.values.function import (
     BoundMethod,
     FunctionValue,
     PartialValue,
 )
-from girih.frontend.capture.values.lookup import C_METHODS, c_base, static_lookup
+from girih.frontend.capture.values.lookup import (
+    C_METHODS,
+    c_base,
+    has_python_layer,
+    static_lookup,
+)
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
 from girih.frontend.capture.values.object import (
@@ -69,11 +83,23 @@ _IDENTITY_CONSTANTS = (
     inspect.Signature,
     inspect.Parameter,
     re.Pattern,
+    re.Match,
     type(dataclasses.MISSING),
     type(inspect.Parameter.empty),
     types.GenericAlias,
     types.UnionType,
     type(list[int] | None),
+)
+# Immutable objects written in C that compare as equal though they differ.
+_TEXT_CONSTANTS = (
+    datetime.date,
+    datetime.time,
+    datetime.datetime,
+    datetime.timedelta,
+    datetime.timezone,
+    decimal.Decimal,
+    torch.finfo,
+    torch.iinfo,
 )
 _BUILTIN_FUNCTIONS = (
     types.MethodDescriptorType,
@@ -103,7 +129,7 @@ def _maker_of(cls: type):
     for base, maker in _BASES:
         if issubclass(cls, base):
             return maker
-    if cls is object or _has_python_layer(cls):
+    if cls is object or has_python_layer(cls):
         return _object
     is_iterator = static_lookup(cls, "__next__")[1] is not None
     return _outside(ITERATOR if is_iterator else WRITTEN_IN_C)
@@ -123,6 +149,10 @@ def _identity_constant(tracer, obj, source):
 
 def _equal_constant(tracer, obj, source):
     return Constant(obj, source, tracer)
+
+
+def _text_constant(tracer, obj, source):
+    return TextConstant(obj, source, tracer)
 
 
 def _enum_member(tracer, obj, source):
@@ -153,6 +183,17 @@ def _list(tracer, obj, source):
     value = ListValue([], list, source)
     tracer.remember(obj, value)  # a list may hold itself
     value.items = _items(tracer, obj, source)
+    return value
+
+
+def _deque(tracer, obj, source):
+    tracer.guards.add(source, "type", deque)
+    tracer.guards.add(source, "length", len(obj))
+    maxlen = tracer.wrap(obj.maxlen, source.attribute("maxlen")).as_python()
+    value = DequeValue([], maxlen, source)
+    tracer.remember(obj, value)  # a deque may hold itself
+    items = (tracer.wrap(item, source.item(i)) for i, item in enumerate(obj))
+    value.items.extend(items)
     return value
 
 
@@ -299,12 +340,6 @@ def _plain_part(obj: Any) -> Any:
     return plain.__pos__(obj)
 
 
-def _has_python_layer(cls: type) -> bool:
-    """Whether a class statement made the class, or one of its bases."""
-    marks = {"__slots__", "__dict__", "__weakref__"}
-    return any(marks & base.__dict__.keys() for base in cls.__mro__)
-
-
 def _named_tuple(tracer, obj, source):
     if hasattr(type(obj), "_fields") or type(obj).__module__ == "torch.return_types":
         return _tuple(tracer, obj, source)
@@ -319,6 +354,7 @@ _MAKERS: dict[type, Any] = {
     **dict.fromkeys(_BUILTIN_FUNCTIONS, _builtin),
     types.BuiltinFunctionType: _builtin_or_method,
     types.MethodWrapperType: _builtin_or_method,
+    **dict.fromkeys(_TEXT_CONSTANTS, _text_constant),
     torch.device: _equal_constant,
     torch.Tensor: _tensor,
     torch.nn.Parameter: _tensor,
@@ -329,6 +365,7 @@ _MAKERS: dict[type, Any] = {
     collections.OrderedDict: _dict,
     collections.defaultdict: _dict,
     types.MappingProxyType: _outside(WRITTEN_IN_C),
+    deque: _deque,
     set: _set,
     frozenset: _set,
     slice: _slice,

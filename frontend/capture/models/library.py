@@ -16,9 +16,11 @@ import sys
 import types
 import typing
 import warnings
+from _collections import _count_elements
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import TupleValue
@@ -181,6 +183,24 @@ def _update_wrapper(tracer, wrapper, wrapped, *args, **kwargs):
 
 
 # collections and dataclasses
+
+
+@models(collections.deque)
+def _deque(tracer, items=None, maxlen=None):
+    made = DequeValue([])
+    made.method___init__(tracer, items, maxlen)
+    return made
+
+
+@models(_count_elements)
+def _count(tracer, mapping, items):
+    """The loop that ``Counter.update`` runs in C."""
+    zero, one = tracer.constant(0), tracer.constant(1)
+    getter = tracer.get_attr(mapping, "get")
+    for item in tracer.iterate(items):
+        count = tracer.call(getter, [item, zero], {})
+        mapping.set_item(tracer, item, tracer.binary(operator.add, count, one))
+    return tracer.constant(None)
 
 
 @models(collections.OrderedDict)

@@ -14,6 +14,7 @@ from girih.frontend.capture.rebuilding.code import (
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
     SLOT_TYPES,
@@ -59,7 +60,7 @@ def fill_part(rebuilder, base: Value, cls: type, made, clear: bool = False) -> N
     """
     if isinstance(base, DictValue):
         name, arguments = "__setitem__", _pairs(rebuilder, base)
-    elif isinstance(base, ListValue):
+    elif isinstance(base, (ListValue, DequeValue)):
         items = [rebuilder.expression(item) for item in base.items]
         name, arguments = "extend", [[list_of(items)]]
     elif isinstance(base, SetValue) and not issubclass(cls, frozenset):
@@ -96,6 +97,15 @@ def _fill_attributes(rebuilder, value: ObjectValue, made) -> None:
 
 def _is_slot(cls: type, name: str) -> bool:
     return isinstance(static_lookup(cls, name)[0], SLOT_TYPES)
+
+
+@writes(DequeValue)
+def _write_deque(rebuilder, value: DequeValue) -> ast.expr:
+    parts = tuple_of([]), ast.Constant(value.maxlen)
+    made = rebuilder.assign(value, call(rebuilder.constant(value.cls), *parts))
+    if value.items:
+        fill_part(rebuilder, value, value.cls, made)
+    return made
 
 
 @writes(InstanceDictValue)

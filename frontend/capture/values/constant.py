@@ -111,6 +111,30 @@ class Constant(Value):
         return f"Constant({self._value!r})"
 
 
+class TextConstant(Constant):
+    """An immutable value whose text tells more than its equality does.
+
+    Dates of two time zones and decimals of two precisions may be equal.
+    """
+
+    def add_guard(self, tracer) -> None:
+        """Guards the text."""
+        tracer.guards.add(self.source, "type", type(self._value))
+        tracer.guards.add(self.source, "call", HasText(repr(self._value)))
+
+
+class HasText:
+    """A guard: ``repr()`` of a value is what it was."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.__qualname__ = f"{text} == repr"
+
+    def __call__(self, value: Any) -> bool:
+        """Whether it is."""
+        return repr(value) == self.text
+
+
 class ConstantMethod(Value):
     """A bound method of an immutable value."""
 

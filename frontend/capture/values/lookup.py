@@ -56,6 +56,12 @@ def c_method(cls: type, name: str) -> Any:
     raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
 
 
+def has_python_layer(cls: type) -> bool:
+    """Whether a class statement made the class, or one of its bases."""
+    marks = {"__slots__", "__dict__", "__weakref__"}
+    return any(marks & base.__dict__.keys() for base in cls.__mro__)
+
+
 class DescriptorMethod(Value):
     """A C method of a builtin class, bound to an object of a subclass."""
 

@@ -1,0 +1,244 @@
+"""``collections.deque``."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from typing import Any
+
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.sequence import ListValue
+
+
+class DequeValue(Value):
+    """A deque; changes to one that existed before are replayed after the graph ran.
+
+    Attributes:
+        content: The items, as a list that only the deque holds.
+        maxlen: How many there may be, or None.
+    """
+
+    cls = deque
+    is_part = True  # its changes are replayed through the methods of ``deque``
+
+    def __init__(self, items: list[Value], maxlen: int | None = None, source=None):
+        self.content = ListValue(items)
+        self.maxlen = maxlen
+        self.source = source
+        self._trim_left()
+
+    @property
+    def items(self) -> list[Value]:
+        """The items."""
+        return self.content.items
+
+    def python_type(self) -> type:
+        """``deque``."""
+        return deque
+
+    def as_python(self) -> Any:
+        """The deque, where all items are known; for folding only, it is a copy."""
+        return deque((item.as_python() for item in self.items), self.maxlen)
+
+    def truth(self, tracer) -> bool:
+        """Whether it has items."""
+        return bool(self.items)
+
+    def length(self, tracer) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def iterate(self, tracer):
+        """The items."""
+        count = len(self.items)
+        for index in range(count):
+            if len(self.items) != count:
+                tracer.throw(RuntimeError, "deque mutated during iteration")
+            yield self.items[index]
+
+    def _index(self, tracer, key: Value) -> int:
+        index = tracer.index_of(key)
+        if isinstance(index, slice):
+            message = "sequence index must be integer, not 'slice'"
+            tracer.throw(TypeError, message)
+        if not -len(self.items) <= index < len(self.items):
+            tracer.throw(IndexError, "deque index out of range")
+        return index
+
+    def get_item(self, tracer, key):
+        """``self[index]``."""
+        return self.items[self._index(tracer, key)]
+
+    def set_item(self, tracer, key, value):
+        """``self[index] = value``."""
+        index = self._index(tracer, key)
+        tracer.effects.change(self)
+        self.items[index] = value
+
+    def delete_item(self, tracer, key):
+        """``del self[index]``."""
+        index = self._index(tracer, key)
+        tracer.effects.change(self)
+        del self.items[index]
+
+    def get_attr(self, tracer, name):
+        """``maxlen``; methods."""
+        if name == "maxlen":
+            return tracer.constant(self.maxlen)
+        return super().get_attr(tracer, name)
+
+    def operate(self, tracer, function, other: Value, in_place: bool) -> Value | None:
+        """``self + other`` and ``self * count``; None for other operators."""
+        if function is operator.mul:
+            items = self.content.repeat(tracer, tracer.known(other).as_python()).items
+        elif function is operator.add and in_place:
+            items = self.items + list(tracer.iterate(other))
+        elif function is operator.add and isinstance(other, DequeValue):
+            items = self.items + other.items
+        else:
+            return None
+        if not in_place:
+            return DequeValue(items, self.maxlen)
+        tracer.effects.change(self)
+        self.items[:] = items
+        self._trim_left()
+        return self
+
+    def _trim_left(self) -> None:
+        if self.maxlen is not None:
+            del self.items[: max(0, len(self.items) - self.maxlen)]
+
+    def _trim_right(self) -> None:
+        if self.maxlen is not None:
+            del self.items[self.maxlen :]
+
+    def method_append(self, tracer, item):
+        """``self.append(item)``."""
+        tracer.effects.change(self)
+        self.items.append(item)
+        self._trim_left()
+        return tracer.constant(None)
+
+    def method_appendleft(self, tracer, item):
+        """``self.appendleft(item)``."""
+        tracer.effects.change(self)
+        self.items.insert(0, item)
+        self._trim_right()
+        return tracer.constant(None)
+
+    def method_extend(self, tracer, items):
+        """``self.extend(items)``."""
+        added = list(tracer.iterate(items))
+        tracer.effects.change(self)
+        self.items.extend(added)
+        self._trim_left()
+        return tracer.constant(None)
+
+    def method_extendleft(self, tracer, items):
+        """``self.extendleft(items)``: each goes to the left of the one before."""
+        added = list(tracer.iterate(items))
+        tracer.effects.change(self)
+        self.items[:0] = added[::-1]
+        self._trim_right()
+        return tracer.constant(None)
+
+    def _pop(self, tracer, index: int) -> Value:
+        if not self.items:
+            tracer.throw(IndexError, "pop from an empty deque")
+        tracer.effects.change(self)
+        return self.items.pop(index)
+
+    def method_pop(self, tracer):
+        """``self.pop()``."""
+        return self._pop(tracer, -1)
+
+    def method_popleft(self, tracer):
+        """``self.popleft()``."""
+        return self._pop(tracer, 0)
+
+    def method_rotate(self, tracer, count=None):
+        """``self.rotate(count)``."""
+        steps = 1 if count is None else tracer.index_of(count)
+        tracer.effects.change(self)
+        if self.items:
+            middle = -steps % len(self.items)
+            self.items[:] = self.items[middle:] + self.items[:middle]
+        return tracer.constant(None)
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        tracer.effects.change(self)
+        self.items.clear()
+        return tracer.constant(None)
+
+    def method_reverse(self, tracer):
+        """``self.reverse()``."""
+        tracer.effects.change(self)
+        self.items.reverse()
+        return tracer.constant(None)
+
+    def method_insert(self, tracer, index, item):
+        """``self.insert(index, item)``."""
+        place = tracer.index_of(index)
+        if self.maxlen is not None and len(self.items) >= self.maxlen:
+            tracer.throw(IndexError, "deque already at its maximum size")
+        tracer.effects.change(self)
+        self.items.insert(place, item)
+        return tracer.constant(None)
+
+    def method_remove(self, tracer, item):
+        """``self.remove(item)``."""
+        for index, own in enumerate(self.items):
+            if tracer.equal(own, item):
+                tracer.effects.change(self)
+                del self.items[index]
+                return tracer.constant(None)
+        text = repr(item.as_python())
+        tracer.throw(ValueError, f"{text} is not in deque")
+
+    def method_index(self, tracer, item, *bounds):
+        """``self.index(item)``."""
+        limits = [tracer.index_of(bound) for bound in bounds] or [0]
+        stop = limits[1] if len(limits) > 1 else len(self.items)
+        for index in range(*slice(limits[0], stop).indices(len(self.items))):
+            if tracer.equal(self.items[index], item):
+                return tracer.constant(index)
+        text = repr(item.as_python())
+        tracer.throw(ValueError, f"{text} is not in deque")
+
+    def method_count(self, tracer, item):
+        """``self.count(item)``."""
+        return self.content.method_count(tracer, item)
+
+    def method_copy(self, tracer):
+        """``self.copy()``."""
+        return DequeValue(list(self.items), self.maxlen)
+
+    def method___len__(self, tracer):
+        """``self.__len__()``."""
+        return tracer.constant(len(self.items))
+
+    def method___iter__(self, tracer):
+        """``self.__iter__()``."""
+        return tracer.iterator(self)
+
+    def method___getitem__(self, tracer, key):
+        """``self.__getitem__(key)``."""
+        return self.get_item(tracer, key)
+
+    def method___setitem__(self, tracer, key, value):
+        """``self.__setitem__(key, value)``."""
+        self.set_item(tracer, key, value)
+        return tracer.constant(None)
+
+    def method___init__(self, tracer, items=None, maxlen=None):
+        """``deque.__init__(self, items, maxlen)``."""
+        tracer.effects.change(self)
+        self.items.clear()
+        self.maxlen = None if maxlen is None else maxlen.as_python()
+        return self.method_extend(
+            tracer, tracer.list_of([]) if items is None else items
+        )
+
+    def __repr__(self) -> str:
+        return f"deque({len(self.items)} items)"
