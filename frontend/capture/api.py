@@ -35,6 +35,7 @@ from girih.frontend.capture.messages import (
     failure_of,
     graph_break,
     limit_reached,
+    log_capture,
     recompilation,
     refused,
 )
@@ -143,7 +144,8 @@ class Compiler:
         failures = [failure_of(f, function, arguments) for f in self.frames]
         if stance.current() == FAIL:
             raise RecompileError(refused(function, failures))
-        self.history.extend(failures[:1])
+        if len(self.history) <= self.settings.recompile_limit:
+            self.history.extend(failures[:1])
         if self._is_full(dispatcher):
             return self._limit_reached(function)
         if failures:
@@ -179,6 +181,7 @@ class Compiler:
         if self.is_callee and not _is_worth_it(captured):
             self.failures = MAXIMAL_FAILURES
             return None
+        log_capture(call.function, captured)
         return captured
 
     def _give_up(self, function, error: UnsupportedError):

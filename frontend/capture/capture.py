@@ -28,8 +28,6 @@ from girih.frontend.capture.tracer import Tracer, root_function
 from girih.frontend.capture.values.base import Raised, Value
 
 _LOG = log.logger("capture")
-_GUARDS = log.logger("guards")
-_CODE = log.logger("graph_code")
 
 Backend = Callable[[torch.fx.GraphModule, list[Any]], Callable]
 
@@ -166,7 +164,6 @@ class _Capture:
         for source in tree.slots[len(rebuilder.slots) :]:
             rebuilder.slots.setdefault(source, len(rebuilder.slots))
         entry, code = _entry(guards, rebuilder, expression, compiled, graph)
-        _log_capture(self.call.function, tracer.guards, graph, code)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
         return CapturedFrame(entry, tree, graph, code, has_tensors=has_tensors)
 
@@ -207,14 +204,6 @@ def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph):
         if text.endswith("return out[0]"):
             return _frame.Entry(guards, compiled, 0), text
     return _frame.Entry(guards, function, -1), text
-
-
-def _log_capture(function, guards, graph, code: str) -> None:
-    if _GUARDS.isEnabledFor(10):
-        lines = "\n  ".join(str(guard) for guard in guards)
-        _GUARDS.debug("guards of %s:\n  %s", function.__qualname__, lines)
-    if _CODE.isEnabledFor(10) and graph is not None:
-        _CODE.debug("%s\n%s\n%s", function.__qualname__, graph.code, code)
 
 
 def capture(call: Call, may_break: bool) -> CapturedFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import logging
 import os
 import re
 import types
@@ -12,12 +13,16 @@ from typing import Any
 
 import torch
 
+from girih import log
 from girih.errors import UnsupportedError
 from girih.frontend.capture.guard import Guard, operand_text
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.source import Source
 
 _MISSING = object()
+
+_CODE = log.logger("graph_code")
+_GUARDS = log.logger("guards")
 
 
 @dataclass(frozen=True)
@@ -262,10 +267,8 @@ def _hint(failure: Failure) -> str:
         is_size = "size mismatch" in failure.guard or "stride" in failure.guard
         return _SIZES_HINT if is_size else "pass tensors of the same kind at each call."
     if failure.kind == "equals":
-        is_number = failure.found.lstrip("-").replace(".", "").isalnum()
-        return (
-            _NUMBER_HINT if is_number and failure.found[-1].isdigit() else _VALUE_HINT
-        )
+        is_number = re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", failure.found)
+        return _NUMBER_HINT if is_number else _VALUE_HINT
     return _HINTS.get(failure.kind, "")
 
 
@@ -275,6 +278,18 @@ def graph_break(function, error: UnsupportedError) -> str:
 
 
 # Graphs and guards ---------------------------------------------------------------
+
+
+def log_capture(function, captured) -> None:
+    """Logs the guards and the graph of an entry that was made."""
+    if _GUARDS.isEnabledFor(logging.INFO):
+        lines = "\n  ".join(guard_lines(captured))
+        _GUARDS.info("guards of %s:\n  %s", place_of(function), lines)
+    if _CODE.isEnabledFor(logging.INFO) and captured.graph is not None:
+        graph = readable(captured).replace("\n", "\n  ")
+        code = captured.code.replace("\n", "\n  ")
+        text = "graph of %s:\n  %s\nthe code around it:\n  %s"
+        _CODE.info(text, place_of(function), graph, code)
 
 
 def readable(captured) -> str:

@@ -7,12 +7,18 @@ that it is about.
 
 from __future__ import annotations
 
+import dis
+import logging
 import threading
 import types
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
+
+from girih import log
+
+_LOG = log.logger("bytecode")
 
 
 @dataclass(frozen=True)
@@ -114,4 +120,12 @@ def made(
             found, origin = make()
             _ORIGINS.set(found, origin)
             cache[key] = found
+            _log(found, origin)
         return found
+
+
+def _log(code: types.CodeType, origin: Origin) -> None:
+    if _LOG.isEnabledFor(logging.INFO):
+        text = dis.Bytecode(code).dis().rstrip().replace("\n", "\n  ")
+        place = f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+        _LOG.info("%s code of %s:\n  %s", origin.kind, place, text)
