@@ -71,6 +71,10 @@ class _Girih:
     def __call__(self, gm, example_inputs) -> Callable:
         return _compile(gm, example_inputs, self.options, self.reports)
 
+    def reset(self) -> None:
+        """Drops the reports of what was compiled; called when that is dropped."""
+        self.reports.graphs.clear()
+
 
 def run_eagerly(gm, example_inputs):
     """The backend ``"eager"``: runs the captured graph as it is."""

@@ -326,6 +326,8 @@ class CompiledFunction(_frame.Dispatcher):
             self.entries.clear()
             self.callees.clear()
             self.girih_compiler.reset()
+            # TorchDynamo, too, resets the backends that want to know.
+            getattr(self.girih_compiler.settings.backend_fn, "reset", lambda: None)()
 
 
 def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
