@@ -190,13 +190,12 @@ def _place(groups: list[_Group]) -> bool:
 
 
 def _unit_map(groups: list[_Group]) -> tuple[int, ...]:
-    """The new place of each code unit: of prefixes, the opcode, its caches."""
+    """The new place of each code unit: for an instruction, that of all its pieces."""
     units: list[int] = []
     for group in groups:
         instruction, after = group.instruction, group.start + group.units
-        caches = CACHES[instruction.op]
-        units += [group.start] * (instruction.offset // 2 - len(units))
-        units += range(after - 1 - caches, after)
+        units += [group.start] * (instruction.offset // 2 + 1 - len(units))
+        units += range(after - CACHES[instruction.op], after)
     return (*units, groups[-1].start + groups[-1].units)
 
 

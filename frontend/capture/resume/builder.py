@@ -248,10 +248,13 @@ class Builder(Emitter):
         return tuple(self.units + body.unit(unit) for unit in range(count))
 
     def _original_offsets(self) -> tuple[int, ...]:
-        offsets = [0] * (self.units + len(self._body.data) // 2)
+        offsets: list[int] = []
+        original = 0
         for unit, new in enumerate(self._new_offsets()):
-            offsets[new] = unit
-        return tuple(offsets)
+            offsets += [original] * (new - len(offsets))
+            original = unit
+        end = self.units + len(self._body.data) // 2
+        return (*offsets, *[original] * (end - len(offsets)))
 
     def _exception_table(self) -> bytes:
         body, distance = self._body, self.units

@@ -129,7 +129,7 @@ def _arrival(
         target = next(i for i, ins in enumerate(instructions) if ins.offset == offset)
         if instructions[index].name == "FOR_ITER":
             target += len(LOOP_END)
-    live = live_locals(code)[target]
+    live = live_locals(code)[target].union(code.co_cellvars)
     kept = tuple(name for name in end.layout.locals if name in live)
     return Arrival(target, replace(end.layout, locals=kept))
 
