@@ -234,7 +234,8 @@ class _Recorder:
 
 
 def _segment(attempt: Any, stages: dict[str, float]) -> Segment:
-    from girih.frontend.capture.messages import guard_lines, place_of, readable
+    from girih.frontend.capture.listing import guard_lines, readable
+    from girih.frontend.capture.messages import place_of
 
     captured = attempt.captured
     return Segment(

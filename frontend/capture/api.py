@@ -28,14 +28,13 @@ from girih.frontend.capture.capture import (
     CapturedFrame,
     capture,
 )
+from girih.frontend.capture.failures import Failure, failure_of
 from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.guard import GuardSet, GuardTree
+from girih.frontend.capture.listing import log_capture
 from girih.frontend.capture.messages import (
-    Failure,
-    failure_of,
     graph_break,
     limit_reached,
-    log_capture,
     recompilation,
     refused,
 )

@@ -187,7 +187,7 @@ class GuardTree:
         counts = (len(self._slots), tensor_count)
         checks = tensor_checks or (None, None)
         self.tensor_count, self.tensor_check = tensor_count, checks[0]
-        self.state_check = state_check
+        self.state_check, self.shape_check = state_check, shape_check
         return _frame.Guards(
             roots, tuple(self._relations), *counts, *checks, state_check, shape_check
         )
