@@ -80,15 +80,15 @@ static PyObject *evaluate_as_it_was(PyThreadState *thread, struct _PyInterpreter
     return evaluate(thread, frame, throwing);
 }
 
-PyObject *girih_callee(Dispatcher *owner, PyObject *code, PyObject *function) {
-    PyObject *found = PyDict_GetItemWithError(owner->callees, code);
+PyObject *girih_callee(Dispatcher *owner, PyObject *key, PyObject *function) {
+    PyObject *found = PyDict_GetItemWithError(owner->callees, key);
     if (found || PyErr_Occurred()) return found;
     Dispatcher *outer = girih_active;
     girih_active = NULL;
     PyObject *made = PyObject_CallOneArg(owner->admit, function);
     girih_active = outer;
     if (!made) return NULL;
-    int stored = PyDict_SetItem(owner->callees, code, made);
+    int stored = PyDict_SetItem(owner->callees, key, made);
     Py_DECREF(made);
     return stored < 0 ? NULL : made;
 }

@@ -49,6 +49,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *function;  /* a Python function with positional parameters only */
     PyObject *args;      /* tuple, one item for each parameter */
+    PyObject *key;       /* of its dispatcher among the callees; usually its code */
     int plain;           /* it is called as it is, not through its dispatcher */
 } Tail;
 
@@ -78,6 +79,6 @@ PyObject *girih_call_watched(Dispatcher *owner, PyObject *function, PyObject *co
                              size_t nargsf, PyObject *kwnames);
 
 /* What `owner` made of a callee (borrowed): a Dispatcher, None or False; NULL on errors. */
-PyObject *girih_callee(Dispatcher *owner, PyObject *code, PyObject *function);
+PyObject *girih_callee(Dispatcher *owner, PyObject *key, PyObject *function);
 
 #endif

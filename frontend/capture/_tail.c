@@ -5,11 +5,14 @@
 #include "_frame.h"
 #include <structmember.h>
 
+#define SIGNATURE "Tail(function, args, plain, key=function.__code__)"
+
 static PyObject *Tail_vectorcall(PyObject *type, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames) {
-    if (PyVectorcall_NARGS(nargsf) != 3 || kwnames || !PyFunction_Check(args[0]) ||
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (count < 3 || count > 4 || kwnames || !PyFunction_Check(args[0]) ||
         !PyTuple_CheckExact(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "Tail(function, args, plain)");
+        PyErr_SetString(PyExc_TypeError, SIGNATURE);
         return NULL;
     }
     int plain = PyObject_IsTrue(args[2]);
@@ -18,6 +21,7 @@ static PyObject *Tail_vectorcall(PyObject *type, PyObject *const *args, size_t n
     if (!self) return NULL;
     self->function = Py_NewRef(args[0]);
     self->args = Py_NewRef(args[1]);
+    self->key = Py_NewRef(count == 4 ? args[3] : PyFunction_GET_CODE(args[0]));
     self->plain = plain;
     PyObject_GC_Track(self);
     return (PyObject *)self;
@@ -25,7 +29,7 @@ static PyObject *Tail_vectorcall(PyObject *type, PyObject *const *args, size_t n
 
 static PyObject *Tail_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     if (kwargs && PyDict_GET_SIZE(kwargs)) {
-        PyErr_SetString(PyExc_TypeError, "Tail(function, args, plain)");
+        PyErr_SetString(PyExc_TypeError, SIGNATURE);
         return NULL;
     }
     return Tail_vectorcall((PyObject *)type, ((PyTupleObject *)args)->ob_item,
@@ -35,12 +39,14 @@ static PyObject *Tail_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
 static int Tail_traverse(Tail *self, visitproc visit, void *arg) {
     Py_VISIT(self->function);
     Py_VISIT(self->args);
+    Py_VISIT(self->key);
     return 0;
 }
 
 static int Tail_clear(Tail *self) {
     Py_CLEAR(self->function);
     Py_CLEAR(self->args);
+    Py_CLEAR(self->key);
     return 0;
 }
 
@@ -53,6 +59,7 @@ static void Tail_dealloc(Tail *self) {
 static PyMemberDef Tail_members[] = {
     {"function", T_OBJECT, offsetof(Tail, function), READONLY, "What is called."},
     {"args", T_OBJECT, offsetof(Tail, args), READONLY, "Its arguments."},
+    {"key", T_OBJECT, offsetof(Tail, key), READONLY, "Of its dispatcher among the callees."},
     {"plain", T_INT, offsetof(Tail, plain), READONLY, "Called as it is."},
     {NULL},
 };
@@ -62,7 +69,7 @@ PyTypeObject Tail_Type = {
     .tp_name = "girih.frontend.capture._frame.Tail",
     .tp_basicsize = sizeof(Tail),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Tail(function, args, plain): what is to be called instead of returning.",
+    .tp_doc = SIGNATURE ": what is to be called instead of returning.",
     .tp_new = Tail_new,
     .tp_vectorcall = Tail_vectorcall,
     .tp_dealloc = (destructor)Tail_dealloc,
@@ -73,8 +80,7 @@ PyTypeObject Tail_Type = {
 
 /* The dispatcher's result; NULL without an exception where the function has to run. */
 static PyObject *run_compiled(Dispatcher *owner, Tail *tail) {
-    PyObject *code = PyFunction_GET_CODE(tail->function);
-    PyObject *callee = girih_callee(owner, code, tail->function);
+    PyObject *callee = girih_callee(owner, tail->key, tail->function);
     if (!callee || !PyObject_TypeCheck(callee, &Dispatcher_Type)) return NULL;
     Py_INCREF(callee);
     PyObject *result = Dispatcher_run((Dispatcher *)callee, tail->function,

@@ -88,6 +88,7 @@ class Calls(TorchCalls):
                     return made
         self._check_followable(function)
         frame = Frame(function, self.bind(function, args, kwargs))
+        frame.node_count = self.graph.node_count
         frame.is_direct = caller is not None and caller is self.frames[-1]
         kind, value = self.run(frame)
         if kind == "generator":

@@ -159,9 +159,12 @@ def run_inside(step, args: tuple, waiting: tuple):
 
 
 def _around(waiting: tuple, function, args: tuple, plain: bool):
+    # Where the inner frames go on is part of what an outer one is captured for.
+    key = [getattr(function, "__code__", None)]
     for resume, state in waiting:
         function, args = resume, (*state, function, args)
-    return _frame.Tail(function, args, plain)
+        key.append(resume.__code__)
+    return _frame.Tail(function, args, plain, tuple(key))
 
 
 def returned(value):

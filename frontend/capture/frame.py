@@ -144,6 +144,7 @@ class Frame:
         handled: The exceptions that are being handled, innermost last.
         begun: Which instruction of the trace is being run, see ``BreakPoint``.
         is_direct: Whether the parent's instruction pushes what this frame returns.
+        node_count: How many nodes the graph had when the frame was entered.
     """
 
     def __init__(self, function, local_values: dict[str, Value]):
@@ -158,6 +159,7 @@ class Frame:
         self.handled: list[Value] = []
         self.begun = 0
         self.is_direct = False
+        self.node_count = 0
 
     @property
     def code(self) -> types.CodeType:

@@ -148,6 +148,11 @@ class Graph:
         return self.tensors + self.numbers
 
     @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return len(self.fx.nodes)
+
+    @property
     def has_calls(self) -> bool:
         """Whether there is anything to run, besides switches of torch's state."""
         return len(self.fx.nodes) > len(self.inputs) + len(self._effects)

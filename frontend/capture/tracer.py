@@ -448,7 +448,7 @@ class Tracer(Operators, Calls):
                     done = actions[index](self, frame, instructions[index])
                 except Raised as error:
                     if error.break_points is None:
-                        error.break_points = break_points(self.frames)
+                        error.break_points = self._break_points()
                     self._unwind(frame, error)
                     continue
                 if done is not None:
@@ -463,6 +463,9 @@ class Tracer(Operators, Calls):
             raise self._located(_bug(error), frame) from error
         finally:
             self.frames.pop()
+
+    def _break_points(self) -> tuple[BreakPoint, ...]:
+        return break_points(self.frames, self.graph.node_count)
 
     def _end_at(self, frame: Frame) -> None:
         """Ends the trace before the instruction that is about to run."""
@@ -492,7 +495,7 @@ class Tracer(Operators, Calls):
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points = error.break_points
         if points is None:
-            points = break_points(self.frames)
+            points = self._break_points()
         if not frame.plan.is_library or len(self.frames) == 1:
             error = error.located(source_location(frame))
         error.break_points = points
