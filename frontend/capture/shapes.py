@@ -19,6 +19,7 @@ from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from girih.errors import unsupported
+from girih.frontend.capture.environment import LightShapeEnv
 from girih.frontend.capture.evaluate import Evaluator
 from girih.frontend.capture.numbers import LARGEST, LARGEST_SIZE
 from girih.frontend.capture.rebuilding.code import call, load
@@ -63,7 +64,7 @@ class SymbolicEvaluator(Evaluator):
     is_symbolic = True
 
     def __init__(self):
-        self.environment = ShapeEnv()
+        self.environment = LightShapeEnv()
         self.marked: list[tuple[torch.SymInt, str, DynamicDim]] = []
         super().__init__(self.environment)
 
@@ -83,7 +84,7 @@ class SymbolicEvaluator(Evaluator):
         with torch.no_grad():
             meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
             fake = FakeTensor(self.mode, meta, tensor.device)
-        return self.with_grad(fake, tensor)
+        return self.with_grad(self.with_bits(fake, tensor), tensor)
 
     def number(self, value: int | float, text: str) -> torch.SymInt | torch.SymFloat:
         """What stands for a number that is an input."""

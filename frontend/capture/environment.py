@@ -1,0 +1,63 @@
+"""A ``ShapeEnv`` that is made and used without loading TorchDynamo.
+
+torch's own asks two settings in a module that imports Dynamo, and looks for the user's
+line of each guard with Dynamo's list of files: three seconds in a fresh process. The
+environment made here knows the settings, and does without the lines: girih has its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+
+from torch._guards import SLoc
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+_VALIDATOR = "torch.fx.experimental.validator"
+_NOT_VALIDATED = types.SimpleNamespace(translation_validation_enabled=lambda: False)
+
+
+def _import(name, globals=None, locals=None, fromlist=(), level=0):
+    if name == _VALIDATOR:
+        return _NOT_VALIDATED
+    return builtins.__import__(name, globals, locals, fromlist, level)
+
+
+def _trace_nothing(*args, **kwargs) -> None:
+    """In place of records for torch's log analysers, with a stack in each."""
+
+
+def _light(original: types.FunctionType) -> types.FunctionType:
+    """The same function, with ``import`` statements of its own."""
+    scope = {**vars(builtins), "__import__": _import}
+    names = {**original.__globals__, "__builtins__": scope}
+    names["trace_structured"] = _trace_nothing
+    light = types.FunctionType(
+        original.__code__,
+        names,
+        original.__name__,
+        original.__defaults__,
+        original.__closure__,
+    )
+    light.__kwdefaults__ = original.__kwdefaults__
+    return light
+
+
+class LightShapeEnv(ShapeEnv):
+    """A ``ShapeEnv`` that notes no places of the program."""
+
+    __init__ = _light(ShapeEnv.__init__)
+    _init = _light(ShapeEnv._init)
+    create_symbol = _light(inspect.unwrap(ShapeEnv.create_symbol))
+    _set_replacement = _light(ShapeEnv._set_replacement)
+
+    def _log_guard(self, *args, **kwargs) -> None:
+        """No log: girih prints the guards of an entry."""
+
+    def _get_user_frame(self) -> None:
+        """No frame: girih's nodes know the user's line."""
+
+    def _get_stack_summary(self, is_debug=False, framework_loc=None):
+        """No place, and no further text for logs."""
+        return SLoc(framework_loc, None), ""
