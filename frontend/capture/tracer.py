@@ -22,6 +22,7 @@ from girih.frontend.capture.frame import Frame, OffsetValue
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.operators import Operators
+from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source, global_label
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
@@ -474,11 +475,15 @@ class Tracer(Operators, Calls):
         if (stop.depth, stop.code, stop.index) != (depth, frame.code, frame.next):
             unsupported(
                 kind="a trace that differs from the one before",
-                explanation="The function did not run the same way twice while tracing.",
+                explanation="The function ran in another way while traced again.",
             )
         raise Stopped(list(self.frames))
 
     def _unwind(self, frame: Frame, raised: Raised) -> None:
+        # As in Python, raising again unchanged adds no entry for its own frame.
+        if raised.is_new or raised.frame not in (None, frame):
+            self._add_to_traceback(raised.value, frame)
+        raised.frame = frame
         if raised.is_new:
             raised.is_new = False
             raised.value.raised_while(self, self.handled_exception())
@@ -491,6 +496,11 @@ class Tracer(Operators, Calls):
             frame.push(OffsetValue(offset))
         frame.push(raised.value)
         frame.next = handler.target
+
+    def _add_to_traceback(self, value: Value, frame: Frame) -> None:
+        if isinstance(value, ExceptionValue):
+            code, _ = original_position(frame.code, 0)
+            value.entries.insert(0, (code, frame.location()[1]))
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points = error.break_points

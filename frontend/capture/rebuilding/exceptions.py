@@ -6,6 +6,7 @@ import ast
 
 from girih.frontend.capture.rebuilding.code import attribute, call, method
 from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.rebuilding.tracebacks import with_traceback
 from girih.frontend.capture.values.exception import (
     CHAINING,
     ExceptionValue,
@@ -24,6 +25,9 @@ def _write_exception(rebuilder, value: ExceptionValue) -> ast.expr:
     if builtin.__init__ is not BaseException.__init__:
         rebuilder.do(call(rebuilder.constant(builtin.__init__), made, *args))
     _write_attributes(rebuilder, value, made)
+    if value.entries:
+        entries = rebuilder.constant(tuple(value.entries))
+        rebuilder.do(call(rebuilder.constant(with_traceback), made, entries))
     return made
 
 

@@ -23,6 +23,7 @@ class Raised(Exception):
         value: The traced exception.
         is_new: Whether it was raised just now, and not raised again unchanged.
         break_points: Where the trace could stop before it, once known.
+        frame: The frame that it was last seen in.
     """
 
     def __init__(self, value: Value, is_new: bool = True):
@@ -30,6 +31,7 @@ class Raised(Exception):
         self.value = value
         self.is_new = is_new
         self.break_points: tuple | None = None
+        self.frame: object = None
 
 
 def type_name(cls: type) -> str:

@@ -65,6 +65,8 @@ class ExceptionValue(ObjectValue):
         raising: A mark of the last ``raise``: exceptions that share it share a
             traceback. None for one that was never raised.
         is_implicit: Whether Python itself raised it, not the program.
+        entries: Its traceback: ``(code, line)`` of the frames that it went through
+            while tracing, outermost first.
     """
 
     def __init__(self, cls, args: list[Value], source=None, real=None):
@@ -72,6 +74,7 @@ class ExceptionValue(ObjectValue):
         self.args = args
         self.raising: object | None = None
         self.is_implicit = False
+        self.entries: list[tuple] = []
         self._has_args = real is None
 
     def read_args(self, tracer) -> list[Value]:
