@@ -124,12 +124,19 @@ def _why_eager(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> str |
     """Why a graph is left to eager before it is looked at, or None."""
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
     results = _example_results(gm)
-    if torch.is_grad_enabled() and any(t.requires_grad for t in [*tensors, *results]):
+    needs = [tensor.requires_grad for tensor in [*tensors, *results]]
+    if any(needs) and (torch.is_grad_enabled() or _enables_grad(gm)):
         return "gradients are needed, and girih compiles inference only so far"
     devices = sorted({t.device.type for t in tensors} - {"cpu"})
     if devices:
         return f"girih compiles for the CPU only so far, got {', '.join(devices)}"
     return None
+
+
+def _enables_grad(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph that starts without grad mode switches it on."""
+    nodes = gm.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled)
+    return any(node.args[0] for node in nodes)
 
 
 def _example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:

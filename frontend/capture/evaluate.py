@@ -53,7 +53,17 @@ class Evaluator:
 
     def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
         """A tensor without data that looks like ``tensor``."""
-        return self.with_grad(fake_like(self.mode, tensor), tensor)
+        return self.with_grad(
+            self.with_bits(fake_like(self.mode, tensor), tensor), tensor
+        )
+
+    def with_bits(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+        """Makes a fake tensor lazily conjugated or negated, as ``tensor`` is."""
+        if not tensor.is_conj() and not tensor.is_neg():
+            return fake
+        with torch.no_grad(), self.mode:
+            fake = fake.conj() if tensor.is_conj() else fake
+            return torch._neg_view(fake) if tensor.is_neg() else fake
 
     def with_grad(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         """Gives a fake tensor the place of ``tensor`` in autograd's graph."""

@@ -48,7 +48,7 @@ def _to_copy(
     if layout not in (None, torch.strided) or pin_memory:
         return NotImplemented
     if not isinstance(self, torch.Tensor):  # a number that functorch wrapped
-        return NotImplemented
+        return NotImplemented if dtype is None else Result((), dtype)
     result = _clone(self, memory_format)
     if dtype is None or result is NotImplemented:
         return result

@@ -428,8 +428,8 @@ def check_tensor(tensor: torch.Tensor) -> None:
         unsupported(kind="tensor dtype", context=str(tensor.dtype))
     if tensor.device.type not in ("cpu", "cuda"):
         unsupported(kind="tensor device", context=str(tensor.device))
-    if tensor.dtype.is_complex and (tensor.is_conj() or tensor.is_neg()):
-        unsupported(kind="lazily conjugated tensor")
+    if tensor.is_conj() or tensor.is_neg():
+        unsupported(kind="lazily conjugated or negated tensor")
     if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
         unsupported(kind="tensor subclass", context=type(tensor).__name__)
 

@@ -9,6 +9,7 @@ from torch import overrides
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models, models_named
+from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.tensor import TensorValue
 
 
@@ -25,9 +26,6 @@ _CONSTANT_RESULTS = {
     torch.jit.is_tracing: False,
     torch._jit_internal.is_scripting: False,
     torch._C._get_tracing_state: None,
-    overrides.has_torch_function: False,
-    overrides.has_torch_function_unary: False,
-    overrides.has_torch_function_variadic: False,
     torch._C._is_torch_function_mode_enabled: False,
     torch.cuda.is_current_stream_capturing: False,
     torch._C._log_api_usage_once: None,
@@ -54,8 +52,26 @@ def _device(tracer, *args, **kwargs):
 
 
 @models(torch.is_tensor)
-def _is_tensor(tracer, value):
-    return tracer.constant(isinstance(value, TensorValue))
+def _is_tensor(tracer, obj):
+    return tracer.constant(issubclass(obj.python_type(), torch.Tensor))
+
+
+@models(overrides.has_torch_function)
+def _has_torch_function(tracer, relevant_args):
+    return tracer.constant(any(map(_overrides, tracer.iterate(relevant_args))))
+
+
+@models(overrides.has_torch_function_unary, overrides.has_torch_function_variadic)
+def _any_has_torch_function(tracer, *args):
+    return tracer.constant(any(map(_overrides, args)))
+
+
+def _overrides(value: Value) -> bool:
+    """Whether an argument brings its own ``__torch_function__``."""
+    if isinstance(value, TensorValue):
+        return False
+    override = getattr(value.python_type(), "__torch_function__", None)
+    return override not in (None, torch._C._disabled_torch_function_impl)
 
 
 @models(torch.numel)

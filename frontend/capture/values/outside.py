@@ -208,6 +208,8 @@ def reason_against_tensor(obj: torch.Tensor) -> Reason | None:
         return TENSOR_SUBCLASS
     if obj.layout is not torch.strided or obj.is_quantized or obj.is_nested:
         return TENSOR_LAYOUT
+    if obj._is_zerotensor() or any(getattr(obj, "names", ())):
+        return TENSOR_LAYOUT  # no memory behind it, or names of its dims
     if torch._is_functional_tensor(obj):
         return TENSOR_OF_TRANSFORM
     if torch._C._functorch.is_functorch_wrapped_tensor(obj):

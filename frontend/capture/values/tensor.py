@@ -34,6 +34,10 @@ _READS_DATA = frozenset(
     """item tolist numpy __bool__ __int__ __float__ __index__ __complex__ data_ptr
     storage untyped_storage __array__ cpu_numpy is_nonzero equal allclose""".split()
 )
+# Methods about the memory that a tensor has, which no guard looks at.
+_ABOUT_MEMORY = frozenset(
+    "is_set_to _is_view storage_offset is_shared is_pinned storage_type".split()
+)
 # Methods that change an object girih does not follow.
 _EFFECTS = frozenset(
     """backward register_hook retain_grad register_post_accumulate_grad_hook
@@ -160,6 +164,16 @@ class TensorValue(Value):
                 explanation="The value is known only when the graph runs.",
                 hints=("Keep the value a tensor, or move this line out.",),
             )
+        if name in _ABOUT_MEMORY:
+            unsupported(
+                kind="question about a tensor's memory",
+                context=f"tensor.{name}()",
+                explanation="It may differ between calls that are alike in all else.",
+            )
+        if name == "is_inference":
+            if self.real is not None:
+                return tracer.constant(self.real.is_inference())
+            tracer.state.read(torch.is_inference_mode_enabled)
         if name in _EFFECTS or (name in _CHANGES_METADATA and self.source is not None):
             unsupported(
                 kind="tensor method with an effect outside the graph",
