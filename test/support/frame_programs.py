@@ -485,7 +485,8 @@ def _wide():
     captured = ", ".join(f"v{i}" for i in range(260, 270))
     lines += [f"    inner = lambda: ({captured}, total)"]
     lines += ["    total += names.name_0(v0).n300"]
-    lines += ["    return total, inner(), sum(locals()[f'v{i}'] for i in range(270))"]
+    lines += ["    every = dict(locals())"]
+    lines += ["    return total, inner(), sum(every[f'v{i}'] for i in range(270))"]
     names = " ".join(f"name_{i}" for i in range(300))
     lines.insert(1, f"    if n < 0: {'; '.join(names.split())}")
     return "\n".join(lines)

@@ -60,15 +60,17 @@ class Body:
 
 def body_of(code: types.CodeType, moved: Callable[[int], int]) -> Body:
     """The body of a code object, variables being at ``moved(place)``."""
-    instructions = decode(code)
-    pieces = [moved_pieces(ins, moved) for ins in instructions]
     data = bytearray(code.co_code)
-    for instruction, new in zip(instructions, pieces, strict=True):
-        if new == [instruction[:2]]:
+    for instruction in decode(code):
+        if instruction.op not in _VARIABLES:
             continue
-        if not _overwrite(data, instruction, new):
-            return rewrite(code, pieces)
+        new = moved_pieces(instruction, moved)
+        if new != [instruction[:2]] and not _overwrite(data, instruction, new):
+            return rewrite(code, [moved_pieces(ins, moved) for ins in decode(code)])
     return Body(bytes(data), code.co_linetable, handlers_of(code))
+
+
+_VARIABLES = INDEXED | PAIRED.keys()
 
 
 def moved_pieces(instruction: Instruction, moved: Callable[[int], int]) -> list[Piece]:

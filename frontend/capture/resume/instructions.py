@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from girih.frontend.capture.resume.identity import per_code
+
 T = TypeVar("T")
 
 
@@ -76,6 +78,7 @@ class Instruction(NamedTuple):
         return self.end + 2 * distance
 
 
+@per_code
 def decode(code: types.CodeType) -> list[Instruction]:
     """The instructions, indexed as ``dis.get_instructions`` indexes them."""
     return decode_bytes(code.co_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 
+from girih.frontend.capture.resume.identity import per_code
 from girih.frontend.capture.resume.instructions import (
     JUMPS,
     OPS,
@@ -11,7 +12,6 @@ from girih.frontend.capture.resume.instructions import (
     Instruction,
     decode,
 )
-from girih.frontend.capture.resume.origin import ByIdentity
 from girih.frontend.capture.resume.tables import handlers_of
 
 # Names by which code looks at all locals of its own frame.
@@ -50,9 +50,9 @@ _READS = frozenset(
     for name in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "DELETE_FAST")
     if name in OPS
 )
-_CACHE = ByIdentity()
 
 
+@per_code
 def live_locals(code: types.CodeType) -> list[frozenset[str]]:
     """For each instruction, the locals that may be read before they are bound anew.
 
@@ -60,14 +60,6 @@ def live_locals(code: types.CodeType) -> list[frozenset[str]]:
     cells are left out: cells are passed as such. Handlers are followed. In code that
     may look at its own locals as a whole all of them are live.
     """
-    found = _CACHE.get(code)
-    if found is None:
-        found = _compute(code)
-        _CACHE.set(code, found)
-    return found
-
-
-def _compute(code: types.CodeType) -> list[frozenset[str]]:
     instructions = decode(code)
     names = [name for name in code.co_varnames if name not in code.co_cellvars]
     if not _OBSERVERS.isdisjoint(code.co_names):

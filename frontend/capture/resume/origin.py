@@ -1,8 +1,6 @@
 """Which code was made from which, and the cache of what was made.
 
-Code objects compare by value, and two equal ones may belong to different files; so
-everything here goes by identity. Nothing is held alive: an entry goes with the code
-that it is about.
+Nothing is held alive: what was made goes when nobody uses it any more.
 """
 
 from __future__ import annotations
@@ -14,9 +12,9 @@ import types
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from girih import log
+from girih.frontend.capture.resume.identity import ByIdentity
 
 _LOG = log.logger("bytecode")
 
@@ -53,28 +51,6 @@ class Origin:
             index -= self.prologue
             return index if self.indices is None else self.indices[index]
         return self.standing if index <= self.moment else self.target
-
-
-class ByIdentity:
-    """A dict from code objects, by identity, that holds none of them alive."""
-
-    def __init__(self):
-        self._entries: dict[int, tuple[weakref.ref, Any]] = {}
-
-    def get(self, code: types.CodeType) -> Any:
-        """What was set for a code object, or None."""
-        found = self._entries.get(id(code))
-        return None if found is None else found[1]
-
-    def set(self, code: types.CodeType, value: Any) -> None:
-        """Sets what belongs to a code object, for as long as that lives."""
-        # The callback runs before the memory, and so the id, can be used again.
-        key, forget = id(code), self._entries.pop
-        reference = weakref.ref(code, lambda _: forget(key, None))
-        self._entries[key] = (reference, value)
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
 
 _ORIGINS = ByIdentity()

@@ -161,11 +161,14 @@ CANNOT: dict[str, str] = {
         "it belongs to the body of a class or module",
     ),
     "END_FOR": "it is a part of FOR_ITER",
-    "JUMP_BACKWARD_NO_INTERRUPT": "it belongs to a generator",
 }
 
 RAISING = frozenset({"RAISE_VARARGS", "RERAISE"})
 """Instructions that never arrive anywhere."""
+
+ALWAYS_JUMPS = frozenset(
+    {"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD"}
+)
 
 # What stands at the target of FOR_ITER and is skipped when the iterator is exhausted.
 LOOP_END: tuple[str, ...] = by_version(
@@ -229,7 +232,7 @@ def outcomes(
         raise CannotStep(f"{name}: {CANNOT[name]}")
     if name in RAISING:
         return ()
-    if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
+    if name in ALWAYS_JUMPS:
         return (Outcome(True, layout),)
     if _is_conditional(name):
         return _branches(name, layout)

@@ -27,6 +27,7 @@ from girih.frontend.capture.resume.layout import Layout, Slot
 from girih.frontend.capture.resume.liveness import live_locals
 from girih.frontend.capture.resume.origin import Origin, made
 from girih.frontend.capture.resume.stack_effect import (
+    ALWAYS_JUMPS,
     LOOP_END,
     NULL_IS_FIRST,
     PUSHES_NULL,
@@ -178,7 +179,7 @@ def _copy(builder: Builder, plan: _Plan, distance: int) -> None:
             builder.emit(prefix.name, prefix.arg)
     op, arg, _, _ = plan.instruction
     name = plan.instruction.name
-    if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
+    if name in ALWAYS_JUMPS:
         return
     if op in JUMPS:
         builder.emit(name.replace("BACKWARD", "FORWARD"), distance)

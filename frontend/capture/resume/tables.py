@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from girih.frontend.capture.resume.identity import per_code
+
 Position = tuple[int | None, int | None, int | None, int | None]
 """First line, last line, first column, last column."""
 
@@ -41,6 +43,7 @@ class Handler(NamedTuple):
         )
 
 
+@per_code
 def handlers_of(code: types.CodeType) -> list[Handler]:
     """The exception table, decoded."""
     table = iter(code.co_exceptiontable)
