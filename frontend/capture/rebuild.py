@@ -54,7 +54,8 @@ class Rebuilder:
         self._made: dict[int, str] = {}
         self._alive: list[Value] = []
         self._by_constant: dict[int, str] = {}
-        self.inputs = [self.source(given.source) for given in graph.tensors]
+        # The guards look at all of these, also at those that the entry holds itself.
+        self.inputs = [self._slot(given.source) for given in graph.tensors]
         self.sizes = graph.evaluator.size_writer(graph, self)
         if self.sizes is not None:
             self.sizes.bind_numbers()  # which may be computed from sizes
@@ -88,6 +89,9 @@ class Rebuilder:
         """The value of a source: a parameter, or an object that the code holds."""
         if source.access == "constant":
             return self.constant(source.key)
+        return self._slot(source)
+
+    def _slot(self, source: Source) -> ast.expr:
         index = self.slots.setdefault(source, len(self.slots))
         return load(f"s{index}")
 
