@@ -1,0 +1,100 @@
+"""The stance; what it means in single calls is in ``test_compiler_api``."""
+
+from threading import Thread
+
+import pytest
+import torch
+from processes import run_python
+
+import girih
+from girih import stance
+
+X = torch.arange(3.0)
+
+
+@pytest.fixture(autouse=True)
+def _default_afterwards():
+    yield
+    assert stance.current() == "default"
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match="'force_eagr'.*did you mean 'force_eager'"):
+        girih.set_stance("force_eagr")
+
+
+def test_blocks_nest():
+    with girih.set_stance("force_eager"):
+        with girih.set_stance("eager_on_recompile"):
+            assert stance.current() == "eager_on_recompile"
+        assert stance.current() == "force_eager"
+
+
+def test_a_block_that_raises_restores_it():
+    with pytest.raises(KeyError), girih.set_stance("force_eager"):
+        raise KeyError
+
+
+def test_one_object_serves_several_blocks():
+    eager = girih.set_stance("force_eager")
+    with eager:
+        pass
+    assert stance.current() == "default"
+    with eager:
+        assert stance.current() == "force_eager"
+
+
+def test_the_stance_holds_in_all_threads():
+    found = []
+    with girih.set_stance("eager_on_recompile"):
+        thread = Thread(target=lambda: found.append(stance.current()))
+        thread.start()
+        thread.join()
+    assert found == ["eager_on_recompile"]
+
+
+def test_the_error_names_the_guard_and_the_value():
+    compiled = girih.compile(lambda x, name: x if name == "a" else -x, backend="eager")
+    compiled(X, "a")
+    with girih.set_stance("fail_on_recompile"):
+        compiled(X, "a")
+        with pytest.raises(girih.RecompileError) as caught:
+            compiled(X, "b")
+    assert "L['name'] == 'a', but it is 'b'" in str(caught.value)
+    assert isinstance(caught.value, RuntimeError)
+
+
+def test_what_was_never_compiled_fails_too():
+    compiled = girih.compile(lambda x: x + 1, backend="eager")
+    with girih.set_stance("fail_on_recompile"):
+        with pytest.raises(girih.RecompileError, match="never compiled"):
+            compiled(X)
+
+
+def test_torchs_stance_counts_whenever_its_compiler_is_loaded():
+    run_python(
+        """
+        import sys
+        import torch, girih
+        from girih import stance
+
+        graphs = []
+        def backend(gm, inputs):
+            graphs.append(gm)
+            return gm.forward
+
+        compiled = girih.compile(lambda x: x + 1, backend=backend)
+        assert "torch._dynamo" not in sys.modules
+        with torch.compiler.set_stance("force_eager"):
+            assert stance.current() == "force_eager"
+            compiled(torch.ones(3))
+        assert stance.current() == "default" and not graphs
+        compiled(torch.ones(3))
+        torch._dynamo.set_stance("eager_on_recompile")
+        assert stance.current() == "eager_on_recompile"
+        compiled(torch.ones(3, dtype=torch.int32))
+        assert len(graphs) == 1
+        torch.compiler.set_stance("default")
+        assert stance.current() == "default"
+        """
+    )
