@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
 FUZZ_SECONDS ?= 600
+STRESS_SECONDS ?= 30
 LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test bench lint format fuzz check-wheel clean
+.PHONY: help install demo test bench lint format fuzz stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -46,6 +47,9 @@ format: install ## Format the sources with ruff.
 
 fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 	@$(BIN)/python test/numerics/fuzz.py --seconds $(FUZZ_SECONDS)
+
+stress: install ## 32 threads compile and call 32 functions for STRESS_SECONDS (30).
+	@$(BIN)/python test/support/thread_stress.py --seconds $(STRESS_SECONDS)
 
 check-wheel: install ## Build the wheel, run the quick start where no compiler is.
 	@$(BIN)/python test/check_wheel.py
