@@ -62,7 +62,7 @@ def _step(rebuilder, frame: Frame) -> tuple[ast.expr, ast.expr]:
     """The step function of a frame and its arguments."""
     position = original_position(frame.code, frame.next)
     layout, args = state_of(rebuilder, frame, *position)
-    step = step_code(*position, layout)
+    step = step_code(frame.code, frame.next, layout)
     for arrival in step.arrivals:
         code = resume_code(position[0], arrival.index, arrival.layout)
         args.append(function_of(rebuilder, frame, code))
@@ -73,14 +73,26 @@ def _waiting(rebuilder, frame: Frame) -> ast.expr:
     """``(resume function, arguments)`` of a frame that waits for a call's result."""
     code, calls = original_position(frame.code, frame.next - 1)
     index = original_position(frame.code, frame.next)[1]
-    layout, args = state_of(rebuilder, frame, code, index)
+    layout, args = state_of(rebuilder, frame, code, index, calls)
     made = resume_code(code, index, layout, calls=calls)
     return tuple_of([function_of(rebuilder, frame, made), tuple_of(args)])
 
 
-def state_of(rebuilder, frame: Frame, code, index: int) -> tuple[Layout, list]:
-    """What of a frame is alive, and the arguments that carry it."""
+def state_of(
+    rebuilder, frame: Frame, code, index: int, calls: int | None = None
+) -> tuple[Layout, list]:
+    """What of a frame is alive, and the arguments that carry it.
+
+    Args:
+        rebuilder: Writes the values.
+        frame: The frame.
+        code: Its original code.
+        index: Where it goes on.
+        calls: The call that it waits for, whose handlers may read more.
+    """
     live = live_locals(code)[index] - set(code.co_cellvars)
+    if calls is not None:
+        live |= live_locals(code)[calls] - set(code.co_cellvars)
     write = rebuilder.expression
     names = [n for n in code.co_varnames if n in live and n in frame.locals]
     cells = [name for name in code.co_cellvars if name in frame.cells]

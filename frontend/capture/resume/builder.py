@@ -192,6 +192,16 @@ class Builder(Emitter):
         unreached = 1  # the NOP that finish() writes
         self.emit("JUMP_FORWARD", unreached + self._body.unit(offset // 2))
 
+    def covered(self) -> int:
+        """Begins what ``cover`` is to cover.
+
+        CPython 3.13 looks for the handler of an exception that a Python function raises
+        at the code unit before the call, so one that does nothing is covered too.
+        """
+        start = self.units
+        self.emit("NOP")
+        return start
+
     def cover(self, offset: int, start: int) -> None:
         """Puts what was written since ``start`` under the handler of an instruction.
 
@@ -203,11 +213,14 @@ class Builder(Emitter):
         if handler is not None:
             self._handlers.append(handler._replace(start=start, end=self.units))
 
-    def origin(self, kind: str, standing: int, target: int, moment: int) -> Origin:
+    def origin(
+        self, kind: str, standing: int, target: int, moment: int, calls: bool = False
+    ) -> Origin:
         """What is to be known about the new code, which is complete."""
         prologue = len(decode_bytes(self.data))
         indices = self._body.indices
-        return Origin(self.code, kind, standing, target, moment, prologue, indices)
+        code = self.code
+        return Origin(code, kind, standing, target, moment, calls, prologue, indices)
 
     def finish(self, depth: int) -> types.CodeType:
         """The new code object.

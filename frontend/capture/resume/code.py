@@ -111,14 +111,14 @@ def _make_resume(
     moment = len(decode_bytes(builder.data)) - 1
     builder.jump(instructions[index].offset)
     new = builder.finish(_PROLOGUE_DEPTH)
-    return new, builder.origin("resume", standing, index, moment)
+    return new, builder.origin("resume", standing, index, moment, call is not None)
 
 
 def _call_inner(builder: Builder, call: Instruction) -> None:
     """Pushes what the callee's continuation returns, as the original call would."""
     builder.callable(lambda: builder.take(".inner"))
     builder.take(".inner_args")
-    start = builder.units
+    start = builder.covered()
     builder.emit("CALL_FUNCTION_EX", 0)
     builder.cover(call.offset, start)
 

@@ -32,6 +32,7 @@ class Origin:
             one stepped in step code).
         moment: Index, in the new code, of the instruction that stands for the original
             one: the call of ``inner``, or the copy in step code. The jump otherwise.
+        calls: Whether that is the call of ``inner``.
         prologue: How many instructions stand before the original ones.
         indices: The original index of each instruction behind the prologue; None where
             they are the same.
@@ -42,6 +43,7 @@ class Origin:
     standing: int
     target: int
     moment: int
+    calls: bool
     prologue: int
     indices: tuple[int, ...] | None
 

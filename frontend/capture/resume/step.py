@@ -16,6 +16,7 @@ from girih.frontend.capture.resume.code import check_kind, normal_position
 from girih.frontend.capture.resume.instructions import (
     INDEXED,
     JUMPS,
+    OPS,
     PAIRED,
     Instruction,
     decode,
@@ -25,7 +26,7 @@ from girih.frontend.capture.resume.instructions import (
 )
 from girih.frontend.capture.resume.layout import Layout, Slot
 from girih.frontend.capture.resume.liveness import live_locals
-from girih.frontend.capture.resume.origin import Origin, made
+from girih.frontend.capture.resume.origin import Origin, made, origin_of
 from girih.frontend.capture.resume.stack_effect import (
     ALWAYS_JUMPS,
     LOOP_END,
@@ -73,16 +74,21 @@ def step_code(code: types.CodeType, index: int, layout: Layout) -> Step:
     Args:
         code: The code of the frame: the original, or what was made from it.
         index: Index of the instruction, as ``dis.get_instructions`` counts; of a call
-            that of KW_NAMES, PRECALL or CALL.
+            that of KW_NAMES, PRECALL or CALL. In resume code it may be the call of
+            ``inner``.
         layout: What is alive there.
 
     Raises:
         CannotStep: The instruction makes sense only in a frame of its own.
     """
-    code, first = normal_position(code, index)
-    check_kind(code, is_generator=False)
-    plan = _Plan.of(code, first, layout)
-    new = made(code, ("step", first, layout), lambda: _make_step(plan))
+    origin = origin_of(code)
+    if origin is not None and origin.calls and index == origin.moment:
+        plan = _Plan.of_inner(origin, layout)
+    else:
+        plan = _Plan.of(*normal_position(code, index), layout)
+    check_kind(plan.code, is_generator=False)
+    key = ("step", plan.instruction, plan.first, plan.arrivals, layout)
+    new = made(plan.code, key, lambda: _make_step(plan))
     return Step(new, plan.arrivals)
 
 
@@ -111,9 +117,23 @@ class _Plan:
         instructions = decode(code)
         _, last = unit_around(instructions, first)
         ends = outcomes(code, instructions[last], layout)
-        arrivals = tuple(_arrival(code, instructions, last, end) for end in ends)
+        targets = [_target(instructions, last, end.jumps) for end in ends]
+        arrivals = tuple(
+            _arrival(code, target, end.layout)
+            for target, end in zip(targets, ends, strict=True)
+        )
         unit = tuple(instructions[first : last + 1])
         return cls(code, unit, first, layout, ends, arrivals)
+
+    @classmethod
+    def of_inner(cls, origin: Origin, layout: Layout) -> _Plan:
+        """The call of ``inner`` in resume code, in the place of the original call."""
+        code, first, target = origin.code, origin.standing, origin.target
+        offset = decode(code)[first].offset
+        call = Instruction(OPS["CALL_FUNCTION_EX"], 0, offset, offset + 2)
+        ends = outcomes(code, call, layout)
+        arrivals = tuple(_arrival(code, target, end.layout) for end in ends)
+        return cls(code, (call,), first, layout, ends, arrivals)
 
     @property
     def instruction(self) -> Instruction:
@@ -121,18 +141,18 @@ class _Plan:
         return self.unit[-1]
 
 
-def _arrival(
-    code: types.CodeType, instructions: list[Instruction], index: int, end: Outcome
-) -> Arrival:
-    target = index + 1
-    if end.jumps:
-        offset = instructions[index].target()
-        target = next(i for i, ins in enumerate(instructions) if ins.offset == offset)
-        if instructions[index].name == "FOR_ITER":
-            target += len(LOOP_END)
+def _target(instructions: list[Instruction], index: int, jumps: bool) -> int:
+    if not jumps:
+        return index + 1
+    offset = instructions[index].target()
+    target = next(i for i, ins in enumerate(instructions) if ins.offset == offset)
+    return target + len(LOOP_END) * (instructions[index].name == "FOR_ITER")
+
+
+def _arrival(code: types.CodeType, target: int, layout: Layout) -> Arrival:
     live = live_locals(code)[target].union(code.co_cellvars)
-    kept = tuple(name for name in end.layout.locals if name in live)
-    return Arrival(target, replace(end.layout, locals=kept))
+    kept = tuple(name for name in layout.locals if name in live)
+    return Arrival(target, replace(layout, locals=kept))
 
 
 def _make_step(plan: _Plan) -> tuple[types.CodeType, Origin]:
@@ -148,7 +168,7 @@ def _make_step(plan: _Plan) -> tuple[types.CodeType, Origin]:
         builder.detached(lambda i=i: _end(builder, plan, i, resumes, place))
         for i in range(len(plan.arrivals))
     ]
-    start = builder.units
+    start = builder.covered()
     _copy(builder, plan, len(ends[0]) // 2 if ends else 0)
     builder.cover(offset, start)
     moment = len(decode_bytes(builder.data)) - 1
