@@ -62,6 +62,8 @@ class GeneratorValue(IteratorValue):
 
     def _run(self, tracer, raised: Raised | None = None) -> Value | None:
         self.is_started = self.is_running = True
+        if raised is not None:  # what is sent is None, and the handlers count it
+            self.frame.push(tracer.constant(None))
         try:
             kind, value = tracer.run(self.frame, raised)
         except Raised as error:
