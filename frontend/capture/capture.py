@@ -173,6 +173,7 @@ class _Capture:
         for given in captured.inputs:
             node = given.value.node
             node.meta["val"] = node.meta["example_value"] = given.value.fake
+            node.meta["girih_source"] = str(given.source or "")
         module = CapturedGraph(captured.modules, captured.fx)
         static = [i for i, given in enumerate(captured.inputs) if given.is_static]
         module.meta["static_input_indices"] = static

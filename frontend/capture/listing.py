@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import os
 from typing import Any
 
@@ -35,7 +36,7 @@ def readable(captured) -> str:
     rows = []
     for node in captured.graph.graph.nodes:
         if node.op == "placeholder":
-            source = captured.tree.slots[len(rows)]
+            source = node.meta.get("girih_source") or "..."
             rows.append((f"{node.name} = {source}", _described(node), ""))
         elif node.op == "output":
             rows.append((f"return {_text_of(node.args[0])}", "", ""))
@@ -68,18 +69,37 @@ def _call_text(node: torch.fx.Node) -> str:
     arguments += [f"{key}={_text_of(value)}" for key, value in node.kwargs.items()]
     if node.op == "call_method":
         return f"{arguments[0]}.{node.target}({', '.join(arguments[1:])})"
-    name = getattr(node.target, "__name__", str(node.target))
-    module = getattr(node.target, "__module__", None) or ""
-    prefix = (
-        "torch." if module.startswith(("torch", "")) and hasattr(torch, name) else ""
-    )
-    return f"{prefix}{name}({', '.join(arguments)})"
+    if node.target is operator.getitem:
+        return f"{arguments[0]}[{arguments[1]}]"
+    return f"{_name_of(node.target)}({', '.join(arguments)})"
+
+
+def _name_of(target: Any) -> str:
+    name = getattr(target, "__name__", None) or str(target)
+    for prefix, namespace in _NAMESPACES.items():
+        if getattr(namespace, name, None) is target:
+            return f"{prefix}.{name}"
+    return str(target) if isinstance(target, _OPERATORS) else name
+
+
+_NAMESPACES = {
+    "torch": torch,
+    "F": torch.nn.functional,
+    "torch.linalg": torch.linalg,
+    "torch.special": torch.special,
+    "torch.fft": torch.fft,
+    "torch._C._nn": torch._C._nn,
+    "operator": operator,
+}
+_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
 
 def _text_of(argument: Any) -> str:
-    if isinstance(argument, (tuple, list)):
+    if type(argument) in (tuple, list):
         inner = ", ".join(_text_of(item) for item in argument)
-        return f"[{inner}]" if isinstance(argument, list) else f"({inner},)"
+        if isinstance(argument, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(argument) == 1 else f"({inner})"
     return str(argument) if isinstance(argument, torch.fx.Node) else repr(argument)
 
 
