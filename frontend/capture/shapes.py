@@ -77,7 +77,10 @@ class SymbolicEvaluator(Evaluator):
         size: list = list(tensor.shape)
         for dim, how in dynamic.items():
             text = f"{source}.size({dim})"
-            size[dim] = self._symbol(size[dim], text, _bounds_of(how))
+            least, most = _bounds_of(how)
+            if not least <= size[dim] <= most:
+                _refuse_mark(text, f"is {size[dim]}, and not from {least} to {most}")
+            size[dim] = self._symbol(size[dim], text, (least, most))
             if how.is_marked:
                 self.marked.append((size[dim], text, how))
         stride = _symbolic_strides(tensor, size)
@@ -145,20 +148,22 @@ class SymbolicEvaluator(Evaluator):
         for size, text, how in self.marked:
             expression = size.node.expr
             if expression.is_number:
-                _refuse_mark(text, f"the program holds for the size {expression} only")
+                only = f"the program holds for the size {expression} only"
+                _refuse_mark(text, f"is marked as dynamic, but {only}")
             limits = self.environment.var_to_range.get(expression)
             if limits is not None and how.least is not None:
                 least, most = _bounds_of(how)
                 if limits.lower > least or limits.upper < most:
                     allowed = f"sizes from {limits.lower} to {limits.upper}"
-                    _refuse_mark(text, f"the program holds for {allowed}")
+                    only = f"the program holds for {allowed}"
+                    _refuse_mark(text, f"is marked as dynamic, but {only}")
 
 
 def _refuse_mark(text: str, what: str) -> None:
     unsupported(
         kind=MARK_VIOLATED,
         context=text,
-        explanation=f"It is marked as dynamic, but {what}.",
+        explanation=f"The size {what}.",
         hints=("Remove the mark, or use maybe_mark_dynamic.",),
     )
 
