@@ -19,6 +19,7 @@ from torch.fx import Graph as FxGraph
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
 from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
+from girih.frontend.capture.models.numpy_calls import python_number
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -68,7 +69,8 @@ class _Call:
             self.by_fake[id(value.fake)] = value
             return node_of(value), value.fake
         if isinstance(value, Constant):
-            return value.value, value.value
+            number = python_number(value.value)
+            return number, number
         if isinstance(value, SequenceValue):
             return self._sequence(value)
         if isinstance(value, SliceValue):

@@ -19,6 +19,7 @@ import torch
 
 from girih.frontend.capture import _frame
 from girih.frontend.capture.resume.origin import origin_of
+from girih.frontend.capture.models.numpy_calls import FUNCTION_TYPES, NUMBERS
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
@@ -141,6 +142,11 @@ def _number(tracer, obj, source):
 
 def _literal(tracer, obj, source):
     return Constant(obj, source, tracer)
+
+
+def _number_of_numpy(tracer, obj, source):
+    is_held = source.access == "constant"
+    return Constant(obj) if is_held else Constant(obj, source, tracer)
 
 
 def _identity_constant(tracer, obj, source):
@@ -381,6 +387,8 @@ _MAKERS: dict[type, Any] = {
 _BASES = (
     (_frame.Dispatcher, _compiled),
     (torch.nn.Module, _module),
+    (NUMBERS, _number_of_numpy),
+    (FUNCTION_TYPES, _builtin),
     (torch.Tensor, _tensor),
     (type, _class),
     (enum.Enum, _enum_member),

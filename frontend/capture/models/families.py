@@ -2,6 +2,7 @@
 
 from girih.frontend.capture.models import (
     compiler_api,
+    numpy_calls,
     torch_autograd,
     torch_calls,
     torch_control,
@@ -11,6 +12,7 @@ from girih.frontend.capture.models import (
 )
 
 LOADED = (
+    numpy_calls,
     compiler_api,
     torch_autograd,
     torch_calls,
