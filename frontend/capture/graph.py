@@ -18,8 +18,8 @@ from torch.fx import Graph as FxGraph
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
-from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
 from girih.frontend.capture.models.numpy_calls import python_number
+from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant

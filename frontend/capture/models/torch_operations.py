@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from torch.utils._device import _device_constructors
 
+from girih.errors import unsupported
+from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.object import ObjectValue
@@ -67,6 +70,13 @@ class TorchCalls:
         owner = next(filter(None, map(_overriding, given)), None)
         if owner is not None:
             return self._call_override(owner, function, args, kwargs)
+        if function in _TAKE_TYPES and any(map(_has_numpy_number, given)):
+            unsupported(
+                kind="tensor made of a NumPy number",
+                context=f"torch.{function.__name__}",
+                explanation="The number's own type decides about the tensor's.",
+                hints=("Give dtype= and a number of Python.",),
+            )
         is_python = isinstance(function, types.FunctionType)
         if is_python and any(map(_is_object, given)):
             return None
@@ -82,6 +92,16 @@ class TorchCalls:
         named = self.dict_of([(self.constant(k), v) for k, v in kwargs.items()])
         positional = TupleValue(list(args))
         return self.call(override, [self.held(function), types_, positional, named], {})
+
+
+# Factories that take the type of a NumPy number; other operations take the number.
+_TAKE_TYPES = (torch.tensor, torch.as_tensor, torch.asarray)
+
+
+def _has_numpy_number(value: Value) -> bool:
+    if isinstance(value, SequenceValue):
+        return any(map(_has_numpy_number, value.items))
+    return isinstance(value, Constant) and issubclass(value.python_type(), NUMBERS)
 
 
 def _without_none(kwargs: dict[str, Value]) -> dict[str, Value]:
