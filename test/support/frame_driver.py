@@ -6,6 +6,7 @@ up to one of them and takes its frame apart there.
 """
 
 import copy
+import gc
 import inspect
 import sys
 import types
@@ -16,7 +17,7 @@ import frame_programs
 from girih.frontend.capture.resume import step
 from girih.frontend.capture.resume.body import moved_pieces, rewrite
 from girih.frontend.capture.resume.builder import Builder
-from girih.frontend.capture.resume.code import resume_code
+from girih.frontend.capture.resume.code import generator_code, resume_code
 from girih.frontend.capture.resume.instructions import (
     CACHES,
     OPS,
@@ -313,3 +314,48 @@ def _take_apart(builder, layout):
     builder.constant(False)
     builder.call(3)
     builder.emit("RETURN_VALUE")
+
+
+# ---- generators ----------------------------------------------------------------------
+
+
+def take_over(generator, function):
+    """A generator that goes on where a suspended one stands.
+
+    What lies on the stack of a suspended generator is the end of what it refers to.
+    """
+    code, frame = generator.gi_code, generator.gi_frame
+    instructions = decode(code)
+    index_at = {ins.offset: i for i, ins in enumerate(instructions)}
+    known = layouts_of(code, (0, Layout()))
+    index = index_at[frame.f_lasti]
+    if instructions[index].name == "RESUME":  # 3.13 points to what comes next
+        index -= 1
+    layout = known[index]
+    layout = replace(layout, stack=layout.stack[:-1])
+    cells, stack = _content(generator, code, layout)
+    local_values = dict(frame.f_locals)
+    layout = _with_bound(code, layout, local_values.keys())
+    values = arguments(code, layout, local_values, cells, stack)
+    made = generator_code(code, index, layout, started=True)
+    taken = function_of(made, function)(*values)
+    assert next(taken) is None
+    return taken
+
+
+def _content(generator, code, layout):
+    held = gc.get_referents(generator)
+    # Behind the stack stands what is being handled: an exception, None or nothing.
+    handled = [held.pop()] if Slot.PREVIOUS in layout.stack else []
+    if held[-1] is None:  # no program has None on the stack
+        held.pop()
+    count = layout.passed()
+    stack = held[len(held) - count :]
+    slots = [slot for slot in layout.stack if slot is not Slot.NULL]
+    exceptions = iter(handled)
+    stack = [
+        next(exceptions) if slot is Slot.PREVIOUS else value
+        for slot, value in zip(slots, stack, strict=True)
+    ]
+    cells = [item for item in held if isinstance(item, types.CellType)]
+    return dict(zip(layout.cells, cells, strict=False)), stack
