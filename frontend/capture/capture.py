@@ -22,6 +22,7 @@ from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
 from girih.frontend.capture.rebuild import Rebuilder
+from girih.frontend.capture.rebuilding.generators import close_generators
 from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
@@ -98,6 +99,7 @@ class _Capture:
     evaluator: Evaluator
     stop: BreakPoint | None
     tracer: Tracer = field(init=False)
+    root: Frame = field(init=False)
 
     def run(self) -> CapturedFrame:
         """Traces the call and compiles what came out."""
@@ -107,6 +109,7 @@ class _Capture:
                 kind="state of torch",
                 context=reason,
                 explanation="The call runs as it was while that is so.",
+                hints=("Leave the mode before the call.",),
             )
         names = self.call.names
         self.tracer = Tracer(names, self.evaluator, self.call.sizes, self.stop)
@@ -133,7 +136,8 @@ class _Capture:
             )
         }
         try:
-            return tracer.run(Frame(function, bound))[1], None
+            self.root = Frame(function, bound)
+            return tracer.run(self.root)[1], None
         except Stopped as stopped:
             return None, stopped.frames
         except Raised as raised:
@@ -148,6 +152,7 @@ class _Capture:
             expression = rebuilder.expression(result)
         else:
             expression = tail_of(rebuilder, frames)
+        close_generators(rebuilder, tracer.generators, () if frames else [self.root])
         rebuilder.set_state(tracer.state)
         guard_written(tracer)
         graph = compiled = None

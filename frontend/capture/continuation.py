@@ -13,6 +13,7 @@ import types
 from girih.errors import unsupported
 from girih.frontend.capture import _frame
 from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
+from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.rebuilding.code import call, tuple_of
 from girih.frontend.capture.resume.code import resume_code
 from girih.frontend.capture.resume.layout import Layout, Slot, arguments
@@ -20,9 +21,10 @@ from girih.frontend.capture.resume.liveness import live_locals
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.resume.stack_effect import CannotStep
 from girih.frontend.capture.resume.step import step_code
-from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.values.base import NULL, Raised, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.exception import PreviousException
+from girih.frontend.capture.values.iterator import GeneratorValue
 
 
 def tail_of(rebuilder, frames: list[Frame]) -> ast.expr:
@@ -93,6 +95,7 @@ def state_of(
     live = live_locals(code)[index] - set(code.co_cellvars)
     if calls is not None:
         live |= live_locals(code)[calls] - set(code.co_cellvars)
+    live |= _unfinished(frame)
     write = rebuilder.expression
     names = [n for n in code.co_varnames if n in live and n in frame.locals]
     cells = [name for name in code.co_cellvars if name in frame.cells]
@@ -107,6 +110,15 @@ def state_of(
         absent=ast.Constant(None),
     )
     return layout, args
+
+
+def _unfinished(frame: Frame) -> set[str]:
+    """Locals that hold generators which Python has to close, but not yet."""
+    return {
+        name
+        for name, value in frame.locals.items()
+        if isinstance(value, GeneratorValue) and value.needs_closing
+    }
 
 
 def _slots(frame: Frame):
@@ -177,6 +189,11 @@ def _around(waiting: tuple, function, args: tuple, plain: bool):
         function, args = resume, (*state, function, args)
         key.append(resume.__code__)
     return _frame.Tail(function, args, plain, tuple(key))
+
+
+@models(_frame.raise_again)
+def _raise_again(tracer, error: Value):
+    raise Raised(error, is_new=False)
 
 
 def returned(value):

@@ -58,6 +58,7 @@ class Tracer(Operators, Calls):
         effects: Changes to objects that existed before.
         graph: The graph.
         frames: The frames that are being interpreted, outermost first.
+        generators: All that were started.
         caller: The frame whose instruction pushes what the next call returns.
 
     Args:
@@ -80,6 +81,7 @@ class Tracer(Operators, Calls):
         self.graph = Graph(self, evaluator)
         self.state = TorchState(self.graph)
         self.frames: list[Frame] = []
+        self.generators: list[Value] = []
         self.caller: Frame | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
@@ -542,6 +544,7 @@ def _not_known(error: NotConstant) -> UnsupportedError:
         "a value that is not known while tracing",
         repr(value),
         "Python has to know the value, and it depends on the graph.",
+        ("Keep it a tensor, or compute it before the compiled function.",),
     )
 
 

@@ -39,6 +39,33 @@ def _write_generator(rebuilder, value: GeneratorValue) -> ast.expr:
     return rebuilder.assign(value, made)
 
 
+def close_generators(rebuilder, generators, returning) -> None:
+    """Lets Python close the generators that nothing refers to any more.
+
+    Those that locals of a frame hold which returns now are made, and freed with it.
+
+    Args:
+        rebuilder: Has written all that goes on to live.
+        generators: All that were started.
+        returning: The frames that return now.
+
+    Raises:
+        UnsupportedError: One was left somewhere else, and closing it runs code.
+    """
+    held = [value for frame in returning for value in frame.locals.values()]
+    for value in generators:
+        if not value.needs_closing or rebuilder.made(value) is not None:
+            continue
+        if not any(value is item for item in held):
+            unsupported(
+                kind="generator that is left unfinished",
+                context=value.frame.code.co_qualname,
+                explanation="Python runs its handlers when it frees the generator.",
+                hints=("Run it to its end, or close it.",),
+            )
+        rebuilder.expression(value)
+
+
 def _suspended(rebuilder, value: GeneratorValue) -> ast.expr:
     """A call that makes the generator; if it was started, its next yield is None."""
     frame = value.frame

@@ -520,3 +520,38 @@ def test_generator_in_an_object():
         box = Box()
         compiled(box, x)
         assert_same(list(box.rest), list(numbers(x))[1:])
+
+
+def _leaves_in_a_local(x, log):
+    generator = numbers(x, log)
+    return next(generator), len(log)
+
+
+def _leaves_in_a_callee(x, log):
+    first = _leaves_in_a_local(x, log)
+    return first, len(log)
+
+
+def _leaves_at_a_break(x, log):
+    generator = numbers(x, log)
+    x = next(generator) + 1
+    assert broken()
+    return x * 2, len(log)
+
+
+def _leaves_nothing_to_do(x, log):
+    generator = (x + i for i in range(3))
+    return next(generator) + 1, len(log)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _leaves_in_a_local,
+        _leaves_in_a_callee,
+        _leaves_at_a_break,
+        _leaves_nothing_to_do,
+    ],
+)
+def test_unfinished_generators_are_closed(function):
+    check(function, rand(3), [], fullgraph=False, calls=3)

@@ -8,6 +8,8 @@ from girih.frontend.capture.values.iterator.base import IteratorValue
 
 # https://docs.python.org/3.13/reference/expressions.html#generator.close
 _CLOSE_GIVES_THE_RESULT = VERSION >= (3, 13)
+# Where the handlers start that are in every generator since CPython 3.12.
+_HANDLERS_OF_PYTHON = ("CALL_INTRINSIC_1", "CLEANUP_THROW")
 _YIELD_FROM = 2  # in the low bits of RESUME's argument
 
 
@@ -61,6 +63,8 @@ class GeneratorValue(IteratorValue):
         return self._throw_into_part(tracer, part, raised)
 
     def _run(self, tracer, raised: Raised | None = None) -> Value | None:
+        if not self.is_started:
+            tracer.generators.append(self)
         self.is_started = self.is_running = True
         if raised is not None:  # what is sent is None, and the handlers count it
             self.frame.push(tracer.constant(None))
@@ -98,6 +102,22 @@ class GeneratorValue(IteratorValue):
         following = frame.plan.instructions[frame.next]
         is_inside = following.opname == "RESUME" and following.arg & 3 == _YIELD_FROM
         return frame.stack[-1] if is_inside else None
+
+    @property
+    def needs_closing(self) -> bool:
+        """Whether closing it runs code of the program: handlers, or another ``close``.
+
+        Python closes a generator when it is freed.
+        """
+        if self.is_finished or not self.is_started:
+            return False
+        part = self.delegate()
+        if part is not None and not isinstance(part, IteratorValue):
+            return True
+        plan = self.frame.plan
+        handler = plan.handler_of(self.frame.next - 1)
+        target = handler and plan.instructions[handler.target].opname
+        return target not in (None, *_HANDLERS_OF_PYTHON)
 
     def _throw_into_part(self, tracer, part: Value, raised: Raised) -> Value | None:
         """Throws into the iterator that a ``yield from`` stands in."""
