@@ -110,6 +110,7 @@ class Calls(TorchCalls):
                 kind="call of an async function",
                 context=function.qualname,
                 explanation="Coroutines are not captured.",
+                hints=("Call it outside of compiled code.",),
             )
         if len(self.frames) >= _MAXIMAL_DEPTH:
             unsupported(
@@ -206,6 +207,10 @@ class Calls(TorchCalls):
             kind="call of a C function",
             context=f"{getattr(function, '__module__', '')}.{_name_of(function)}",
             explanation="girih does not know what the function does.",
+            hints=(
+                "Wrap it with torch.library.custom_op, or give a Python function "
+                "in its place with girih.substitute_in_graph.",
+            ),
         )
 
     def _call_bound(self, function, owner: Any, args, kwargs) -> Value:

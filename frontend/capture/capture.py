@@ -160,6 +160,8 @@ class _Capture:
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
             compiled = self.call.backend(graph, examples)
+            if tracer.state.has_effects:
+                compiled = state.restoring(compiled, tracer.state)
         tracer.learn_numbers()  # the backend, too, may have fixed some
         number_checks = number_check(tracer.graph, rebuilder)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))

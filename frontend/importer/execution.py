@@ -71,7 +71,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
         return UnsupportedError("data-dependent value", what, text, (), source)
     if isinstance(error, UnsupportedOperatorException):
         text = "The operator has no fake implementation."
-        hints = ("register one with torch.library.register_fake",)
+        hints = ("Register one with torch.library.register_fake.",)
         return UnsupportedError("operator without fake", what, text, hints, source)
     text = f"Running it raises {type(error).__name__}: {error}"
     return UnsupportedError("operation that fails", what, text, (), source)

@@ -316,7 +316,7 @@ class _Import:
                     kind="symbol without an input",
                     context=symbol,
                     explanation="No input has exactly this size.",
-                    hints=("compile with dynamic=False",),
+                    hints=("Compile with dynamic=False.",),
                 )
 
 

@@ -67,7 +67,11 @@ class Results:
         if isinstance(value, torch.SymInt):
             return self._place_size(value)
         if isinstance(value, (torch.SymFloat, torch.SymBool)):
-            unsupported(kind="symbolic number as output", context=str(value))
+            unsupported(
+                kind="symbolic number as output",
+                context=str(value),
+                explanation="Of symbolic numbers, only sizes can be results.",
+            )
         return OutputSlot("constant", value)
 
     def _place_tensor(self, tensor: torch.Tensor) -> OutputSlot:
@@ -80,7 +84,10 @@ class Results:
         if constant is not None:
             return OutputSlot("constant", constant)
         if tensor.is_conj() or tensor.is_neg():
-            unsupported(kind="lazily conjugated output")
+            unsupported(
+                kind="lazily conjugated output",
+                explanation="The memory of a result has to hold its values.",
+            )
         self._share(tensor)
         return self._append(tensor)
 

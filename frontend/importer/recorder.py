@@ -315,7 +315,11 @@ class Recorder(TorchDispatchMode):
         values = self._functional_values(func, info, args, kwargs, targets)
         result = func(*args, **kwargs)
         if shapes != [tuple(target.shape) for target in targets]:
-            unsupported(kind="write that resizes", context=str(func))
+            unsupported(
+                kind="write that resizes",
+                context=str(func),
+                explanation="Compiled code keeps the sizes of what it writes.",
+            )
         for target, value in zip(targets, values, strict=True):
             self.write(target, value)
         return result
@@ -423,15 +427,34 @@ _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, FakeTensor)
 def check_tensor(tensor: torch.Tensor) -> None:
     """Raises where a tensor is of a kind that girih does not compile."""
     if tensor.layout is not torch.strided:
-        unsupported(kind="tensor layout", context=str(tensor.layout))
+        unsupported(
+            kind="tensor layout",
+            context=str(tensor.layout),
+            explanation="girih compiles dense tensors only.",
+        )
     if tensor.dtype not in ELEMENT_NAMES:
-        unsupported(kind="tensor dtype", context=str(tensor.dtype))
+        unsupported(
+            kind="tensor dtype",
+            context=str(tensor.dtype),
+            explanation="girih has no element type for it.",
+        )
     if tensor.device.type not in ("cpu", "cuda"):
-        unsupported(kind="tensor device", context=str(tensor.device))
+        unsupported(
+            kind="tensor device",
+            context=str(tensor.device),
+            explanation="girih compiles for CPU and CUDA only.",
+        )
     if tensor.is_conj() or tensor.is_neg():
-        unsupported(kind="lazily conjugated or negated tensor")
+        unsupported(
+            kind="lazily conjugated or negated tensor",
+            explanation="Its memory does not hold its values.",
+        )
     if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
-        unsupported(kind="tensor subclass", context=type(tensor).__name__)
+        unsupported(
+            kind="tensor subclass",
+            context=type(tensor).__name__,
+            explanation="girih compiles plain tensors only.",
+        )
 
 
 def _check_values(func, values, specs) -> None:

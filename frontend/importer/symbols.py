@@ -90,7 +90,7 @@ def _convert(expression: object) -> Size:
             kind="symbolic size",
             context=str(expression),
             explanation="girih has no sizes with this function.",
-            hints=("compile with dynamic=False",),
+            hints=("Compile with dynamic=False.",),
         )
     return function(args)
 
@@ -108,7 +108,11 @@ def _fold(combine):
 def _power(args: list[Size]) -> Size:
     base, exponent = args
     if not isinstance(exponent, int) or exponent < 0:
-        unsupported(kind="symbolic exponent", context=f"{base}**{exponent}")
+        unsupported(
+            kind="symbolic exponent",
+            context=f"{base}**{exponent}",
+            explanation="girih computes sizes with constant exponents only.",
+        )
     result = 1
     for _ in range(exponent):
         result = base * result

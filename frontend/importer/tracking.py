@@ -77,7 +77,7 @@ class Tracked:
                 kind="write to memory of two inputs",
                 context=str(tuple(self.tensor.shape)),
                 explanation="Two inputs share memory, and one of them is written.",
-                hints=("pass a clone of one of the two",),
+                hints=("Pass a clone of one of the two.",),
             )
         self._put(new)
 

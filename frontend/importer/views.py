@@ -190,7 +190,11 @@ def unbind(b: Builder, shape: Shape, dim: int = 0) -> list[ViewStep]:
     """All entries of a dim."""
     count = shape[wrap(dim, len(shape))]
     if isinstance(count, Dim):
-        unsupported(kind="number of results", context=f"unbind of {count} entries")
+        unsupported(
+            kind="number of results",
+            context=f"unbind of {count} entries",
+            explanation="How many tensors come out has to be known.",
+        )
     return [select(b, shape, dim, index) for index in range(count)]
 
 
@@ -243,7 +247,11 @@ def as_strided(recorder, func, args, kwargs):
     offset = size(result.storage_offset()) - size(base.tensor.storage_offset())
     inside = isinstance(offset, Dim) or offset >= 0
     if not is_contiguous(base.tensor) or not inside:
-        unsupported(kind="as_strided", context=str(tuple(base.tensor.stride())))
+        unsupported(
+            kind="as_strided",
+            context=str(tuple(base.tensor.stride())),
+            explanation="girih views contiguous memory, from its start on.",
+        )
     recorder.expect([result])
     strides = [size(stride) for stride in result.stride()]
     where = (list(recorder.symbols.shape(result.shape)), strides, offset)

@@ -170,4 +170,5 @@ def _asynchronous(tracer, frame, instruction):
         kind="asynchronous code",
         context=instruction.opname,
         explanation="Coroutines are not captured.",
+        hints=("Compile the plain functions that the coroutine calls.",),
     )

@@ -285,6 +285,7 @@ def _warn(tracer, *args, **kwargs):
     unsupported(
         kind="warnings.warn",
         explanation="The warning would have to come at each call.",
+        hints=("Warn outside of compiled code.",),
     )
 
 
@@ -314,6 +315,7 @@ def _log_model(level: int):
                 kind="message to a logger",
                 context=f"level {level}",
                 explanation="The message would have to come at each call.",
+                hints=("Log outside of compiled code.",),
             )
         tracer.guards.add(logger.source, "call", _Silent(level))
         return tracer.constant(None)

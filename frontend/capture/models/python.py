@@ -314,16 +314,34 @@ def _id(tracer, value):
         kind="id()",
         context=repr(value),
         explanation="Objects made in a graph have no address while tracing.",
+        hints=("Compare objects with `is`.",),
     )
 
 
-@models(print, input, builtins.open, exec, eval, compile, breakpoint, globals, locals)
-def _effect(tracer, *args, **kwargs):
-    unsupported(
-        kind="builtin with an effect",
-        context="print, input, open, exec, eval, compile, breakpoint, globals, locals",
-        explanation="The call would have to run between the operations of the graph.",
-    )
+def _effect_of(function):
+    def model(tracer, *args, **kwargs):
+        unsupported(
+            kind="builtin with an effect",
+            context=f"{function.__name__}()",
+            explanation="The call has to run at each call, between the operations.",
+            hints=("Move it out of the compiled function.",),
+        )
+
+    return model
+
+
+for _function in (
+    print,
+    input,
+    builtins.open,
+    exec,
+    eval,
+    compile,
+    breakpoint,
+    globals,
+    locals,
+):
+    models(_function)(_effect_of(_function))
 
 
 @models(super)

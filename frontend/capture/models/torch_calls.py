@@ -85,6 +85,7 @@ def _assert(tracer, condition, message=None):
         unsupported(
             kind="assertion about a tensor's data",
             explanation="The condition is known only when the graph runs.",
+            hints=("Check it outside of compiled code.",),
         )
     if not condition.truth(tracer):
         tracer.throw(AssertionError, "assertion failed")
@@ -114,6 +115,7 @@ def _unsupported_call(function):
             kind="torch function with an effect outside the graph",
             context=f"torch function {name}",
             explanation="The call changes or reads state that is not in the graph.",
+            hints=("Call it outside of compiled code.",),
         )
 
     return model

@@ -54,6 +54,7 @@ def _break(function):
             kind="random numbers in Python",
             context=f"torch.{function.__name__}",
             explanation="Its result is a number that differs at each call.",
+            hints=("Call it outside of compiled code.",),
         )
 
     return model

@@ -161,7 +161,8 @@ class Value:
         return self.call_method(tracer, descriptor.__name__, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.source or ''})"
+        kind = type_name(self.python_type())
+        return f"a {kind}, {self.source}" if self.source else f"a {kind}"
 
 
 class Method(Value):

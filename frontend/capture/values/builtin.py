@@ -35,7 +35,7 @@ class BuiltinValue(Value):
         return tracer.call_builtin(self, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"BuiltinValue({self.function})"
+        return repr(self.function)
 
 
 class NamespaceValue(Value):

@@ -142,4 +142,4 @@ class ClassValue(Value):
         return tracer.held(self.cls.__subclasses__())
 
     def __repr__(self) -> str:
-        return f"ClassValue({self.cls.__qualname__})"
+        return f"the class {self.cls.__qualname__}"

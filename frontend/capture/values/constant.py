@@ -108,7 +108,7 @@ class Constant(Value):
         return tracer.fold_call(self.value, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"Constant({self._value!r})"
+        return repr(self._value)
 
 
 class TextConstant(Constant):
@@ -165,6 +165,7 @@ class ConstantMethod(Value):
                 kind="method of a constant with traced arguments",
                 context=f"{type(self.owner.value).__name__}.{self.name}",
                 explanation="The arguments depend on tensors.",
+                hints=("Give it plain values.",),
             )
 
 

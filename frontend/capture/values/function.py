@@ -210,7 +210,7 @@ class FunctionValue(Value):
         return self.call(tracer, list(args), kwargs)
 
     def __repr__(self) -> str:
-        return f"FunctionValue({self.qualname})"
+        return f"the function {self.qualname}"
 
 
 class BoundMethod(Value):

@@ -349,7 +349,7 @@ class ObjectValue(Value):
         return tracer.constant(hash(tracer.key_python(self)))
 
     def __repr__(self) -> str:
-        return f"ObjectValue({self.cls.__name__})"
+        return f"an object of class {self.cls.__qualname__}"
 
 
 def builtin_part(value: Value) -> Value:

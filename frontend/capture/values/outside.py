@@ -176,7 +176,7 @@ class OutsideValue(Value):
         self.used(" loses an item")
 
     def __repr__(self) -> str:
-        return f"OutsideValue({type(self.real).__qualname__})"
+        return f"an object of class {type(self.real).__qualname__}"
 
 
 def is_alive(reference: weakref.ref) -> bool:

@@ -302,5 +302,6 @@ def sorted_items(tracer, items, key=None, reverse=None) -> list[Value]:
             kind="sorting values that don't compare",
             context=str(error),
             explanation="sorted() raises for these values.",
+            hints=("Give sorted() a key.",),
         )
     return [items[index] for index in order]

@@ -54,6 +54,7 @@ class SymbolValue(Value):
                 kind="size that depends on data",
                 context=str(self.fake),
                 explanation="Python has to know the value while tracing.",
+                hints=("Keep the value a tensor, or move this line out.",),
             )
         return self.python_type()(self.fake)
 
@@ -145,9 +146,9 @@ class NumberValue(SymbolValue):
 
     def __repr__(self) -> str:
         if self.source is not None:
-            return f"NumberValue({self.source})"
+            return f"a number, {self.source}"
         name = getattr(self.function, "__name__", repr(self.function))
-        return f"NumberValue({name}{self.args})"
+        return f"a number, {name}{self.args}"
 
 
 def is_same(value: Any, expected: int | float) -> bool:

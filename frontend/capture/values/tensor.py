@@ -141,6 +141,7 @@ class TensorValue(Value):
             kind="attribute of a tensor",
             context=f"tensor.{name}",
             explanation="girih does not model this attribute in a graph.",
+            hints=("Read it outside of compiled code.",),
         )
 
     def _attr_of_input(self, tracer, name: str) -> Value | None:
@@ -169,6 +170,7 @@ class TensorValue(Value):
                 kind="question about a tensor's memory",
                 context=f"tensor.{name}()",
                 explanation="It may differ between calls that are alike in all else.",
+                hints=("Ask outside of compiled code.",),
             )
         if name == "is_inference":
             if self.real is not None:
@@ -179,8 +181,10 @@ class TensorValue(Value):
                 kind="tensor method with an effect outside the graph",
                 context=f"tensor.{name}()",
                 explanation="The method changes more than the tensor's data.",
+                hints=("Call it outside of compiled code.",),
             )
         return tracer.graph.call_method(name, [self, *args], kwargs)
 
     def __repr__(self) -> str:
-        return f"TensorValue({self.node})"
+        shape = f"a tensor of shape {tuple(self.fake.shape)}"
+        return f"{shape}, {self.source}" if self.source else shape
