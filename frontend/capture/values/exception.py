@@ -39,10 +39,15 @@ class PreviousException(Value):
 
 
 class TracebackValue(Value):
-    """The traceback of an exception: may be passed on, nobody looks into it."""
+    """The traceback of an exception: may be passed on, nobody looks into it.
 
-    def __init__(self, source=None):
+    Attributes:
+        entries: What it consists of, for an exception made while tracing.
+    """
+
+    def __init__(self, source=None, entries=()):
         self.source = source
+        self.entries = list(entries)
 
     def python_type(self) -> type:
         """The type of tracebacks."""
@@ -115,7 +120,9 @@ class ExceptionValue(ObjectValue):
                 return tracer.wrap(None, self.source.attribute("__traceback__"))
             source = self.source.attribute("__traceback__")
             return TracebackValue(source if self.raising is None else None)
-        return tracer.constant(None) if self.raising is None else TracebackValue()
+        if self.raising is None:
+            return tracer.constant(None)
+        return TracebackValue(entries=self.entries)
 
     def _is_c_attribute(self, name: str) -> bool:
         member, _ = static_lookup(self.cls, name)
@@ -142,7 +149,7 @@ class ExceptionValue(ObjectValue):
     def generic_set_attr(self, tracer, name, value):
         """Sets an attribute, by the rules of BaseException."""
         if name == "__traceback__":
-            self._set_traceback()
+            self._set_traceback(value)
         elif name == "args" and value is not None:
             self._set(tracer, name, TupleValue(list(value.iterate(tracer))))
             self.args, self._has_args = list(self.attributes[name].items), True
@@ -157,9 +164,11 @@ class ExceptionValue(ObjectValue):
         tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
         self.attributes[name] = value
 
-    def _set_traceback(self) -> None:
-        """One made here has none that Python would see; one from outside does."""
-        if self.real is not None:
+    def _set_traceback(self, value: Value | None) -> None:
+        """One made here gets the entries; one from outside would have to be changed."""
+        if self.real is None:
+            self.entries = list(getattr(value, "entries", ()))
+        else:
             unsupported(
                 kind="assignment to a traceback",
                 context=self.cls.__name__,
@@ -217,9 +226,8 @@ class ExceptionValue(ObjectValue):
 
     def method_with_traceback(self, tracer, traceback):
         """``self.with_traceback(traceback)``."""
-        if self.real is not None or not isinstance(traceback, TracebackValue):
-            if not tracer.is_none(traceback):
-                self._set_traceback()
+        if self.real is None or not tracer.is_none(traceback):
+            self._set_traceback(traceback)
         return self
 
     def method_add_note(self, tracer, note):
