@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,8 @@ class TorchState:
         open_regions: The regions that are open there.
         switched: The switches that end as something else than they began, with their
             values at the end.
+        started: The switches that were set, with their values at the start.
+        autocast_devices: Devices of the autocast regions that were entered.
         has_effects: Whether the graph changes state on its way.
     """
 
@@ -56,12 +59,13 @@ class TorchState:
         self._graph = graph
         self.grad_at_start = torch.is_grad_enabled()
         self._regions: list[Region] = []  # innermost last
-        self._started: dict[Switch, tuple] = {}
+        self.started: dict[Switch, tuple] = {}
         self._outer_device = _outer_device()
         self._is_inference_guarded = False
         self.grad_at_end = self.grad_at_start
         self.open_regions: list[Region] = []
         self.switched: list[tuple[Switch, tuple]] = []
+        self.autocast_devices: dict[str, None] = {}
         self.has_effects = False
         self._guard_start()
 
@@ -84,7 +88,7 @@ class TorchState:
     def read(self, function: Callable, *args: Any) -> Any:
         """What a function says about the state; a guard, where that takes one."""
         switch = READS.get(function)
-        if switch is not None and (switch.is_covered or switch in self._started):
+        if switch is not None and (switch.is_covered or switch in self.started):
             return function(*args)
         if function is torch.get_autocast_dtype and self._in_autocast(*args):
             return function(*args)
@@ -99,8 +103,8 @@ class TorchState:
     def switch(self, switch: Switch, values: tuple) -> None:
         """Sets a switch."""
         before = switch.read()
-        if switch not in self._started:
-            self._started[switch] = before
+        if switch not in self.started:
+            self.started[switch] = before
             if not switch.is_covered:
                 self._guard(switch.read)
         if values != before:
@@ -123,14 +127,15 @@ class TorchState:
 
     def signature(self) -> tuple:
         """What is on now; equal signatures mean the same state."""
-        values = ((switch, switch.read()) for switch in self._started)
-        switched = [pair for pair in values if pair[1] != self._started[pair[0]]]
+        values = ((switch, switch.read()) for switch in self.started)
+        switched = [pair for pair in values if pair[1] != self.started[pair[0]]]
         return torch.is_grad_enabled(), tuple(self._regions), switched
 
     # Regions
 
     def enter_autocast(self, manager, settings: list) -> None:
         """Enters an autocast region, given device, dtype, enabled, cache."""
+        self.autocast_devices[settings[0]] = None
         enter, leave = autocast_mode._enter_autocast, autocast_mode._exit_autocast
         self._enter(manager, enter, leave, tuple(settings))
 
@@ -194,7 +199,7 @@ class TorchState:
         for region in reversed(self._regions):
             if region.leave is not None:
                 self._add_effect(region.leave, (region.node,))
-        for switch, start in self._started.items():
+        for switch, start in self.started.items():
             if (value := switch.read()) != start:
                 self.switched.append((switch, value))
                 self._add_effect(switch.write, start)
@@ -212,9 +217,59 @@ class TorchState:
             region = self._regions.pop()
             if region.leave is not None:
                 region.leave(region.mode)
-        for switch, start in self._started.items():
+        for switch, start in self.started.items():
             switch.write(*start)
         torch._C._set_grad_enabled(self.grad_at_start)
+
+
+class _Autocast:
+    """What is on of autocast at a call, to go back to."""
+
+    def __init__(self, devices: tuple[str, ...]):
+        self._nesting = _nesting()
+        self._cache = torch.is_autocast_cache_enabled()
+        self._devices = [
+            (name, torch.is_autocast_enabled(name), torch.get_autocast_dtype(name))
+            for name in devices
+        ]
+
+    def restore(self) -> None:
+        """Leaves the regions that were entered since."""
+        for name, enabled, dtype in self._devices:
+            torch.set_autocast_enabled(name, enabled)
+            torch.set_autocast_dtype(name, dtype)
+        torch.set_autocast_cache_enabled(self._cache)
+        while (nesting := _nesting()) > self._nesting:
+            torch.autocast_decrement_nesting()
+        if not nesting:
+            torch.clear_autocast_cache()
+
+
+def _nesting() -> int:
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def restoring(compiled: Callable, state: TorchState) -> Callable:
+    """The graph, which leaves torch's state alone where it raises, too."""
+    grad, started = state.grad_at_start, dict(state.started)
+    devices = tuple(state.autocast_devices)
+
+    def run(*inputs):
+        autocast = _Autocast(devices) if devices else None
+        try:
+            return compiled(*inputs)
+        except BaseException as error:
+            # Objects in the frames that raised are what keeps inference mode on.
+            traceback.clear_frames(error.__traceback__)
+            if autocast is not None:
+                autocast.restore()
+            for switch, values in started.items():
+                switch.write(*values)
+            torch._C._set_grad_enabled(grad)
+            raise
+
+    return run
 
 
 def _outer_device() -> torch.device | None:
@@ -233,13 +288,19 @@ def only_default_devices() -> bool:
     return all(isinstance(mode, DeviceContext) for mode in modes)
 
 
-def state_check():
+def state_check() -> Callable[[], bool]:
     """A cheap check that torch's global state is what it is now.
 
     Covers grad and inference mode, autocast, deterministic algorithms, the default
-    dtype, TF32 and torch-function state.
+    dtype, TF32, torch-function state, and how many function modes are active (those of
+    a default device among them; which device that is has a guard of its own).
     """
-    return GlobalStateGuard().check
+    holds = GlobalStateGuard().check
+    modes = torch._C._len_torch_function_stack
+    count = modes()
+    if count:
+        return lambda: holds() and modes() == count
+    return lambda: holds() and not modes()
 
 
 def reason_against_capture() -> str:
