@@ -78,8 +78,10 @@ def _map_add(tracer, frame, instruction):
 
 @opcode("LIST_EXTEND")
 def _list_extend(tracer, frame, instruction):
-    items = frame.pop()
-    frame.stack[-instruction.arg].items.extend(list(tracer.iterate(items)))
+    items = list(tracer.iterate(frame.pop()))
+    target = frame.stack[-instruction.arg]  # may have been made before a break
+    tracer.effects.change(target)
+    target.items.extend(items)
 
 
 @opcode("LIST_TO_TUPLE", until=(3, 11))
