@@ -33,6 +33,11 @@ from girih.frontend.capture.resume.stack_effect import (
 )
 from girih.frontend.capture.resume.tables import handler_at, handlers_of
 
+PROGRAM_IDS = [
+    f"{function.__name__}{number}"
+    for number, (function, _, _) in enumerate(frame_programs.PROGRAMS)
+]
+
 
 class Tail:
     """Stands in for the C type, so that no extension module is needed."""

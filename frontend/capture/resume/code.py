@@ -44,9 +44,9 @@ def resume_code(
     Raises:
         CannotStep: The frame can't be restored.
     """
+    call = None if calls is None else original_position(code, calls)[1]
     code, index = normal_position(code, index)
     check_kind(code, is_generator=False)
-    call = None if calls is None else original_position(code, calls)[1]
     key = ("resume", index, layout, call)
     return made(code, key, lambda: _make_resume(code, index, layout, call))
 

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 from frame_driver import (
+    PROGRAM_IDS,
     Tail,
     by_steps,
     function_of,
@@ -17,8 +18,9 @@ from girih.frontend.capture.resume import step
 from girih.frontend.capture.resume.code import resume_code
 from girih.frontend.capture.resume.stack_effect import CannotStep
 
-NAMES = [f"{f.__name__}{i}" for i, (f, _, _) in enumerate(PROGRAMS)]
-programs = pytest.mark.parametrize(("function", "args", "kwargs"), PROGRAMS, ids=NAMES)
+programs = pytest.mark.parametrize(
+    ("function", "args", "kwargs"), PROGRAMS, ids=PROGRAM_IDS
+)
 
 
 @pytest.fixture(autouse=True)
