@@ -180,6 +180,8 @@ def explain(
     if not callable(target):
         raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
 
+    backends.resolve(backend, api.make_options(options))  # raises for wrong names
+
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         recorder = _Recorder(
             target, backends.resolve(backend, api.make_options(options))

@@ -103,9 +103,7 @@ def _failed_tensors(tree, function, arguments: tuple) -> Failure:
 
 
 def _failed_state(tree, function, arguments: tuple) -> Failure:
-    guard = getattr(tree.state_check, "__self__", None)
-    what = guard.reason().strip() if guard is not None else ""
-    text = f"torch's global state is as it was: {what} is not"
+    text = f"torch's global state is as it was: {tree.state_check.reason()} is not"
     return Failure(text, "torch's global state", "state")
 
 

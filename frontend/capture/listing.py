@@ -37,12 +37,18 @@ def readable(captured) -> str:
     for node in captured.graph.graph.nodes:
         if node.op == "placeholder":
             source = node.meta.get("girih_source") or "..."
-            rows.append((f"{node.name} = {source}", _described(node), ""))
+            rows.append(
+                (f"{node.name} = {source}", _described(node.meta.get("val")), "")
+            )
         elif node.op == "output":
             rows.append((f"return {_text_of(node.args[0])}", "", ""))
         else:
             rows.append(
-                (f"{node.name} = {_call_text(node)}", _described(node), _line(node))
+                (
+                    f"{node.name} = {_call_text(node)}",
+                    _described(node.meta.get("val")),
+                    _line(node),
+                )
             )
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return "\n".join(
@@ -51,11 +57,13 @@ def readable(captured) -> str:
     )
 
 
-def _described(node: torch.fx.Node) -> str:
-    value = node.meta.get("val")
+def _described(value: Any) -> str:
+    """An example value: type and sizes of tensors."""
     if isinstance(value, torch.Tensor):
         sizes = ", ".join(map(str, value.shape))
         return f"{str(value.dtype).removeprefix('torch.')}[{sizes}]"
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(_described(item) for item in value)})"
     return "" if value is None else str(value)
 
 
@@ -71,6 +79,8 @@ def _call_text(node: torch.fx.Node) -> str:
         return f"{arguments[0]}.{node.target}({', '.join(arguments[1:])})"
     if node.target is operator.getitem:
         return f"{arguments[0]}[{arguments[1]}]"
+    if node.target in _SYMBOLS:
+        return f"{arguments[0]} {_SYMBOLS[node.target]} {arguments[1]}"
     return f"{_name_of(node.target)}({', '.join(arguments)})"
 
 
@@ -82,6 +92,27 @@ def _name_of(target: Any) -> str:
     return str(target) if isinstance(target, _OPERATORS) else name
 
 
+_SYMBOLS = {
+    operator.add: "+",
+    operator.and_: "&",
+    operator.eq: "==",
+    operator.floordiv: "//",
+    operator.ge: ">=",
+    operator.gt: ">",
+    operator.le: "<=",
+    operator.lshift: "<<",
+    operator.lt: "<",
+    operator.matmul: "@",
+    operator.mod: "%",
+    operator.mul: "*",
+    operator.ne: "!=",
+    operator.or_: "|",
+    operator.pow: "**",
+    operator.rshift: ">>",
+    operator.sub: "-",
+    operator.truediv: "/",
+    operator.xor: "^",
+}
 _NAMESPACES = {
     "torch": torch,
     "F": torch.nn.functional,
@@ -116,5 +147,5 @@ def _tensor_guards(captured):
     nodes = [] if captured.graph is None else captured.graph.graph.nodes
     inputs = [node for node in nodes if node.op == "placeholder"]
     for index, source in enumerate(tree.slots[: tree.tensor_count]):
-        known = _described(inputs[index]) if index < len(inputs) else ""
+        known = _described(inputs[index].meta.get("val")) if index < len(inputs) else ""
         yield source, f"a tensor {known}".rstrip()

@@ -295,12 +295,15 @@ def state_check() -> Callable[[], bool]:
     dtype, TF32, torch-function state, and how many function modes are active (those of
     a default device among them; which device that is has a guard of its own).
     """
-    holds = GlobalStateGuard().check
-    modes = torch._C._len_torch_function_stack
+    guard = GlobalStateGuard()
+    holds, modes = guard.check, torch._C._len_torch_function_stack
     count = modes()
     if count:
-        return lambda: holds() and modes() == count
-    return lambda: holds() and not modes()
+        check = lambda: holds() and modes() == count  # noqa: E731 - fast
+    else:
+        check = lambda: holds() and not modes()  # noqa: E731 - fast
+    check.reason = lambda: guard.reason().strip() or "the torch function modes"
+    return check
 
 
 def reason_against_capture() -> str:
