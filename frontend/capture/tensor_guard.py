@@ -49,13 +49,17 @@ def tensor_checks(inputs: list[Any], evaluator) -> TensorChecks | None:
 
 
 def _statics(inputs: list[Any], check):
-    statics = tuple(slot for slot, given in enumerate(inputs) if given.is_static)
+    statics = tuple(slot for slot, given in enumerate(inputs) if _is_static(given))
     if not statics or not tensor_layout.is_known():
         return None
-    others = [slot for slot, given in enumerate(inputs) if not given.is_static]
+    others = sorted(set(range(len(inputs))) - set(statics))
     samples = {_dispatch_keys(inputs[slot].real): slot for slot in statics}
     few = (*others, *samples.values())
     return check(few), few, len(others), statics
+
+
+def _is_static(given: Any) -> bool:
+    return given.is_static and given.real.device.type == "cpu"
 
 
 def _dispatch_keys(tensor: torch.Tensor) -> int:

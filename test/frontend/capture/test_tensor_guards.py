@@ -50,20 +50,23 @@ def test_the_layout_of_this_torch_is_known():
     assert tensor_layout.is_known()
 
 
-def test_a_wrong_layout_is_noticed(monkeypatch):
-    monkeypatch.setattr(tensor_layout, "_LAST", tensor_layout._LAST - 8)
+@pytest.mark.parametrize(
+    ("name", "offset"),
+    [("_IMPL", 8), ("_FIRST", -8), ("_FIRST", 8), ("_LAST", -8), ("_LAST", -16)],
+)
+def test_a_wrong_layout_is_noticed(monkeypatch, name, offset):
+    monkeypatch.setattr(tensor_layout, name, getattr(tensor_layout, name) + offset)
     try:
         assert not tensor_layout.is_known.__wrapped__()
         assert _frame.Guards.fingerprint(torch.ones(1)) is None
-        monkeypatch.undo()
-        monkeypatch.setattr(tensor_layout, "_FIRST", tensor_layout._FIRST + 8)
-        assert not tensor_layout.is_known.__wrapped__()
-        monkeypatch.undo()
-        monkeypatch.setattr(tensor_layout, "_REQUIRES_GRAD", "no_such_function")
-        assert not tensor_layout.is_known.__wrapped__()
     finally:
         monkeypatch.undo()
         assert tensor_layout.is_known.__wrapped__()
+
+
+def test_another_torch_is_noticed(monkeypatch):
+    monkeypatch.setattr(tensor_layout, "_REQUIRES_GRAD", "no_such_function")
+    assert not tensor_layout.is_known.__wrapped__()
 
 
 def test_without_a_layout_every_check_is_torchs(monkeypatch):
