@@ -87,6 +87,10 @@ class Effects:
                 if not _is_same(previous, value):
                     yield change.owner, name, value, change.through[name]
 
+    def before(self, container) -> list[Value]:
+        """What was in a container: its items, or keys and values in turn."""
+        return self._snapshots[id(container)]
+
     def changed_containers(self):
         """The containers whose content did change."""
         for key, container in self.containers.items():

@@ -7,6 +7,7 @@ import types
 from collections import OrderedDict, deque
 from typing import Any
 
+from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
@@ -14,6 +15,7 @@ from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
+from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import (
@@ -60,9 +62,17 @@ _SET_METHODS = {
 }
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
+_MOST_TOLD_APART = 64
+
 
 class Operators:
-    """Mixin of the tracer: operators, comparisons, identity."""
+    """Mixin of the tracer: operators, comparisons, identity.
+
+    Attributes:
+        told_apart: Objects from outside whose identity the trace depended on.
+    """
+
+    told_apart: list[Value]
 
     def unary(self, function: Any, value: Value) -> Value:
         """``-x``, ``+x``, ``~x``, ``abs(x)``."""
@@ -275,6 +285,8 @@ class Operators:
         return self.compare(operator.eq, left, right).truth(self)
 
     def _equal_parts(self, left: Value, right: Value) -> bool:
+        if isinstance(left, RunTimeNumber) and isinstance(right, RunTimeNumber):
+            return self._equal_numbers(left, right)
         if self.same(left, right):
             return True
         if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
@@ -304,6 +316,31 @@ class Operators:
         if isinstance(left, by_identity) or isinstance(right, by_identity):
             return self.identical(left, right)  # as object.__eq__ does
         return bool(self.fold_raw(operator.eq, left.as_python(), right.as_python()))
+
+    def tell_apart(self, value: Value) -> None:
+        """Guards that an object from outside is none of those told apart before."""
+        if value.source is None or value in self.told_apart:
+            return
+        if len(self.told_apart) >= _MOST_TOLD_APART:
+            unsupported(
+                kind="too many objects told apart by their identity",
+                context=f"{len(self.told_apart)} objects",
+                explanation="Each pair of them would have to be compared at each call.",
+            )
+        for other in self.told_apart:
+            self.identical(value, other)
+        self.told_apart.append(value)
+
+    def _equal_numbers(self, left: RunTimeNumber, right: RunTimeNumber) -> bool:
+        """Whether two addresses are equal: whether the objects are one."""
+        if left.function is not right.function:
+            unsupported(
+                kind="comparison of numbers that only Python knows",
+                context=f"{left!r} and {right!r}",
+                explanation="They are known when the surrounding code runs.",
+            )
+        pairs = zip(left.args, right.args, strict=True)
+        return all(self.identical(one, other) for one, other in pairs)
 
     def same(self, left: Value, right: Value) -> bool:
         """``left is right``."""

@@ -21,14 +21,14 @@ from girih.frontend.capture.rebuilding.code import (
     load,
     method,
 )
-from girih.frontend.capture.rebuilding.containers import dict_display, replay_set
+from girih.frontend.capture.rebuilding.containers import replay_dict, replay_set
 from girih.frontend.capture.rebuilding.objects import fill_part
 from girih.frontend.capture.rebuilding.registry import writer_of
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
-from girih.frontend.capture.values.sequence import ListValue, TupleValue
+from girih.frontend.capture.values.sequence import ListValue
 from girih.frontend.capture.values.set import SetValue
 
 
@@ -143,7 +143,7 @@ class Rebuilder:
         for owner, name, value, through in effects.changed_attributes():
             self._replay_attribute(owner, name, value, through)
         for container in effects.changed_containers():
-            self._replay_container(container)
+            self._replay_container(container, effects.before(container))
             self.pending.discard(id(container))
         for cell in effects.cells.values():
             self._replay_cell(cell)
@@ -168,7 +168,7 @@ class Rebuilder:
             made = self.expression(value)
             self.do(call(self.constant(function), target, text, made))
 
-    def _replay_container(self, container) -> None:
+    def _replay_container(self, container, before: list[Value]) -> None:
         target = self.source(container.source)
         if isinstance(container, SetValue):
             replay_set(self, container, target)
@@ -180,10 +180,7 @@ class Rebuilder:
             place = ast.Subscript(target, everything, ast.Store())
             self.body.append(ast.Assign([place], list_of(items)))
         else:
-            content = dict_display(self, container)
-            fresh = self.assign(TupleValue([]), content)
-            self.do(method(target, "clear"))
-            self.do(method(target, "update", fresh))
+            replay_dict(self, container, target, before)
 
     def _replay_cell(self, cell: CellValue) -> None:
         place = ast.Attribute(self.source(cell.source), "cell_contents", ast.Store())

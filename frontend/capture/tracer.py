@@ -82,6 +82,7 @@ class Tracer(Operators, Calls):
         self.state = TorchState(self.graph)
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
+        self.told_apart: list[Value] = []
         self.caller: Frame | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
@@ -366,7 +367,7 @@ class Tracer(Operators, Calls):
     def get_item(self, owner: Value, key: Value) -> Value:
         """``owner[key]``."""
         if isinstance(key, TensorValue) and not isinstance(
-            owner, (TensorValue, ObjectValue)
+            owner, (DictValue, ObjectValue, TensorValue)
         ):
             key.call_method(self, "__index__", [], {})
         return owner.get_item(self, key)

@@ -1,8 +1,10 @@
-"""Imports every family of torch's functions, which registers their models."""
+"""Imports the families of functions, which registers their models."""
 
 from girih.frontend.capture.models import (
     compiler_api,
     numpy_calls,
+    objects,
+    sorting,
     torch_autograd,
     torch_calls,
     torch_control,
@@ -12,8 +14,10 @@ from girih.frontend.capture.models import (
 )
 
 LOADED = (
-    numpy_calls,
     compiler_api,
+    numpy_calls,
+    objects,
+    sorting,
     torch_autograd,
     torch_calls,
     torch_control,

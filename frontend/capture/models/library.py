@@ -20,10 +20,12 @@ from _collections import _count_elements
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.mapping import DictValue
-from girih.frontend.capture.values.sequence import TupleValue
+from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
+from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
 
 BINARY = (
@@ -118,6 +120,38 @@ def _setitem(tracer, container, key, value):
     return tracer.constant(None)
 
 
+@models(operator.delitem)
+def _delitem(tracer, container, key):
+    container.delete_item(tracer, key)
+    return tracer.constant(None)
+
+
+@models(operator.concat)
+def _concat(tracer, left, right):
+    return tracer.binary(operator.add, left, right)
+
+
+@models(operator.countOf)
+def _count_of(tracer, items, item):
+    count = sum(tracer.equal(own, item) for own in tracer.iterate(items))
+    return tracer.constant(count)
+
+
+@models(operator.indexOf)
+def _index_of(tracer, items, item):
+    for index, own in enumerate(tracer.iterate(items)):
+        if tracer.equal(own, item):
+            return tracer.constant(index)
+    tracer.throw(ValueError, "sequence.index(x): x not in sequence")
+
+
+@models(operator.length_hint)
+def _length_hint(tracer, items, default=None):
+    if isinstance(items, (SequenceValue, DictValue, DequeValue, SetValue)):
+        return tracer.constant(items.length(tracer))
+    raise NotConstant(items)
+
+
 @models(operator.index)
 def _index(tracer, value):
     if isinstance(value, SymbolValue):
@@ -150,6 +184,11 @@ _register_math()
 
 
 # functools
+
+
+@models(str.maketrans)
+def _translation(tracer, *tables):
+    return _math(str.maketrans, tracer, *tables)
 
 
 @models(functools.partial)
@@ -343,12 +382,21 @@ def _environment(tracer, name, default=None):
     return tracer.constant(found)
 
 
+def nothing_is_handled(module: types.ModuleType) -> bool:
+    """A guard: the call is not made while an exception is being handled."""
+    return module.exc_info()[1] is None
+
+
 @models(sys.exc_info)
 def _exc_info(tracer):
-    unsupported(
-        kind="sys.exc_info()",
-        explanation="Tracebacks are not modelled.",
-    )
+    is_handling = any(frame.handled for frame in tracer.frames)
+    if is_handling or not nothing_is_handled(sys):
+        unsupported(
+            kind="sys.exc_info()",
+            explanation="Tracebacks are not modelled.",
+        )
+    tracer.guards.add(tracer.roots.constant(sys), "call", nothing_is_handled)
+    return TupleValue([tracer.constant(None)] * 3)
 
 
 @models(types.SimpleNamespace)

@@ -179,6 +179,7 @@ def _extreme(tracer, comparison, args, key, default):
         if default is not None:
             return default
         tracer.throw(ValueError, "arg is an empty sequence")
+    key = None if key is None or tracer.is_none(key) else key
     best, best_key = None, None
     for item in items:
         item_key = item if key is None else tracer.call(key, [item], {})
@@ -306,16 +307,6 @@ def _hash(tracer, value):
         if found is not None:
             return found
     return tracer.fold(hash, tracer.key_python(value))
-
-
-@models(id)
-def _id(tracer, value):
-    unsupported(
-        kind="id()",
-        context=repr(value),
-        explanation="Objects made in a graph have no address while tracing.",
-        hints=("Compare objects with `is`.",),
-    )
 
 
 def _effect_of(function):

@@ -13,6 +13,8 @@ from girih.frontend.capture.rebuilding.code import (
     tuple_of,
 )
 from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
@@ -32,6 +34,28 @@ def replay_set(rebuilder, value: SetValue, target: ast.expr) -> None:
         if items:
             made = list_of([rebuilder.expression(item) for item in items])
             rebuilder.do(call(rebuilder.constant(method_of), target, made))
+
+
+def replay_dict(rebuilder, value: DictValue, target, before: list[Value]) -> None:
+    """Takes out, changes and adds items; where their order changed, all of them."""
+    old = {Key(key): item for key, item in zip(before[::2], before[1::2], strict=True)}
+    kept = [key for key in old if key in value.items]
+    if list(value.items)[: len(kept)] != kept:
+        fresh = rebuilder.assign(TupleValue([]), dict_display(rebuilder, value))
+        rebuilder.do(method(target, "clear"))
+        rebuilder.do(method(target, "update", fresh))
+        return
+    changed = {k: v for k, v in value.items.items() if old.get(k) is not v}
+    pairs = [
+        (rebuilder.expression(key.value), rebuilder.expression(item))
+        for key, item in changed.items()
+    ]
+    for key in old:
+        if key not in value.items:
+            gone = rebuilder.expression(key.value)
+            rebuilder.do(method(target, "__delitem__", gone))
+    for pair in pairs:
+        rebuilder.do(method(target, "__setitem__", *pair))
 
 
 @writes(ListValue)
@@ -71,6 +95,9 @@ def _write_dict(rebuilder, value: DictValue) -> ast.expr:
     made = rebuilder.assign(value, empty)
     if value.items:
         rebuilder.do(method(made, "update", dict_display(rebuilder, value)))
+    for name, item in value.attributes.items():
+        args = made, ast.Constant(name), rebuilder.expression(item)
+        rebuilder.do(call(rebuilder.constant(setattr), *args))
     return made
 
 

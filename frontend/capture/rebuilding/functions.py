@@ -16,6 +16,7 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.getter import GetterValue
 from girih.frontend.capture.values.lookup import DescriptorMethod
 
 
@@ -89,6 +90,17 @@ def _write_descriptor_method(rebuilder, value: DescriptorMethod) -> ast.expr:
 def _write_super(rebuilder, value: SuperValue) -> ast.expr:
     owner = rebuilder.expression(value.owner)
     made = call(rebuilder.constant(super), rebuilder.constant(value.start), owner)
+    return rebuilder.assign(value, made)
+
+
+@writes(GetterValue)
+def _write_getter(rebuilder, value: GetterValue) -> ast.expr:
+    args = [rebuilder.expression(item) for item in value.args]
+    made = call(rebuilder.constant(value.cls), *args)
+    made.keywords = [
+        ast.keyword(name, rebuilder.expression(item))
+        for name, item in value.kwargs.items()
+    ]
     return rebuilder.assign(value, made)
 
 

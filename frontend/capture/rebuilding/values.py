@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from girih.frontend.capture.rebuilding.code import call
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.builtin import BuiltinValue, NamespaceValue
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant, ConstantMethod
+from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.tensor import TensorValue
 
 _LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
@@ -17,6 +19,12 @@ _LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellips
 @writes(TensorValue)
 def _write_tensor(rebuilder, value) -> ast.expr:
     return rebuilder.output(value)
+
+
+@writes(RunTimeNumber)
+def _write_number(rebuilder, value: RunTimeNumber) -> ast.expr:
+    args = [rebuilder.expression(arg) for arg in value.args]
+    return rebuilder.assign(value, call(rebuilder.constant(value.function), *args))
 
 
 @writes(Constant)

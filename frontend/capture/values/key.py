@@ -9,6 +9,8 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.number import RunTimeNumber
+from girih.frontend.capture.values.outside import WeakReferenceValue
 from girih.frontend.capture.values.sequence import TupleValue
 
 
@@ -31,6 +33,14 @@ class Key:
         return self.python is other.python or self.python == other.python
 
 
+def key_of(tracer, value: Value) -> Key:
+    """The key; objects from outside that hash by identity are told apart."""
+    key = Key(value)
+    if key.python is getattr(value, "real", None) and key.python is not None:
+        tracer.tell_apart(value)
+    return key
+
+
 class _ById:
     """Objects that hash by identity, keyed by the traced value."""
 
@@ -50,6 +60,10 @@ def hashable(value: Value) -> Any:
     """A Python object that hashes and compares like the traced value."""
     if isinstance(value, TupleValue):
         return tuple(hashable(item) for item in value.items)
+    if isinstance(value, RunTimeNumber):
+        return value.key()
+    if isinstance(value, WeakReferenceValue):
+        return value.real
     try:
         found = value.as_python()
         hash(found)

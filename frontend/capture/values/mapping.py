@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.sequence import TupleValue
 
 _MISSING = object()
@@ -23,6 +23,7 @@ class DictValue(Value):
         cls: ``dict``, ``OrderedDict``, ``defaultdict``, ....
         real: The dict that existed before, until all of it was read.
         factory: Of a ``defaultdict``.
+        attributes: What was set on an ``OrderedDict`` that was made while tracing.
     """
 
     def __init__(self, items=None, cls: type = dict, source=None, real=None):
@@ -31,6 +32,7 @@ class DictValue(Value):
         self.source = source
         self.real = real
         self.factory: Value | None = None
+        self.attributes: dict[str, Value] = {}
 
     def python_type(self) -> type:
         """The class."""
@@ -72,7 +74,7 @@ class DictValue(Value):
 
     def find(self, tracer, key: Value) -> Value | None:
         """The item, or None."""
-        found = self.items.get(Key(key))
+        found = self.items.get(key_of(tracer, key))
         if found is not None or self.real is None:
             return found
         python_key = tracer.key_python(key)
@@ -105,7 +107,7 @@ class DictValue(Value):
 
     def contains(self, tracer, item) -> bool:
         """Whether a key is there."""
-        if Key(item) in self.items:
+        if key_of(tracer, item) in self.items:
             return True
         if self.real is None:
             return False
@@ -129,7 +131,7 @@ class DictValue(Value):
         """``self[key] = value``."""
         self.read_all(tracer)
         tracer.effects.change(self)
-        self.items[Key(key)] = value
+        self.items[key_of(tracer, key)] = value
 
     def delete_item(self, tracer, key):
         """``del self[key]``."""
@@ -139,10 +141,19 @@ class DictValue(Value):
             tracer.throw_value(KeyError, [key])
 
     def get_attr(self, tracer, name):
-        """``default_factory``; methods."""
+        """``default_factory``; attributes of an ``OrderedDict``; methods."""
+        if name in self.attributes:
+            return self.attributes[name]
         if name == "default_factory" and self.factory is not None:
             return self.factory
         return super().get_attr(tracer, name)
+
+    def set_attr(self, tracer, name, value):
+        """An ``OrderedDict`` takes attributes."""
+        is_ours = self.cls is OrderedDict and self.source is None
+        if not is_ours or value is None or hasattr(OrderedDict, name):
+            super().set_attr(tracer, name, value)
+        self.attributes[name] = value
 
     def method___getitem__(self, tracer, key):
         """``self.__getitem__(key)``."""

@@ -6,7 +6,9 @@ import torch
 from torch.nn.modules import module as module_file
 
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.lookup import static_lookup
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 
 _HOOKS = (
@@ -30,26 +32,34 @@ class ModuleValue(ObjectValue):
 
     def generic_get_attr(self, tracer, name):
         """Parameters, buffers and submodules before the slow way."""
-        if self.real is not None and name not in self.attributes:
+        if name not in self.attributes:
             found = self._find_member(tracer, name)
             if found is not None:
                 return found
         return super().generic_get_attr(tracer, name)
 
     def _find_member(self, tracer, name: str) -> Value | None:
-        namespace = self.real.__dict__
+        namespace = self.real.__dict__ if self.real is not None else {}
         if name in namespace or name in _MEMBERS:
             return None
         if static_lookup(self.cls, name)[1] is not None:
             return None
         for members in _MEMBERS:
-            held = namespace.get(members)
-            if held is not None and name in held:
-                source = self.source.in_instance(members).dict_item(name)
-                found = tracer.wrap(held[name], source)
-                self.attributes[name] = found
+            found = self._find_in(tracer, members, name)
+            if found is not None:
                 return found
         return None
+
+    def _find_in(self, tracer, members: str, name: str) -> Value | None:
+        """A parameter, buffer or submodule; the dict is read where it was met."""
+        met = self.attributes.get(members)
+        if isinstance(met, DictValue):
+            return met.find(tracer, tracer.constant(name))
+        held = self.real.__dict__.get(members) if self.real is not None else None
+        if held is None or name not in held:
+            return None
+        source = self.source.in_instance(members).dict_item(name)
+        return tracer.wrap(held[name], source)
 
     def call_getattr(self, tracer, name):
         """The attribute is missing, unless the class has its own ``__getattr__``."""
@@ -57,7 +67,7 @@ class ModuleValue(ObjectValue):
         if getter is not torch.nn.Module.__getattr__ or self.real is None:
             return super().call_getattr(tracer, name)
         for members in _MEMBERS:
-            if members in self.real.__dict__:
+            if members in self.real.__dict__ and members not in self.attributes:
                 source = self.source.in_instance(members)
                 tracer.guards.add(source, "absent", name)
         message = f"'{self.cls.__name__}' object has no attribute '{name}'"
@@ -73,15 +83,20 @@ class ModuleValue(ObjectValue):
         previous = self._current(tracer, name)
         tracer.effects.set_attr(self, name, previous, through="setattr")
         self.attributes[name] = value
+        for members in _MEMBERS:
+            met = self.attributes.get(members)
+            if isinstance(met, DictValue) and met.find(tracer, tracer.constant(name)):
+                met.items[Key(tracer.constant(name))] = value
 
     def _is_property(self, name: str) -> bool:
         member, _ = static_lookup(self.cls, name)
         return isinstance(member, property)
 
     def _current(self, tracer, name: str):
-        if name not in self.attributes and self._find_member(tracer, name) is None:
-            self.find_in_instance(tracer, name)
-        return self.attributes.get(name, _MISSING)
+        if name in self.attributes:
+            return self.attributes[name]
+        found = self._find_member(tracer, name) or self.find_in_instance(tracer, name)
+        return _MISSING if found is None else found
 
     def call(self, tracer, args, kwargs):
         """Calls ``forward``; goes through ``_call_impl`` only where hooks exist."""
@@ -97,12 +112,20 @@ class ModuleValue(ObjectValue):
             return any(self.attributes[name].truth(tracer) for name in _HOOKS)
         found = False
         for name in _HOOKS:
+            met = self.attributes.get(name)
+            if met is not None:
+                found = met.truth(tracer) or found
+                continue
             hooks = self.real.__dict__[name]
             source = self.source.in_instance(name)
             tracer.guards.add(source, "length", len(hooks))
             found = found or bool(hooks)
         for name in _GLOBAL_HOOKS:
             hooks = getattr(module_file, name)
+            met = tracer.known_value(hooks)
+            if met is not None:
+                found = met.truth(tracer) or found
+                continue
             source = tracer.roots.constant(hooks, name)
             tracer.guards.add(source, "length", len(hooks))
             found = found or bool(hooks)

@@ -21,6 +21,7 @@ from girih.frontend.capture.values.lookup import (
     is_data_descriptor,
     static_lookup,
 )
+from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.special import OPERATORS
 
 # Builtin classes whose subclasses have a constant part.
@@ -196,10 +197,14 @@ class ObjectValue(Value):
         member, _ = static_lookup(self.cls, name)
         if isinstance(member, property):
             part = "fset" if value is not None else "fdel"
+            if getattr(member, part) is None:
+                self._no_setter(tracer, name, value is None)
             function = tracer.class_member(self.cls, name, part=part)
             tracer.call(function, [self] + ([value] if value is not None else []), {})
             return
         if member is not MISSING and is_data_descriptor(member):
+            if self._set_through_descriptor(tracer, name, member, value):
+                return
             self._check_slot(name, member)
         if value is None and self.find_in_instance(tracer, name) is None:
             tracer.throw(AttributeError, name)
@@ -207,6 +212,22 @@ class ObjectValue(Value):
             self.find_in_instance(tracer, name)
         tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
         self.attributes[name] = value
+
+    def _no_setter(self, tracer, name: str, is_deleted: bool):
+        kind = "deleter" if is_deleted else "setter"
+        text = f"property {name!r} of {self.cls.__name__!r} object has no {kind}"
+        tracer.throw(AttributeError, text)
+
+    def _set_through_descriptor(self, tracer, name, member, value) -> bool:
+        part = "__set__" if value is not None else "__delete__"
+        setter, _ = static_lookup(type(member), part)
+        if not isinstance(setter, types.FunctionType):
+            return False
+        descriptor = tracer.class_member(self.cls, name)
+        function = tracer.class_member(type(member), part)
+        args = [descriptor, self] + ([value] if value is not None else [])
+        tracer.call(function, args, {})
+        return True
 
     def _check_slot(self, name: str, member: Any) -> None:
         if not isinstance(member, SLOT_TYPES) or name in ("__dict__", "__class__"):
@@ -301,9 +322,18 @@ class ObjectValue(Value):
                 context=f"{self.cls.__name__}.{name}",
                 explanation="girih does not model the builtin class it comes from.",
             )
+        if name == "__getitem__" and isinstance(self.base, DictValue):
+            return self._get_or_missing(tracer, *args)
         if name in OPERATORS:
             args = [builtin_part(arg) for arg in args]
         return self.base.call_method(tracer, name, args, kwargs)
+
+    def _get_or_missing(self, tracer, key: Value) -> Value:
+        """``dict.__getitem__``, which asks the class for ``__missing__``."""
+        found = self.base.find(tracer, key)
+        if found is None:
+            found = self.call_special(tracer, "__missing__", [key])
+        return self.base.get_item(tracer, key) if found is None else found
 
     def call_method(self, tracer, name, args, kwargs):
         """A method of the builtin base class, or of ``object``."""
@@ -343,6 +373,11 @@ class ObjectValue(Value):
     def method___ne__(self, tracer, other):
         """``object.__ne__``."""
         return tracer.constant(not tracer.equal(self, other))
+
+    def method___reduce_ex__(self, tracer, protocol):
+        """``object.__reduce_ex__(self, protocol)``."""
+        function = tracer.held(object.__reduce_ex__)
+        return tracer.call(function, [self, protocol], {})
 
     def method___hash__(self, tracer):
         """Hashes differ from process to process; only known objects have one."""

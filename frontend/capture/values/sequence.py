@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 
 
@@ -287,21 +286,26 @@ class SliceValue(Value):
 
 
 def sorted_items(tracer, items, key=None, reverse=None) -> list[Value]:
-    """``sorted(items)`` for items, or keys, that are known."""
-    keys = []
-    for item in items:
-        if key is None or tracer.is_none(key):
-            keys.append(item.as_python())
-        else:
-            keys.append(tracer.call(key, [item], {}).as_python())
+    """``sorted(items)``: compares what is not known by the program's own ``<``."""
+    items = list(items)
+    keys = items
+    if key is not None and not tracer.is_none(key):
+        keys = [tracer.call(key, [item], {}) for item in items]
     backwards = reverse is not None and reverse.truth(tracer)
-    try:
-        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=backwards)
-    except TypeError as error:
-        unsupported(
-            kind="sorting values that don't compare",
-            context=str(error),
-            explanation="sorted() raises for these values.",
-            hints=("Give sorted() a key.",),
-        )
+    by = [_Sortable(tracer, value) for value in keys]
+    order = sorted(range(len(items)), key=by.__getitem__, reverse=backwards)
     return [items[index] for index in order]
+
+
+class _Sortable:
+    """A traced value that compares as the traced program does."""
+
+    __slots__ = ("tracer", "value")
+
+    def __init__(self, tracer, value: Value):
+        self.tracer = tracer
+        self.value = value
+
+    def __lt__(self, other) -> bool:
+        found = self.tracer.compare(operator.lt, self.value, other.value)
+        return found.truth(self.tracer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from girih.errors import unsupported
-from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 
@@ -110,8 +110,11 @@ class SetValue(Value):
     def contains(self, tracer, item) -> bool:
         """Whether a member is there."""
         if self.real is None:
-            return Key(item).python in self.order
-        python_item = tracer.key_python(item)
+            return key_of(tracer, item).python in self.order
+        try:
+            python_item = tracer.key_python(item)
+        except NotConstant:
+            return key_of(tracer, item).python in self.read_all(tracer).order
         found = python_item in self.real
         kind = "contains" if found else "absent"
         tracer.guards.add(self.source, kind, python_item)
@@ -138,7 +141,7 @@ class SetValue(Value):
 
     def method_add(self, tracer, item):
         """``self.add(item)``."""
-        key = Key(item)
+        key = key_of(tracer, item)
         self.change(tracer).order.add(key.python)
         self.keys.setdefault(key.python, key)
         return tracer.constant(None)
