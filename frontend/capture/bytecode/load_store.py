@@ -5,8 +5,11 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-LOAD_CONST and foll
 
 from __future__ import annotations
 
+import builtins
+
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import of_version, opcode
+from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import NULL
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
@@ -207,8 +210,14 @@ def _load_name(tracer, frame, instruction):
 
 @opcode("LOAD_BUILD_CLASS")
 def _load_build_class(tracer, frame, instruction):
+    frame.push(tracer.constant(builtins.__build_class__))
+
+
+@models(builtins.__build_class__)
+def _build_class(tracer, body, name, *bases, **keywords):
     unsupported(
         kind="class statement in a function",
+        context=name.as_python(),
         explanation="Classes are not made inside a graph.",
         hints=("Define the class outside the compiled function.",),
     )
