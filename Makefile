@@ -8,11 +8,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
 FUZZ_SECONDS ?= 600
 STRESS_SECONDS ?= 30
+CAPTURE_TESTS ?= test/frontend/capture
+OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test bench lint format fuzz stress check-wheel clean
+.PHONY: help install demo test test-python bench lint format fuzz stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -29,6 +31,11 @@ test: install ## Run lit and pytest.
 	$(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) || status=$$?; \
 	exit $$status
+
+# In an environment of its own; the extensions of several versions lie side by side.
+test-python: ## Run the tests of capture with PYTHON=python3.12 or python3.13.
+	@$(MAKE) --no-print-directory install VENV=$(OTHER_VENV)
+	@$(OTHER_VENV)/bin/python -m pytest $(PYTEST_FLAGS) $(CAPTURE_TESTS)
 
 bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
