@@ -242,6 +242,31 @@ def deep_stack(n):
     )
 
 
+def fails(*args, **kwargs):
+    raise KeyError(args, kwargs)
+
+
+@program([1], {"a": 2})
+def callees_that_raise(args, kwargs):
+    seen = []
+    for way in range(5):
+        try:
+            if way == 0:
+                fails()
+            elif way == 1:
+                fails(1, a=3)
+            elif way == 2:
+                fails(*args, **kwargs)
+            elif way == 3:
+                [fails(x) for x in args]
+            else:
+                with region(seen, "r"):
+                    seen.append(fails(seen[0]))
+        except KeyError as error:
+            seen.append(repr(error))
+    return seen
+
+
 class Base:
     def __init__(self, value):
         self.value = value

@@ -32,7 +32,7 @@ def test_around_a_loop():
             c = b
         return c
 
-    assert live_here(f) == {"b", "i", "c"}
+    assert live_here(f) == {"b", "i"}
 
 
 def test_handlers_read_too():

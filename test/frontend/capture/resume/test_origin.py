@@ -75,12 +75,8 @@ def test_resuming_resume_code_is_resuming_the_original():
     again = step.step_code(made, start + index, layout)
     assert again == step.step_code(code, index, layout)
     assert origin.original_code(again.code) is code
-    assert origin.original_position(
-        again.code, origin.origin_of(again.code).moment
-    ) == (
-        code,
-        index,
-    )
+    moment = origin.origin_of(again.code).moment
+    assert origin.original_position(again.code, moment) == (code, index)
 
 
 def test_every_index_of_the_body_has_its_original():
