@@ -50,22 +50,26 @@ def test_the_layout_of_this_torch_is_known():
     assert tensor_layout.is_known()
 
 
+@pytest.fixture
+def claim(monkeypatch):
+    """Changes what ``tensor_layout`` claims, for one test."""
+    yield lambda name, value: monkeypatch.setattr(tensor_layout, name, value)
+    monkeypatch.undo()
+    assert tensor_layout.is_known.__wrapped__()
+
+
 @pytest.mark.parametrize(
     ("name", "offset"),
     [("_IMPL", 8), ("_FIRST", -8), ("_FIRST", 8), ("_LAST", -8), ("_LAST", -16)],
 )
-def test_a_wrong_layout_is_noticed(monkeypatch, name, offset):
-    monkeypatch.setattr(tensor_layout, name, getattr(tensor_layout, name) + offset)
-    try:
-        assert not tensor_layout.is_known.__wrapped__()
-        assert _frame.Guards.fingerprint(torch.ones(1)) is None
-    finally:
-        monkeypatch.undo()
-        assert tensor_layout.is_known.__wrapped__()
+def test_a_wrong_layout_is_noticed(claim, name, offset):
+    claim(name, getattr(tensor_layout, name) + offset)
+    assert not tensor_layout.is_known.__wrapped__()
+    assert _frame.Guards.fingerprint(torch.ones(1)) is None
 
 
-def test_another_torch_is_noticed(monkeypatch):
-    monkeypatch.setattr(tensor_layout, "_REQUIRES_GRAD", "no_such_function")
+def test_another_torch_is_noticed(claim):
+    claim("_REQUIRES_GRAD", "no_such_function")
     assert not tensor_layout.is_known.__wrapped__()
 
 
