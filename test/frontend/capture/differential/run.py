@@ -7,6 +7,8 @@ python test/frontend/capture/differential/run.py --update
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -17,15 +19,27 @@ from differential import coverage, session  # noqa: E402
 from differential.program import Program, load  # noqa: E402
 
 
-def failure(program: Program) -> str:
+class TooLong(BaseException):
+    """A program took too long; programs do not catch it."""
+
+
+def _stop(number, frame):
+    raise TooLong
+
+
+def failure(program: Program, seconds: int) -> str:
     """Why a program is not the same when it is captured, or ""."""
+    signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(seconds)
     try:
         session.check(program)
         session.check_varied(program)
     except AssertionError as error:
         return str(error)
-    except Exception:
-        return traceback.format_exc(limit=-4)
+    except (Exception, TooLong):
+        return traceback.format_exc(limit=-8)
+    finally:
+        signal.alarm(0)
     return ""
 
 
@@ -40,15 +54,17 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="starts of names; default: all")
     parser.add_argument("--update", action="store_true", help="write the tables")
     parser.add_argument("-v", "--verbose", action="store_true", help="print names")
+    parser.add_argument("--seconds", type=int, default=60, help="for each program")
     parsed = parser.parse_args()
-    graphs: dict[str, session.Counted] = {}
+    faulthandler.enable()
+    graphs: dict[str, tuple[int, ...]] = {}
     short, failed = [], 0
     for name, program in load().items():
         if not name.startswith(tuple(parsed.names) or ""):
             continue
         if parsed.verbose:
             print(name, flush=True)
-        reason = failure(program)
+        reason = failure(program, parsed.seconds)
         if reason:
             failed += 1
             print(f"--- {name}\n{reason}")

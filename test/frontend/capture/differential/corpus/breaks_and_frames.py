@@ -212,16 +212,19 @@ def tensors_are_freed(x):
 
 @program(rand(3))
 def destructor_runs(x):
-    class Speaks:
-        def __del__(self):
-            print("deleted")
+    log = []
 
-    thing = Speaks()
+    class Notes:
+        def __del__(self):
+            log.append("deleted")
+
+    thing = Notes()
     y = x + 1
+    log.append("before")
     print("before")
     del thing
-    print("after")
-    return y * 2
+    log.append("after")
+    return y * 2, log
 
 
 @program(rand(3))
