@@ -65,7 +65,7 @@ def compile(
             options=options,
             disable=disable,
         )
-    if not callable(model):
+    if not callable(model) and not isinstance(model, classmethod):
         kind = type(model).__name__
         raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
     if disable:
