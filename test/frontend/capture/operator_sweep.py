@@ -93,25 +93,31 @@ def _forms(op) -> Iterator[tuple[str, Callable]]:
             yield form, function
 
 
-def outcome(case: Case) -> tuple[str, str]:
-    """What became of a call: one of the constants above, and why."""
+def outcome(case: Case, dynamic: bool | None = None) -> tuple[str, str]:
+    """What became of a call: one of the constants above, and why.
+
+    Args:
+        case: The call.
+        dynamic: As for ``girih.compile``.
+    """
     expected, failed = _run(case, lambda function: function)
     if failed is not None:
         return RAISES, repr(failed)
-    checked = _Promises()
+    checked = _Promises(dynamic)
     try:
         actual, failed = _run(case, checked.compiled)
     except UnsupportedError as error:
-        return _outcome_of_break(case, expected, error)
+        return _outcome_of_break(case, expected, error, dynamic)
     if failed is not None:
         return WRONG, f"raises {failed!r}"
     return _judged(expected, actual, GRAPH, checked.broken)
 
 
-def _outcome_of_break(case: Case, expected, error) -> tuple[str, str]:
-    actual, failed = _run(
-        case, lambda function: girih.compile(function, backend="eager")
-    )
+def _outcome_of_break(case: Case, expected, error, dynamic) -> tuple[str, str]:
+    def compile(function):
+        return girih.compile(function, backend="eager", dynamic=dynamic)
+
+    actual, failed = _run(case, compile)
     if failed is not None:
         return WRONG, f"raises {failed!r} after {error.summary()}"
     return _judged(expected, actual, BREAK, [error.summary()])
@@ -153,12 +159,15 @@ def _copied(value: Any) -> Any:
 class _Promises:
     """A backend that compares each result with what was promised about it."""
 
-    def __init__(self):
+    def __init__(self, dynamic: bool | None):
+        self.dynamic = dynamic
         self.broken: list[str] = []
 
     def compiled(self, function: Callable) -> Callable:
         """The function, captured in one graph."""
-        return girih.compile(function, backend=self._backend, fullgraph=True)
+        return girih.compile(
+            function, backend=self._backend, fullgraph=True, dynamic=self.dynamic
+        )
 
     def _backend(self, gm, examples):
         outputs = next(iter(gm.graph.find_nodes(op="output"))).args[0]
@@ -182,14 +191,14 @@ class _Promises:
 
 
 def _size(tensor):
-    return tuple(tensor.size())
+    return tuple(map(int, tensor.size()))
 
 
 def _stride(tensor):
     if tensor.layout is not torch.strided or 0 in tensor.size():
         return None
     sizes = zip(tensor.size(), tensor.stride(), strict=True)
-    return tuple(stride for size, stride in sizes if size > 1)
+    return tuple(int(stride) for size, stride in sizes if size > 1)
 
 
 def _dtype(tensor):
@@ -239,15 +248,15 @@ NOT_COMPARED = frozenset(
 )
 
 
-def run(op, samples: int) -> Iterator[tuple[Case, str, str]]:
-    """The cases of an operator, each with what became of it and why."""
+def run(op, samples: int, dynamic: bool | None = None):
+    """Yields the cases of an operator, each with what became of it and why."""
     for case in cases(op, samples):
         if op.name in NOT_COMPARED:
             yield case, SKIPPED, "its result is not determined"
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield case, *outcome(case)
+            yield case, *outcome(case, dynamic)
 
 
 def main() -> int:
@@ -255,6 +264,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="starts of names; default: all")
     parser.add_argument("--samples", type=int, default=3, help="for each element type")
+    parser.add_argument("--dynamic", action="store_true", help="symbolic sizes")
     parser.add_argument("-v", "--verbose", action="store_true", help="print breaks")
     parsed = parser.parse_args()
     counts: collections.Counter = collections.Counter()
@@ -262,7 +272,7 @@ def main() -> int:
     for op in op_db:
         if not op.formatted_name.startswith(tuple(parsed.names) or ""):
             continue
-        for case, kind, why in run(op, parsed.samples):
+        for case, kind, why in run(op, parsed.samples, parsed.dynamic or None):
             counts[kind] += 1
             if kind is BREAK:
                 breaks[(op.formatted_name, why.split(" at ")[0])] += 1
