@@ -46,6 +46,8 @@ def _check_leaves(tracer) -> None:
                 context=str(given.source),
                 explanation=_FROM_OUTSIDE,
             )
+        if is_tensor:
+            given.value.guard_leaf(tracer)
 
 
 @models(torch.autograd.backward)

@@ -18,7 +18,14 @@ _LITERAL_TYPES = (int, float, complex, str, bytes, bool, type(None), type(Ellips
 
 @writes(TensorValue)
 def _write_tensor(rebuilder, value) -> ast.expr:
-    return rebuilder.output(value)
+    present = [(name, v) for name, v in value.attributes.items() if v is not None]
+    if not present:
+        return rebuilder.output(value)
+    made = rebuilder.assign(value, rebuilder.output(value))
+    setter = rebuilder.constant(setattr)
+    for name, item in present:
+        rebuilder.do(call(setter, made, ast.Constant(name), rebuilder.expression(item)))
+    return made
 
 
 @writes(RunTimeNumber)

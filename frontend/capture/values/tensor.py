@@ -51,6 +51,16 @@ _CHANGES_METADATA = frozenset(
 )
 
 
+def is_leaf(tensor: torch.Tensor) -> bool:
+    """A guard: the tensor has no history."""
+    return tensor.is_leaf
+
+
+def is_no_leaf(tensor: torch.Tensor) -> bool:
+    """A guard: the tensor has a history."""
+    return not tensor.is_leaf
+
+
 class TensorValue(Value):
     """A tensor.
 
@@ -59,6 +69,7 @@ class TensorValue(Value):
         fake: A tensor without data that has the same properties.
         cls: ``torch.Tensor`` or ``torch.nn.Parameter``.
         real: The example, for an input of the graph.
+        attributes: What the program set. A value of None was deleted.
     """
 
     def __init__(self, node, fake, source=None, cls=torch.Tensor, real=None):
@@ -67,6 +78,7 @@ class TensorValue(Value):
         self.source = source
         self.cls = cls
         self.real = real
+        self.attributes: dict[str, Value | None] = {}
 
     def python_type(self) -> type:
         """``torch.Tensor`` or ``torch.nn.Parameter``."""
@@ -116,6 +128,8 @@ class TensorValue(Value):
             return tracer.constant(self.fake.device)
         if name in _DEVICE_FLAGS:
             return tracer.constant(self.fake.device.type == _DEVICE_FLAGS[name])
+        if name == "is_leaf":
+            self.guard_leaf(tracer)
         if name in _CONSTANT_ATTRIBUTES and hasattr(torch.Tensor, name):
             if not callable(getattr(torch.Tensor, name)):
                 return tracer.from_python(getattr(self.fake, name))
@@ -127,11 +141,21 @@ class TensorValue(Value):
             return tracer.constant(self.cls)
         return self._other_attr(tracer, name)
 
+    def guard_leaf(self, tracer) -> None:
+        """Guards whether an input has a history, which no check of tensors does."""
+        if self.real is not None and self.real.requires_grad:
+            check = is_leaf if self.real.is_leaf else is_no_leaf
+            tracer.guards.add(self.source, "call", check)
+
     def _other_attr(self, tracer, name: str) -> Value:
-        if self.real is not None and self.source is not None:
+        if name in self.attributes:
+            found = self.attributes[name]
+        elif self.real is not None:
             found = self._attr_of_input(tracer, name)
-            if found is not None:
-                return found
+        else:
+            found = self._attr_of_result(tracer, name)
+        if found is not None:
+            return found
         if callable(getattr(self.cls, name, None)):
             return Method(self, name)
         if not hasattr(self.cls, name):
@@ -147,9 +171,47 @@ class TensorValue(Value):
     def _attr_of_input(self, tracer, name: str) -> Value | None:
         if name == "grad":
             return tracer.wrap(self.real.grad, self.source.attribute("grad"))
+        if name == "grad_fn" and not self.real.requires_grad:
+            return tracer.constant(None)
         if name in self.real.__dict__:
             return tracer.wrap(self.real.__dict__[name], self.source.attribute(name))
+        if not hasattr(self.cls, name):
+            tracer.guards.add(self.source.instance_dict(), "absent", name)
         return None
+
+    def _attr_of_result(self, tracer, name: str) -> Value | None:
+        if name in ("grad", "grad_fn") and not self.fake.requires_grad:
+            return tracer.constant(None)
+        return None
+
+    def set_attr(self, tracer, name, value):
+        """Attributes that the program makes up, and the gradient."""
+        if hasattr(self.cls, name) and not (name == "grad" and self._may_be(value)):
+            unsupported(
+                kind="assignment to an attribute of a tensor",
+                context=f"tensor.{name}",
+                explanation="The attribute says what the tensor is, and the graph "
+                "depends on that.",
+                hints=("Make a new tensor instead.",),
+            )
+        if name not in self.attributes and self.real is not None:
+            previous = self._attr_of_input(tracer, name)
+        else:
+            previous = self.attributes.get(name)
+        if value is None and previous is None:
+            tracer.throw(AttributeError, name)
+        tracer.effects.set_attr(self, name, previous, through="setattr")
+        self.attributes[name] = value
+
+    def _may_be(self, value: Value | None) -> bool:
+        """Whether a value may be the gradient of this tensor."""
+        if self.real is None or not self.real.is_leaf:
+            return False
+        if isinstance(value, TensorValue):
+            mine, its = self.fake, value.fake
+            same = mine.size() == its.size() and mine.device == its.device
+            return same and mine.dtype == its.dtype and value is not self
+        return value is not None and value.python_type() is type(None)
 
     def call_method(self, tracer, name, args, kwargs):
         """A method becomes a node, unless its result is metadata."""
