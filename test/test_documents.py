@@ -4,8 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from documents import examples, output_of, without_times
 from processes import run_python
 from readme import blocks, python_blocks
+
+import girih
+from girih import log
 
 ROOT = Path(__file__).parent.parent
 GELUS = """
@@ -21,6 +26,11 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<8x16xf32>)
 def test_quick_start_of_the_readme():
     printed = run_python(python_blocks("Quick start"))
     assert "1 kernels" in printed
+
+
+def test_capture_example_of_the_readme():
+    program = "import torch\nimport girih\n" + python_blocks("Capture")
+    assert "2 graphs, 1 break" in run_python(program)
 
 
 def test_girih_opt_example_of_the_readme(tmp_path):
@@ -51,3 +61,20 @@ def test_example_pass(tmp_path):
     assert done.returncode == 0, done.stderr
     small, large = [line for line in done.stdout.splitlines() if "graph.gelu" in line]
     assert '"none"' in small and '"tanh"' in large
+
+
+EXAMPLES = examples(ROOT / "docs" / "capture.md")
+
+
+@pytest.mark.parametrize(("program", "printed"), EXAMPLES, ids=range(len(EXAMPLES)))
+def test_examples_of_capture_print_what_the_page_says(program, printed, tmp_path):
+    """Where this fails for good reason: python test/support/documents.py FILE."""
+    found = without_times(output_of(program, tmp_path))
+    assert found.strip() == without_times(printed).strip()
+
+
+def test_the_page_about_capture_names_all_functions():
+    page = (ROOT / "docs" / "capture.md").read_text()
+    names = [name for name in girih.__all__ if name[0].islower()]
+    assert all(name in page for name in names)
+    assert all(f"| `{name}` |" in page for name in log.NAMES)
