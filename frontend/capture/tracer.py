@@ -32,7 +32,7 @@ from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.iterator.making import iterator_of
-from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -320,7 +320,7 @@ class Tracer(Operators, Calls):
 
     def dict_of(self, pairs: list[tuple[Value, Value]]) -> DictValue:
         """A new dict."""
-        return DictValue({Key(key): value for key, value in pairs})
+        return DictValue({key_of(self, key): value for key, value in pairs})
 
     def key_of(self, python_key: Any) -> Value:
         """The traced value of a dict's key."""

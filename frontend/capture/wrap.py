@@ -11,6 +11,7 @@ import functools
 import inspect
 import re
 import types
+import typing
 import weakref
 from collections import deque
 from typing import Any
@@ -397,6 +398,7 @@ _BASES = (
     (torch._ops.OpOverloadPacket, _builtin),
     (torch._ops._OpNamespace, _builtin),
     (BaseException, wrap_exception),
+    (typing._Final, _identity_constant),
     (tuple, _named_tuple),
     ((dict, list, set, frozenset), _object),
     (weakref.ref, _weak_reference),

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import json
 import logging
 import math
 import operator
@@ -24,6 +25,7 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
@@ -212,11 +214,16 @@ def _reduce(tracer, function, items, initial=None):
 
 
 @models(functools.update_wrapper)
-def _update_wrapper(tracer, wrapper, wrapped, *args, **kwargs):
-    for name in ("__name__", "__qualname__"):
+def _update_wrapper(tracer, wrapper, wrapped, assigned=None, updated=None):
+    names = functools.WRAPPER_ASSIGNMENTS if assigned is None else assigned.as_python()
+    for name in names:
         found = tracer.find_attr(wrapped, name)
         if found is not None:
             wrapper.set_attr(tracer, name, found)
+    dicts = functools.WRAPPER_UPDATES if updated is None else updated.as_python()
+    for namespace in filter(None, (tracer.find_attr(wrapped, n) for n in dicts)):
+        for key, value in tracer.pairs_of(namespace):
+            wrapper.set_attr(tracer, key.as_python(), value)
     wrapper.set_attr(tracer, "__wrapped__", wrapped)
     return wrapper
 
@@ -401,9 +408,13 @@ def _exc_info(tracer):
 
 @models(types.SimpleNamespace)
 def _namespace(tracer, **kwargs):
-    made = tracer.allocate(types.SimpleNamespace)
+    made = ObjectValue(types.SimpleNamespace)
     made.attributes.update(kwargs)
     return made
+
+
+for _function in (json.loads, json.dumps):
+    models(_function)(functools.partial(_math, _function))
 
 
 @models(contextlib.nullcontext.__init__)

@@ -14,7 +14,6 @@ from girih.frontend.capture.rebuilding.code import (
 )
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
@@ -38,21 +37,21 @@ def replay_set(rebuilder, value: SetValue, target: ast.expr) -> None:
 
 def replay_dict(rebuilder, value: DictValue, target, before: list[Value]) -> None:
     """Takes out, changes and adds items; where their order changed, all of them."""
-    old = {Key(key): item for key, item in zip(before[::2], before[1::2], strict=True)}
-    kept = [key for key in old if key in value.items]
-    if list(value.items)[: len(kept)] != kept:
+    old = {id(key): item for key, item in zip(before[::2], before[1::2], strict=True)}
+    now = {id(key.value): (key.value, item) for key, item in value.items.items()}
+    kept = [key for key in old if key in now]
+    if list(now)[: len(kept)] != kept:
         fresh = rebuilder.assign(TupleValue([]), dict_display(rebuilder, value))
         rebuilder.do(method(target, "clear"))
         rebuilder.do(method(target, "update", fresh))
         return
-    changed = {k: v for k, v in value.items.items() if old.get(k) is not v}
+    changed = [pair for key, pair in now.items() if old.get(key) is not pair[1]]
     pairs = [
-        (rebuilder.expression(key.value), rebuilder.expression(item))
-        for key, item in changed.items()
+        (rebuilder.expression(key), rebuilder.expression(item)) for key, item in changed
     ]
-    for key in old:
-        if key not in value.items:
-            gone = rebuilder.expression(key.value)
+    for key in before[::2]:
+        if id(key) not in now:
+            gone = rebuilder.expression(key)
             rebuilder.do(method(target, "__delitem__", gone))
     for pair in pairs:
         rebuilder.do(method(target, "__setitem__", *pair))

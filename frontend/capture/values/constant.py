@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import types
 from typing import Any
 
@@ -156,6 +157,8 @@ class ConstantMethod(Value):
         if isinstance(method, types.MethodType):
             function = tracer.constant(method.__func__)
             return tracer.call(function, [self.owner, *args], kwargs)
+        if isinstance(self.owner.value, re.Pattern) and self.name in ("sub", "subn"):
+            return self._substitute(tracer, args, kwargs)
         if self.name == "join" and isinstance(self.owner.value, str) and args:
             args = [tracer.list_of(list(args[0].iterate(tracer)))]
         try:
@@ -167,6 +170,19 @@ class ConstantMethod(Value):
                 explanation="The arguments depend on tensors.",
                 hints=("Give it plain values.",),
             )
+
+    def _substitute(self, tracer, args, kwargs) -> Value:
+        """``pattern.sub(replacement, text)``; the replacement may be a function."""
+        method = getattr(self.owner.value, self.name)
+        if not args or isinstance(args[0], Constant):
+            return tracer.fold_call(method, args, kwargs)
+
+        def replace(match: re.Match) -> Any:
+            return tracer.call(args[0], [tracer.held(match)], {}).as_python()
+
+        rest = [arg.as_python() for arg in args[1:]]
+        named = {name: value.as_python() for name, value in kwargs.items()}
+        return tracer.from_python(method(replace, *rest, **named))
 
 
 class EnumMember(Constant):

@@ -178,7 +178,11 @@ class FunctionValue(Value):
             return tracer.constant(docstring if is_text else None)
         if name == "__dict__":
             return tracer.dict_of(
-                [(tracer.constant(key), v) for key, v in self.attributes.items()]
+                [
+                    (tracer.constant(key), value)
+                    for key, value in self.attributes.items()
+                    if not hasattr(types.FunctionType, key)
+                ]
             )
         return super().get_attr(tracer, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.outside import WeakReferenceValue
 from girih.frontend.capture.values.sequence import TupleValue
@@ -22,9 +24,9 @@ class Key:
 
     __slots__ = ("value", "python")
 
-    def __init__(self, value: Value):
+    def __init__(self, value: Value, python: Any = None):
         self.value = value
-        self.python = hashable(value)
+        self.python = hashable(value) if python is None else python
 
     def __hash__(self) -> int:
         return hash(self.python)
@@ -35,6 +37,8 @@ class Key:
 
 def key_of(tracer, value: Value) -> Key:
     """The key; objects from outside that hash by identity are told apart."""
+    if _hashes_by_method(value):
+        return Key(value, _ByMethods(tracer, value))
     key = Key(value)
     if key.python is getattr(value, "real", None) and key.python is not None:
         tracer.tell_apart(value)
@@ -82,6 +86,31 @@ def hashable(value: Value) -> Any:
             context=str(error),
             explanation="The key of a dict or set can't be hashed.",
         )
+
+
+def _hashes_by_method(value: Value) -> bool:
+    return isinstance(
+        static_lookup(value.python_type(), "__hash__")[0], types.FunctionType
+    ) and hasattr(value, "call_special")
+
+
+class _ByMethods:
+    """An object that hashes and compares by methods of its class."""
+
+    __slots__ = ("tracer", "value", "hash")
+
+    def __init__(self, tracer, value):
+        self.tracer = tracer
+        self.value = value
+        self.hash = hash(value.call_special(tracer, "__hash__", []).as_python())
+
+    def __hash__(self):
+        return self.hash
+
+    def __eq__(self, other):
+        if not isinstance(other, _ByMethods):
+            return NotImplemented
+        return self.tracer.equal(self.value, other.value)
 
 
 def _literal_part(value: Value) -> Constant | None:

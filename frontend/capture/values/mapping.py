@@ -83,7 +83,7 @@ class DictValue(Value):
             tracer.guards.add(self.source, "absent", python_key)
             return None
         found = tracer.wrap(value, self.source.dict_item(python_key))
-        self.items[Key(key)] = found
+        self.items[key_of(tracer, key)] = found
         return found
 
     def truth(self, tracer) -> bool:
@@ -137,7 +137,7 @@ class DictValue(Value):
         """``del self[key]``."""
         self.read_all(tracer)
         tracer.effects.change(self)
-        if self.items.pop(Key(key), None) is None:
+        if self.items.pop(key_of(tracer, key), None) is None:
             tracer.throw_value(KeyError, [key])
 
     def get_attr(self, tracer, name):
@@ -255,7 +255,7 @@ class DictValue(Value):
         """``OrderedDict.move_to_end(key, last)``."""
         self.read_all(tracer)
         tracer.effects.change(self)
-        index = Key(key)
+        index = key_of(tracer, key)
         if index not in self.items:
             tracer.throw_value(KeyError, [key])
         value = self.items.pop(index)
@@ -308,12 +308,15 @@ class ViewValue(Value):
 
     def iterate(self, tracer):
         """The keys, values or pairs."""
-        for key in self.owner.iterate(tracer):
-            if self.kind == "keys":
-                yield key
-                continue
-            value = self.owner.items[Key(key)]
-            yield value if self.kind == "values" else TupleValue([key, value])
+        if self.kind == "keys":
+            yield from self.owner.iterate(tracer)
+            return
+        pairs = list(self.owner.read_all(tracer).items())
+        for key, _ in pairs:
+            if len(self.owner.items) != len(pairs):
+                tracer.throw(RuntimeError, "dictionary changed size during iteration")
+            value = self.owner.items[key]
+            yield value if self.kind == "values" else TupleValue([key.value, value])
 
     def method___iter__(self, tracer):
         """``iter(self)``."""

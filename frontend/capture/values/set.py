@@ -148,7 +148,7 @@ class SetValue(Value):
 
     def method_discard(self, tracer, item):
         """``self.discard(item)``."""
-        python = Key(item).python
+        python = key_of(tracer, item).python
         self.change(tracer).order.discard(python)
         self.keys.pop(python, None)
         return tracer.constant(None)
@@ -249,7 +249,7 @@ def _parts_of(tracer, value: Value) -> tuple[Any, dict[Any, Key]]:
     if isinstance(value, DictValue):
         keys = list(value.read_all(tracer))
         return {key.python: None for key in keys}, {key.python: key for key in keys}
-    keys = [Key(item) for item in tracer.iterate(value)]
+    keys = [key_of(tracer, item) for item in tracer.iterate(value)]
     found: dict[Any, Key] = {}
     for key in keys:
         found.setdefault(key.python, key)
