@@ -21,7 +21,7 @@ from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
-from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 
@@ -63,6 +63,8 @@ def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
         value: An argument or a result.
         leaves: Gets the tensors.
     """
+    if isinstance(value, NumberValue):
+        value = value.placed
     if isinstance(value, (TensorValue, SymbolValue)):
         leaves.append(value)
         return Leaf(len(leaves) - 1)

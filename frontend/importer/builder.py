@@ -50,9 +50,11 @@ class Scalar:
 
     Attributes:
         operand: Its value: without dims, of float64 or int64.
+        fits: Whether it fits into float32, where it is finite.
     """
 
     operand: Operand
+    fits: bool = False
 
     @property
     def dtype(self) -> torch.dtype:

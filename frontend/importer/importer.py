@@ -218,6 +218,9 @@ class _Import:
         other = owners.setdefault(value.untyped_storage()._cdata, entry.storage)
         if other is not entry.storage:
             other.shared = entry.storage.shared = True
+        memo = self.recorder.numbers.get(id(fake))
+        if isinstance(memo, torch.SymFloat) and fake.dtype == torch.float64:
+            self.recorder.scalars.bind(memo, operand, fits=False)
         if self._is_static(value, position):
             self.arguments[number]["graph.static"] = ir.UnitAttr.get()
         return fake
@@ -235,7 +238,7 @@ class _Import:
         """An argument of the graph that holds a Python number."""
         type_ = self.builder.type((), dtype)
         argument = self.block.add_argument(type_, ir.Location.unknown())
-        self.recorder.scalars.bind(value, Operand(argument, (), dtype))
+        self.recorder.scalars.bind(value, Operand(argument, (), dtype), fits=True)
         name = ir.StringAttr.get(self._argument_name(position))
         number = {"graph.number": ir.UnitAttr.get(), "graph.name": name}
         self.arguments.append(number)

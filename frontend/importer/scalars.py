@@ -37,7 +37,8 @@ _CONVERTED = frozenset(
     masked_fill.Scalar new_full pow.Scalar pow.Tensor_Scalar scalar_tensor""".split()
 )
 _CONVERTED_BY_ALPHA = frozenset(("add.Tensor", "sub.Tensor", "rsub.Tensor"))
-# A float that a program takes is a float32 (see OP_LOAD_NUMBER), which fits into these.
+# What fits into float32 fits into these. (Of the floats that a program takes itself,
+# OP_LOAD_NUMBER leaves the others to eager.)
 _NARROW = (torch.float16, torch.bfloat16)
 _EXACT = frozenset("add sub rsub mul div".split())
 _WIDE = (torch.float32, torch.float64, torch.bfloat16)
@@ -92,7 +93,8 @@ def takes_numbers(name: str, args: list, kwargs: dict, dtype: torch.dtype) -> bo
         return not _holds_number(values)
     is_alpha = name in _CONVERTED_BY_ALPHA and isinstance(kwargs.get("alpha"), Scalar)
     if name in _CONVERTED or is_alpha:
-        return dtype in _WIDE
+        fit = all(v.fits for v in values if isinstance(v, Scalar))
+        return fit and dtype in _WIDE
     return name in _WRAPPED and (dtype in _WIDE or dtype in (torch.bool, torch.float16))
 
 
@@ -108,11 +110,22 @@ class Scalars:
         self._builder = builder
         self._symbols = symbols
         self._values: dict[object, Operand] = {}
+        self._fitting: set[object] = set()
         self._shape_env: object = None
 
-    def bind(self, value: torch.SymInt | torch.SymFloat, operand: Operand) -> None:
-        """Says which value a symbol has."""
+    def bind(
+        self, value: torch.SymInt | torch.SymFloat, operand: Operand, *, fits: bool
+    ) -> None:
+        """Says which value a symbol has.
+
+        Args:
+            value: The symbol.
+            operand: Its value.
+            fits: Whether the program is run only where it fits into float32.
+        """
         self._values[value.node.expr] = operand
+        if fits:
+            self._fitting.add(value.node.expr)
 
     def of(self, value: torch.SymInt | torch.SymFloat) -> Scalar | int | float:
         """A number as rules take it; a constant where the graph can't compute it."""
@@ -120,9 +133,11 @@ class Scalars:
         self._shape_env = value.node.shape_env
         if not expression.is_number:
             try:
-                return Scalar(self._convert(expression))
+                operand = self._convert(expression)
             except _Unknown:
                 pass
+            else:
+                return Scalar(operand, expression in self._fitting)
         # A constant, and a guard of whoever captured the program.
         return int(value) if isinstance(value, torch.SymInt) else float(value)
 

@@ -135,3 +135,14 @@ def test_a_number_that_python_needs_is_guarded():
     compiled, _, guards = compiled_for(lambda x, v: x * torch.tensor(v), x, 0.5)
     assert torch.equal(compiled(x, 0.5)[0], x * 0.5)
     assert len(guards) == 1
+
+
+def test_floats_of_dynamo_are_inputs():
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(lambda x, lr: (x * lr, x * (1 - lr)), backend="girih")
+    x = torch.randn(3)
+    for lr in (0.1, 0.2, 0.3, 0.4, 1e300):
+        torch.testing.assert_close(compiled(x, lr), (x * lr, x * (1 - lr)))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
+    torch._dynamo.reset()
