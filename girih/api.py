@@ -126,8 +126,12 @@ def reset() -> None:
     backends.last_reports.graphs.clear()
 
 
-def list_backends() -> list[str]:
-    """Names that ``backend`` accepts, besides a callable."""
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """Names that ``backend`` accepts, besides a callable.
+
+    Args:
+        exclude_tags: torch's argument; girih's backends have no tags.
+    """
     return list(backends.BACKENDS)
 
 

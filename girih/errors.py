@@ -73,9 +73,11 @@ class UnsupportedError(GirihError):
 
     Attributes:
         break_points: Where capture could stop before it; None where not known yet.
+        is_final: The program says that a graph break is an error here.
     """
 
     break_points: tuple | None = None
+    is_final: bool = False
 
     def __init__(
         self,

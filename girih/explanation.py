@@ -222,6 +222,8 @@ class _Recorder:
     def _observe(self, attempt: Any) -> None:
         stages, self._backend_stages = self._backend_stages, {}
         error = attempt.error
+        if attempt.is_skipped:
+            return
         if attempt.captured is not None:
             error = attempt.captured.broken
             capture = attempt.seconds - sum(stages.values())

@@ -94,6 +94,12 @@ class Attempt:
     error: UnsupportedError | None
     seconds: float
 
+    @property
+    def is_skipped(self) -> bool:
+        """Whether nothing is won by the entry, so that none is used."""
+        is_callee, captured = self.call.is_callee, self.captured
+        return is_callee and captured is not None and not _is_worth_it(captured)
+
 
 class Compiler:
     """Compiles the calls of one function; what a dispatcher asks on a miss.
@@ -188,7 +194,7 @@ class Compiler:
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
             raise error
-        if self.settings.fullgraph:
+        if self.settings.fullgraph or error.is_final:
             if eager_decides:
                 return plain_entry(function, error)
             raise error
@@ -307,6 +313,9 @@ class CompiledFunction(_frame.Dispatcher):
     def girih_function(self) -> Any:
         """What was compiled."""
         return self.__dict__.get("girih_target", self.__wrapped__)
+
+    def __repr__(self) -> str:
+        return f"<girih.compile of {self.girih_function!r}>"
 
     def cache_statistics(self) -> dict[str, int]:
         """How many calls were captured, and how many entries there are."""

@@ -64,3 +64,73 @@ def test_means_what_torch_means(name, names):
     assert found["result"] == expected["result"]
     if name not in GRAPHS_DIFFER:
         assert found["graphs"] == expected["graphs"]
+
+
+def test_breaks_may_be_errors_in_a_region():
+    run_python(
+        """
+        import torch, torch._dynamo
+        import girih
+
+        def breaks(x):
+            print(end="")
+            return x * 2
+
+        def inside(x):
+            with torch._dynamo.error_on_graph_break(True):
+                return breaks(x + 1)
+
+        def behind(x):
+            with torch._dynamo.error_on_graph_break(True):
+                y = x + 1
+            return breaks(y)
+
+        @torch._dynamo.error_on_graph_break(False)
+        def allowed(x):
+            return breaks(x)
+
+        def nested(x):
+            with torch._dynamo.error_on_graph_break(True):
+                return allowed(x + 1)
+
+        x = torch.ones(3)
+        try:
+            girih.compile(inside, backend="eager")(x)
+        except girih.UnsupportedError as error:
+            assert error.kind == "builtin with an effect"
+        else:
+            raise AssertionError("no error")
+        for function in (behind, nested):
+            compiled = girih.compile(function, backend="eager")
+            torch.testing.assert_close(compiled(x), function(x))
+        """
+    )
+
+
+def test_nothing_of_girih_loads_torchs_compiler():
+    run_python(
+        """
+        import sys
+        import torch, girih
+
+        @girih.disable
+        def left_alone(x):
+            return x + 1
+
+        @girih.assume_constant_result
+        def two():
+            return 2
+
+        def program(x):
+            girih.graph_break()
+            return left_alone(x) * two() if girih.is_compiling() else x
+
+        x = torch.ones(3)
+        girih.mark_dynamic(x, 0)
+        with girih.set_stance("eager_on_recompile"):
+            girih.compile(program, backend="eager")(x)
+        print(girih.explain(program)(x))
+        girih.reset()
+        assert "torch._dynamo" not in sys.modules
+        """
+    )
