@@ -13,6 +13,7 @@
 
 _Thread_local Dispatcher *girih_active = NULL;
 _Thread_local PyObject *girih_skipped = NULL;
+_Thread_local PyObject **girih_handed_over = NULL;
 int girih_forced_eager = 0;
 
 static Py_ssize_t watchers = 0;
@@ -131,6 +132,11 @@ static PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFram
         return evaluate_as_it_was(thread, frame, throwing);
     if (girih_skipped == (PyObject *)code) {
         girih_skipped = NULL;
+        if (girih_handed_over) {
+            PyObject **held = girih_handed_over;
+            girih_handed_over = NULL;
+            Py_CLEAR(*held);
+        }
         return evaluate_as_it_was(thread, frame, throwing);
     }
     PyObject *callee = girih_callee(owner, (PyObject *)code, function), *result = NULL;
@@ -159,14 +165,16 @@ static void unwatch(void) {
 }
 
 PyObject *girih_call_watched(Dispatcher *owner, PyObject *function, PyObject *const *args,
-                             size_t nargsf, PyObject *kwnames) {
+                             size_t nargsf, PyObject *kwnames, PyObject **held) {
     Dispatcher *outer = girih_active;
-    PyObject *skipped = girih_skipped;
+    PyObject *skipped = girih_skipped, **handed_over = girih_handed_over;
     watch();
     girih_active = owner;
     girih_skipped = PyFunction_GET_CODE(function);
+    girih_handed_over = held;
     PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
     girih_skipped = skipped;
+    girih_handed_over = handed_over;
     girih_active = outer;
     unwatch();
     return result;
@@ -183,7 +191,7 @@ PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargs
     }
     PyObject *code = PyFunction_GET_CODE(self->function);
     if (PyDict_SetItem(self->callees, code, Py_None) < 0) return NULL;
-    return girih_call_watched(self, self->function, args, nargsf, kwnames);
+    return girih_call_watched(self, self->function, args, nargsf, kwnames, NULL);
 }
 
 /* ---- the module ------------------------------------------------------------------ */

@@ -59,6 +59,10 @@ extern _Thread_local Dispatcher *girih_active;
 /* Code whose next frame on this thread runs as it was, without being offered again. */
 extern _Thread_local PyObject *girih_skipped;
 
+/* Where the arguments of that call are held: its frame drops them once it has its own, so
+ * that the caller keeps nothing alive that the function is done with. */
+extern _Thread_local PyObject **girih_handed_over;
+
 /* Not 0: every dispatcher calls its function as it was, unwatched. */
 extern int girih_forced_eager;
 
@@ -74,9 +78,10 @@ PyObject *girih_call_plain(Dispatcher *self, PyObject *const *args, size_t nargs
 /* Runs what `result` asks for while it is a Tail (consumed); `owner` has the callees. */
 PyObject *girih_run_tails(Dispatcher *owner, PyObject *result);
 
-/* Calls any function as it was, with callees watched by `owner`. */
+/* Calls any function as it was, with callees watched by `owner`. `held`, if not NULL, holds
+ * the arguments; it may be cleared. */
 PyObject *girih_call_watched(Dispatcher *owner, PyObject *function, PyObject *const *args,
-                             size_t nargsf, PyObject *kwnames);
+                             size_t nargsf, PyObject *kwnames, PyObject **held);
 
 /* What `owner` made of a callee (borrowed): a Dispatcher, None or False; NULL on errors. */
 PyObject *girih_callee(Dispatcher *owner, PyObject *key, PyObject *function);

@@ -101,7 +101,7 @@ static PyObject *run_tail(Dispatcher *owner, Tail *tail) {
         if (result || PyErr_Occurred()) return result;
     }
     return girih_call_watched(owner, tail->function, ((PyTupleObject *)tail->args)->ob_item,
-                              (size_t)PyTuple_GET_SIZE(tail->args), NULL);
+                              (size_t)PyTuple_GET_SIZE(tail->args), NULL, &tail->args);
 }
 
 PyObject *girih_run_tails(Dispatcher *owner, PyObject *result) {

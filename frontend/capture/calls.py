@@ -294,6 +294,12 @@ class Calls(TorchCalls):
     def construct_object(self, callee: ClassValue, args, kwargs) -> Value:
         """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
         cls = callee.cls
+        if static_lookup(cls, "__del__")[0] is not MISSING:
+            unsupported(
+                kind="object with a destructor",
+                context=cls.__qualname__,
+                explanation="Its __del__ has to run when Python would run it.",
+            )
         maker, owner = static_lookup(cls, "__new__")
         if isinstance(maker, staticmethod):
             maker = maker.__func__

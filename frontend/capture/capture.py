@@ -113,6 +113,12 @@ class _Capture:
             )
         names = self.call.names
         self.tracer = Tracer(names, self.evaluator, self.call.sizes, self.stop)
+        try:
+            return self._run()
+        finally:
+            self.tracer.release()
+
+    def _run(self) -> CapturedFrame:
         state_check = state.state_check()
         try:
             result, frames = self._trace()
@@ -227,7 +233,7 @@ def capture(call: Call, may_break: bool) -> CapturedFrame:
     try:
         return _attempt(call, None)
     except UnsupportedError as error:
-        if not may_break or not error.break_points:
+        if not may_break or error.is_final or not error.break_points:
             raise
         return _broken(call, error)
 
@@ -241,7 +247,8 @@ def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
         except UnsupportedError as obstacle:
             _LOG.debug("no break before %s: %s", point, obstacle.summary())
         else:
-            captured.broken = error
+            captured.broken = error.with_traceback(None)  # holds no frames alive
+            error.__context__ = error.__cause__ = None
             return captured
     raise error
 

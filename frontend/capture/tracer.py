@@ -21,6 +21,7 @@ from girih.frontend.capture.evaluate import NeedsSymbols
 from girih.frontend.capture.frame import Frame, OffsetValue
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
+from girih.frontend.capture.models.compiler_api import breaks_are_errors
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source, global_label
@@ -94,6 +95,10 @@ class Tracer(Operators, Calls):
         self._alive: list[Value] = []
         self._globals: dict[tuple[int, str], Value] = {}
         self._members: dict[tuple[type, str, str | None], Value] = {}
+
+    def release(self) -> None:
+        """Lets go of all that was met; values refer to their tracer, in cycles."""
+        self.__dict__.clear()
 
     # Values that existed before
 
@@ -506,12 +511,12 @@ class Tracer(Operators, Calls):
             value.entries.insert(0, (code, frame.location()[1]))
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
-        points = error.break_points
+        points, is_final = error.break_points, error.is_final
         if points is None:
-            points = self._break_points()
+            points, is_final = self._break_points(), breaks_are_errors(self)
         if not frame.plan.is_library or len(self.frames) == 1:
             error = error.located(source_location(frame))
-        error.break_points = points
+        error.break_points, error.is_final = points, is_final
         return error
 
     def location(self) -> tuple[str, int, str]:

@@ -188,9 +188,12 @@ class WeakReferenceValue(OutsideValue):
     """A weak reference."""
 
     def call(self, tracer, args, kwargs):
-        """Gives the object, where that was met before."""
+        """Gives the object, where that was met before and something outside holds it.
+
+        An argument may be held by the frame alone, which Python would have dropped.
+        """
         found = tracer.known_value(self.real())
-        if found is None:
+        if found is None or found.source is None or found.source.base is None:
             self.used("()")
         tracer.guards.add(self.source, "is", self.real)
         tracer.guards.add(self.source, "call", is_alive)
