@@ -7,6 +7,8 @@ inputs of a graph are always checked to be distinct.
 
 from __future__ import annotations
 
+import torch
+
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.deque import DequeValue
@@ -55,3 +57,22 @@ def guard_written(tracer) -> None:
         for other in known:
             if other.source not in done and may_be_one(value, other):
                 tracer.guards.add(value.source, "distinct", other.source)
+            for owner, namespace in ((value, other), (other, value)):
+                if _may_be_namespace(owner, namespace):
+                    source = owner.source.instance_dict()
+                    tracer.guards.add(source, "distinct", namespace.source)
+
+
+def _may_be_namespace(owner: Value, mapping: Value) -> bool:
+    """Whether another call could give an object's own ``__dict__`` as a dict.
+
+    Modules keep theirs to themselves.
+    """
+    return (
+        isinstance(owner, ObjectValue)
+        and isinstance(mapping, DictValue)
+        and mapping.cls is dict
+        and not issubclass(owner.cls, torch.nn.Module)
+        and hasattr(owner.real, "__dict__")
+        and _are_apart(owner.source, mapping.source)
+    )

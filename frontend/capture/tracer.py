@@ -84,6 +84,7 @@ class Tracer(Operators, Calls):
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
         self.told_apart: list[Value] = []
+        self.namespaces: dict[int, Value] = {}
         self.caller: Frame | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0

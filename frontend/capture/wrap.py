@@ -38,6 +38,7 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
     c_base,
@@ -55,6 +56,7 @@ from girih.frontend.capture.values.outside import (
     COROUTINE,
     GENERATOR,
     ITERATOR,
+    NAMESPACE,
     TENSOR_SUBCLASS,
     WRITTEN_IN_C,
     OutsideValue,
@@ -205,6 +207,13 @@ def _deque(tracer, obj, source):
 
 
 def _dict(tracer, obj, source):
+    owner = tracer.namespaces.get(id(obj))
+    if owner is not None:
+        tracer.guards.add(source, "same_as", owner.source.instance_dict())
+        return InstanceDictValue(owner)
+    if "__name__" in obj and "__spec__" in obj:
+        tracer.guards.add(source, "type", type(obj))
+        return OutsideValue(obj, source, NAMESPACE)
     tracer.guards.add(source, "type", type(obj))
     value = DictValue({}, type(obj), source, real=obj)
     if type(obj) is collections.defaultdict:

@@ -6,6 +6,7 @@ from typing import Any
 
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.lookup import MISSING
+from girih.frontend.capture.values.sequence import TupleValue
 
 
 class InstanceDictValue(Value):
@@ -121,6 +122,26 @@ class InstanceDictValue(Value):
     def method_items(self, tracer):
         """``self.items()`` as of now."""
         return self._snapshot(tracer).method_items(tracer)
+
+    def method_clear(self, tracer):
+        """``self.clear()``."""
+        for name in self._names(tracer):
+            self.set_item(tracer, tracer.constant(name), None)
+        return tracer.constant(None)
+
+    def method_popitem(self, tracer):
+        """``self.popitem()``."""
+        names = self._names(tracer)
+        if not names:
+            tracer.throw(KeyError, "popitem(): dictionary is empty")
+        key = tracer.constant(names[-1])
+        return TupleValue([key, self.method_pop(tracer, key)])
+
+    def call_method(self, tracer, name, args, kwargs):
+        """A method; those that only read work on a copy."""
+        if hasattr(self, f"method_{name}"):
+            return super().call_method(tracer, name, args, kwargs)
+        return self._snapshot(tracer).call_method(tracer, name, args, kwargs)
 
     def method_copy(self, tracer):
         """``self.copy()``."""

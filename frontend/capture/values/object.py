@@ -91,7 +91,7 @@ class ObjectValue(Value):
         found = self.find_in_instance(tracer, name)
         if found is not None:
             return found
-        if name == "__dict__":
+        if name == "__dict__" and getattr(self.cls, "__dictoffset__", 0):
             return InstanceDictValue(self)
         if member is MISSING:
             tracer.guard_lookup(self.cls, name, member)
@@ -107,6 +107,7 @@ class ObjectValue(Value):
         namespace = getattr(self.real, "__dict__", None)
         if namespace is None or self.source is None:
             return None
+        self._own_namespace(tracer, namespace)
         value = namespace.get(name, MISSING)
         if value is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
@@ -114,6 +115,18 @@ class ObjectValue(Value):
         found = tracer.wrap(value, self.source.in_instance(name))
         self.attributes[name] = found
         return found
+
+    def _own_namespace(self, tracer, namespace: dict) -> None:
+        """Notes whose ``__dict__`` a dict is, so that it is not traced as another."""
+        found = tracer.namespaces.setdefault(id(namespace), self)
+        if found is self and tracer.known_value(namespace) is None:
+            return
+        unsupported(
+            kind="an object whose __dict__ was met before",
+            context=f"{self.cls.__name__}.__dict__",
+            explanation="The dict is traced as an object of its own.",
+            hints=("Use the object's attributes, or vars() of it, not both.",),
+        )
 
     def _get_descriptor(self, tracer, name: str, member: Any) -> Value:
         tracer.caller = None  # what it returns is an attribute, no call's result

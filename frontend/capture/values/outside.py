@@ -39,6 +39,11 @@ ITERATOR = Reason(
     "Where it stands is known to Python alone, so Python advances it.",
     ("Give the function what is iterated, and make the iterator inside.",),
 )
+NAMESPACE = Reason(
+    "use of the globals of a module as a dict",
+    "Globals are traced one by one, by their names.",
+    ("Name the global, or use getattr() on the module.",),
+)
 COROUTINE = Reason(
     "use of a coroutine",
     "Asynchronous code is not captured.",

@@ -196,3 +196,47 @@ def test_one_tensor_or_two(function):
         expected = function(plain, plain if one else torch.ones(4))
         assert_same(compiled(ours, ours if one else torch.ones(4)), expected)
         assert_same(ours, plain)
+
+
+class Holder:
+    pass
+
+
+def test_an_object_and_its_own_dict():
+    def write_dict(x, holder, table):
+        before = holder.a
+        table["a"] = x * 2
+        return holder.a + before
+
+    def write_object(x, holder, table):
+        before = table["a"]
+        holder.a = x * 2
+        return table["a"] + before
+
+    for function in (write_dict, write_object):
+        compiled = girih.compile(function, backend="eager")
+        for is_own in (False, True, False, True):
+            results = []
+            for run in (compiled, function):
+                holder = Holder()
+                holder.a = torch.ones(2)
+                table = vars(holder) if is_own else {"a": torch.zeros(2)}
+                results.append(run(torch.full((2,), 3.0), holder, table))
+            assert torch.equal(*results), (function.__name__, is_own)
+
+
+FACTOR = 2.0
+
+
+def test_globals_as_a_dict():
+    def function(x, namespace):
+        before = FACTOR
+        namespace["FACTOR"] = 5.0
+        after = FACTOR
+        namespace["FACTOR"] = before
+        return x * before, x * after
+
+    compiled = girih.compile(function, backend="eager")
+    for _ in range(2):
+        found = compiled(torch.ones(2), globals())
+        assert [item[0].item() for item in found] == [2.0, 5.0]
