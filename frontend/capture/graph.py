@@ -209,6 +209,7 @@ class Graph:
         value.python_type()
         fake = self.evaluator.number(value.real, text)
         node = self._placeholder(text, self.numbers or self.tensors)
+        node.meta["val"] = node.meta["example_value"] = fake
         placed = SymbolValue(node, fake)
         given = Input(value.source, placed, value.real, False, value)
         self.numbers.append(given)
@@ -227,9 +228,6 @@ class Graph:
         for node in reversed(list(self.fx.nodes)):
             if not node.users and _is_known_number(node.meta.get("val")):
                 self.fx.erase_node(node)
-        for given in self.placed:
-            if not given.value.node.users:
-                self.fx.erase_node(given.value.node)
         self.numbers = [g for g in self.placed if not g.value.node._erased]
 
     # Calls
