@@ -31,6 +31,7 @@ from girih.frontend.capture.values.exception import (
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.lookup import (
+    MISSING,
     c_base,
     has_python_layer,
     static_lookup,

@@ -106,8 +106,16 @@ def _store_local(frame, name: str, value) -> None:
 
 @opcode("DELETE_FAST")
 def _delete_fast(tracer, frame, instruction):
-    if frame.locals.pop(instruction.argval, None) is None:
+    value = frame.locals.get(instruction.argval)
+    if value is None:
         tracer.throw(UnboundLocalError, f"local variable '{instruction.argval}'")
+    if value.source is not None and hasattr(value.python_type(), "__del__"):
+        unsupported(
+            kind="deletion of an object with a destructor",
+            context=value.python_type().__qualname__,
+            explanation="Its __del__ has to run now, if this was the last reference.",
+        )
+    del frame.locals[instruction.argval]
 
 
 @opcode("LOAD_FAST_AND_CLEAR", since=(3, 12))
