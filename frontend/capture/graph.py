@@ -8,6 +8,7 @@ vary, one ``output`` with a flat tuple.
 
 from __future__ import annotations
 
+import enum
 import operator
 import re
 from dataclasses import dataclass
@@ -55,6 +56,31 @@ class Input:
     number: NumberValue | None = None
 
 
+# Python's types, where torch wants a dtype.
+_DTYPES = {
+    int: torch.int64,
+    float: torch.float64,
+    bool: torch.bool,
+    complex: torch.complex128,
+}
+
+# What the code of a graph module can spell.
+_PRINTABLE = (
+    *(int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range),
+    *(torch.dtype, torch.device, torch.layout, torch.memory_format, torch.qscheme),
+    *(enum.Enum, torch._ops.OpOverload, torch._ops.OpOverloadPacket),
+)
+
+
+def _not_an_argument(value: Value) -> None:
+    unsupported(
+        kind="argument of a torch function",
+        context=f"a {value.python_type().__name__}",
+        explanation="Only tensors, numbers and containers of them can be arguments of "
+        "an operation in a graph.",
+    )
+
+
 class _Call:
     """The arguments of one call, as nodes and as tensors without data."""
 
@@ -69,8 +95,7 @@ class _Call:
             self.by_fake[id(value.fake)] = value
             return node_of(value), value.fake
         if isinstance(value, Constant):
-            number = python_number(value.value)
-            return number, number
+            return self._known(value, value.value)
         if isinstance(value, SequenceValue):
             return self._sequence(value)
         if isinstance(value, SliceValue):
@@ -95,15 +120,17 @@ class _Call:
 
     def _other(self, value: Value) -> tuple[Any, Any]:
         try:
-            python = value.as_python()
+            return self._known(value, value.as_python())
         except NotConstant:
-            unsupported(
-                kind="argument of a torch function",
-                context=f"a {value.python_type().__name__}",
-                explanation="Only tensors, numbers and containers of them can be "
-                "arguments of an operation in a graph.",
-            )
-        return python, python
+            _not_an_argument(value)
+
+    def _known(self, value: Value, python: Any) -> tuple[Any, Any]:
+        if isinstance(python, type):
+            python = _DTYPES.get(python, python)
+        number = python_number(python)
+        if not isinstance(number, _PRINTABLE):
+            _not_an_argument(value)
+        return number, number
 
 
 def node_of(value: Value):

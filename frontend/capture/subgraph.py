@@ -127,6 +127,7 @@ class BodyTracer:
 
     def __enter__(self) -> BodyTracer:
         """Marks where the body begins, and lets it change nothing outside."""
+        self.tracer.caller = None  # no break inside: the operation makes the call
         self._state = self.tracer.state.signature()
         self._outer_watch = self.tracer.effects.watch
         self.tracer.effects.watch = self._refuse
