@@ -6,7 +6,7 @@ import types
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.constant import LITERALS
 from girih.frontend.capture.values.lookup import MISSING, SLOT_TYPES, static_lookup
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import TupleValue
@@ -331,9 +331,11 @@ def exception_like(tracer, error: BaseException) -> ExceptionValue:
     if isinstance(error, BaseExceptionGroup):
         return new_exception(tracer, type(error), args, {})
     made = ExceptionValue(type(error), args)
-    made.is_implicit = not isinstance(error, _STRUCTURED)
-    if not made.is_implicit:
-        _copy_c_attributes(tracer, made, error)
+    made.is_implicit = True
+    for name in _c_attributes(builtin_base(type(error))):
+        value = getattr(error, name)
+        if value is None or isinstance(value, LITERALS):
+            made.attributes[name] = tracer.from_python(value)
     for name, value in vars(error).items():
         made.attributes[name] = tracer.from_python(value)
     return made
@@ -347,9 +349,3 @@ def wrap_exception(tracer, obj: BaseException, source) -> ExceptionValue:
 
         return GroupValue(type(obj), [], source, obj)
     return ExceptionValue(type(obj), [], source, obj)
-
-
-def is_exception(value: Value) -> bool:
-    """Whether a value is an exception, not a class of them."""
-    is_constant = isinstance(value, Constant)
-    return not is_constant and issubclass(value.python_type(), BaseException)
