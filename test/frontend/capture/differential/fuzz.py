@@ -7,6 +7,7 @@ Each round draws other programs. The first failure is shrunk, printed and ends t
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
@@ -34,4 +35,5 @@ def try_program(drawn):
 
 
 if __name__ == "__main__":
+    logging.getLogger("girih").setLevel(logging.ERROR)
     sys.exit(fuzz(__doc__, try_program, girih.reset))

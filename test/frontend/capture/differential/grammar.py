@@ -74,19 +74,28 @@ table.get(K, A)|tensors[I % len(tensors)] if tensors else A|sum(tensors, A)|box.
 box.scaled(A)|(lambda v: v + I)(A)|max(tensors, key=len, default=A)|A.clamp(max=I)
 torch.stack([A, B]).sum(0)|A * (B > 0)|next(iter(table.values()), A)|A.add(B, alpha=2)
 torch.cat([A, B])[1:4]|[A, B][I % 2]|{'a': A, 'b': B}.get(K, A)|A[I % 3 :].sum() - B"""
-_HELPED = "bump(A)|bump(A, I)|bump(A, m=I)|sum((A * i for i in numbers(I)), B)"
+_HELPED = """bump(A)|bump(A, I)|bump(A, m=I)|sum((A * i for i in numbers(I)), B)
+maker(I)(A)|sum(vectors(A), B)|Local(A, I).grown(J)"""
+_BREAKING = """heard(A)|bump(heard(A), I)|A + heard(B)|[A, heard(B)][I % 2]
+heard(A if C else B)|loud.scaled(A)|(lambda v: heard(v) + I)(A)
+sum([heard(A), B])|heard(A)[:] + heard(B)"""
 _INTEGERS = """I + J|I - J|I * J % 7|-I|abs(I)|max(I, J)|min(I, J)|len(items)|len(table)
 items[I % len(items)] if items else J|sum(items)|items.count(I)|I if C else J
 int(C)|sum(v for v in items if v > I)|A.shape[0] + I|A.dim() * I|box.count|I // 3|I % 5
 len([v for v in items if C])|I ** 2 % 11|(I or J)|(C and I)|len({I, J, 1})
 sorted([I, J])[0]|divmod(I, 4)[1]|{0: I}.get(J, I)|I << 1|I & J
 len(f'{I}-{J!r}')|A.numel() - I|box[I]"""
-_HELPED_INTEGERS = "sum(numbers(I))|len([*numbers(I)])|max(numbers(I), default=J)"
+_HELPED_INTEGERS = """sum(numbers(I))|len([*numbers(I)])|max(numbers(I), default=J)
+Local(A, I).count"""
+_BREAKING_INTEGERS = """heard(I)|heard(I) + heard(J)|int(A[I % 3].item())
+len(A.tolist()) - I|sum(heard(v) for v in items)|[heard(v) for v in (I, J)][0]
+crc32(b'ab') % 5 + I
+I if heard(C) else J|heard(items or [I])[0]|len(f'{heard(I)}-{J}')|loud.count"""
 _CONDITIONS = """flag|I < J|I == J|I != J|I in items|not C|C and D|C or D|K in table
 items|A is B|isinstance(box, Box)|0 < I <= J|I not in (1, 2, J)
 any(v == I for v in items)|all(v > I for v in items)|hasattr(box, K)|box.count > I
 table|tensors == []|len(items) < I"""
-_VALUE_CONDITIONS = "bool(A.sum() > B.sum())"
+_VALUE_CONDITIONS = "bool(A.sum() > B.sum())|heard(C)|not heard(C)|I < heard(J) < 9"
 _KEYS = "'a'|'b'|'abc'[I % 3]|f'k{I % 2}'|'a' if C else 'b'"
 
 
@@ -117,7 +126,7 @@ def tensors(scope: Scope):
     if scope.depth <= 0:
         return _names(scope.tensors)
     templates = _TENSORS + ("|" + _HELPED if scope.helpers else "")
-    return _names(scope.tensors) | _filled(templates, scope)
+    return _names(scope.tensors) | _or_breaking(templates, _BREAKING, scope)
 
 
 def integers(scope: Scope):
@@ -126,15 +135,23 @@ def integers(scope: Scope):
     if scope.depth <= 0:
         return _names(scope.integers) | literals
     templates = _INTEGERS + ("|" + _HELPED_INTEGERS if scope.helpers else "")
-    return _names(scope.integers) | literals | _filled(templates, scope)
+    filled = _or_breaking(templates, _BREAKING_INTEGERS, scope)
+    return _names(scope.integers) | literals | filled
+
+
+def _or_breaking(templates: str, breaking: str, scope: Scope):
+    """Expressions, in one of ten cases one that breaks."""
+    return st.integers(0, 9).flatmap(
+        lambda i: _filled(templates if i else breaking, scope)
+    )
 
 
 def conditions(scope: Scope):
     """Expressions whose truth is asked for."""
     if scope.depth <= 0:
         return st.just(ast.Name("flag", ast.Load()))
-    # Values of tensors are asked for rarely: nothing is captured then.
-    return st.integers(0, 30).flatmap(
+    # Values of tensors are asked for rarely: each asks for a break.
+    return st.integers(0, 15).flatmap(
         lambda i: _filled(_CONDITIONS if i else _VALUE_CONDITIONS, scope)
     )
 
@@ -154,6 +171,12 @@ _PARTS = {
     "K": keys,
 }
 
+_BREAKS = """speak('a')|speak(I, J)|speak(items, len(tensors))|print(I, box.log[-3:])
+torch._dynamo.graph_break()|heard(box).count += 1|items[heard(0) : 1] = [I % 5]
+box.count += heard(1)|speak(sorted(table))|table[heard(K)] = heard(A.clamp(-9, 9))
+foreign.level = I % 7|box.log.append(foreign.level)|speak(f'{I}', end=';')
+loud.value = A.clamp(-9, 9)|loud.note(I)|items.sort(key=lambda v: heard(-v))
+import math as imported|del heard(items)[3:]|speak(*items, sep='-')"""
 _SIMPLE = """items.append(I % 9)|items.insert(I % 3, J % 9)|items and items.pop()
 items.sort()|items.reverse()|items[:] = items[:3]|items += [I % 5]
 items[1:2] = [I % 7, 2]
@@ -197,6 +220,18 @@ try: FAILING
 except ValueError: OTHER
 except ZeroDivisionError: THIRD
 finally: BODY
+for NAME in vectors_of(items): LOOP
+for TENSOR in vectors(A): LOOP
+for NAME in loud.numbers(I): LOOP
+try: BODY
+except KeyError: OTHER
+finally: speak('finally')
+try: FAILING
+except* ValueError as group: HANDLER
+except* ZeroDivisionError: THIRD
+with LoudScope(box): BODY
+with LoudScope(box), swallowing(box): FAILING
+with torch.no_grad(): BODY
 with Scope(box): BODY
 with bracketed(box, I % 13) as NAME: BOUND
 with swallowing(box): FAILING
@@ -207,7 +242,8 @@ match I % 4:
 match items:
     case [NAME, *_]: BOUND
     case []: BODY"""
-_FAILING = "raise ValueError(I)|I // (J % 3)|int('x')|N = 1 // 0"
+_FAILING = """raise ValueError(I)|I // (J % 3)|int('x')|N = 1 // 0|fail(I)
+raise ValueError(I) from ZeroDivisionError(heard(J))|speak(1 // 0)"""
 
 
 def _block_templates() -> list[str]:
@@ -230,9 +266,9 @@ def simple(draw, scope: Scope):
     """A simple statement."""
     targets = [name for name in scope.assignable if name in scope.tensors]
     numbers = [name for name in scope.assignable if name in scope.integers]
-    choices = [_SIMPLE]
-    choices += [_TENSOR_ASSIGNMENTS] * 2 if targets else []
-    choices += [_INTEGER_ASSIGNMENTS] if numbers else []
+    choices = [_SIMPLE, _SIMPLE, _BREAKS]
+    choices += [_TENSOR_ASSIGNMENTS] * 4 if targets else []
+    choices += [_INTEGER_ASSIGNMENTS] * 2 if numbers else []
     template = draw(_templates(draw(st.sampled_from(choices))))
     parts = {}
     names = {n.id for n in ast.walk(ast.parse(template)) if isinstance(n, ast.Name)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import linecache
+import zlib
 from itertools import count
 
 import torch
@@ -70,11 +71,110 @@ def swallowing(box):
         box.log.append(type(error).__name__)
 
 
-Box.__module__ = Scope.__module__ = _NAMESPACE
+class LoudScope(Scope):
+    """A context manager that breaks."""
+
+    def __enter__(self):
+        print("enter")
+        super().__enter__()
+
+    def __exit__(self, kind, error, traceback):
+        print("exit", kind)
+        return super().__exit__(kind, error, traceback)
+
+
+class Loud(Box):
+    """An object whose methods and properties break."""
+
+    def scaled(self, x):
+        """Breaks between its operations."""
+        x = x * 2
+        print("scaled", self.count)
+        self.count += 1
+        return super().scaled(x) - 1
+
+    @property
+    def note(self):
+        """Breaks; gives a function that notes a number."""
+        print("note")
+        return lambda n: self.log.append(n % 13)
+
+    def numbers(self, n):
+        """A generator that breaks."""
+        for i in range(n % 4):
+            print("number", i)
+            yield i + self.count % 3
+
+
+class Foreign:
+    """Reachable by a global name."""
+
+    level = 0
+
+
+class Local(Box):
+    """What programs may have a class of their own for."""
+
+    def grown(self, m):
+        """Changes the object and gives a tensor."""
+        self.count = (self.count + m) % 20
+        return self.value + self.count
+
+
+def speak(*values, **options):
+    """Breaks."""
+    print("speak", *values, **options)
+
+
+def heard(value):
+    """Breaks and gives its argument back."""
+    print("heard", value if isinstance(value, int | str) else type(value).__name__)
+    return value
+
+
+def fail(n):
+    """Breaks and raises."""
+    print("fails")
+    raise (ValueError if n % 2 else ZeroDivisionError)(n)
+
+
+for _cls in (Box, Scope, LoudScope, Loud, Foreign, Local):
+    _cls.__module__ = _NAMESPACE
+_CLASS = """
+class Local(Box):
+    def grown(self, m):
+        v = self.value
+        self.count = (self.count + m) % 20
+        MADE
+        return v + self.count
+"""
+_HELPERS = (Box, Scope, LoudScope, Loud, Local)
+_HELPERS += (bracketed, swallowing, speak, heard, fail)
 _SKELETON = """
 def program(x, y, n, flag, items, tensors, table, box):
     k = 1
     log = []
+    loud = Loud(x, 2)
+
+    def maker(m):
+        def made(v):
+            nonlocal k
+            k = (k + m) % 50
+            MADE
+            return v * k
+
+        return made
+
+    def vectors(v):
+        MADE
+        for i in range(2):
+            yield v + i
+        yield RESULT
+
+    def vectors_of(values):
+        return map(lambda m: INNER % 9, values)
+
+    CLASS
 
     def bump(v, m=1):
         CLOSURE
@@ -85,7 +185,7 @@ def program(x, y, n, flag, items, tensors, table, box):
             yield ELEMENT
 
     MAIN
-    return x, y, n, k, log, items, FINAL
+    return x, y, n, k, log, items, loud, FINAL
 """
 
 
@@ -104,10 +204,24 @@ def sources(draw) -> str:
     closure = draw(block(inner))
     if outer:
         closure = statement("nonlocal " + ", ".join(sorted(outer))) + closure
+    made = Place(
+        tensors=("v", "x"),
+        integers=("m", "n"),
+        assignable=("v",),
+        depth=1,
+        helpers=False,
+        level=2,
+    )
     generated = Place(integers=("i", "m", "n"), depth=2, helpers=False)
+    made_block = draw(block(made))
+    # A class made inside breaks, and guards on it fail at each call.
+    has_class = draw(st.integers(0, 9)) == 9
     module = statement(
         _SKELETON.strip(),
+        CLASS=statement(_CLASS.strip() if has_class else "pass", MADE=made_block),
         CLOSURE=closure,
+        MADE=made_block,
+        INNER=draw(integers(Place(integers=("m",), depth=1, helpers=False))),
         RESULT=draw(tensors(inner)),
         ELEMENT=draw(integers(generated)),
         MAIN=[node for _ in range(3) for node in draw(block(Place()))],
@@ -144,14 +258,9 @@ def make_program(source: str, calls: list[tuple]) -> Program:
     """
     filename = f"random_program_{next(_NUMBERS)}.py"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace = {
-        "__name__": _NAMESPACE,
-        "torch": torch,
-        "Box": Box,
-        "Scope": Scope,
-        "bracketed": bracketed,
-        "swallowing": swallowing,
-    }
+    namespace = {"__name__": _NAMESPACE, "torch": torch, "crc32": zlib.crc32}
+    namespace["foreign"] = Foreign()
+    namespace |= {made.__name__: made for made in _HELPERS}
     exec(compile(source, filename, "exec"), namespace)
     return Program(filename, namespace["program"], [(call, {}) for call in calls])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import logging
 import signal
 import sys
 import traceback
@@ -83,4 +84,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    logging.getLogger("girih").setLevel(logging.ERROR)
     sys.exit(main())

@@ -6,7 +6,7 @@ from differential import session
 from differential.random_programs import programs
 
 BOUNDED = settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
