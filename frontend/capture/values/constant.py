@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 from girih.errors import unsupported
+from girih.frontend.capture.models.registry import model_of
 from girih.frontend.capture.values.base import NotConstant, Value
 
 # Types whose values are immutable and compare by content.
@@ -157,6 +158,9 @@ class ConstantMethod(Value):
         if isinstance(method, types.MethodType):
             function = tracer.constant(method.__func__)
             return tracer.call(function, [self.owner, *args], kwargs)
+        descriptor = getattr(type(self.owner.value), self.name, None)
+        if model_of(descriptor) is not None:
+            return tracer.call(tracer.held(descriptor), [self.owner, *args], kwargs)
         if isinstance(self.owner.value, re.Pattern) and self.name in ("sub", "subn"):
             return self._substitute(tracer, args, kwargs)
         if self.name == "join" and isinstance(self.owner.value, str) and args:
