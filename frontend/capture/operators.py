@@ -377,6 +377,13 @@ class Operators:
             return self.constant(value.specialize())
         return value
 
+    def known_numbers(self, left: Value, right: Value) -> tuple[Value, Value]:
+        """Constants, where numbers that may vary are compared by identity."""
+        symbols = [v for v in (left, right) if isinstance(v, SymbolValue)]
+        if not symbols or not issubclass(left.python_type(), right.python_type()):
+            return left, right
+        return self.known(left), self.known(right)
+
     def known_shape(self, shape: Value) -> tuple[int, ...]:
         """A shape whose sizes are fixed for this entry."""
         return tuple(self.known(size).as_python() for size in shape.iterate(self))

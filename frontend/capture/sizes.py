@@ -47,6 +47,7 @@ class Sizes:
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
         self._numbers: dict[str, int | float] = {}
+        self._learned: list[tuple[Source, int | float]] = []
         self._varying: set[str] = set()
         self._fixed: set[tuple[str, bool]] = set()
 
@@ -78,7 +79,12 @@ class Sizes:
 
     def varies(self, number: int | float, source: Source) -> bool:
         """Whether a number is an input of the graph, and no constant."""
-        if self.dynamic is False or not (self.dynamic or self._numbers):
+        if self.dynamic is False:
+            return False
+        if self._learned:
+            self._numbers.update((_key(s), seen) for s, seen in self._learned)
+            self._learned.clear()
+        if not self.dynamic and not self._numbers:
             return False
         key = _key(source)
         seen = self._numbers.get(key)
@@ -94,9 +100,11 @@ class Sizes:
 
     def learn(self, guards: Iterable) -> None:
         """Notes the numbers that an entry holds for."""
-        for guard in guards:
-            if guard.kind == "equals" and type(guard.operand) in (int, float):
-                self._numbers[_key(guard.source)] = guard.operand
+        self._learned += [
+            (guard.source, guard.operand)
+            for guard in guards
+            if guard.kind == "equals" and type(guard.operand) in (int, float)
+        ]
 
 
 def _key(source: Source) -> str:

@@ -148,7 +148,7 @@ class Tracer(Operators, Calls):
     def identical(self, left: Value, right: Value) -> bool:
         """``left is right``, where the program depends on the answer: guards it."""
         if not may_be_one(left, right):
-            return self.same(left, right)
+            return self.same(*self.known_numbers(left, right))
         same = self._objects.get(id(left)) is self._objects.get(id(right))
         kind = "same_as" if same else "distinct"
         self.guards.add(left.source, kind, right.source)
@@ -515,7 +515,8 @@ class Tracer(Operators, Calls):
         points, is_final = error.break_points, error.is_final
         if points is None:
             points, is_final = self._break_points(), breaks_are_errors(self)
-        if not frame.plan.is_library or len(self.frames) == 1:
+        is_outermost = len(self.frames) == 1 and error.location is None
+        if not frame.plan.is_library or is_outermost:
             error = error.located(source_location(frame))
         error.break_points, error.is_final = points, is_final
         return error

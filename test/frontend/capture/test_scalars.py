@@ -252,6 +252,8 @@ def divides(x, n):
         lambda x, n: "n" * n,
         lambda x, n: f"{n}" if n & 1 else x,
         lambda x, n: hash((n, "a")),
+        lambda x, n: x + 1 if n is 4 or n is None else x,  # noqa: F632
+        lambda x, n: x + 1 if any(n is m for m in (n, 5)) else x,
     ],
 )
 def test_uses_in_python(backend, function):
