@@ -530,6 +530,21 @@ exec(compile(_wide(), __file__, "exec"), _SPACE)
 program(3)(_SPACE["wide"])
 
 
+def _crossing():
+    """A function whose cells get places beyond 255 when more is passed."""
+    lines = ["def crossing(n):"]
+    lines += [f"    v{i} = n + {i}" for i in range(248)]
+    lines += ["    for i in range(2):", "        v247 += v246 * i"]
+    lines += ["    inner = lambda: (n, v247, v246, v245)"]
+    lines += ["    v246 = max(v247, len(str(v244)))"]
+    lines += ["    return inner(), v246, v243"]
+    return "\n".join(lines)
+
+
+exec(compile(_crossing(), __file__, "exec"), _SPACE)
+program(3)(_SPACE["crossing"])
+
+
 @program(3)
 def pairs_of_cells(n, b1=0, b2=0, b3=0, b4=0, b5=0, b6=0, b7=0, b8=0, b9=0):
     first, second = n, n + 1

@@ -237,8 +237,10 @@ def _end(
     """Takes the frame apart and returns the tail call of a resume function."""
     layout = plan.arrivals[number].layout
     _save_stack(builder, plan, layout, resumes, place)
+    for name in resumes[:number] + resumes[number + 1 :]:
+        builder.fast("DELETE", name)
     builder.callable(lambda: builder.constant(_tail_type()))
-    builder.fast("LOAD", resumes[number])
+    builder.take(resumes[number])
     builder.emit("BUILD_TUPLE", _load_frame(builder, layout))
     builder.constant(False)
     builder.call(3)
@@ -272,7 +274,7 @@ def _load_frame(builder: Builder, layout: Layout) -> int:
         builder.emit("LOAD_FAST", builder.place_of(name))
     for slot, name in zip(layout.stack, builder.scratch, strict=False):
         if slot is not Slot.NULL:
-            builder.fast("LOAD", name)
+            builder.take(name)
     return len(names) + len(layout.cells) + layout.passed()
 
 
