@@ -243,7 +243,7 @@ def _segment(attempt: Any, stages: dict[str, float]) -> Segment:
 
     captured = attempt.captured
     return Segment(
-        function=place_of(attempt.call.function),
+        function=place_of(attempt.call),
         graph=captured.graph,
         code=readable(captured),
         operations=_operations(captured.graph),
@@ -287,8 +287,8 @@ def _break(attempt: Any, error: UnsupportedError) -> Break:
         location=str(where) if where else "",
         excerpt=where.excerpt() if where else "",
         stack=tuple(map(str, error.stack)),
-        function=place_of(attempt.call.function),
-        text=graph_break(attempt.call.function, error),
+        function=place_of(attempt.call),
+        text=graph_break(attempt.call, error),
     )
 
 

@@ -35,6 +35,7 @@ from girih.frontend.capture.listing import log_capture
 from girih.frontend.capture.messages import (
     graph_break,
     limit_reached,
+    place_of,
     recompilation,
     refused,
 )
@@ -146,19 +147,17 @@ class Compiler:
         return len(dispatcher.entries) >= self.settings.recompile_limit
 
     def _compile(self, dispatcher, function, arguments: tuple):
+        backend_fn = self.settings.backend_fn
+        call = Call(function, arguments, self.sizes, backend_fn, self.is_callee)
         failures = [failure_of(f, function, arguments) for f in self.frames]
         if stance.current() == FAIL:
-            raise RecompileError(refused(function, failures))
+            raise RecompileError(refused(call, failures))
         if len(self.history) <= self.settings.recompile_limit:
             self.history.extend(failures[:1])
         if self._is_full(dispatcher):
-            return self._limit_reached(function)
+            return self._limit_reached(call)
         if failures:
-            _RECOMPILES.info("%s", recompilation(function, failures))
-        settings = self.settings
-        call = Call(
-            function, arguments, self.sizes, settings.backend_fn, self.is_callee
-        )
+            _RECOMPILES.info("%s", recompilation(call, failures))
         captured = self._capture(call)
         if not isinstance(captured, CapturedFrame):
             return captured
@@ -180,53 +179,53 @@ class Compiler:
             seconds = time.perf_counter() - start
             self.settings.observer(Attempt(call, captured, error, seconds))
         if error is not None:
-            return self._give_up(call.function, error)
+            return self._give_up(call, error)
         if captured.broken is not None:
-            self._log_break(call.function, captured.broken)
+            self._log_break(call, captured.broken)
         if self.is_callee and not _is_worth_it(captured):
             self.failures = MAXIMAL_FAILURES
             return None
-        log_capture(call.function, captured)
+        log_capture(call, captured)
         return captured
 
-    def _give_up(self, function, error: UnsupportedError):
+    def _give_up(self, call: Call, error: UnsupportedError):
         self.reason = error.summary()
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
             raise error
         if self.settings.fullgraph or error.is_final:
             if eager_decides:
-                return plain_entry(function, error)
+                return plain_entry(call.function, error)
             raise error
-        _LOG.info("%s runs as it was: %s", function.__qualname__, self.reason)
+        _LOG.info("%s runs as it was: %s", place_of(call), self.reason)
         if not eager_decides:
-            self._log_break(function, error)
+            self._log_break(call, error)
         # A wrong argument says nothing about the next call; other reasons do.
         self.failures += 1 if eager_decides else MAXIMAL_FAILURES
         return None
 
-    def _log_break(self, function, error: UnsupportedError) -> None:
+    def _log_break(self, call: Call, error: UnsupportedError) -> None:
         """Logs a graph break, once for each place of the program."""
         if not _BREAKS.isEnabledFor(logging.INFO):
             return
         place = (error.kind, error.location)
         if place not in _places_logged:
             _places_logged.add(place)
-            _BREAKS.info("%s", graph_break(function, error))
+            _BREAKS.info("%s", graph_break(call, error))
 
-    def _limit_reached(self, function) -> None:
+    def _limit_reached(self, call: Call) -> None:
         """Warns, once; with ``fullgraph`` the call fails."""
         limit = self.settings.recompile_limit
         if self.settings.fullgraph:
             unsupported(
                 kind="recompile limit",
-                context=function.__qualname__,
-                explanation=limit_reached(function, limit, self.history),
+                context=call.function.__qualname__,
+                explanation=limit_reached(call, limit, self.history),
                 hints=("Compile without fullgraph: then such calls run eager.",),
             )
         if not self._warned:
             self._warned = True
-            _RECOMPILES.warning("%s", limit_reached(function, limit, self.history))
+            _RECOMPILES.warning("%s", limit_reached(call, limit, self.history))
 
     def admit(self, function):
         """A dispatcher for a function that is called by a frame that runs as it was.

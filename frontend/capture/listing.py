@@ -17,16 +17,19 @@ _CODE = log.logger("graph_code")
 _GUARDS = log.logger("guards")
 
 
-def log_capture(function, captured) -> None:
+def log_capture(call, captured) -> None:
     """Logs the guards and the graph of an entry that was made."""
     if _GUARDS.isEnabledFor(logging.INFO):
         lines = "\n  ".join(guard_lines(captured))
-        _GUARDS.info("guards of %s:\n  %s", place_of(function), lines)
+        _GUARDS.info("guards of %s:\n  %s", place_of(call), lines)
     if _CODE.isEnabledFor(logging.INFO) and captured.graph is not None:
         graph = readable(captured).replace("\n", "\n  ")
         code = captured.code.replace("\n", "\n  ")
         text = "graph of %s:\n  %s\nthe code around it:\n  %s"
-        _CODE.info(text, place_of(function), graph, code)
+        _CODE.info(text, place_of(call), graph, code)
+
+
+_WIDEST = 80  # of a column; longer lines stand out
 
 
 def readable(captured) -> str:
@@ -50,7 +53,12 @@ def readable(captured) -> str:
                     _line(node),
                 )
             )
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = [
+        max(
+            (len(row[column]) for row in rows if len(row[column]) <= _WIDEST), default=0
+        )
+        for column in (0, 1)
+    ]
     return "\n".join(
         f"{code:{widths[0]}}  # {what:{widths[1]}}  {line}".rstrip(" #")
         for code, what, line in rows

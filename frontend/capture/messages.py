@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import dis
+import os
 import re
 import types
+from typing import TYPE_CHECKING
+
+import torch
 
 from girih.errors import UnsupportedError
 from girih.frontend.capture.failures import Failure
 from girih.frontend.capture.resume.origin import origin_of
 
+if TYPE_CHECKING:
+    from girih.frontend.capture.capture import Call
 
-def place_of(function) -> str:
-    """A function with its file and line."""
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_CALL_OF_MODULES = torch.nn.Module.__call__.__code__
+
+
+def place_of(call: Call) -> str:
+    """The function of a call, with file and line, and the line where it goes on.
+
+    What torch does around the program is left out: of a module's call its ``forward``
+    is named, and of torch's own frames that go on after a break the one inside.
+    """
+    function, arguments = call.function, call.arguments
+    while function.__code__.co_filename.startswith(_TORCH):
+        inner = _inside(function, arguments)
+        if inner is None:
+            break
+        function, arguments = inner
     code = function.__code__
     place = f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
     line = _first_line(code)
     return f"{place}, from line {line}" if line else place
+
+
+def _inside(function, arguments: tuple) -> tuple | None:
+    """The frame that a frame of torch goes on with, and its arguments."""
+    names = function.__code__.co_varnames[: len(arguments)]
+    if ".inner" in names:
+        return tuple(arguments[names.index(name)] for name in (".inner", ".inner_args"))
+    if function.__code__ is _CALL_OF_MODULES:
+        forward = getattr(type(arguments[0]), "forward", None)
+        return (forward, ()) if isinstance(forward, types.FunctionType) else None
+    return None
 
 
 def _first_line(code: types.CodeType) -> int | None:
@@ -29,15 +61,15 @@ def _first_line(code: types.CodeType) -> int | None:
     return position.lineno if position else None
 
 
-def recompilation(function, failures: list[Failure]) -> str:
+def recompilation(call: Call, failures: list[Failure]) -> str:
     """Why a function is compiled again, given the failure of each entry."""
-    head = f"{place_of(function)} is compiled again, as entry {len(failures) + 1}"
+    head = f"{place_of(call)} is compiled again, as entry {len(failures) + 1}"
     return "\n".join([head, *_misfits(failures)])
 
 
-def refused(function, failures: list[Failure]) -> str:
+def refused(call: Call, failures: list[Failure]) -> str:
     """That a call needs compilation, which the stance forbids."""
-    text = f"a recompile of {place_of(function)}, and the stance is fail_on_recompile"
+    text = f"a recompile of {place_of(call)}, and the stance is fail_on_recompile"
     lines = [text, *_misfits(failures)]
     if not failures:
         lines.append("  It was never compiled.")
@@ -49,16 +81,16 @@ def _misfits(failures: list[Failure]) -> list[str]:
     return [f"  entry {number} does not fit: {text}" for number, text in numbered]
 
 
-def limit_reached(function, limit: int, history: list[Failure]) -> str:
+def limit_reached(call: Call, limit: int, history: list[Failure]) -> str:
     """The warning that a function is not compiled any more.
 
     Args:
-        function: The function.
+        call: The call that needs another entry.
         limit: How many entries it has.
         history: Of each attempt, oldest first, the guard that failed.
     """
     lines = [
-        f"{place_of(function)} was compiled {limit} times, which is the limit; calls "
+        f"{place_of(call)} was compiled {limit} times, which is the limit; calls "
         "that fit none of the entries run as plain Python from now on.",
         "  These guards kept failing:",
     ]
@@ -113,6 +145,6 @@ def _hint(failure: Failure) -> str:
     return _HINTS.get(failure.kind, "")
 
 
-def graph_break(function, error: UnsupportedError) -> str:
+def graph_break(call: Call, error: UnsupportedError) -> str:
     """A graph break, or a function that can't be captured."""
-    return f"in {place_of(function)}:\n  " + str(error).replace("\n", "\n  ")
+    return f"in {place_of(call)}:\n  " + str(error).replace("\n", "\n  ")
