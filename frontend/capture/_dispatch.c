@@ -12,13 +12,15 @@ enum { STACK_SLOTS = 64, STACK_LOCALS = 24 };
 /* ---- entries ------------------------------------------------------------------ */
 
 static PyObject *Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *guards, *call;
+    PyObject *guards, *call, *again = Py_None;
     Py_ssize_t single;
-    if (!PyArg_ParseTuple(args, "O!On", &Guards_Type, &guards, &call, &single)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!On|O", &Guards_Type, &guards, &call, &single, &again))
+        return NULL;
     Entry *self = (Entry *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->guards = (Guards *)Py_NewRef(guards);
     self->call = Py_NewRef(call);
+    self->again = Py_NewRef(again);
     self->single = single;
     return (PyObject *)self;
 }
@@ -26,12 +28,14 @@ static PyObject *Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int Entry_traverse(Entry *self, visitproc visit, void *arg) {
     Py_VISIT(self->guards);
     Py_VISIT(self->call);
+    Py_VISIT(self->again);
     return 0;
 }
 
 static int Entry_clear(Entry *self) {
     Py_CLEAR(self->guards);
     Py_CLEAR(self->call);
+    Py_CLEAR(self->again);
     return 0;
 }
 
@@ -54,7 +58,7 @@ PyTypeObject Entry_Type = {
     .tp_name = "girih.frontend.capture._frame.Entry",
     .tp_basicsize = sizeof(Entry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Entry(guards, call, single): compiled code and when it may be used.",
+    .tp_doc = "Entry(guards, call, single, again=None): compiled code and when it may be used.",
     .tp_new = Entry_new,
     .tp_dealloc = (destructor)Entry_dealloc,
     .tp_traverse = (traverseproc)Entry_traverse,
@@ -86,7 +90,20 @@ static PyObject *call_entry(Entry *entry, PyObject **slots, Py_ssize_t count) {
     return entry->single >= 0 ? single_item(result, entry->single) : result;
 }
 
-/* The result; NULL without an exception when the guards fail. */
+/* What `again` makes of the exception that `call` raised. */
+static PyObject *after_failure(Entry *entry) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject *result = PyObject_CallOneArg(entry->again, error);
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return result;
+}
+
+/* The result; NULL without an exception when the guards fail; girih_again when the call
+ * has to run as it was. */
 static PyObject *try_entry(Entry *entry, PyObject *function, PyObject *const *locals,
                            Py_ssize_t count) {
     PyObject *stack[STACK_SLOTS], **slots = stack, *result = NULL;
@@ -97,6 +114,8 @@ static PyObject *try_entry(Entry *entry, PyObject *function, PyObject *const *lo
     }
     if (Guards_evaluate(entry->guards, function, locals, count, slots)) {
         result = call_entry(entry, slots, slot_count);
+        if (!result && entry->again != Py_None && PyErr_ExceptionMatches(PyExc_Exception))
+            result = after_failure(entry);
         for (Py_ssize_t i = 0; i < slot_count; i++) Py_XDECREF(slots[i]);
     }
     if (slots != stack) PyMem_Free(slots);
@@ -124,8 +143,8 @@ static PyObject *call_miss(Dispatcher *self, PyObject *function, PyObject *const
     return entry;
 }
 
-PyObject *Dispatcher_run(Dispatcher *self, PyObject *function, PyObject *const *locals,
-                         Py_ssize_t count) {
+static PyObject *run_entries(Dispatcher *self, PyObject *function, PyObject *const *locals,
+                             Py_ssize_t count) {
     PyObject *entries = Py_NewRef(self->entries), *result = NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entries); i++) {
         PyObject *entry = Py_NewRef(PyList_GET_ITEM(entries, i));
@@ -148,6 +167,13 @@ PyObject *Dispatcher_run(Dispatcher *self, PyObject *function, PyObject *const *
     }
     result = try_entry((Entry *)entry, function, locals, count);
     Py_DECREF(entry);
+    return result;
+}
+
+PyObject *Dispatcher_run(Dispatcher *self, PyObject *function, PyObject *const *locals,
+                         Py_ssize_t count) {
+    PyObject *result = run_entries(self, function, locals, count);
+    if (result == girih_again) Py_CLEAR(result);
     return result;
 }
 

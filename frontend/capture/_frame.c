@@ -15,6 +15,7 @@ _Thread_local Dispatcher *girih_active = NULL;
 _Thread_local PyObject *girih_skipped = NULL;
 _Thread_local PyObject **girih_handed_over = NULL;
 int girih_forced_eager = 0;
+PyObject *girih_again = NULL;
 
 static Py_ssize_t watchers = 0;
 static _PyFrameEvalFunction next_eval = NULL;
@@ -256,5 +257,7 @@ PyMODINIT_FUNC PyInit__frame(void) {
     if (PyModule_AddType(module, &Guards_Type) < 0 || PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 || PyModule_AddType(module, &Tail_Type) < 0)
         Py_CLEAR(module);
+    if (module && !girih_again) girih_again = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    if (module && PyModule_AddObjectRef(module, "AGAIN", girih_again) < 0) Py_CLEAR(module);
     return module;
 }

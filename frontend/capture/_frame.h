@@ -28,6 +28,7 @@ typedef struct {
     PyObject_HEAD
     Guards *guards;
     PyObject *call;     /* called with the slots */
+    PyObject *again;    /* None, or called with an exception that `call` raised */
     Py_ssize_t single;  /* >= 0: the result is that item of what `call` returns */
 } Entry;
 
@@ -62,6 +63,9 @@ extern _Thread_local PyObject *girih_skipped;
 /* Where the arguments of that call are held: its frame drops them once it has its own, so
  * that the caller keeps nothing alive that the function is done with. */
 extern _Thread_local PyObject **girih_handed_over;
+
+/* What compiled code returns that failed before it had changed anything. */
+extern PyObject *girih_again;
 
 /* Not 0: every dispatcher calls its function as it was, unwatched. */
 extern int girih_forced_eager;

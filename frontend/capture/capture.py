@@ -23,6 +23,7 @@ from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.rebuilding.generators import close_generators
+from girih.frontend.capture.repeatable import is_repeatable, runs_again
 from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
@@ -176,7 +177,10 @@ class _Capture:
         guards = tree.build(len(tensors), checks, state_check, number_checks)
         for source in tree.slots[len(rebuilder.slots) :]:
             rebuilder.slots.setdefault(source, len(rebuilder.slots))
-        entry, code = _entry(guards, rebuilder, expression, compiled, graph)
+        again = None
+        if graph is not None and is_repeatable(tracer.graph):
+            again = runs_again(self.call.function.__qualname__)
+        entry, code = _entry(guards, rebuilder, expression, compiled, graph, again)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
         return CapturedFrame(entry, tree, graph, code, has_tensors=has_tensors)
 
@@ -211,12 +215,12 @@ def _exception_text(value: Value) -> str:
     return f"{value.python_type().__name__}({parts})"
 
 
-def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph):
-    function, text = rebuilder.function(compiled, expression, graph is not None)
+def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph, again):
+    function, text = rebuilder.function(compiled, expression, graph is not None, again)
     is_plain = rebuilder.takes_slots and not rebuilder.body
     if compiled is not None and is_plain and len(rebuilder.outputs) == 1:
         if text.endswith("return out[0]"):
-            return _frame.Entry(guards, compiled, 0), text
+            return _frame.Entry(guards, compiled, 0, again), text
     return _frame.Entry(guards, function, -1), text
 
 

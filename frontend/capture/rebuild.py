@@ -210,20 +210,27 @@ class Rebuilder:
 
     # The function
 
-    def function(self, graph, result: ast.expr, has_graph: bool):
+    def _call_of_graph(self, again) -> ast.stmt:
+        made = call(load("graph"), *self.inputs)
+        out: ast.stmt = ast.Assign([ast.Name("out", ast.Store())], made)
+        if again is None:
+            return out
+        repeat = ast.Return(call(self.constant(again), load("error")))
+        handler = ast.ExceptHandler(self.constant(Exception), "error", [repeat])
+        return ast.Try([out], [handler], [], [])
+
+    def function(self, graph, result: ast.expr, has_graph: bool, again=None):
         """The surrounding function.
 
         Args:
             graph: The compiled graph.
             result: The expression that is returned.
             has_graph: Whether there is anything to compute.
+            again: What to return, given the error, where the graph fails; or None.
         """
         statements = list(self.body)
         if has_graph:
-            out = ast.Assign(
-                [ast.Name("out", ast.Store())], call(load("graph"), *self.inputs)
-            )
-            statements.insert(0, out)
+            statements.insert(0, self._call_of_graph(again))
         statements.append(ast.Return(inlined(statements, result)))
         parameters = [ast.arg(f"s{i}") for i in range(len(self.slots))]
         arguments = ast.arguments([], parameters, None, [], [], None, [])

@@ -265,3 +265,50 @@ def test_fullgraph_says_why():
     compiled = girih.compile(in_the_middle, backend="eager", fullgraph=True)
     with pytest.raises(girih.UnsupportedError, match="print"):
         compiled(X)
+
+
+def takes_item(x, i):
+    y = x * 2
+    try:
+        return y[i] + 1
+    except IndexError:
+        return y * 0
+
+
+@pytest.mark.parametrize("backend", ["eager", "girih"])
+def test_graph_that_fails_on_its_data(backend):
+    """What an operation says about its data reaches the program's own handlers."""
+    compiled = girih.compile(takes_item, backend=backend)
+    good, bad = torch.tensor([1]), torch.tensor([9])
+    for index in (good, bad, good):
+        torch.testing.assert_close(compiled(X[0], index), takes_item(X[0], index))
+
+
+def test_graph_that_fails_after_a_change():
+    """A graph that has changed its input is not run again."""
+
+    def function(x, i):
+        x.add_(1)
+        return x[i]
+
+    compiled = girih.compile(function, backend="eager")
+    x = torch.zeros(3)
+    compiled(x, torch.tensor([0]))
+    with pytest.raises(IndexError):
+        compiled(x, torch.tensor([9]))
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_traceback_of_a_graph_that_fails():
+    """The error stands at the program's own line."""
+
+    def function(x, i):
+        y = x * 2
+        return y[i]
+
+    compiled = girih.compile(function, backend="eager")
+    compiled(X[0], torch.tensor([0]))
+    with pytest.raises(IndexError) as raised:
+        compiled(X[0], torch.tensor([9]))
+    assert raised.traceback[-1].name == "function"
+    assert str(raised.traceback[-1].statement) == "return y[i]"

@@ -1,0 +1,86 @@
+"""Whether a call may run as it was after its graph has failed.
+
+What an operation says about its data (an index out of range, a matrix that is singular)
+is known only when the graph runs. Nothing has been replayed by then; so unless the
+graph itself has changed something, the whole call can run as Python instead, and the
+error is raised where Python raises it, inside the program's own ``try``.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import types
+from collections.abc import Callable
+
+import torch
+
+from girih import log
+from girih.frontend.capture import _frame
+
+_LOG = log.logger("capture")
+
+# Parts of the names of operations that draw random numbers.
+_RANDOM = (
+    "rand",
+    "dropout",
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rrelu",
+    "gumbel",
+    "dot_product_attention",
+    "fractional_max_pool",
+)
+
+
+def is_repeatable(graph) -> bool:
+    """Whether running a graph in part changes nothing that outlives it.
+
+    Args:
+        graph: The ``Graph`` that was captured.
+    """
+    changed = any(given.value.fake._version for given in graph.tensors)
+    nodes = (node for node in graph.fx.nodes if node.op.startswith("call"))
+    return not changed and all(map(_is_harmless, nodes))
+
+
+def _is_harmless(node: torch.fx.Node) -> bool:
+    name = node.target if node.op == "call_method" else _name_of(node.target)
+    if any(part in name for part in _RANDOM):
+        return False
+    return node.op == "call_method" or _is_known(node.target)
+
+
+def _name_of(target: Callable) -> str:
+    return getattr(target, "__name__", "")
+
+
+def _is_known(target: Callable) -> bool:
+    """Whether nothing but torch's own code runs."""
+    if isinstance(target, torch._ops.OpOverload):
+        return target.namespace in ("aten", "prims")
+    if isinstance(target, types.FunctionType):
+        return target.__module__ in ("torch.functional", "torch.nn.functional")
+    is_builtin = isinstance(target, types.BuiltinFunctionType)
+    return is_builtin or getattr(operator, _name_of(target), None) is target
+
+
+def runs_again(name: str) -> Callable[[Exception], object]:
+    """What is done about an error of a graph that can be repeated.
+
+    Args:
+        name: Name of the function, for the log.
+
+    Returns:
+        A function of the error; what it returns asks for the plain call.
+    """
+
+    def again(error: Exception):
+        if _LOG.isEnabledFor(logging.INFO):
+            kind = type(error).__name__
+            _LOG.info("%s runs as it was: its graph failed: %s: %s", name, kind, error)
+        return _frame.AGAIN
+
+    return again
