@@ -56,9 +56,10 @@ _libraries_lock = Lock()
 
 # These are imported lazily elsewhere, for programs that never compile.
 _FIRST_USED_IN_A_CALL = (
-    "girih.frontend.capture.api",
     "girih.frontend.capture.bytecode.families",
     "girih.frontend.capture.models.python",
+    "girih.frontend.capture.rebuilding.families",
+    "girih.frontend.capture.targets",
 )
 # The bindings import a dialect's module when they first meet one of its ops.
 _UPSTREAM_DIALECTS = ("arith", "builtin", "cf", "math", "memref", "scf", "ub", "vector")

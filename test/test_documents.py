@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import examples, output_of, without_times
+from documents import examples, output_of, stable_part
 from processes import run_python
 from readme import blocks, python_blocks
 
@@ -69,8 +69,8 @@ EXAMPLES = examples(ROOT / "docs" / "capture.md")
 @pytest.mark.parametrize(("program", "printed"), EXAMPLES, ids=range(len(EXAMPLES)))
 def test_examples_of_capture_print_what_the_page_says(program, printed, tmp_path):
     """Where this fails for good reason: python test/support/documents.py FILE."""
-    found = without_times(output_of(program, tmp_path))
-    assert found.strip() == without_times(printed).strip()
+    found = stable_part(output_of(program, tmp_path))
+    assert found.strip() == stable_part(printed).strip()
 
 
 def test_the_page_about_capture_names_all_functions():
