@@ -81,6 +81,11 @@ def run_eagerly(gm, example_inputs):
     return gm.forward
 
 
+# With ``dynamic=True`` it gets numbers and sizes that depend on data as symbols without
+# a value; other backends get a graph break there, unless they say this too.
+run_eagerly.takes_unbacked_sizes = True
+
+
 def _compile(gm, example_inputs, options: Options, reports: Reports):
     from girih.compiler import compile_graph
 

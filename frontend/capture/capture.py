@@ -78,6 +78,12 @@ class Call:
     is_callee: bool = False
 
     @property
+    def keeps_numbers(self) -> bool:
+        """Whether sizes and numbers that depend on data stay in the graph."""
+        takes_them = getattr(self.backend, "takes_unbacked_sizes", False)
+        return takes_them and self.sizes.dynamic is True
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the arguments."""
         code = self.function.__code__
@@ -270,11 +276,12 @@ def _attempt(call: Call, stop: BreakPoint | None) -> CapturedFrame:
 
 def _with_symbols(call: Call, stop: BreakPoint | None) -> CapturedFrame:
     try:
-        return _Capture(call, Evaluator(), stop).run()
+        evaluator = Evaluator(keeps_numbers=call.keeps_numbers)
+        return _Capture(call, evaluator, stop).run()
     except NeedsSymbols:
         from girih.frontend.capture.shapes import SymbolicEvaluator
 
         try:
-            return _Capture(call, SymbolicEvaluator(), stop).run()
+            return _Capture(call, SymbolicEvaluator(call.keeps_numbers), stop).run()
         finally:
             forget_environments()

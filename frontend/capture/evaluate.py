@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import (
 
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
+from girih.frontend.fake.mode import is_undecided
 
 # Methods that may return the tensor itself, and never change it.
 _NO_CHANGE = frozenset(
@@ -44,12 +45,15 @@ class Evaluator:
     Attributes:
         mode: The fake tensor mode.
         is_symbolic: Whether sizes of inputs may be symbols.
+        keeps_numbers: Whether sizes and numbers that depend on data stay in the graph,
+            as symbols without a value.
     """
 
     is_symbolic = False
 
-    def __init__(self, shape_env: Any = None):
+    def __init__(self, shape_env: Any = None, keeps_numbers: bool = False):
         self.mode = make_fake_mode(shape_env)
+        self.keeps_numbers = keeps_numbers
 
     def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
         """A tensor without data that looks like ``tensor``."""
@@ -84,11 +88,21 @@ class Evaluator:
         try:
             return self._run(kind, target, args, kwargs)
         except DynamicOutputShapeException as error:
+            self._ask_for_symbols()
             _size_depends_on_data(target, error)
         except DataDependentOutputException as error:
+            self._ask_for_symbols()
             _value_depends_on_data(target, error)
         except UnsupportedOperatorException as error:
             _has_no_fake(error)
+        except Exception as error:
+            if not is_undecided(error):
+                raise
+            _size_decides(target)
+
+    def _ask_for_symbols(self) -> None:
+        if self.keeps_numbers and not self.is_symbolic:
+            raise NeedsSymbols
 
     def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         with self.mode:
@@ -157,6 +171,15 @@ def _value_depends_on_data(target: Any, error: Exception) -> None:
             "Give the sizes it would look for (`num_classes=`, `output_size=`), or "
             "keep the value a tensor.",
         ),
+    )
+
+
+def _size_decides(target: Any) -> None:
+    unsupported(
+        kind="decision on a size that depends on data",
+        context=name_of(target),
+        explanation="What the operation does depends on a number that only the graph "
+        "knows.",
     )
 
 

@@ -63,10 +63,13 @@ class SymbolicEvaluator(Evaluator):
 
     is_symbolic = True
 
-    def __init__(self):
-        self.environment = LightShapeEnv()
+    def __init__(self, keeps_numbers: bool = False):
+        self.environment = LightShapeEnv(
+            allow_scalar_outputs=keeps_numbers,
+            allow_dynamic_output_shape_ops=keeps_numbers,
+        )
         self.marked: list[tuple[torch.SymInt, str, DynamicDim]] = []
-        super().__init__(self.environment)
+        super().__init__(self.environment, keeps_numbers)
 
     # Symbols
 

@@ -164,6 +164,13 @@ class Tracer(Operators, Calls):
         names = ("_buffers", "_parameters")
         return base is not None and base.access == "dict_item" and base.key in names
 
+    def keeps_numbers(self) -> bool:
+        """Whether numbers that depend on data stay in the graph."""
+        evaluator = self.graph.evaluator
+        if evaluator.keeps_numbers and not evaluator.is_symbolic:
+            raise NeedsSymbols
+        return evaluator.keeps_numbers
+
     def dynamic_dims(self, tensor, source: Source, static: bool) -> dict:
         """Which dims of an input have a symbolic size, and why."""
         dims = {} if static else self.sizes.dynamic_dims(tensor, source)

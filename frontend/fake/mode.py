@@ -199,6 +199,14 @@ def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
     return enable_python_dispatcher()
 
 
+def is_undecided(error: Exception) -> bool:
+    """Whether an error says that a size is known only when the program runs.
+
+    By name: its module needs sympy, which programs without symbols never load.
+    """
+    return type(error).__name__ == "GuardOnDataDependentSymNode"
+
+
 class LightFakeTensorMode(FakeTensorMode):
     """A ``FakeTensorMode`` that is made and used without loading Dynamo.
 
@@ -221,11 +229,19 @@ class LightFakeTensorMode(FakeTensorMode):
         if plan is _LIFT:
             return self._lift(args[0])
         if plan is not None:
-            result = self._dispatch_quickly(plan, func, args, kwargs or {})
+            result = self._try_quickly(plan, func, args, kwargs or {})
             if result is not NotImplemented:
                 return result
         with python_dispatcher(self):
             return self._dispatch_fully(func, types, args, kwargs)
+
+    def _try_quickly(self, plan, func, args, kwargs):
+        try:
+            return self._dispatch_quickly(plan, func, args, kwargs)
+        except Exception as error:
+            if not is_undecided(error):
+                raise
+            return NotImplemented  # torch's kernels assume what is usual
 
     def _dispatch_quickly(self, plan, func, args, kwargs):
         device = _device_of_call(args, kwargs)

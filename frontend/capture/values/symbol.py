@@ -49,6 +49,10 @@ class SymbolValue(Value):
 
     def specialize(self) -> int | float | bool:
         """The value at this call; the choice becomes a guard on the sizes."""
+        self._check_known()
+        return self.python_type()(self.fake)
+
+    def _check_known(self) -> None:
         if self.real is None:
             unsupported(
                 kind="size that depends on data",
@@ -56,10 +60,10 @@ class SymbolValue(Value):
                 explanation="Python has to know the value while tracing.",
                 hints=("Keep the value a tensor, or move this line out.",),
             )
-        return self.python_type()(self.fake)
 
     def truth(self, tracer) -> bool:
         """Fixes whether it is zero, which becomes a guard on the sizes."""
+        self._check_known()
         return bool(self.fake)
 
     def get_attr(self, tracer, name):

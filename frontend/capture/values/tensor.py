@@ -220,6 +220,8 @@ class TensorValue(Value):
         if name == "get_device":
             index = self.fake.device.index
             return tracer.constant(-1 if index is None else index)
+        if name == "item" and tracer.keeps_numbers():
+            return tracer.graph.call_method("item", [self], {})
         if name in _READS_DATA:
             unsupported(
                 kind="reading a tensor's data",
