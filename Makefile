@@ -8,13 +8,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
 FUZZ_SECONDS ?= 600
 STRESS_SECONDS ?= 30
+DEBUG_PYTHON ?= python3.11-dbg
 CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-python bench lint format fuzz stress check-wheel clean
+.PHONY: help install demo test test-python test-debug test-sanitized bench lint format fuzz stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -36,6 +37,12 @@ test: install ## Run lit and pytest.
 test-python: ## Run the tests of capture with PYTHON=python3.12 or python3.13.
 	@$(MAKE) --no-print-directory install VENV=$(OTHER_VENV)
 	@$(OTHER_VENV)/bin/python -m pytest $(PYTEST_FLAGS) $(CAPTURE_TESTS)
+
+test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
+	@$(BIN)/python test/checked_build.py $(DEBUG_PYTHON)
+
+test-sanitized: install ## Test the C files with the compiler's sanitizers.
+	@$(BIN)/python test/checked_build.py sanitized
 
 bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
