@@ -10,6 +10,7 @@ from girih.frontend.capture import _frame
 from girih.frontend.capture.values.base import Value
 
 MISSING = object()
+_HEAP_TYPE = 1 << 9  # of a type's flags: made by a class statement
 SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 FUNCTION_TYPES = (types.FunctionType, _frame.Dispatcher, functools._lru_cache_wrapper)
 C_METHODS = (
@@ -37,10 +38,11 @@ def is_data_descriptor(member: Any) -> bool:
 
 
 def c_base(cls: type) -> type:
-    """The class of the MRO whose ``__new__``, written in C, makes the objects."""
+    """The class of the MRO, written in C, that the objects are made of."""
     for base in cls.__mro__:
         maker = base.__dict__.get("__new__")
-        if isinstance(maker, types.BuiltinFunctionType):
+        is_static = not base.__flags__ & _HEAP_TYPE
+        if is_static or isinstance(maker, types.BuiltinFunctionType):
             return base
     return object
 

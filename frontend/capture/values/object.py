@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.errors import unsupported
@@ -25,6 +26,7 @@ from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.special import OPERATORS
 
 # Builtin classes whose subclasses have a constant part.
+_SETS_ITEMS = frozenset(("update", "setdefault", "__init__", "__or__", "__ior__"))
 LITERAL_BASES = (int, float, complex, str, bytes)
 
 
@@ -337,9 +339,29 @@ class ObjectValue(Value):
             )
         if name == "__getitem__" and isinstance(self.base, DictValue):
             return self._get_or_missing(tracer, *args)
+        if self.base.python_type() in (OrderedDict, defaultdict):
+            self._check_overrides(name)
+            if name == "copy":
+                return self._copy_of_same_class(tracer)
         if name in OPERATORS:
             args = [builtin_part(arg) for arg in args]
-        return self.base.call_method(tracer, name, args, kwargs)
+        found = self.base.call_method(tracer, name, args, kwargs)
+        return self if found is self.base else found
+
+    def _check_overrides(self, name: str) -> None:
+        """These C methods call what a subclass overrides."""
+        setter, _ = static_lookup(self.cls, "__setitem__")
+        if name in _SETS_ITEMS and isinstance(setter, types.FunctionType):
+            unsupported(
+                kind="method of an OrderedDict that calls what is overridden",
+                context=f"{self.cls.__name__}.{name}",
+                explanation="girih does not follow calls from C code.",
+            )
+
+    def _copy_of_same_class(self, tracer) -> Value:
+        factory = self.base.factory
+        args = [self] if factory is None else [factory, self]
+        return tracer.call(tracer.constant(self.cls), args, {})
 
     def _get_or_missing(self, tracer, key: Value) -> Value:
         """``dict.__getitem__``, which asks the class for ``__missing__``."""
