@@ -41,9 +41,14 @@ def is_repeatable(graph) -> bool:
     Args:
         graph: The ``Graph`` that was captured.
     """
-    changed = any(given.value.fake._version for given in graph.tensors)
+    changed = any(_is_changed(given.value.fake) for given in graph.tensors)
     nodes = (node for node in graph.fx.nodes if node.op.startswith("call"))
     return not changed and all(map(_is_harmless, nodes))
+
+
+def _is_changed(fake: torch.Tensor) -> bool:
+    # Inference tensors do not count their changes.
+    return fake.is_inference() or bool(fake._version)
 
 
 def _is_harmless(node: torch.fx.Node) -> bool:
