@@ -1,8 +1,8 @@
 """Marks on functions: what capture does with a call of them.
 
 The marks are torch's own attributes, so one that was set through ``torch.compiler`` or
-``torch._dynamo`` counts under girih, and the other way round. What torch keeps in
-tables of its compiler is read there, if that compiler is loaded; girih never loads it.
+``torch._dynamo`` counts under girih. What torch keeps in tables of its compiler is read
+there, if that compiler is loaded; girih never loads it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakSet
 
 import torch
+from torch._C._dynamo.eval_frame import set_eval_frame
 
 import girih
 from girih import collector, config, exclusive, frontend, log, marks, stance
@@ -139,6 +140,15 @@ class Compiler:
             return None
         if self._warned and self._is_full(dispatcher):
             return None
+        # Where a function that torch compiled calls this one, torch's compiler would
+        # capture girih itself.
+        torchs = set_eval_frame(None)
+        try:
+            return self._miss(dispatcher, function, arguments)
+        finally:
+            set_eval_frame(torchs)
+
+    def _miss(self, dispatcher, function, arguments: tuple):
         with exclusive.compilation() as waited:
             entry = dispatcher.entry_for(function, arguments) if waited else None
             return entry or self._compile(dispatcher, function, arguments)

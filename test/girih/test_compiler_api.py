@@ -134,3 +134,50 @@ def test_nothing_of_girih_loads_torchs_compiler():
         assert "torch._dynamo" not in sys.modules
         """
     )
+
+
+def test_what_torch_compiled_or_disabled_is_called():
+    run_python(
+        """
+        import torch
+        import girih
+
+        class Graphs:
+            def __init__(self):
+                self.operations = []
+
+            def __call__(self, gm, inputs):
+                nodes = [n for n in gm.graph.nodes if n.op.startswith("call_")]
+                self.operations.append(len(nodes))
+                return gm.forward
+
+        def sine(x):
+            return x.sin() + 1
+
+        net, x = torch.nn.Linear(4, 4), torch.arange(4.0)
+        cases = [
+            (torch.compile(sine, backend="eager"), [4]),
+            (torch.compile(net, backend="eager"), [3]),
+            (torch.compiler.disable(sine), [1, 1]),
+            (torch.compiler.disable(net), [1, 1]),
+        ]
+        for inner, expected in cases:
+            def program(x):
+                return inner(x * 2) * 3
+
+            graphs = Graphs()
+            with torch.no_grad():
+                compiled = girih.compile(program, backend=graphs)
+                for _ in range(2):
+                    torch.testing.assert_close(compiled(x), program(x))
+            assert graphs.operations == expected, (inner, graphs.operations)
+
+        # torch's compiler is active while girih compiles, and must not compile girih
+        ours = girih.compile(sine, backend="eager")
+        theirs = torch.compile(lambda x: ours(x * 2) * 3, backend="eager")
+        torch.testing.assert_close(theirs(x), sine(x * 2) * 3)
+        theirs = torch.compile(ours, backend=(graphs := Graphs()))
+        torch.testing.assert_close(theirs(x), sine(x))
+        assert graphs.operations == [2]
+        """
+    )

@@ -22,7 +22,17 @@ def marked_model(function: Any) -> Callable | None:
     for has_mark, model in _MODELS:
         if has_mark(function):
             return model(function)
-    return None
+    original = marks.innermost(function)
+    return None if original is function else _unwrapped(original)
+
+
+def _unwrapped(original: Any) -> Callable:
+    """What ``torch.compile`` returned: the function that it compiles."""
+
+    def model(tracer, *args, **kwargs):
+        return tracer.call(tracer.held(original), list(args), kwargs)
+
+    return model
 
 
 def _following(function: Any, substitute: marks.Substitute) -> Callable:
