@@ -98,7 +98,6 @@ _PAIRS = (
         "_set_mkldnn_deterministic",
         False,
     ),
-    ("TF32 of oneDNN", "_get_onednn_allow_tf32", "_set_onednn_allow_tf32", False),
     ("NNPACK", "_get_nnpack_enabled", "_set_nnpack_enabled", False),
     ("cuDNN", "_get_cudnn_enabled", "_set_cudnn_enabled", False),
     ("cuDNN benchmark", "_get_cudnn_benchmark", "_set_cudnn_benchmark", False),
