@@ -18,7 +18,7 @@ from girih.frontend.capture.rebuilding.code import call, tuple_of
 from girih.frontend.capture.resume.code import resume_code
 from girih.frontend.capture.resume.layout import Layout, Slot, arguments
 from girih.frontend.capture.resume.liveness import live_locals
-from girih.frontend.capture.resume.origin import original_position
+from girih.frontend.capture.resume.origin import in_prologue, original_position
 from girih.frontend.capture.resume.stack_effect import CannotStep
 from girih.frontend.capture.resume.step import step_code
 from girih.frontend.capture.values.base import NULL, Raised, Value
@@ -62,6 +62,8 @@ def _tail(rebuilder, function: ast.expr, args: ast.expr) -> ast.expr:
 
 def _step(rebuilder, frame: Frame) -> tuple[ast.expr, ast.expr]:
     """The step function of a frame and its arguments."""
+    if in_prologue(frame.code, frame.next):
+        raise CannotStep("the frame is not restored yet")
     position = original_position(frame.code, frame.next)
     layout, args = state_of(rebuilder, frame, *position)
     step = step_code(frame.code, frame.next, layout)

@@ -10,6 +10,7 @@ import builtins
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.resume.origin import in_prologue
 from girih.frontend.capture.values.base import NULL
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
@@ -109,7 +110,8 @@ def _delete_fast(tracer, frame, instruction):
     value = frame.locals.get(instruction.argval)
     if value is None:
         tracer.throw(UnboundLocalError, f"local variable '{instruction.argval}'")
-    if value.source is not None and hasattr(value.python_type(), "__del__"):
+    is_destroyed = value.source is not None and hasattr(value.python_type(), "__del__")
+    if is_destroyed and not in_prologue(frame.code, frame.next - 1):
         unsupported(
             kind="deletion of an object with a destructor",
             context=value.python_type().__qualname__,

@@ -72,6 +72,12 @@ def original_code(code: types.CodeType) -> types.CodeType:
     return code if origin is None else origin.code
 
 
+def in_prologue(code: types.CodeType, index: int) -> bool:
+    """Whether an instruction only restores the frame."""
+    origin = origin_of(code)
+    return origin is not None and index < origin.prologue and index != origin.moment
+
+
 def original_position(code: types.CodeType, index: int) -> tuple[types.CodeType, int]:
     """The original instruction that an instruction stands for.
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from girih.frontend.capture.bytecode.table import VERSION
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.iterator.base import IteratorValue
+from girih.frontend.capture.values.iterator.closing import runs_code_when_closed
 
 # https://docs.python.org/3.13/reference/expressions.html#generator.close
 _CLOSE_GIVES_THE_RESULT = VERSION >= (3, 13)
-# Where the handlers start that are in every generator since CPython 3.12.
-_HANDLERS_OF_PYTHON = ("CALL_INTRINSIC_1", "CLEANUP_THROW")
 _YIELD_FROM = 2  # in the low bits of RESUME's argument
 
 
@@ -114,10 +113,7 @@ class GeneratorValue(IteratorValue):
         part = self.delegate()
         if part is not None and not isinstance(part, IteratorValue):
             return True
-        plan = self.frame.plan
-        handler = plan.handler_of(self.frame.next - 1)
-        target = handler and plan.instructions[handler.target].opname
-        return target not in (None, *_HANDLERS_OF_PYTHON)
+        return runs_code_when_closed(self.frame)
 
     def _throw_into_part(self, tracer, part: Value, raised: Raised) -> Value | None:
         """Throws into the iterator that a ``yield from`` stands in."""
