@@ -14,6 +14,6 @@ rejects, with the number of their graphs and of the operations in those), and to
 random programs for as long as wanted::
 
     python test/frontend/capture/differential/run.py closures classes.slots
-    python test/frontend/capture/differential/run.py --update
+    python test/frontend/capture/differential/run.py --quick --update
     python test/frontend/capture/differential/fuzz.py --seconds 600
 """

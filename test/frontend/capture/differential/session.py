@@ -21,7 +21,7 @@ from differential.program import Program
 from differential.variation import varied
 from girih.errors import UnsupportedError
 
-VARIATIONS = 6
+VARIATIONS = 4
 """Varied calls of a program; each is a capture at most."""
 
 Compile = Callable[[Callable], Callable]
@@ -48,14 +48,18 @@ def native(function: Callable) -> Callable:
     return girih.compile(function, options={"cache": False, "fallback": False})
 
 
-def check(program: Program) -> None:
+def check(program: Program, backends: tuple[Compile, ...] = (eager, native)) -> None:
     """Asserts that a program does the same when it is captured.
+
+    Args:
+        program: The program.
+        backends: Ways to compile it.
 
     Raises:
         AssertionError: With all differences.
     """
     expected = run(program, plain)
-    for compile in (eager, native):
+    for compile in backends:
         found = compare(program, compile, expected)
         assert not found, "\n" + "\n".join(found)
 

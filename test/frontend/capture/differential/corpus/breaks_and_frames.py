@@ -1,6 +1,5 @@
 """What can be seen of frames, and what lives how long, across breaks."""
 
-import gc
 import inspect
 import sys
 import traceback
@@ -172,7 +171,6 @@ def dead_locals_are_freed(x):
     reference = weakref.ref(thing)
     y = thing.value * 2
     del thing
-    gc.collect()
     return y, reference() is None
 
 
@@ -182,7 +180,6 @@ def replaced_locals_are_freed(x):
     reference = weakref.ref(thing)
     print("alive", reference() is not None)
     thing = Thing(2)
-    gc.collect()
     print("alive", reference() is not None)
     return x + thing.value
 
@@ -192,7 +189,6 @@ def living_locals_are_kept(x):
     thing = Thing(x + 1)
     reference = weakref.ref(thing)
     print("break")
-    gc.collect()
     alive = reference() is thing
     print("again")
     return thing.value * 2, alive
@@ -205,7 +201,6 @@ def tensors_are_freed(x):
     z = y * 2
     print("alive", reference() is not None)
     del y
-    gc.collect()
     print("alive", reference() is not None)
     return z
 

@@ -2,7 +2,6 @@
 
 import binascii
 import ctypes
-import gc
 import io
 import logging
 import math
@@ -313,7 +312,6 @@ def weak_reference(x):
     z = y * 2
     alive = reference() is y
     del y
-    gc.collect()
     return z, alive, reference() is None
 
 
