@@ -24,7 +24,7 @@ ORIGINAL = "_torchdynamo_orig_callable"
 WRAPPER = "_torchdynamo_wrapper_id"
 # Set by torch.compiler.assume_constant_result and torch._dynamo.forbid_in_graph.
 CONSTANT = "_dynamo_marked_constant"
-_FORBIDDEN = "_dynamo_forbidden"
+FORBIDDEN = "_dynamo_forbidden"
 
 _TORCH_TABLES = "torch._dynamo.trace_rules"
 _TORCH_MODULES = "torch._dynamo.eval_frame"  # of the class of compiled modules
@@ -82,6 +82,18 @@ def substitute(original: Any, wrapper: Any, replacement: Substitute) -> None:
         known = _substitutes[original].function
         raise ValueError(f"{original!r} is replaced by {known!r} already")
     _substitutes[original] = _substitutes[wrapper] = replacement
+
+
+def may_be_marked(function: Any) -> bool:
+    """A quick no for what carries no mark at all; asked at each call in a trace."""
+    attributes = getattr(function, "__dict__", None)
+    if attributes and (isinstance(attributes, dict) or FORBIDDEN in attributes):
+        return True
+    if id(function) in _allowed or _TORCH_TABLES in sys.modules:
+        return True
+    if getattr(function, "__code__", None) is _lazily_disabled_code():
+        return True
+    return bool(_substitutes) and substitute_of(function) is not None
 
 
 def disabled(function: Any) -> Disabled | None:
@@ -149,7 +161,7 @@ def is_constant(function: Any) -> bool:
 
 def is_forbidden(function: Any) -> bool:
     """Whether torch says that a function must not be traced."""
-    return _has_mark(function, _FORBIDDEN)
+    return _has_mark(function, FORBIDDEN)
 
 
 def _has_mark(function: Any, name: str) -> bool:

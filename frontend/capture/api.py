@@ -297,7 +297,7 @@ def compile_function(
     target = function if wraps is None else wraps
     for name in functools.WRAPPER_ASSIGNMENTS:
         value = getattr(target, name, None)
-        if value is not None:
+        if value is not None or name == "__doc__":
             setattr(dispatcher, name, value)
     own = dict(dispatcher.__dict__, girih_target=target)
     own |= marks.of_wrapper(dispatcher, target)  # torch.compile() finds the target

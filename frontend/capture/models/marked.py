@@ -13,6 +13,8 @@ from girih.frontend.capture.values.tensor import TensorValue
 
 def marked_model(function: Any) -> Callable | None:
     """The model that the marks of a function ask for, or None."""
+    if not marks.may_be_marked(function):
+        return None
     substitute = marks.substitute_of(function)
     if substitute is not None:
         return _following(function, substitute)
