@@ -340,7 +340,8 @@ class ObjectValue(Value):
         if name == "__getitem__" and isinstance(self.base, DictValue):
             return self._get_or_missing(tracer, *args)
         if self.base.python_type() in (OrderedDict, defaultdict):
-            self._check_overrides(name)
+            if name in _SETS_ITEMS and self._overrides_set_item():
+                return self._set_items(tracer, name, args, kwargs)
             if name == "copy":
                 return self._copy_of_same_class(tracer)
         if name in OPERATORS:
@@ -348,15 +349,23 @@ class ObjectValue(Value):
         found = self.base.call_method(tracer, name, args, kwargs)
         return self if found is self.base else found
 
-    def _check_overrides(self, name: str) -> None:
-        """These C methods call what a subclass overrides."""
+    def _overrides_set_item(self) -> bool:
         setter, _ = static_lookup(self.cls, "__setitem__")
-        if name in _SETS_ITEMS and isinstance(setter, types.FunctionType):
+        return isinstance(setter, types.FunctionType)
+
+    def _set_items(self, tracer, name: str, args, kwargs) -> Value:
+        """A C method of ``OrderedDict``, which calls the ``__setitem__`` of the class."""
+        if name not in ("__init__", "update"):
             unsupported(
                 kind="method of an OrderedDict that calls what is overridden",
                 context=f"{self.cls.__name__}.{name}",
                 explanation="girih does not follow calls from C code.",
             )
+        pairs = [pair for arg in args for pair in tracer.pairs_of(arg)]
+        pairs += [(tracer.constant(key), value) for key, value in kwargs.items()]
+        for key, value in pairs:
+            self.set_item(tracer, key, value)
+        return tracer.constant(None)
 
     def _copy_of_same_class(self, tracer) -> Value:
         factory = self.base.factory
