@@ -44,7 +44,8 @@ def _inside(function, arguments: tuple) -> tuple | None:
     """The frame that a frame of torch goes on with, and its arguments."""
     names = function.__code__.co_varnames[: len(arguments)]
     if ".inner" in names:
-        return tuple(arguments[names.index(name)] for name in (".inner", ".inner_args"))
+        inner, given = (arguments[names.index(n)] for n in (".inner", ".inner_args"))
+        return (inner, given) if isinstance(inner, types.FunctionType) else None
     if function.__code__ is _CALL_OF_MODULES:
         forward = getattr(type(arguments[0]), "forward", None)
         return (forward, ()) if isinstance(forward, types.FunctionType) else None
