@@ -102,7 +102,7 @@ def test_recompilations(compiled):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("use", [None, "break"])
+@pytest.mark.parametrize("use", [None, "break", "error"])
 def test_dropped_modules_are_freed(backend, use):
     class Dropped(Net):
         def forward(self, x, n):
