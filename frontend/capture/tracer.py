@@ -18,7 +18,7 @@ from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
 from girih.frontend.capture.evaluate import NeedsSymbols
-from girih.frontend.capture.frame import Frame, OffsetValue
+from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.models.compiler_api import breaks_are_errors
@@ -515,8 +515,10 @@ class Tracer(Operators, Calls):
 
     def _add_to_traceback(self, value: Value, frame: Frame) -> None:
         if isinstance(value, ExceptionValue):
-            code, _ = original_position(frame.code, 0)
-            value.entries.insert(0, (code, frame.location()[1]))
+            code, index = original_position(frame.code, max(frame.next - 1, 0))
+            offset = plan_of(code).instructions[index].offset
+            entry = (code, offset, frame.location()[1], frame.namespace)
+            value.entries.insert(0, entry)
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points, is_final = error.break_points, error.is_final

@@ -2,35 +2,48 @@
 
 Where such an exception goes on as a Python object it has to have a traceback: it is
 printed, and CPython's own cleanup of ``with`` relies on it. Frames can't be made up, so
-each entry stands on the frame of an empty function with the user's file and name.
+each entry stands on the frame of a generator that never starts, whose code has the
+names, lines and columns of the user's.
 """
 
 from __future__ import annotations
 
-import sys
+import dis
+import inspect
 import types
-from functools import lru_cache
+
+Entry = tuple[types.CodeType, int, int, dict]  # code, offset in bytes, line, globals
+
+_PARAMETERS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def with_traceback(error: BaseException, entries: tuple) -> BaseException:
+def with_traceback(error: BaseException, entries: tuple[Entry, ...]) -> BaseException:
     """Gives an exception the traceback that Python would have given it.
 
     Args:
         error: The exception.
-        entries: ``(code, line)`` of the frames that it went through, outermost first.
+        entries: The frames that it went through, outermost first.
     """
     traceback = None
-    for code, line in reversed(entries):
-        traceback = types.TracebackType(traceback, _frame_like(code), -1, line)
+    for code, offset, line, namespace in reversed(entries):
+        frame = _frame_like(code, namespace)
+        traceback = types.TracebackType(traceback, frame, offset, line)
     return error.with_traceback(traceback)
 
 
-@lru_cache(maxsize=1024)
-def _frame_like(code: types.CodeType) -> types.FrameType:
-    names = {"co_filename": code.co_filename, "co_name": code.co_name}
-    looks = _frame_of_this.__code__.replace(**names, co_qualname=code.co_qualname)
-    return types.FunctionType(looks, {"getframe": sys._getframe})()
+def _frame_like(code: types.CodeType, namespace: dict) -> types.FrameType:
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    function = types.FunctionType(_as_generator(code), namespace, closure=cells)
+    return function().gi_frame
 
 
-def _frame_of_this():
-    return getframe()  # noqa: F821  (a global that the function is made with)
+def _as_generator(code: types.CodeType) -> types.CodeType:
+    """A code that makes a generator at once; its instructions have the same places."""
+    start = bytes((dis.opmap["RETURN_GENERATOR"], 0, dis.opmap["POP_TOP"], 0))
+    return code.replace(
+        co_argcount=0,
+        co_posonlyargcount=0,
+        co_kwonlyargcount=0,
+        co_flags=code.co_flags & ~_PARAMETERS | inspect.CO_GENERATOR,
+        co_code=start + code.co_code[len(start) :],
+    )

@@ -70,8 +70,8 @@ class ExceptionValue(ObjectValue):
         raising: A mark of the last ``raise``: exceptions that share it share a
             traceback. None for one that was never raised.
         is_implicit: Whether Python itself raised it, not the program.
-        entries: Its traceback: ``(code, line)`` of the frames that it went through
-            while tracing, outermost first.
+        entries: Its traceback: the frames that it went through while tracing, outermost
+            first, as ``rebuilding.tracebacks`` takes them.
     """
 
     def __init__(self, cls, args: list[Value], source=None, real=None):

@@ -139,7 +139,7 @@ def _subset(tracer, group: GroupValue, members: list[Value]) -> Value | None:
     if not members:
         return None
     made = tracer.call_method(group, "derive", [tracer.list_of(members)])
-    made.raising = group.raising
+    made.raising, made.entries = group.raising, list(group.entries)
     for name in CHAINING[:2]:
         made.set_attr(tracer, name, tracer.get_attr(group, name))
     suppressed = tracer.get_attr(group, CHAINING[2])

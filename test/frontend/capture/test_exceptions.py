@@ -1,6 +1,7 @@
 """Exceptions: raised, chained, grouped, handled, from outside, and rebuilt."""
 
 import os
+import traceback
 
 import pytest
 from capture_differential import Cases, assert_same, check, compile_eagerly, rand
@@ -716,6 +717,51 @@ def note_on_one_from_outside(x):
 )
 def test_resumed(function):
     check(function, rand(3), fullgraph=False, calls=3)
+
+
+def fails_deeply(x, depth):
+    if depth == 0:
+        raise ValueError(
+            "deep",
+        )
+    return [fails_deeply(x * 2, depth - 1) for _ in range(1)]
+
+
+def formats(x):
+    try:
+        return fails_deeply(x, 2)
+    except ValueError:
+        x = x + 1
+        return x, traceback.format_exc().splitlines()[1:]
+
+
+def leaves_after_a_break(x):
+    try:
+        try:
+            fails_deeply(x + 1, 1)
+        finally:
+            assert broken()
+    except ValueError as error:
+        x = x + len(error.args)
+        assert broken()
+        raise
+
+
+def test_tracebacks_have_lines_and_carets():
+    x = rand(3)
+    formatting = compile_eagerly(formats, fullgraph=False)
+    leaving = compile_eagerly(leaves_after_a_break, fullgraph=False)
+    for _ in range(2):
+        assert_same(formatting(x), formats(x))
+        with pytest.raises(ValueError, match="deep") as plain:
+            leaves_after_a_break(x)
+        with pytest.raises(ValueError, match="deep") as captured:
+            leaving(x)
+        ours, theirs = (
+            traceback.format_list(traceback.extract_tb(info.tb)[1:])
+            for info in (captured, plain)
+        )
+        assert ours == theirs
 
 
 def handles(error, x):
