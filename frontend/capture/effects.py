@@ -65,6 +65,12 @@ class Effects:
         self.containers[id(container)] = container
         self._snapshots[id(container)] = _contents(container)
 
+    def append(self, container) -> None:
+        """Notes that something is appended to a list that was not read."""
+        self._tell(container)
+        self.containers[id(container)] = container
+        self._snapshots[id(container)] = []  # see ``before`` for one that is read later
+
     def set_cell(self, cell) -> None:
         """Notes that a closure cell got another content."""
         self._tell(cell)
@@ -89,12 +95,17 @@ class Effects:
 
     def before(self, container) -> list[Value]:
         """What was in a container: its items, or keys and values in turn."""
+        if getattr(container, "original", None):
+            return container.original
         return self._snapshots[id(container)]
 
     def changed_containers(self):
         """The containers whose content did change."""
-        for key, container in self.containers.items():
-            before, after = self._snapshots[key], _contents(container)
+        for container in self.containers.values():
+            if getattr(container, "is_unread", False):
+                yield container
+                continue
+            before, after = self.before(container), _contents(container)
             same = len(before) == len(after) and all(map(_is_same, before, after))
             if not same:
                 yield container

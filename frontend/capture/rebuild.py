@@ -174,6 +174,9 @@ class Rebuilder:
             replay_set(self, container, target)
         elif container.is_part:
             fill_part(self, container, container.cls, target, clear=True)
+        elif isinstance(container, ListValue) and container.is_unread:
+            for item in container.added:
+                self.do(method(target, "append", self.expression(item)))
         elif isinstance(container, ListValue):
             items = [self.expression(item) for item in container.items]
             everything = ast.Slice(None, None, None)

@@ -189,9 +189,9 @@ def _tuple(tracer, obj, source):
 
 
 def _list(tracer, obj, source):
+    tracer.guards.add(source, "type", list)
     value = ListValue([], list, source)
-    tracer.remember(obj, value)  # a list may hold itself
-    value.items = _items(tracer, obj, source)
+    value.read_later(lambda: _items(tracer, obj, source))
     return value
 
 

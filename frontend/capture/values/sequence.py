@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -161,10 +162,44 @@ class TupleValue(SequenceValue):
 
 
 class ListValue(SequenceValue):
-    """A list; changes to one that existed before are replayed after the graph ran."""
+    """A list; changes to one that existed before are replayed after the graph ran.
+
+    The items of one from outside are read, and guarded, when something looks at them;
+    appending does not.
+
+    Attributes:
+        added: What was appended to one that was not read.
+        original: The items of one from outside, once they were read.
+    """
 
     def __init__(self, items, cls: type = list, source=None):
+        self.added: list[Value] = []
+        self.original: list[Value] = []
+        self._read: Callable[[], list[Value]] | None = None
         super().__init__(items, cls, source)
+
+    @property
+    def items(self) -> list[Value]:
+        """The items."""
+        if self._read is not None:
+            read, self._read = self._read, None
+            self.original = read()
+            self._items = [*self.original, *self.added]
+        return self._items
+
+    @items.setter
+    def items(self, items: list[Value]) -> None:
+        self._read = None
+        self._items = items
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing has looked at the items."""
+        return self._read is not None
+
+    def read_later(self, read: Callable[[], list[Value]]) -> None:
+        """Has the items read when something looks at them."""
+        self._read = read
 
     def set_item(self, tracer, key, value):
         """``self[index] = value`` and ``self[slice] = values``."""
@@ -201,15 +236,24 @@ class ListValue(SequenceValue):
 
     def method_append(self, tracer, item):
         """``self.append(item)``."""
-        tracer.effects.change(self)
-        self.items.append(item)
+        self._add(tracer, [item])
         return tracer.constant(None)
 
     def method_extend(self, tracer, items):
         """``self.extend(items)``."""
-        tracer.effects.change(self)
-        self.items.extend(list(items.iterate(tracer)))
+        self._add(tracer, list(items.iterate(tracer)))
         return tracer.constant(None)
+
+    def _add(self, tracer, items: list[Value]) -> None:
+        if self.is_unread:
+            tracer.effects.append(self)
+            self.added += items
+        else:
+            tracer.effects.change(self)
+            self.items.extend(items)
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__} [...]" if self.is_unread else super().__repr__()
 
     def method_insert(self, tracer, index, item):
         """``self.insert(index, item)``."""

@@ -312,3 +312,19 @@ def test_traceback_of_a_graph_that_fails():
         compiled(X[0], torch.tensor([9]))
     assert raised.traceback[-1].name == "function"
     assert str(raised.traceback[-1].statement).strip() == "return y[i]"
+
+
+def test_results_collected_in_a_loop():
+    """A list that only grows is not read, so its length is no guard."""
+
+    def function(x, n):
+        norms = []
+        for _ in range(n):
+            x = x * 2
+            norms.append(x.sum().item())
+        return x, norms
+
+    compiled = girih.compile(function, backend="eager")
+    assert compiled(X, 20)[1] == function(X, 20)[1]
+    dispatchers = [d for d in compiled.callees.values() if d is not None]
+    assert all(len(d.entries) <= 4 for d in dispatchers)
