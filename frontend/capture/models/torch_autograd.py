@@ -70,6 +70,10 @@ def needs_gradient(args) -> bool:
 # Checkpoints
 
 
+# Without the wrapper that loads TorchDynamo only to keep it away.
+_run_checkpoint = getattr(_checkpoint, "__wrapped__", _checkpoint)
+
+
 class Checkpoint:
     """An operation: ``torch.utils.checkpoint`` of a graph module.
 
@@ -84,7 +88,7 @@ class Checkpoint:
 
     def __call__(self, module, *values) -> tuple:
         """What the module computes; its tensors are made anew for the backward."""
-        return _checkpoint(module, *values, use_reentrant=False, **self.options)
+        return _run_checkpoint(module, *values, use_reentrant=False, **self.options)
 
 
 _OPTIONS = ("preserve_rng_state", "determinism_check", "debug", "early_stop")
