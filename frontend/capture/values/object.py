@@ -354,7 +354,7 @@ class ObjectValue(Value):
         return isinstance(setter, types.FunctionType)
 
     def _set_items(self, tracer, name: str, args, kwargs) -> Value:
-        """A C method of ``OrderedDict``, which calls the ``__setitem__`` of the class."""
+        """A C method of ``OrderedDict`` that calls ``__setitem__`` of the class."""
         if name not in ("__init__", "update"):
             unsupported(
                 kind="method of an OrderedDict that calls what is overridden",

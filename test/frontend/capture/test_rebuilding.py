@@ -2,10 +2,15 @@
 
 import collections
 import functools
+import importlib
+import pkgutil
 
 import torch
 
 import girih
+from girih.frontend.capture import values
+from girih.frontend.capture.rebuilding.registry import writer_of
+from girih.frontend.capture.values.base import Value
 
 
 def captured(function, *args):
@@ -176,3 +181,27 @@ def test_arguments_come_back_as_they_are():
 
     rest = captured(function, X, partial, part, items, (1, 2))[1:]
     assert rest[0] is partial and rest[1] is part and rest[2] is items
+
+
+# Values that are no objects, that are parts of others, or that have a source always.
+WITHOUT_WRITER = {
+    "GroupIterator": "a group of groupby() ends with its parent's next step",
+    "IteratorValue": "abstract",
+    "Null": "the NULL beside a callable",
+    "OutsideValue": "is fetched from its source",
+    "PreviousException": "a slot of the stack",
+    "SequenceValue": "abstract",
+    "TracebackValue": "only Python makes tracebacks",
+    "WeakReferenceValue": "is fetched from its source",
+}
+
+
+def test_every_value_can_be_rebuilt():
+    for module in pkgutil.walk_packages(values.__path__, f"{values.__name__}."):
+        importlib.import_module(module.name)
+    waiting, found = [Value], set()
+    while waiting:
+        waiting += (classes := waiting.pop().__subclasses__())
+        found.update(classes)
+    without = {cls.__name__ for cls in found if writer_of(cls.__new__(cls)) is None}
+    assert without == set(WITHOUT_WRITER)
