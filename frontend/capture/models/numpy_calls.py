@@ -23,8 +23,8 @@ NUMBERS = (numpy.number, numpy.bool_)
 
 # Functions that only look at their arguments; ufuncs are all like that.
 _PURE = (
-    "all amax amin any around argmax argmin ceil clip count_nonzero cumsum diff dot fix "
-    "floor isclose max mean median min ndim prod ptp round shape size std sum trace var"
+    "all amax amin any around argmax argmin clip count_nonzero cumsum diff dot fix "
+    "isclose max mean median min ndim prod ptp round shape size std sum trace var"
 ).split()
 
 
