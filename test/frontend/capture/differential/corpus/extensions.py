@@ -133,7 +133,7 @@ def aten_operators(x):
 @program(rand(3))
 def graph_break_is_asked_for(x):
     y = x + 1
-    torch.compiler.graph_break() if torch.compiler.is_compiling() else None
+    torch._dynamo.graph_break() if torch.compiler.is_compiling() else None
     return y * 2
 
 
