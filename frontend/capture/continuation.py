@@ -23,8 +23,11 @@ from girih.frontend.capture.resume.stack_effect import CannotStep
 from girih.frontend.capture.resume.step import step_code
 from girih.frontend.capture.values.base import NULL, Raised, Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.exception import PreviousException
+from girih.frontend.capture.values.exception import ExceptionValue, PreviousException
 from girih.frontend.capture.values.iterator import GeneratorValue
+from girih.frontend.capture.values.module import ModuleValue
+from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 
 
 def tail_of(rebuilder, frames: list[Frame]) -> ast.expr:
@@ -97,12 +100,15 @@ def state_of(
     live = live_locals(code)[index] - set(code.co_cellvars)
     if calls is not None:
         live |= live_locals(code)[calls] - set(code.co_cellvars)
-    live |= _unfinished(frame)
+    held = _held(frame)
+    live |= held
     write = rebuilder.expression
     names = [n for n in code.co_varnames if n in live and n in frame.locals]
     cells = [name for name in code.co_cellvars if name in frame.cells]
     slots = list(_slots(frame))
-    layout = Layout(tuple(names), tuple(cells), tuple(slot for slot, _ in slots))
+    stack = tuple(slot for slot, _ in slots)
+    kept = tuple(name for name in names if name in held)
+    layout = Layout(tuple(names), tuple(cells), stack, kept)
     args = arguments(
         code,
         layout,
@@ -114,13 +120,20 @@ def state_of(
     return layout, args
 
 
-def _unfinished(frame: Frame) -> set[str]:
-    """Locals that hold generators which Python has to close, but not yet."""
-    return {
-        name
-        for name, value in frame.locals.items()
-        if isinstance(value, GeneratorValue) and value.needs_closing
-    }
+def _held(frame: Frame) -> set[str]:
+    """Locals that keep an object alive which may do something when it dies.
+
+    Tensors, plain data and modules do not; they go as soon as nothing reads them.
+    """
+    return {name for name, value in frame.locals.items() if _may_do_something(value)}
+
+
+def _may_do_something(value: Value) -> bool:
+    if isinstance(value, GeneratorValue):
+        return value.needs_closing
+    if value.source is None or isinstance(value, (ModuleValue, ExceptionValue)):
+        return False  # what is made while tracing has no destructor
+    return isinstance(value, (ObjectValue, OutsideValue))
 
 
 def _slots(frame: Frame):

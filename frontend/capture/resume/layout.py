@@ -37,11 +37,14 @@ class Layout:
         cells: Names of ``co_cellvars`` whose cells exist and are passed. The cells of
             free variables come through the closure of the function.
         stack: The value stack, bottom first.
+        held: Those of ``locals`` that stay bound even where nothing reads them any
+            more: it may matter when their objects die.
     """
 
     locals: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
     stack: tuple[Slot, ...] = ()
+    held: tuple[str, ...] = ()
 
     def passed(self) -> int:
         """How many slots of the stack are passed as arguments."""

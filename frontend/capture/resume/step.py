@@ -150,7 +150,7 @@ def _target(instructions: list[Instruction], index: int, jumps: bool) -> int:
 
 
 def _arrival(code: types.CodeType, target: int, layout: Layout) -> Arrival:
-    live = live_locals(code)[target].union(code.co_cellvars)
+    live = live_locals(code)[target].union(code.co_cellvars, layout.held)
     kept = tuple(name for name in layout.locals if name in live)
     return Arrival(target, replace(layout, locals=kept))
 
