@@ -10,6 +10,7 @@ What lives here, in the order to read it:
 * ``marks``     how that is kept, and read by capture
 * ``dynamic``   marks on dims of tensors: ``mark_dynamic``, ``mark_static``
 * ``stance``    ``set_stance``
+* ``twins``     ``torch.compiler.set_stance`` and ``reset``, which mean girih too
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
@@ -74,4 +75,4 @@ if "torch" in sys.modules:
     for _name in _EXPORTS:
         __getattr__(_name)
     import_module("girih.compiler").preload()
-    import_module("girih.stance").follow_torch()
+    import_module("girih.twins").follow_torch()

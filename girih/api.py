@@ -89,7 +89,9 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
 def _compile(model, *settings):
     from girih.frontend.capture.api import Settings
     from girih.frontend.capture.targets import compile_callable
+    from girih.twins import follow_torch
 
+    follow_torch()
     return compile_callable(model, Settings(*settings))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -73,52 +72,3 @@ def set_current(stance: str) -> str:
     before, _current = _current, stance
     _frame.force_eager(stance == "force_eager")
     return before
-
-
-# torch.compiler.set_stance -------------------------------------------------------
-
-
-def follow_torch() -> None:
-    """Makes ``torch.compiler.set_stance`` set girih's stance too.
-
-    torch keeps its stance in its compiler, which that function loads. So a stance that
-    is set there counts from the moment when the compiler is loaded.
-    """
-    compiler = sys.modules["torch"].compiler
-    original = compiler.set_stance
-    if hasattr(original, "girih_follows"):
-        return
-
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        made = original(*args, **kwargs)
-        if _follow_loaded_compiler():
-            _mirror()
-        return made
-
-    wrapper.girih_follows = True
-    compiler.set_stance = wrapper
-    _follow_loaded_compiler()
-
-
-def _follow_loaded_compiler() -> bool:
-    """Mirrors later changes of torch's stance; True the first time."""
-    decorators = sys.modules.get("torch._dynamo.decorators")
-    original = getattr(decorators, "_set_stance", None)
-    if original is None or hasattr(original, "girih_follows"):
-        return False
-
-    @functools.wraps(original)
-    def wrapper(stance: Any) -> Any:
-        before = original(stance)
-        _mirror()
-        return before
-
-    wrapper.girih_follows = True
-    decorators._set_stance = wrapper
-    return True
-
-
-def _mirror() -> None:
-    theirs = sys.modules["torch._dynamo.eval_frame"]._stance.stance
-    set_current(theirs if theirs in STANCES else "default")

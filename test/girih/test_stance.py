@@ -98,3 +98,62 @@ def test_torchs_stance_counts_whenever_its_compiler_is_loaded():
         assert stance.current() == "default"
         """
     )
+
+
+def test_torchs_reset_resets_girih():
+    run_python(
+        """
+        import torch, girih
+
+        graphs = []
+        def backend(gm, inputs):
+            graphs.append(gm)
+            return gm.forward
+
+        compiled = girih.compile(lambda x: x + 1, backend=backend)
+        for _ in range(2):
+            compiled(torch.ones(3))
+        torch.compiler.reset()
+        compiled(torch.ones(3))
+        assert len(graphs) == 2
+        assert compiled.cache_statistics()["entries"] == 1
+        """
+    )
+
+
+def test_a_stance_from_before_girih_counts():
+    run_python(
+        """
+        import torch
+        torch.compiler.set_stance("force_eager")
+        import girih
+
+        graphs = []
+        compiled = girih.compile(
+            lambda x: x + 1, backend=lambda gm, inputs: graphs.append(gm) or gm.forward
+        )
+        compiled(torch.ones(3))
+        assert not graphs
+        torch.compiler.set_stance("default")
+        compiled(torch.ones(3))
+        assert len(graphs) == 1
+        """
+    )
+
+
+def test_girih_may_be_imported_before_torch():
+    run_python(
+        """
+        import girih, torch
+
+        graphs = []
+        compiled = girih.compile(
+            lambda x: x + 1, backend=lambda gm, inputs: graphs.append(gm) or gm.forward
+        )
+        with torch.compiler.set_stance("force_eager"):
+            compiled(torch.ones(3))
+        assert not graphs
+        compiled(torch.ones(3))
+        assert len(graphs) == 1
+        """
+    )
