@@ -4,6 +4,8 @@ import pytest
 import torch
 from capture_differential import assert_same, compile_eagerly
 
+import girih
+
 transformers = pytest.importorskip("transformers")
 
 SMALL = {
@@ -46,13 +48,47 @@ def gpt2_without_cache():
 
 
 def gpt2_with_loss():
-    model, inputs = gpt2()
-    return model, {**inputs, "labels": inputs["input_ids"]}
+    return with_loss(gpt2)
 
 
 def llama():
     config = transformers.LlamaConfig(**SMALL, num_key_value_heads=2)
     return transformers.LlamaForCausalLM(config), {"input_ids": tokens()}
+
+
+def opt():
+    sizes = {"ffn_dim": 64, "word_embed_proj_dim": 32, "max_position_embeddings": 64}
+    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+    sizes |= {name: SMALL[name] for name in names}
+    return transformers.OPTForCausalLM(transformers.OPTConfig(**sizes)), {
+        "input_ids": tokens()
+    }
+
+
+def with_loss(make):
+    """The same model, which also computes its loss."""
+    model, inputs = make()
+    return model, {**inputs, "labels": inputs["input_ids"]}
+
+
+def opt_with_loss():
+    return with_loss(opt)
+
+
+def llama_with_loss():
+    return with_loss(llama)
+
+
+def vit_with_loss():
+    sizes = {name: size for name, size in SMALL.items() if name != "vocab_size"}
+    config = transformers.ViTConfig(**sizes, image_size=32, patch_size=8)
+    inputs = {"pixel_values": image(), "labels": torch.tensor([1])}
+    return transformers.ViTForImageClassification(config), inputs
+
+
+def resnet_with_loss():
+    model, inputs = resnet()
+    return model, {**inputs, "labels": torch.tensor([1])}
 
 
 def vit():
@@ -76,8 +112,13 @@ MODELS = (
     gpt2_without_cache,
     gpt2_with_loss,
     llama,
+    llama_with_loss,
+    opt,
+    opt_with_loss,
     vit,
+    vit_with_loss,
     resnet,
+    resnet_with_loss,
 )
 
 
@@ -130,15 +171,29 @@ def test_sizes_that_vary():
     assert compiled.girih_call.cache_statistics()["captures"] <= 2
 
 
+@pytest.mark.parametrize("backend", ["eager", "girih"])
 @pytest.mark.parametrize("make", [gpt2, llama], ids=lambda make: make.__name__)
-def test_generate(make):
+def test_generate(make, backend):
     torch.manual_seed(0)
     model, _ = make()
     ids = torch.randint(3, 100, (1, 5))
     options = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
     options["attention_mask"] = torch.ones_like(ids)
     expected = model.eval().generate(ids, **options)
-    compiled = compile_eagerly(model, fullgraph=False)
-    assert torch.equal(compiled.generate(ids, **options), expected)
+    compiled = girih.compile(model, backend=backend)
+    for _ in range(2):
+        assert torch.equal(compiled.generate(ids, **options), expected)
     # Prefill, the first step, and one for all the steps that follow.
     assert compiled.girih_call.cache_statistics()["captures"] <= 4
+
+
+def test_the_loop_of_generate_is_compiled_with_breaks():
+    torch.manual_seed(0)
+    model, _ = gpt2()
+    ids = torch.randint(3, 100, (1, 5))
+    options = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+    options["attention_mask"] = torch.ones_like(ids)
+    expected = model.eval().generate(ids, **options)
+    compiled = girih.compile(model.generate, backend="eager")
+    for _ in range(2):
+        assert torch.equal(compiled(ids, **options), expected)
