@@ -16,5 +16,6 @@ read it:
 * ``source``, ``guard`` where values came from, and what must hold at a call
 * ``effects``, ``rebuild``  changes to outside objects; the code around the graph
 * ``rebuilding/``       writers of that code, one for each kind of value
+* ``break_point``, ``continuation``, ``resume/``  going on after a graph break
 * ``state``, ``sizes``  torch's global state; which sizes are symbolic
 """

@@ -114,6 +114,7 @@ class _Plan:
 
     @classmethod
     def of(cls, code: types.CodeType, first: int, layout: Layout) -> _Plan:
+        """The instruction whose first prefix stands at an index."""
         instructions = decode(code)
         _, last = unit_around(instructions, first)
         ends = outcomes(code, instructions[last], layout)
