@@ -100,40 +100,39 @@ def state_of(
     live = live_locals(code)[index] - set(code.co_cellvars)
     if calls is not None:
         live |= live_locals(code)[calls] - set(code.co_cellvars)
-    held = _held(frame)
-    live |= held
     write = rebuilder.expression
-    names = [n for n in code.co_varnames if n in live and n in frame.locals]
-    cells = [name for name in code.co_cellvars if name in frame.cells]
     slots = list(_slots(frame))
-    stack = tuple(slot for slot, _ in slots)
-    kept = tuple(name for name in names if name in held)
-    layout = Layout(tuple(names), tuple(cells), stack, kept)
-    args = arguments(
-        code,
-        layout,
-        {name: write(frame.locals[name]) for name in names},
-        {name: write(frame.cells[name]) for name in cells},
-        [write(value) for _, value in slots if value is not NULL],
-        absent=ast.Constant(None),
+    stack = [write(value) for _, value in slots if value is not NULL]
+    cells = {n: write(frame.cells[n]) for n in code.co_cellvars if n in frame.cells}
+    held = _held(rebuilder, frame)
+    names = [n for n in code.co_varnames if n in frame.locals and n in live | held]
+    layout = Layout(
+        tuple(names),
+        tuple(cells),
+        tuple(slot for slot, _ in slots),
+        tuple(name for name in names if name in held),
     )
+    values = {name: write(frame.locals[name]) for name in names}
+    args = arguments(code, layout, values, cells, stack, absent=ast.Constant(None))
     return layout, args
 
 
-def _held(frame: Frame) -> set[str]:
+def _held(rebuilder, frame: Frame) -> set[str]:
     """Locals that keep an object alive which may do something when it dies.
 
-    Tensors, plain data and modules do not; they go as soon as nothing reads them.
+    Tensors, plain data and modules do not; they go as soon as nothing reads them. Nor
+    do objects that were made while tracing, until Python gets to see them.
     """
-    return {name for name, value in frame.locals.items() if _may_do_something(value)}
+    return {n for n, v in frame.locals.items() if _may_do_something(rebuilder, v)}
 
 
-def _may_do_something(value: Value) -> bool:
+def _may_do_something(rebuilder, value: Value) -> bool:
     if isinstance(value, GeneratorValue):
         return value.needs_closing
-    if value.source is None or isinstance(value, (ModuleValue, ExceptionValue)):
-        return False  # what is made while tracing has no destructor
-    return isinstance(value, (ObjectValue, OutsideValue))
+    if value.source is None and rebuilder.made(value) is None:
+        return False
+    is_object = isinstance(value, (ObjectValue, OutsideValue))
+    return is_object and not isinstance(value, (ModuleValue, ExceptionValue))
 
 
 def _slots(frame: Frame):
