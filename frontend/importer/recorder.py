@@ -275,6 +275,7 @@ class Recorder(TorchDispatchMode):
         """The values of a functional op's results, by its rule or as an extern."""
         self.expect(results)
         info = op_info(func)
+        args = _counted_from_start(info.name, args)
         args, kwargs = self.plain_call(args, kwargs)
         rule = RULES.get(info.name)
         if rule is not None and _is_native(info.name, args, kwargs, self.builder.out):
@@ -293,6 +294,7 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         self.expect(tensors)
+        args = _counted_from_start(op_info(func).name, args)
         plain, named = self.plain_call(self._fixed(list(args[1:])), self._fixed(kwargs))
         steps = VIEWS[op_info(func).name](self.builder, shape, *plain, **named)
         steps = [steps] if isinstance(steps, ViewStep) else steps
@@ -367,6 +369,31 @@ class Recorder(TorchDispatchMode):
         shape = self.symbols.shape(target.shape)
         self.tracked(target).write(b.broadcast_to(b.cast(value, target.dtype), shape))
 
+
+def _counted_from_start(name: str, args: tuple) -> tuple:
+    """The arguments of a slice or selection; rules take symbolic indices as positive.
+
+    Whether one is negative has become a guard already where the call ran.
+    """
+    place = _PLACE_OF_INDEX.get(name)
+    if place is None or len(args) <= place:
+        return args
+    index = args[place]
+    if not isinstance(index, torch.SymInt) or not index < 0:
+        return args
+    index = args[0].size(args[place - 1]) + index
+    if name.startswith("slice"):
+        index = torch.sym_max(index, 0)
+    return (*args[:place], index, *args[place + 1 :])
+
+
+# Which argument is the first index along the dim that the argument before it names.
+_PLACE_OF_INDEX = {
+    "select.int": 2,
+    "select_scatter": 3,
+    "slice.Tensor": 2,
+    "slice_scatter": 3,
+}
 
 # Kernels compute with real numbers of at least 16 bits.
 _FOREIGN_DTYPES = frozenset(
