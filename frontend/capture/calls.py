@@ -325,6 +325,8 @@ class Calls(TorchCalls):
 
     def allocate(self, cls: type, args=(), kwargs=None) -> Value:
         """An object as ``cls.__new__(cls, *args)`` of the builtin base makes it."""
+        if getattr(cls, "__abstractmethods__", None):
+            self.fold_raw(object.__new__, cls)  # raises
         if issubclass(cls, BaseException):
             return new_exception(self, cls, list(args), kwargs or {})
         if issubclass(cls, tuple):

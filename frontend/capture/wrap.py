@@ -53,6 +53,7 @@ from girih.frontend.capture.values.object import (
     ObjectValue,
 )
 from girih.frontend.capture.values.outside import (
+    CACHED,
     COROUTINE,
     GENERATOR,
     ITERATOR,
@@ -111,7 +112,6 @@ _BUILTIN_FUNCTIONS = (
     types.ClassMethodDescriptorType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
-    functools._lru_cache_wrapper,
     torch._ops.OpOverload,
     torch._ops.OpOverloadPacket,
     torch._ops._OpNamespace,
@@ -292,6 +292,14 @@ def _builtin(tracer, obj, source):
     return BuiltinValue(obj, source)
 
 
+def _cached_function(tracer, obj, source):
+    is_inner = "<locals>" in getattr(obj, "__qualname__", "")
+    if is_inner and source.root().access == "local":
+        tracer.guards.add(source, "type", type(obj))
+        return OutsideValue(obj, source, CACHED)
+    return _builtin(tracer, obj, source)
+
+
 def _builtin_or_method(tracer, obj, source):
     owner = obj.__self__
     member, _ = static_lookup(type(owner), obj.__name__)
@@ -369,6 +377,7 @@ _MAKERS: dict[type, Any] = {
     **dict.fromkeys(_IDENTITY_CONSTANTS, _identity_constant),
     **dict.fromkeys(_BUILTIN_FUNCTIONS, _builtin),
     types.BuiltinFunctionType: _builtin_or_method,
+    functools._lru_cache_wrapper: _cached_function,
     types.MethodWrapperType: _builtin_or_method,
     **dict.fromkeys(_TEXT_CONSTANTS, _text_constant),
     torch.device: _equal_constant,

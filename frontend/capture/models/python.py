@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import operator
+import types
 from typing import Any
 
 import torch
@@ -13,7 +15,7 @@ from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import CellValue
-from girih.frontend.capture.values.lookup import static_lookup
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -52,11 +54,17 @@ def is_instance(tracer, value: Value, classes: Any) -> bool:
     if isinstance(classes, tuple):
         return any(is_instance(tracer, value, cls) for cls in classes)
     cls = value.python_type()
-    check = getattr(type(classes), "__instancecheck__", None)
+    check, owner = static_lookup(type(classes), "__instancecheck__")
     if isinstance(value, TensorValue):
         return _is_tensor_instance(value, classes)
-    if check in (None, type.__instancecheck__):
+    if check in (MISSING, type.__instancecheck__):
         return issubclass(cls, classes) if isinstance(classes, type) else False
+    if isinstance(check, types.FunctionType) and owner is not abc.ABCMeta:
+        if cls is classes:
+            return True
+        args = [tracer.constant(classes), value]
+        checker = tracer.class_member(type(classes), "__instancecheck__")
+        return tracer.call(checker, args, {}).truth(tracer)
     return tracer.fold_raw(issubclass, cls, classes)
 
 

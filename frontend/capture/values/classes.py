@@ -133,6 +133,14 @@ class ClassValue(Value):
         """``type.__call__(cls, ...)``."""
         return tracer.construct_object(self, list(args), kwargs)
 
+    def method___instancecheck__(self, tracer, value):
+        """``type.__instancecheck__(cls, value)``."""
+        return tracer.constant(issubclass(value.python_type(), self.cls))
+
+    def method___subclasscheck__(self, tracer, other):
+        """``type.__subclasscheck__(cls, other)``."""
+        return tracer.fold(type.__subclasscheck__, self.cls, other.as_python())
+
     def method_mro(self, tracer):
         """``cls.mro()``."""
         return tracer.held(self.cls.mro())

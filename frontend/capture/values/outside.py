@@ -44,6 +44,11 @@ NAMESPACE = Reason(
     "Globals are traced one by one, by their names.",
     ("Name the global, or use getattr() on the module.",),
 )
+CACHED = Reason(
+    "use of a function with a cache of its own",
+    "What its cache holds and counts is Python's alone.",
+    ("Decorate a function of the module, not one that is made at each call.",),
+)
 COROUTINE = Reason(
     "use of a coroutine",
     "Asynchronous code is not captured.",

@@ -1,5 +1,6 @@
 """The standard library and Python's object protocols, in one graph, against Python."""
 
+import abc
 import bisect
 import collections
 import contextlib
@@ -598,6 +599,38 @@ def iteration_tools(x):
         list(itertools.accumulate([1, 2, 3])),
         dict(zip("ab", (1, 2), strict=True)),
     )
+
+
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self):
+        """To be defined."""
+
+
+class EvenMeta(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, int) and value % 2 == 0
+
+
+class Even(metaclass=EvenMeta):
+    pass
+
+
+class OnlySlots:
+    __slots__ = ("a",)
+
+    def __init__(self):
+        self.a = 1
+
+
+@case(rand(3), OnlySlots())
+def checks_of_classes(x, slots):
+    try:
+        Shape()
+    except TypeError as error:
+        text = str(error)
+    even = isinstance(2, Even), isinstance(3, Even), isinstance("a", (str, Even))
+    return x, text, even, hasattr(slots, "__dict__"), hasattr(OnlySlots(), "__dict__")
 
 
 @pytest.mark.parametrize("function, args, kwargs", case.parameters)
