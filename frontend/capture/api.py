@@ -39,6 +39,7 @@ from girih.frontend.capture.messages import (
     place_of,
     recompilation,
     refused,
+    skipped,
 )
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
@@ -191,7 +192,7 @@ class Compiler:
         if error is not None:
             return self._give_up(call, error)
         if captured.broken is not None:
-            self._log_break(call, captured.broken)
+            self._log_break(graph_break, call, captured.broken)
         if self.is_callee and not _is_worth_it(captured):
             self.failures = MAXIMAL_FAILURES
             return None
@@ -209,19 +210,19 @@ class Compiler:
             raise error
         _LOG.info("%s runs as it was: %s", place_of(call), self.reason)
         if not eager_decides:
-            self._log_break(call, error)
+            self._log_break(skipped, call, error)
         # A wrong argument says nothing about the next call; other reasons do.
         self.failures += 1 if eager_decides else MAXIMAL_FAILURES
         return None
 
-    def _log_break(self, call: Call, error: UnsupportedError) -> None:
+    def _log_break(self, text, call: Call, error: UnsupportedError) -> None:
         """Logs a graph break, once for each place of the program."""
         if not _BREAKS.isEnabledFor(logging.INFO):
             return
         place = (error.kind, error.location)
         if place not in _places_logged:
             _places_logged.add(place)
-            _BREAKS.info("%s", graph_break(call, error))
+            _BREAKS.info("%s", text(call, error))
 
     def _limit_reached(self, call: Call) -> None:
         """Warns, once; with ``fullgraph`` the call fails."""

@@ -146,6 +146,12 @@ def _hint(failure: Failure) -> str:
     return _HINTS.get(failure.kind, "")
 
 
+def skipped(call: Call, error: UnsupportedError) -> str:
+    """A function that is not captured at all."""
+    effect = "It runs as plain Python; the functions that it calls are captured."
+    return f"{graph_break(call, error)}\n  {effect}"
+
+
 def graph_break(call: Call, error: UnsupportedError) -> str:
-    """A graph break, or a function that can't be captured."""
+    """Where a graph ends before the program does, and why."""
     return f"in {place_of(call)}:\n  " + str(error).replace("\n", "\n  ")

@@ -174,6 +174,21 @@ def test_a_break_is_logged_once_for_each_place(caplog):
     assert "called from" in text and "hint:" in text
 
 
+def test_a_function_that_is_skipped_says_so(caplog):
+    girih.reset()
+
+    class Mode(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    with Mode():
+        (text,) = messages(caplog, "graph_breaks", lambda x: x + 1, [(X,)])
+    assert "state of torch: a torch dispatch mode is active" in text
+    assert text.endswith(
+        "It runs as plain Python; the functions that it calls are captured."
+    )
+
+
 def test_fullgraph_raises_the_same_text():
     def calls(x):
         return prints(x) + 1
