@@ -24,6 +24,7 @@ from girih.errors import RecompileError, UnsupportedError, unsupported
 from girih.frontend.capture import _frame
 from girih.frontend.capture.capture import (
     RAISES,
+    STATE_OF_TORCH,
     Backend,
     Call,
     CapturedFrame,
@@ -211,8 +212,9 @@ class Compiler:
         _LOG.info("%s runs as it was: %s", place_of(call), self.reason)
         if not eager_decides:
             self._log_break(skipped, call, error)
-        # A wrong argument says nothing about the next call; other reasons do.
-        self.failures += 1 if eager_decides else MAXIMAL_FAILURES
+        # A wrong argument, or a mode that is active, says nothing about the next call.
+        if error.kind != STATE_OF_TORCH:
+            self.failures += 1 if eager_decides else MAXIMAL_FAILURES
         return None
 
     def _log_break(self, text, call: Call, error: UnsupportedError) -> None:

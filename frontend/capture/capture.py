@@ -113,7 +113,7 @@ class _Capture:
         reason = state.reason_against_capture()
         if reason:
             unsupported(
-                kind="state of torch",
+                kind=STATE_OF_TORCH,
                 context=reason,
                 explanation="The call runs as it was while that is so.",
                 hints=("Leave the mode before the call.",),
@@ -204,6 +204,7 @@ class _Capture:
 
 
 RAISES = "the function raises"
+STATE_OF_TORCH = "state of torch"
 
 
 def _raises(raised: Raised) -> UnsupportedError:

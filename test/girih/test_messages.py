@@ -181,8 +181,12 @@ def test_a_function_that_is_skipped_says_so(caplog):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             return function(*args, **(kwargs or {}))
 
-    with Mode():
-        (text,) = messages(caplog, "graph_breaks", lambda x: x + 1, [(X,)])
+    compiled = girih.compile(lambda x: x + 1, backend="eager")
+    with caplog.at_level(logging.INFO, logger="girih.graph_breaks"), Mode():
+        compiled(X), compiled(X)
+    (text,) = [r.message for r in caplog.records if r.name == "girih.graph_breaks"]
+    compiled(X)
+    assert compiled.cache_statistics()["captures"] == 1
     assert "state of torch: a torch dispatch mode is active" in text
     assert text.endswith(
         "It runs as plain Python; the functions that it calls are captured."
