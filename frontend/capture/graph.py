@@ -82,15 +82,21 @@ def _not_an_argument(value: Value) -> None:
 
 
 class _Call:
-    """The arguments of one call, as nodes and as tensors without data."""
+    """The arguments of one call, as nodes and as tensors without data.
 
-    def __init__(self):
+    Args:
+        fixes_numbers: Sizes and numbers that may vary are fixed for this entry.
+    """
+
+    def __init__(self, fixes_numbers: bool = False):
         self.by_fake: dict[int, Value] = {}
+        self.has_numbers = False
+        self._fixes_numbers = fixes_numbers
 
     def convert(self, value: Value) -> tuple[Any, Any]:
         """The argument of the node, and the one to evaluate with."""
-        if isinstance(value, NumberValue):
-            value = value.placed
+        if isinstance(value, SymbolValue) and value.real is not None:
+            value = self._number(value)
         if isinstance(value, (TensorValue, SymbolValue)):
             self.by_fake[id(value.fake)] = value
             return node_of(value), value.fake
@@ -104,6 +110,12 @@ class _Call:
         if isinstance(value, DictValue) and value.real is None:
             return self._mapping(value)
         return self._other(value)
+
+    def _number(self, value: SymbolValue) -> Value:
+        self.has_numbers = True
+        if self._fixes_numbers:
+            return Constant(value.specialize())
+        return value.placed if isinstance(value, NumberValue) else value
 
     def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:
         pairs = [self.convert(item) for item in value.items]
@@ -269,6 +281,15 @@ class Graph:
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
         call = _Call()
+        try:
+            return self._add(call, kind, target, args, kwargs)
+        except UnsupportedError as error:
+            if error.kind != OPERATION_FAILED or not call.has_numbers:
+                raise
+        # Not every operation can be evaluated with symbols.
+        return self._add(_Call(fixes_numbers=True), kind, target, args, kwargs)
+
+    def _add(self, call: _Call, kind: str, target, args: list, kwargs: dict):
         pairs = [call.convert(arg) for arg in args]
         named = {key: call.convert(value) for key, value in kwargs.items()}
         fakes = {key: pair[1] for key, pair in named.items()}
