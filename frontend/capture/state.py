@@ -14,7 +14,7 @@ from torch.autograd import grad_mode
 from torch.utils._device import DeviceContext
 
 from girih.errors import unsupported
-from girih.frontend.capture.switches import READS, Reading, Switch
+from girih.frontend.capture.switches import READS, AutocastState, Reading, Switch
 
 
 @dataclass(frozen=True)
@@ -222,41 +222,13 @@ class TorchState:
         torch._C._set_grad_enabled(self.grad_at_start)
 
 
-class _Autocast:
-    """What is on of autocast at a call, to go back to."""
-
-    def __init__(self, devices: tuple[str, ...]):
-        self._nesting = _nesting()
-        self._cache = torch.is_autocast_cache_enabled()
-        self._devices = [
-            (name, torch.is_autocast_enabled(name), torch.get_autocast_dtype(name))
-            for name in devices
-        ]
-
-    def restore(self) -> None:
-        """Leaves the regions that were entered since."""
-        for name, enabled, dtype in self._devices:
-            torch.set_autocast_enabled(name, enabled)
-            torch.set_autocast_dtype(name, dtype)
-        torch.set_autocast_cache_enabled(self._cache)
-        while (nesting := _nesting()) > self._nesting:
-            torch.autocast_decrement_nesting()
-        if not nesting:
-            torch.clear_autocast_cache()
-
-
-def _nesting() -> int:
-    torch.autocast_increment_nesting()
-    return torch.autocast_decrement_nesting()
-
-
 def restoring(compiled: Callable, state: TorchState) -> Callable:
     """The graph, which leaves torch's state alone where it raises, too."""
     grad, started = state.grad_at_start, dict(state.started)
     devices = tuple(state.autocast_devices)
 
     def run(*inputs):
-        autocast = _Autocast(devices) if devices else None
+        autocast = AutocastState(devices) if devices else None
         try:
             return compiled(*inputs)
         except BaseException as error:

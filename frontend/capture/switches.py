@@ -6,7 +6,8 @@ A *switch* is a setting with functions that read and write it. A read is a guard
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -162,3 +163,47 @@ class Reading:
     def __call__(self, function: Callable) -> bool:
         """Whether ``function(*args)`` still gives the value."""
         return function(*self.args) == self.value
+
+
+class AutocastState:
+    """What is on of autocast at a call, to go back to."""
+
+    def __init__(self, devices: tuple[str, ...] = ("cpu",)):
+        self._nesting = _nesting()
+        self._cache = torch.is_autocast_cache_enabled()
+        self._devices = [
+            (name, torch.is_autocast_enabled(name), torch.get_autocast_dtype(name))
+            for name in devices
+        ]
+
+    def restore(self) -> None:
+        """Leaves the regions that were entered since."""
+        for name, enabled, dtype in self._devices:
+            torch.set_autocast_enabled(name, enabled)
+            torch.set_autocast_dtype(name, dtype)
+        torch.set_autocast_cache_enabled(self._cache)
+        while (nesting := _nesting()) > self._nesting:
+            torch.autocast_decrement_nesting()
+        if not nesting:
+            torch.clear_autocast_cache()
+
+
+def _nesting() -> int:
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+@contextlib.contextmanager
+def preserved() -> Iterator[None]:
+    """Goes back to the state of torch that was on, where the block raises."""
+    grad, autocast = torch.is_grad_enabled(), AutocastState()
+    values = [(switch, switch.read()) for switch in SWITCHES]
+    try:
+        yield
+    except BaseException:
+        autocast.restore()
+        for switch, start in values:
+            if switch.read() != start:
+                switch.write(*start)
+        torch._C._set_grad_enabled(grad)
+        raise

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import (
 
 from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError
+from girih.frontend.capture.switches import preserved
 from girih.frontend.importer.builder import Builder
 
 # Changes of grad mode in a program that is compiled without gradients.
@@ -36,10 +37,20 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -
         UnsupportedError: A node cannot be compiled; with the node's location.
     """
     environment: dict[torch.fx.Node, Any] = {}
-    remaining = iter(inputs)
+    with preserved():
+        try:
+            return _execute(gm, iter(inputs), environment, builder)
+        except BaseException:
+            for value in environment.values():
+                if isinstance(value, torch._C._InferenceMode):
+                    value.__exit__(None, None, None)
+            raise
+
+
+def _execute(gm, inputs, environment: dict[torch.fx.Node, Any], builder) -> Any:
     for node in gm.graph.nodes:
         if node.op == "placeholder":
-            environment[node] = next(remaining)
+            environment[node] = next(inputs)
         elif node.op == "output":
             return _load(node.args[0], environment)
         else:
