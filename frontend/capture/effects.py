@@ -42,6 +42,7 @@ class Effects:
         self.containers: dict[int, Value] = {}
         self.cells: dict[int, Value] = {}
         self.globals: dict[tuple[int, str], tuple[dict, Value | None]] = {}
+        self.tracebacks: dict[int, Value] = {}
         self._snapshots: dict[int, list] = {}
 
     def _tell(self, changed: object) -> None:
@@ -82,6 +83,11 @@ class Effects:
         self._tell(None)
         self.globals[(id(namespace), name)] = (namespace, value)
 
+    def extend_traceback(self, error) -> None:
+        """Notes that an exception went through a traced frame."""
+        if error.real is not None:
+            self.tracebacks[id(error)] = error
+
     def changed_attributes(self):
         """Yields (owner, name, value or None, through) for what did change."""
         for change in self.objects.values():
@@ -111,7 +117,7 @@ class Effects:
                 yield container
 
     def __bool__(self) -> bool:
-        return bool(self.cells or self.globals) or any(
+        return bool(self.cells or self.globals or self.tracebacks) or any(
             True
             for changes in (self.changed_attributes(), self.changed_containers())
             for _ in changes

@@ -24,6 +24,7 @@ from girih.frontend.capture.rebuilding.code import (
 from girih.frontend.capture.rebuilding.containers import replay_dict, replay_set
 from girih.frontend.capture.rebuilding.objects import fill_part
 from girih.frontend.capture.rebuilding.registry import writer_of
+from girih.frontend.capture.rebuilding.tracebacks import with_traceback
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
@@ -156,6 +157,12 @@ class Rebuilder:
                 self.do(method(held, "__delitem__", *args))
             else:
                 self.do(method(held, "__setitem__", *args, self.expression(value)))
+
+        for error in effects.tracebacks.values():
+            entries = self.constant(tuple(error.entries))
+            self.do(
+                call(self.constant(with_traceback), self.expression(error), entries)
+            )
 
     def _replay_attribute(self, owner, name: str, value, through: str) -> None:
         place = object if through == "object" else None

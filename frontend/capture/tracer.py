@@ -519,6 +519,7 @@ class Tracer(Operators, Calls):
             offset = plan_of(code).instructions[index].offset
             entry = (code, offset, frame.location()[1], frame.namespace)
             value.entries.insert(0, entry)
+            self.effects.extend_traceback(value)
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points, is_final = error.break_points, error.is_final

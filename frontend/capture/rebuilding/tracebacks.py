@@ -18,13 +18,13 @@ _PARAMETERS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def with_traceback(error: BaseException, entries: tuple[Entry, ...]) -> BaseException:
-    """Gives an exception the traceback that Python would have given it.
+    """Puts the frames that an exception went through before its traceback.
 
     Args:
         error: The exception.
         entries: The frames that it went through, outermost first.
     """
-    traceback = None
+    traceback = error.__traceback__
     for code, offset, line, namespace in reversed(entries):
         frame = _frame_like(code, namespace)
         traceback = types.TracebackType(traceback, frame, offset, line)

@@ -227,7 +227,7 @@ try: BODY
 except KeyError: OTHER
 finally: speak('finally')
 try: FAILING
-except* ValueError as group: HANDLER
+except* ValueError as error: HANDLER
 except* ZeroDivisionError: THIRD
 with LoudScope(box): BODY
 with LoudScope(box), swallowing(box): FAILING

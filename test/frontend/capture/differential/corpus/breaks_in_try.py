@@ -1,5 +1,6 @@
 """Breaks inside ``try``: handlers and exceptions are still there."""
 
+import contextlib
 import sys
 import traceback
 
@@ -420,3 +421,34 @@ def format_of_a_traceback(x):
     except KeyError:
         text = traceback.format_exc()
     return y * 2, [line for line in text.splitlines() if "girih" not in line][-1]
+
+
+@program(rand(3))
+def exception_made_before_a_break_is_raised_in_with(x):
+    @contextlib.contextmanager
+    def swallowing():
+        try:
+            yield
+        except ValueError as error:
+            seen.append((error, lines(error)))
+
+    seen = []
+    with swallowing():
+        raise ValueError("made before") from ZeroDivisionError(print("break"))
+    with swallowing():
+        made = ValueError("kept"), print("break")
+        raise made[0]
+    return x + 1, seen
+
+
+@program(rand(3), ValueError("argument")).then(rand(3), KeyError("other"))
+def exception_argument_is_raised(x, error):
+    try:
+        raise error
+    except ValueError as caught:
+        print(caught)
+        first = caught is error, lines(caught)
+    try:
+        raise error
+    except ValueError as caught:
+        return x + 1, first, lines(caught)
