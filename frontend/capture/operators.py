@@ -130,6 +130,13 @@ class Operators:
         attempts = _attempts(left, right, name)
         if in_place:
             attempts.insert(0, (left, f"__i{name}__", right))
+        return self._ask(attempts)
+
+    def divmod_of_objects(self, left: Value, right: Value) -> Value | None:
+        """``divmod(left, right)`` as the classes of the operands define it."""
+        return self._ask(_attempts(left, right, "divmod"))
+
+    def _ask(self, attempts: list[tuple]) -> Value | None:
         for owner, special, other in attempts:
             if not isinstance(owner, ObjectValue):
                 continue

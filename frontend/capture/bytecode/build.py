@@ -14,7 +14,7 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.exception_group import what_to_reraise
 from girih.frontend.capture.values.function import FunctionValue
 from girih.frontend.capture.values.iterator.generator import stop_iteration_as_error
-from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.key import key_of
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 
@@ -31,7 +31,8 @@ def _build_list(tracer, frame, instruction):
 
 @opcode("BUILD_SET")
 def _build_set(tracer, frame, instruction):
-    frame.push(SetValue([Key(item) for item in frame.pop_many(instruction.arg)]))
+    items = frame.pop_many(instruction.arg)
+    frame.push(SetValue([key_of(tracer, item) for item in items]))
 
 
 @opcode("BUILD_MAP")
@@ -106,7 +107,7 @@ def _dict_merge(tracer, frame, instruction):
     other = frame.pop()
     target = frame.stack[-instruction.arg]
     for key, value in tracer.pairs_of(other):
-        if Key(key) in target.items:
+        if key_of(tracer, key) in target.items:
             message = f"got multiple values for keyword argument {key.as_python()!r}"
             tracer.throw(TypeError, message)
         target.set_item(tracer, key, value)

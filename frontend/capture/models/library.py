@@ -396,8 +396,12 @@ def nothing_is_handled(module: types.ModuleType) -> bool:
 
 @models(sys.exc_info)
 def _exc_info(tracer):
-    is_handling = any(frame.handled for frame in tracer.frames)
-    if is_handling or not nothing_is_handled(sys):
+    handling = [frame.handled[-1] for frame in tracer.frames if frame.handled]
+    if handling:
+        value = handling[-1]
+        trace = tracer.get_attr(value, "__traceback__")
+        return TupleValue([tracer.constant(value.python_type()), value, trace])
+    if not nothing_is_handled(sys):
         unsupported(
             kind="sys.exc_info()",
             explanation="Tracebacks are not modelled.",

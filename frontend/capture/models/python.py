@@ -232,6 +232,10 @@ def _divmod(tracer, left, right):
         names = (value.python_type().__name__ for value in (left, right))
         kinds = " and ".join(f"'{name}'" for name in names)
         tracer.throw(TypeError, f"unsupported operand type(s) for divmod(): {kinds}")
+    if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+        found = tracer.divmod_of_objects(left, right)
+        if found is not None:
+            return found
     quotient = tracer.binary(operator.floordiv, left, right)
     return TupleValue([quotient, tracer.binary(operator.mod, left, right)])
 

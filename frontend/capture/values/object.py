@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.errors import unsupported
-from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
@@ -61,9 +61,19 @@ class ObjectValue(Value):
         """``self.name``, by Python's rules."""
         getter, _ = static_lookup(self.cls, "__getattribute__")
         if isinstance(getter, types.FunctionType):
-            function = tracer.class_member(self.cls, "__getattribute__")
-            return tracer.call(function, [self, tracer.constant(name)], {})
+            return self._call_getattribute(tracer, name)
         return self.generic_get_attr(tracer, name)
+
+    def _call_getattribute(self, tracer, name: str) -> Value:
+        function = tracer.class_member(self.cls, "__getattribute__")
+        try:
+            return tracer.call(function, [self, tracer.constant(name)], {})
+        except Raised as raised:
+            is_missing = issubclass(raised.value.python_type(), AttributeError)
+            getter, _ = static_lookup(self.cls, "__getattr__")
+            if not is_missing or getter is MISSING:
+                raise
+        return self.call_getattr(tracer, name)
 
     def generic_get_attr(self, tracer, name: str) -> Value:
         """``object.__getattribute__``, then ``__getattr__``."""
@@ -148,16 +158,21 @@ class ObjectValue(Value):
         self._unknown_descriptor(name, member)
 
     def _get_slot(self, tracer, name: str) -> Value:
-        if name in self.attributes:
-            found = self.attributes[name]
-        elif self.real is None or not hasattr(self.real, name):
-            found = None
-        else:
-            source = self.source.attribute(name)
-            found = tracer.wrap(getattr(self.real, name), source)
-            self.attributes[name] = found
+        found = self._find_slot(tracer, name)
         if found is None:
             tracer.throw(AttributeError, name)
+        return found
+
+    def _find_slot(self, tracer, name: str) -> Value | None:
+        if name in self.attributes:
+            return self.attributes[name]
+        if self.real is None:
+            return None
+        if not hasattr(self.real, name):
+            tracer.guards.add(self.source, "call", LacksAttribute(name))
+            return None
+        source = self.source.attribute(name)
+        found = self.attributes[name] = tracer.wrap(getattr(self.real, name), source)
         return found
 
     def _bind(self, tracer, name: str, member: Any) -> Value:
@@ -221,12 +236,17 @@ class ObjectValue(Value):
             if self._set_through_descriptor(tracer, name, member, value):
                 return
             self._check_slot(name, member)
-        if value is None and self.find_in_instance(tracer, name) is None:
+        before = self._find_own(tracer, name, member)
+        if value is None and before is None:
             tracer.throw(AttributeError, name)
-        if self.real is not None:
-            self.find_in_instance(tracer, name)
         tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
         self.attributes[name] = value
+
+    def _find_own(self, tracer, name: str, member: Any) -> Value | None:
+        """What the object itself holds: in a slot, or in its ``__dict__``."""
+        if isinstance(member, SLOT_TYPES):
+            return self._find_slot(tracer, name)
+        return self.find_in_instance(tracer, name)
 
     def _no_setter(self, tracer, name: str, is_deleted: bool):
         kind = "deleter" if is_deleted else "setter"
@@ -444,6 +464,18 @@ class LiteralPart(Constant):
     def add_guard(self, tracer) -> None:
         """Guards the value alone, as the class may compare otherwise."""
         tracer.guards.add(self.source, "call", HoldsLiteral(self._value))
+
+
+class LacksAttribute:
+    """A guard: a slot of an object is empty."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.__qualname__ = f"no {name} in "
+
+    def __call__(self, obj: Any) -> bool:
+        """Whether it is."""
+        return not hasattr(obj, self.name)
 
 
 class HoldsLiteral:
