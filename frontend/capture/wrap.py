@@ -9,6 +9,7 @@ import decimal
 import enum
 import functools
 import inspect
+import operator
 import re
 import types
 import typing
@@ -29,6 +30,7 @@ from girih.frontend.capture.values.constant import (
     LITERALS,
     Constant,
     EnumMember,
+    HasText,
     TextConstant,
 )
 from girih.frontend.capture.values.deque import DequeValue
@@ -38,6 +40,7 @@ from girih.frontend.capture.values.function import (
     FunctionValue,
     PartialValue,
 )
+from girih.frontend.capture.values.getter import GetterValue
 from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
@@ -292,6 +295,15 @@ def _builtin(tracer, obj, source):
     return BuiltinValue(obj, source)
 
 
+def _getter(tracer, obj, source):
+    cls, args = obj.__reduce__()
+    tracer.guards.add(source, "type", type(obj))
+    if cls is not type(obj) or not all(isinstance(arg, LITERALS) for arg in args):
+        return OutsideValue(obj, source)
+    tracer.guards.add(source, "call", HasText(repr(obj)))
+    return GetterValue(cls, [Constant(arg) for arg in args], {}, source)
+
+
 def _cached_function(tracer, obj, source):
     is_inner = "<locals>" in getattr(obj, "__qualname__", "")
     if is_inner and source.root().access == "local":
@@ -378,6 +390,9 @@ _MAKERS: dict[type, Any] = {
     **dict.fromkeys(_BUILTIN_FUNCTIONS, _builtin),
     types.BuiltinFunctionType: _builtin_or_method,
     functools._lru_cache_wrapper: _cached_function,
+    operator.itemgetter: _getter,
+    operator.attrgetter: _getter,
+    operator.methodcaller: _getter,
     types.MethodWrapperType: _builtin_or_method,
     **dict.fromkeys(_TEXT_CONSTANTS, _text_constant),
     torch.device: _equal_constant,

@@ -1,5 +1,9 @@
 """Arguments that are one object at one call and two at the next."""
 
+import copy
+import decimal
+import operator
+
 import pytest
 import torch
 from capture_differential import assert_same, compile_eagerly
@@ -240,3 +244,48 @@ def test_globals_as_a_dict():
     for _ in range(2):
         found = compiled(torch.ones(2), globals())
         assert [item[0].item() for item in found] == [2.0, 5.0]
+
+
+def keys(x, first, second):
+    table = {}
+    table[first] = 1
+    table[second] = 2
+    return x, len(table), table[first]
+
+
+def addresses(x, first, second):
+    return x, id(first) == id(second), len({id(first), id(second)})
+
+
+def copies(x, first, second):
+    one, two = copy.deepcopy([first, second])
+    return x, one is two
+
+
+@pytest.mark.parametrize("function", [keys, addresses, copies])
+def test_identities_are_guarded(function):
+    compiled = girih.compile(function, backend="eager", fullgraph=True)
+    x, one, two = torch.ones(2), Holder(), Holder()
+    for first, second in ((one, two), (one, one), (two, one), (two, two)):
+        assert compiled(x, first, second)[1:] == function(x, first, second)[1:]
+
+
+def given_twice(x, given):
+    return x, str(given * 2)
+
+
+def sorted_by(x, given):
+    return x, sorted([(1, 3), (2, 1)], key=given)
+
+
+VALUES = {
+    given_twice: [decimal.Decimal(text) for text in ("1.0", "1.00", "2", "1.0")],
+    sorted_by: [operator.itemgetter(index) for index in (1, 0, 1)],
+}
+
+
+@pytest.mark.parametrize("function", VALUES)
+def test_values_that_compare_equal_are_guarded(function):
+    compiled = girih.compile(function, backend="eager", fullgraph=True)
+    for value in VALUES[function]:
+        assert compiled(torch.ones(2), value)[1] == function(None, value)[1]
