@@ -92,7 +92,8 @@ static PyObject *run_compiled(Dispatcher *owner, Tail *tail) {
 
 static PyObject *run_tail(Dispatcher *owner, Tail *tail) {
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(tail->function);
-    if (code->co_argcount != PyTuple_GET_SIZE(tail->args)) {
+    /* A tail that was called has given its arguments away. */
+    if (!tail->args || code->co_argcount != PyTuple_GET_SIZE(tail->args)) {
         PyErr_SetString(PyExc_SystemError, "girih bug: arguments of a tail call");
         return NULL;
     }
