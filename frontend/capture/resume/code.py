@@ -108,7 +108,7 @@ def _make_resume(
     builder.restore_stack()
     if call is not None:
         _call_inner(builder, instructions[standing])
-    moment = len(decode_bytes(builder.data)) - 1
+    moment = len(decode_bytes(builder.data)) - (call is not None)
     builder.jump(instructions[index].offset)
     new = builder.finish(_PROLOGUE_DEPTH)
     return new, builder.origin("resume", standing, index, moment, call is not None)
@@ -132,7 +132,7 @@ def _make_generator(
     builder.restore_variables()
     builder.restore_stack()
     builder.constant(None)
-    moment = len(decode_bytes(builder.data)) - 1
+    moment = len(decode_bytes(builder.data))
     builder.jump(target.offset)
     new = builder.finish(_PROLOGUE_DEPTH)
     return new, builder.origin("generator", index, index, moment)

@@ -93,6 +93,29 @@ def test_every_index_of_the_body_has_its_original():
     assert origin.origin_of(code) is None
 
 
+def test_only_what_restores_is_prologue():
+    code = fresh()
+    index, layout = some_frame(code)
+    made = resume_code(code, index, layout)
+    instructions = decode(made)
+    start = origin.origin_of(made).prologue
+    moment = origin.origin_of(made).moment
+    free = [i for i in range(start) if not origin.in_prologue(made, i)]
+    assert free == [moment]
+    assert instructions[moment].name in ("JUMP_FORWARD", "EXTENDED_ARG")
+    assert not origin.in_prologue(made, start)
+    assert not origin.in_prologue(code, 0)
+    waiting = resume_code(code, index + 1, Layout(("x",), ("y",)), calls=index)
+    moment = origin.origin_of(waiting).moment
+    assert decode(waiting)[moment].name == "CALL_FUNCTION_EX"
+    assert not origin.in_prologue(waiting, moment)
+    assert origin.in_prologue(waiting, moment - 1)
+    stepped = step.step_code(code, index, layout).code
+    moment = origin.origin_of(stepped).moment
+    assert decode(stepped)[moment].name == "CALL"
+    assert not origin.in_prologue(stepped, moment)
+
+
 def test_what_nobody_uses_is_freed():
     code = fresh()
     index, layout = some_frame(code)

@@ -135,6 +135,20 @@ def test_an_instruction_that_always_raises_arrives_nowhere():
     assert caught.traceback[-1].lineno == f.__code__.co_firstlineno
 
 
+def test_locals_that_are_held_stay_bound():
+    def f(a, b):
+        g(b)  # noqa: F821
+        return None
+
+    call = next(i for i, ins in enumerate(decode(f.__code__)) if ins.name == "CALL")
+    stack = [Slot.VALUE, Slot.VALUE]
+    stack.insert(0 if step.NULL_IS_FIRST else 1, Slot.NULL)
+    for held in ((), ("a",)):
+        layout = Layout(("a", "b"), (), tuple(stack), held)
+        (arrival,) = step.step_code(f.__code__, call, layout).arrivals
+        assert arrival.layout.locals == held
+
+
 def test_both_ways_of_a_jump_are_arrivals():
     def f(flag):
         return 1 if flag else 2
