@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -124,3 +127,27 @@ def test_sizes_and_numbers(backend, calls):
     for rows, columns, n in calls:
         x, y = torch.randn(rows, 3), torch.randn(columns)
         assert_same(compiled(x, y, n), program(x, y, n))
+
+
+FRESH = """
+import sys
+import torch
+import girih
+
+@girih.compile(fullgraph=True)
+def program(x, n, lr):
+    if n > x.size(1):
+        return x[:n] * lr
+    return x.view(-1, x.size(0) * 1)[:2].sum(0) * n + torch.full((n,), lr).sum()
+
+for size, n, lr in ((4, 3, 0.1), (6, 4, 0.2), (8, 12, 0.3)):
+    program(torch.ones(size, size), n, lr)
+print(sorted({"sympy", "torch._dynamo", "torch._inductor"} & sys.modules.keys()))
+"""
+
+
+def test_symbols_do_not_load_dynamo():
+    command = [sys.executable, "-c", FRESH]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['sympy']"
