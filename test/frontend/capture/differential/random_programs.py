@@ -165,14 +165,14 @@ def program(x, y, n, flag, items, tensors, table, box):
 
         return made
 
-    def vectors(v):
+    def vectors(v, m=2):
         MADE
         for i in range(2):
             yield v + i
         yield RESULT
 
     def vectors_of(values):
-        return map(lambda m: INNER % 9, values)
+        return map(lambda m: INNER % 9, values[:4])
 
     CLASS
 
