@@ -64,7 +64,7 @@ class Effects:
         if container.source is None or id(container) in self.containers:
             return
         self.containers[id(container)] = container
-        self._snapshots[id(container)] = _contents(container)
+        self._snapshots[id(container)] = contents(container)
 
     def append(self, container) -> None:
         """Notes that something is appended to a list that was not read."""
@@ -111,7 +111,7 @@ class Effects:
             if getattr(container, "is_unread", False):
                 yield container
                 continue
-            before, after = self.before(container), _contents(container)
+            before, after = self.before(container), contents(container)
             same = len(before) == len(after) and all(map(_is_same, before, after))
             if not same:
                 yield container
@@ -124,7 +124,8 @@ class Effects:
         )
 
 
-def _contents(container) -> list:
+def contents(container) -> list:
+    """What a container holds, in order."""
     if isinstance(container, SetValue):
         return container.members()
     items = container.items

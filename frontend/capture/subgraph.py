@@ -16,10 +16,13 @@ from torch.fx import Graph as FxGraph
 from torch.fx import Node
 
 from girih.errors import unsupported
+from girih.frontend.capture.effects import contents
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
@@ -124,13 +127,14 @@ class BodyTracer:
         self.tracer = tracer
         self.graph = tracer.graph
         self._reachable = _closure_of(reachable)
+        self._changed: dict[int, tuple[Value, Any]] = {}
 
     def __enter__(self) -> BodyTracer:
         """Marks where the body begins, and lets it change nothing outside."""
         self.tracer.caller = None  # no break inside: the operation makes the call
         self._state = self.tracer.state.signature()
         self._outer_watch = self.tracer.effects.watch
-        self.tracer.effects.watch = self._refuse
+        self.tracer.effects.watch = self._note
         self._marker = self.graph.add_call(_begin, ())
         return self
 
@@ -144,21 +148,34 @@ class BodyTracer:
                 explanation="Python itself has to raise it.",
             )
 
-    def _refuse(self, changed: Any) -> None:
+    def _note(self, changed: Any) -> None:
+        """Something is about to be changed; what is outside has to be put back."""
         is_inner = changed is not None and changed.source is None
         if is_inner and id(changed) not in self._reachable:
             if self._outer_watch is not None:
                 self._outer_watch(changed)
-            return
-        unsupported(
-            kind="side effect in a function that an operation calls",
-            context="" if changed is None else repr(changed),
-            explanation="How often the operation calls the function is up to it.",
-            hints=("Return the value instead.",),
-        )
+        elif changed is None or isinstance(changed, CellValue):
+            _refuse_change(changed)
+        else:
+            self._changed.setdefault(id(changed), (changed, _content(changed)))
+
+    def _check_changes(self) -> None:
+        """Refuses changes that are still there."""
+        for changed, before in self._changed.values():
+            after = _content(changed)
+            if isinstance(before, dict):
+                first = self.tracer.effects.objects.get(id(changed))
+                before = {**(first.previous if first else {}), **before}
+                after = {name: after.get(name) for name in before}
+                before = {
+                    n: v if isinstance(v, Value) else None for n, v in before.items()
+                }
+            if before != after:  # values are compared by identity
+                _refuse_change(changed)
 
     def finish(self, result: Value) -> Body:
         """Cuts out what was traced; ``result`` is what the function returned."""
+        self._check_changes()
         if self.tracer.state.signature() != self._state:
             unsupported(
                 kind="state of torch switched by a function that an operation calls",
@@ -175,6 +192,7 @@ class BodyTracer:
 
     def discard(self) -> None:
         """Erases what was traced."""
+        self._check_changes()
         self._erase(self._nodes())
 
     def _nodes(self) -> list[Node]:
@@ -189,6 +207,22 @@ class BodyTracer:
         for node in reversed(nodes):
             self.graph.fx.erase_node(node)
         self.graph.fx.erase_node(self._marker)
+
+
+def _content(value: Any) -> dict | list:
+    """The attributes of an object, or what a container holds."""
+    if isinstance(value, (ObjectValue, TensorValue)):
+        return dict(value.attributes)
+    return [*contents(value), *getattr(value, "added", ())]
+
+
+def _refuse_change(changed: Any) -> None:
+    unsupported(
+        kind="side effect in a function that an operation calls",
+        context="" if changed is None else repr(changed),
+        explanation="How often the operation calls the function is up to it.",
+        hints=("Return the value instead.",),
+    )
 
 
 def _closure_of(values: list[Value]) -> set[int]:

@@ -34,9 +34,9 @@ _READS_DATA = frozenset(
     """item tolist numpy __bool__ __int__ __float__ __index__ __complex__ data_ptr
     storage untyped_storage __array__ cpu_numpy is_nonzero equal allclose""".split()
 )
-# Methods about the memory that a tensor has, which no guard looks at.
+# Methods about the memory that a tensor has, which no check of tensors looks at.
 _ABOUT_MEMORY = frozenset(
-    "is_set_to _is_view storage_offset is_shared is_pinned storage_type".split()
+    "is_set_to _is_view storage_offset is_shared is_pinned".split()
 )
 # Methods that change an object girih does not follow.
 _EFFECTS = frozenset(
@@ -59,6 +59,19 @@ def is_leaf(tensor: torch.Tensor) -> bool:
 def is_no_leaf(tensor: torch.Tensor) -> bool:
     """A guard: the tensor has a history."""
     return not tensor.is_leaf
+
+
+class Answers:
+    """A guard: a method of a tensor gives what it gave while tracing."""
+
+    def __init__(self, name: str, value: object):
+        self.name = name
+        self.value = value
+        self.__qualname__ = f"{name}_is_{value!r}"
+
+    def __call__(self, tensor: torch.Tensor) -> bool:
+        """Whether the method still gives the value."""
+        return getattr(tensor, self.name)() == self.value
 
 
 class TensorValue(Value):
@@ -230,12 +243,7 @@ class TensorValue(Value):
                 hints=("Keep the value a tensor, or move this line out.",),
             )
         if name in _ABOUT_MEMORY:
-            unsupported(
-                kind="question about a tensor's memory",
-                context=f"tensor.{name}()",
-                explanation="It may differ between calls that are alike in all else.",
-                hints=("Ask outside of compiled code.",),
-            )
+            return self._about_memory(tracer, name, args)
         if name == "is_inference":
             if self.real is not None:
                 return tracer.constant(self.real.is_inference())
@@ -248,6 +256,18 @@ class TensorValue(Value):
                 hints=("Call it outside of compiled code.",),
             )
         return tracer.graph.call_method(name, [self, *args], kwargs)
+
+    def _about_memory(self, tracer, name: str, args: list[Value]) -> Value:
+        if self.real is None or args:
+            unsupported(
+                kind="question about a tensor's memory",
+                context=f"tensor.{name}()",
+                explanation="It may differ between calls that are alike in all else.",
+                hints=("Ask outside of compiled code.",),
+            )
+        known = getattr(self.real, name)()
+        tracer.guards.add(self.source, "call", Answers(name, known))
+        return tracer.constant(known)
 
     def __repr__(self) -> str:
         shape = f"a tensor of shape {tuple(self.fake.shape)}"

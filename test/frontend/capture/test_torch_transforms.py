@@ -142,6 +142,15 @@ def custom_function_with_setup(x, y):
     return Both.apply(x, y)
 
 
+def functional_call(x, net):
+    parameters = {k: v.detach() for k, v in net.named_parameters()}
+
+    def loss(p):
+        return torch.func.functional_call(net, p, (x,)).square().sum()
+
+    return torch.func.grad(loss)(parameters)
+
+
 def autograd_grad(x):
     (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
@@ -176,6 +185,7 @@ NET = torch.nn.Sequential(
         (custom_function_with_setup, (W, X)),
         (custom_function_with_setup, (X, X + 1)),
         (autograd_grad, (W,)),
+        (functional_call, (ROWS, torch.nn.Linear(3, 2))),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
