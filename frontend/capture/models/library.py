@@ -394,6 +394,11 @@ def nothing_is_handled(module: types.ModuleType) -> bool:
     return module.exc_info()[1] is None
 
 
+@models(sys.exception)
+def _exception(tracer):
+    return _exc_info(tracer).items[1]
+
+
 @models(sys.exc_info)
 def _exc_info(tracer):
     handling = [frame.handled[-1] for frame in tracer.frames if frame.handled]

@@ -172,6 +172,8 @@ class FunctionValue(Value):
     def _made_attr(self, tracer, name: str) -> Value:
         if name == "__module__":
             return tracer.constant(self.namespace.get("__name__"))
+        if name == "__type_params__":
+            return TupleValue([])
         if name == "__doc__":
             docstring = self.code.co_consts[0] if self.code.co_consts else None
             is_text = isinstance(docstring, str)

@@ -51,6 +51,14 @@ class ObjectValue(Value):
         """The class."""
         return self.cls
 
+    def as_python(self) -> Any:
+        """An object from outside that is a number or a text, and no more."""
+        is_literal = isinstance(self.base, LiteralPart)
+        if not is_literal or getattr(self.real, "__dict__", None):
+            return super().as_python()
+        assert self.base.value is not None, "girih bug: a literal is None"
+        return self.real
+
     def identity(self) -> Any:
         """The object itself."""
         return self if self.real is None else self.real
