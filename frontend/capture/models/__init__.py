@@ -2,5 +2,8 @@
 
 ``registry`` holds the table; ``python`` has builtins, ``iterators`` those that
 iterate and itertools, ``library`` the standard library,
-``torch_calls`` torch's functions that are no operations of a graph.
+``numpy_calls`` NumPy. Of torch: ``torch_operations`` says what becomes a node,
+``torch_state`` and ``torch_random`` are its global state, ``torch_autograd``,
+``torch_control`` and ``torch_transforms`` call functions of the program, and
+``torch_calls`` has the rest. ``families`` imports them.
 """

@@ -13,7 +13,13 @@ from torch._higher_order_ops.while_loop import while_loop as _while_loop
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
-from girih.frontend.capture.subgraph import Body, results_of, trace_call
+from girih.frontend.capture.subgraph import (
+    Body,
+    BodyTracer,
+    operand,
+    results_of,
+    trace_call,
+)
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -90,6 +96,8 @@ def _traced_while_loop(tracer, cond_fn, body_fn, carried_inputs):
     _check_without_gradients(carried)
     condition = _with_operands(tracer, cond_fn, carried)
     body = _with_operands(tracer, body_fn, carried)
+    if len(carried) != len(body.results):
+        _differ(carried, body.results)
     for before, after in zip(carried, body.results, strict=True):
         _check_same_facts(before, after)
     target = Loop(len(carried), len(condition.lifted))
@@ -102,8 +110,6 @@ def _traced_while_loop(tracer, cond_fn, body_fn, carried_inputs):
 
 def _with_operands(tracer, function: Value, values: list[Value]) -> Body:
     """Traces a function on tensors that look like some values."""
-    from girih.frontend.capture.subgraph import BodyTracer, operand
-
     body = BodyTracer(tracer, [function, *values])
     with body:
         made = [operand(tracer, _twin(tracer, value)) for value in values]
@@ -128,28 +134,24 @@ def _check_without_gradients(values: list[Value]) -> None:
 def _check_alike(first: Body, second: Body) -> None:
     same = len(first.results) == len(second.results)
     if not same or str(first.template) != str(second.template):
-        unsupported(
-            kind="branches with different results",
-            context=f"{first.template} and {second.template}",
-            explanation="Both branches of torch.cond have to return the same "
-            "structure.",
-        )
+        _differ(first.template, second.template)
     for left, right in zip(first.results, second.results, strict=True):
         _check_same_facts(left, right)
 
 
 def _check_same_facts(left: Value, right: Value) -> None:
-    if not isinstance(left, TensorValue) or not isinstance(right, TensorValue):
-        same = False
-    else:
-        same = _facts(left.fake) == _facts(right.fake)
-    if not same:
-        unsupported(
-            kind="branches with different results",
-            context=f"{left} and {right}",
-            explanation="Size, stride, type, device and the need of gradients have to "
-            "be the same.",
-        )
+    are_tensors = isinstance(left, TensorValue) and isinstance(right, TensorValue)
+    if not are_tensors or _facts(left.fake) != _facts(right.fake):
+        _differ(left, right)
+
+
+def _differ(left: Any, right: Any) -> None:
+    unsupported(
+        kind="branches with different results",
+        context=f"{left} and {right}",
+        explanation="All ways through the operation have to give the same structure, "
+        "and tensors of the same size, stride, type, device and need of gradients.",
+    )
 
 
 def _facts(fake: torch.Tensor) -> tuple[Any, ...]:
