@@ -20,7 +20,7 @@ def _parameters():
 
 
 def test_there_are_many():
-    assert len(PROGRAMS) >= 900
+    assert len(PROGRAMS) >= 1300
 
 
 def test_tables_name_programs():

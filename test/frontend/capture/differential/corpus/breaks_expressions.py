@@ -45,7 +45,7 @@ def nested_calls(x):
     return f(x, g(x, print(1)), h(x) + 1)
 
 
-@program(rand(3)).graphs(3)
+@program(rand(3)).graphs(4)
 def every_argument(x):
     return f(log(x + 1), log(x + 2), log(x + 3))
 

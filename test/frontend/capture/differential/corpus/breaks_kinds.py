@@ -379,7 +379,7 @@ def breaks_in_a_row(x):
     return y * n
 
 
-@program(rand(3)).graphs(2)
+@program(rand(3))
 def nothing_but_a_break_and_a_constant(x):
     print("called")
     return 5

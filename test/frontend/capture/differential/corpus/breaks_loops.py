@@ -229,7 +229,7 @@ def over_rows_of_a_tensor(x):
     return total
 
 
-@program(rand(3)).graphs(3)
+@program(rand(3)).graphs(4)
 def while_loop(x):
     n = 0
     while n < 4:

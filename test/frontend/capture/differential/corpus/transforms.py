@@ -218,19 +218,6 @@ def cond_on_a_python_value(x, n):
 
 
 @program(rand(3))
-def while_loop_operator(x):
-    from torch._higher_order_ops.while_loop import while_loop
-
-    def small(v, n):
-        return n < 3
-
-    def step(v, n):
-        return v + 1, n + 1
-
-    return while_loop(small, step, (x, torch.tensor(0)))[0]
-
-
-@program(rand(3))
 def custom_operator(x):
     return scaled(x) + scaled(x, 3.0), torch.ops.girih_differential.scaled(x, n=0.5)
 
