@@ -291,6 +291,8 @@ def compound(draw, scope: Scope):
     number, tensor, key = (f"{kind}{scope.level}" for kind in "itw")
     name = key if template.startswith("while") else number
     inner = scope.inner(level=scope.level + 1)
+    if "except*" in template:  # may not be left by a jump
+        inner = replace(inner, in_loop=False)
     bound = (
         replace(inner, integers=(*inner.integers, number))
         if "NAME" in template
