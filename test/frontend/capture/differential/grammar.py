@@ -74,9 +74,10 @@ table.get(K, A)|tensors[I % len(tensors)] if tensors else A|sum(tensors, A)|box.
 box.scaled(A)|(lambda v: v + I)(A)|max(tensors, key=len, default=A)|A.clamp(max=I)
 torch.stack([A, B]).sum(0)|A * (B > 0)|next(iter(table.values()), A)|A.add(B, alpha=2)
 torch.cat([A, B])[1:4]|[A, B][I % 2]|{'a': A, 'b': B}.get(K, A)|A[I % 3 :].sum() - B"""
-_HELPED = """bump(A)|bump(A, I)|bump(A, m=I)|sum((A * i for i in numbers(I)), B)
+_HELPED = """bump(A)|bump(heard(A), I)|bump(A, I)|bump(A, m=I)
+sum((A * i for i in numbers(I)), B)
 maker(I)(A)|sum(vectors(A), B)|Local(A, I).grown(J)"""
-_BREAKING = """heard(A)|bump(heard(A), I)|A + heard(B)|[A, heard(B)][I % 2]
+_BREAKING = """heard(A)|A + heard(B)|[A, heard(B)][I % 2]
 heard(A if C else B)|loud.scaled(A)|(lambda v: heard(v) + I)(A)
 sum([heard(A), B])|heard(A)[:] + heard(B)"""
 _INTEGERS = """I + J|I - J|I * J % 7|-I|abs(I)|max(I, J)|min(I, J)|len(items)|len(table)
