@@ -23,6 +23,10 @@ UPSTREAM_DIALECTS = (
 
 _thread = threading.local()
 
+# A context never frees what is uniqued in it, so after so many uses a new one is made.
+_USES_OF_A_CONTEXT = 256
+_shared: list = [None, 0]  # the context, and how often it was given out
+
 
 def make_context() -> ir.Context:
     """Returns a new context with the upstream dialects in use and girih's own."""
@@ -41,4 +45,17 @@ def current() -> ir.Context:
     context = getattr(_thread, "context", None)
     if context is None:
         context = _thread.context = make_context()
+    return context
+
+
+def shared() -> ir.Context:
+    """Returns the process's context for compilation.
+
+    It may be another one at the next call; a module keeps its own alive. Only one
+    thread may use it at a time: callers hold the lock of compilation.
+    """
+    context, uses = _shared
+    if context is None or uses == _USES_OF_A_CONTEXT:
+        context, uses = make_context(), 0
+    _shared[:] = context, uses + 1
     return context

@@ -138,7 +138,7 @@ class _Import:
     arguments: list[dict] = field(default_factory=list)
 
     def run(self) -> ImportedGraph:
-        context = contexts.current()
+        context = contexts.shared()
         # Inference tensors skip the keys that decompose composite ops.
         normal = torch.inference_mode(False)
         with normal, torch.no_grad(), context, ir.Location.unknown(context):
