@@ -24,6 +24,7 @@ from girih.frontend.capture.resume.instructions import (
     decode,
     encode,
     unit_around,
+    width,
 )
 from girih.frontend.capture.resume.layout import Layout, Slot, arguments
 from girih.frontend.capture.resume.stack_effect import (
@@ -289,7 +290,9 @@ def _stopping_code(code, first, index, layout):
     data = bytearray(made.co_code)
     jump = 2 * (builder.units + body.unit(offset // 2))
     distance = jump // 2 + _ROOM - target
-    data[jump : jump + 2 * _ROOM] = encode(_JUMP, distance, 4)
+    written = encode(_JUMP, distance, width(distance))
+    end_of_jump = jump + 2 * _ROOM
+    data[end_of_jump - len(written) : end_of_jump] = written
     return made.replace(co_code=bytes(data))
 
 

@@ -122,11 +122,11 @@ def encode(op: int, arg: int, wide: int = 0) -> bytes:
     Args:
         op: The opcode.
         arg: Its argument.
-        wide: How many code units the argument gets at least.
+        wide: How many code units the argument gets at least; NOPs fill them.
     """
-    prefixes = max(wide, width(arg)) - 1
-    data = bytearray()
-    for number in range(prefixes, 0, -1):
+    needed = width(arg)
+    data = bytearray(bytes((OPS["NOP"], 0)) * max(wide - needed, 0))
+    for number in range(needed - 1, 0, -1):
         data += bytes((EXTENDED_ARG, arg >> 8 * number & 255))
     return bytes(data) + bytes((op, arg & 255)) + bytes(2 * CACHES[op])
 
