@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 
 import pytest
 import torch
@@ -64,6 +65,8 @@ def assert_same(actual, expected):
         assert list(actual) == list(expected)
         for key in expected:
             assert_same(actual[key], expected[key])
+    elif isinstance(expected, enum.Enum):
+        assert actual is expected
     elif hasattr(expected, "__dict__") and not callable(expected):
         assert_same(vars(actual), vars(expected))
     elif hasattr(expected, "__slots__"):
