@@ -14,6 +14,8 @@ from girih.frontend.capture.resume.origin import in_prologue
 from girih.frontend.capture.values.base import NULL
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
+from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import SliceValue
 
 # https://docs.python.org/3.12/library/dis.html#opcode-NOP
@@ -110,14 +112,18 @@ def _delete_fast(tracer, frame, instruction):
     value = frame.locals.get(instruction.argval)
     if value is None:
         tracer.throw(UnboundLocalError, f"local variable '{instruction.argval}'")
-    is_destroyed = value.source is not None and hasattr(value.python_type(), "__del__")
-    if is_destroyed and not in_prologue(frame.code, frame.next - 1):
+    if _has_destructor(value) and not in_prologue(frame.code, frame.next - 1):
         unsupported(
             kind="deletion of an object with a destructor",
             context=value.python_type().__qualname__,
             explanation="Its __del__ has to run now, if this was the last reference.",
         )
     del frame.locals[instruction.argval]
+
+
+def _has_destructor(value) -> bool:
+    is_object = isinstance(value, (ObjectValue, OutsideValue))
+    return is_object and hasattr(value.python_type(), "__del__")
 
 
 @opcode("LOAD_FAST_AND_CLEAR", since=(3, 12))
