@@ -1,5 +1,7 @@
 """Each program of the corpus: plain, captured, and compiled."""
 
+import sys
+
 import pytest
 
 from differential import coverage, session
@@ -8,6 +10,19 @@ from differential.program import load
 
 PROGRAMS = load()
 GRAPHS = coverage.graphs()
+
+# Since CPython 3.13 a comparison and the question whether it is true are one
+# instruction; where the answer depends on data Python runs both.
+COMPARED_BY_PYTHON = {
+    "breaks_kinds.truth_of_a_tensor": 1,
+    "data_dependent.assertion_on_value_fails": 1,
+    "data_dependent.branch_on_value": 1,
+    "data_dependent.break_in_a_loop": 2,
+    "data_dependent.rows_by_condition": 2,
+    "data_dependent.while_on_value": 4,
+}
+if sys.version_info < (3, 13):
+    COMPARED_BY_PYTHON.clear()
 
 
 def _parameters():
@@ -46,5 +61,5 @@ def test_graphs(program):
         assert program.name in GRAPHS, "not in one graph"
         known, found = GRAPHS[program.name], session.count_graphs(program)
         coverage.note_graphs(found)
-        assert found.operations >= known[1]
+        assert found.operations >= known[1] - COMPARED_BY_PYTHON.get(program.name, 0)
         assert found.graphs <= known[0] or not known[0]
