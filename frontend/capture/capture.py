@@ -54,10 +54,6 @@ class CapturedFrame:
     broken: UnsupportedError | None = None
     has_tensors: bool = True
 
-    def failed_guard(self) -> str:
-        """The guard that failed when the entry was last tried."""
-        return self.tree.failure(self.entry.guards)
-
 
 @dataclass(frozen=True)
 class Call:

@@ -148,6 +148,7 @@ def number_tests(tree) -> list[tuple[ast.expr, str]]:
     ]
 
 
+# Negative values of Guards.failed, see _guards.c.
 _TOGETHER = {-2: _failed_tensors, -3: _failed_state, -4: _failed_numbers}
 
 

@@ -36,9 +36,6 @@ RELATIONS = {
     "distinct": "{source} is not {operand}",
 }
 
-# Negative values of Guards.failed, see _guards.c.
-FAILED_TOGETHER = {-2: "tensors", -3: "torch's global state", -4: "sizes"}
-
 
 @dataclass(frozen=True)
 class Guard:
@@ -191,10 +188,3 @@ class GuardTree:
         return _frame.Guards(
             roots, tuple(self._relations), *counts, *checks, state_check, shape_check
         )
-
-    def failure(self, guards) -> str:
-        """The guard that failed last, as text."""
-        index = guards.failed
-        if index in FAILED_TOGETHER:
-            return FAILED_TOGETHER[index]
-        return str(self.records[index]) if 0 <= index else "a value is missing"

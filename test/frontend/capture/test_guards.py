@@ -6,6 +6,7 @@ import pytest
 import torch
 from capture_differential import compile_eagerly
 
+from girih.frontend.capture.failures import failure_of
 from girih.frontend.capture.guard import GuardSet, GuardTree
 from girih.frontend.capture.source import Roots
 
@@ -215,8 +216,10 @@ def test_guards_print_as_python():
     assert "L['n'] == 3" in text
     assert "len(L['items']) == 2" in text
     assert "L['items'][0] == 1" in text
-    compiled(torch.ones(2), 4, [1, 2])
-    assert compiled.girih_compiler.frames[1].failed_guard() == "L['n'] == 3"
+    arguments = (torch.ones(2), 4, [1, 2])
+    compiled(*arguments)
+    first = compiled.girih_compiler.frames[1]
+    assert failure_of(first, f, arguments).guard == "L['n'] == 3"
 
 
 def test_class_is_patched():
