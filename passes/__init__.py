@@ -11,6 +11,7 @@
 # Pass name -> module, imported when the pass is first used, so that girih-opt starts
 # fast. Passes outside of this package call ``register_pass`` when they are imported.
 PASS_MODULES = {
+    "autograd": "girih.passes.autograd",
     "canonicalize-graph": "girih.passes.canonicalize_graph",
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",
     "convert-tile-to-cpu": "girih.passes.convert_tile_to_cpu",

@@ -6,7 +6,7 @@ One file for each family of ops:
   (what may stand in a kernel), and a few composites of the same family.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
 - ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops.
-- ``structure``: fusions.
+- ``structure``: fusions; ``differentiation``: what programs say about derivatives.
 - ``base``: base classes and shape rules that they share.
 
 To make an op: ``graph.build("softmax", [x], {"dim": 1}, loc=loc, ip=ip).result`` or
@@ -24,6 +24,7 @@ from girih.dialects.graph import (
     activation,
     contraction,
     creation,
+    differentiation,
     elementwise,
     extern,
     indexing,
@@ -47,6 +48,7 @@ globals().update({cls.__name__: cls for cls in OPS.values()})
 
 __all__ = [
     "COMPOSITES",
+    "DIFFERENTIATION",
     "LIBRARY",
     "NAME",
     "OPS",
@@ -59,6 +61,7 @@ __all__ = [
     "build",
     "contraction",
     "creation",
+    "differentiation",
     "elementwise",
     "extern",
     "indexing",
@@ -87,10 +90,14 @@ COMPOSITES = frozenset(
     for family in ("activation", "normalization")
     for cls in OPS_BY_FAMILY[family]
 }
+DIFFERENTIATION = frozenset(
+    cls.OPERATION_NAME for cls in OPS_BY_FAMILY["differentiation"]
+)
 LIBRARY = frozenset(name for name, cls in OPS.items() if issubclass(cls, LibraryOp)) | {
     "graph.extern"
 }
-PRIMITIVES = frozenset(OPS) - COMPOSITES - LIBRARY - {"graph.fusion", "graph.yield"}
+_STRUCTURE = frozenset({"graph.fusion", "graph.yield"})
+PRIMITIVES = frozenset(OPS) - COMPOSITES - LIBRARY - DIFFERENTIATION - _STRUCTURE
 
 _loaded = False
 

@@ -106,17 +106,30 @@ def _an_owner(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
     expect(exists, subject, f"be one of {count}", value)
 
 
+def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
+    match = _STORAGE.fullmatch(value)
+    expect(match is not None, subject, "read arg<n> or out<n>", value)
+
+
+# In a backward function the numbers belong to the forward function.
 _ARGUMENT = {
+    "graph.cotangent": (INT, _any),
     "graph.name": (STRING, _any),
     "graph.number": (UNIT, _of_a_number),
+    "graph.requires_grad": (UNIT, _any),
+    "graph.saved": (STRING, _a_place),
     "graph.static": (UNIT, _any),
     "graph.strides": (SIZES, _one_for_each_dim),
     "graph.symbol": (STRING, _of_an_index),
 }
 _RESULT = {
+    "graph.detached": (UNIT, _any),
+    "graph.gradient": (INT, _any),
     "graph.offset": (SIZE, _any),
+    "graph.saved": (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),
     "graph.storage": (STRING, _an_owner),
     "graph.strides": (SIZES, _one_for_each_dim),
+    "graph.update": (INT, _an_argument),
     "graph.writes": (INT, _an_argument),
 }

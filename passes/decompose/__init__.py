@@ -18,16 +18,30 @@ After::
 It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
-``indexing``.
+``indexing``, ``differentiation``.
 """
 
 from girih.dialects.bindings import ir
-from girih.passes.decompose import activation, indexing, normalization, reduction
+from girih.passes.decompose import (
+    activation,
+    differentiation,
+    indexing,
+    normalization,
+    reduction,
+)
 from girih.passes.decompose.rules import RULES
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
 from girih.passes.registry import register_pass
 
-__all__ = ["RULES", "activation", "indexing", "normalization", "reduction", "run"]
+__all__ = [
+    "RULES",
+    "activation",
+    "differentiation",
+    "indexing",
+    "normalization",
+    "reduction",
+    "run",
+]
 
 
 @register_pass("decompose")

@@ -1,0 +1,86 @@
+"""``autograd``: functions get the gradients of their arguments, in reverse mode.
+
+It resolves ``graph.gradient`` ops, in order; then each function with arguments that
+``graph.requires_grad`` marks becomes a joint function, which also takes cotangents of
+its results and returns gradients (docs/architecture.md, section Derivatives).
+
+Requires: functions of ``graph`` ops, before ``decompose``.
+Establishes: no ``graph.gradient``; what was added is ``graph`` code of differentiable
+ops, so the pass applies to its result: mark cotangents, drop results, run it again.
+
+Before::
+
+    func.func @main(%x: tensor<4xf32> {graph.requires_grad}) -> tensor<4xf32> {
+      %0 = "graph.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0
+
+After::
+
+    func.func @main(%x: tensor<4xf32> {graph.requires_grad},
+        %g: tensor<4xf32> {graph.cotangent = 0})
+        -> (tensor<4xf32>, tensor<4xf32> {graph.gradient = 0}) {
+      %0 = "graph.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = "graph.cos"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = "graph.mul"(%g, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %0, %2
+
+It does not decide what is kept for the gradients: ``partition`` does.
+
+Read ``reverse`` first (the sweep), then ``joint`` (the signature), ``rules`` (the
+tables), then a family of rules, named as the op family in ``dialects/graph``.
+Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 3.
+"""
+
+from girih.dialects.bindings import ir
+from girih.dialects.graph.differentiation import GradientOp
+from girih.passes.autograd import (  # noqa: F401  (they register their rules)
+    differentiation,
+    elementwise,
+)
+from girih.passes.autograd.joint import make_joint
+from girih.passes.autograd.reverse import gradients_of
+from girih.passes.autograd.rules import (
+    INACTIVE,
+    NOT_DIFFERENTIABLE,
+    RULES,
+    VjpBuilder,
+)
+from girih.passes.registry import register_pass
+
+__all__ = ["INACTIVE", "NOT_DIFFERENTIABLE", "RULES", "run"]
+
+
+@register_pass("autograd")
+def run(op: ir.Operation, options: None) -> None:
+    """Resolves gradients inside of functions, and makes joint functions."""
+    for function in op.regions[0].blocks[0].operations:
+        if function.operation.name == "func.func" and len(function.regions[0].blocks):
+            resolve_gradients(function.regions[0].blocks[0])
+            make_joint(function)
+
+
+def resolve_gradients(block: ir.Block) -> None:
+    """Replaces each ``graph.gradient`` by the ops that compute it."""
+    while True:
+        ops = list(block.operations)
+        names = [op.operation.name for op in ops]
+        if GradientOp.OPERATION_NAME not in names:
+            return
+        position = names.index(GradientOp.OPERATION_NAME)
+        _resolve(ops[position], ops[:position])
+
+
+def _resolve(op: GradientOp, before: list[ir.OpView]) -> None:
+    seeds = zip(op.outputs, op.cotangents, strict=True)
+    ip = ir.InsertionPoint(op)
+    gradients = gradients_of(before, seeds, op.inputs, ip)
+    b = VjpBuilder(ip, frozenset())
+    b.loc = op.location
+    is_detached = op.create_graph is None
+    for result, gradient in zip(op.gradients, gradients, strict=True):
+        if gradient is None:
+            gradient = b.zeros(result.type)
+        elif is_detached:
+            gradient = b.op("detach", gradient)
+        result.replace_all_uses_with(gradient)
+    op.operation.erase()

@@ -1,0 +1,52 @@
+"""Derivatives of the ops of differentiation themselves."""
+
+from collections.abc import Sequence
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
+
+not_differentiable("no derivative goes through it", "detach", inactive=True)
+not_differentiable("it is resolved before", "gradient", inactive=True)
+
+
+@vjp("alias")
+def vjp_alias(op, cotangents, b: VjpBuilder) -> list:
+    """d/dx x = 1."""
+    return [cotangents[0]]
+
+
+@vjp("substitute")
+def vjp_substitute(op, cotangents, b: VjpBuilder) -> list:
+    """The value is a constant; the derivative is the original's."""
+    return [None, cotangents[0]]
+
+
+@vjp("custom_vjp")
+def vjp_custom(op, cotangents, b: VjpBuilder) -> list:
+    """What the region says: its ops are copied to where the cotangents are."""
+    given = [
+        b.zeros(value.type) if cotangent is None else cotangent
+        for value, cotangent in zip(op.values, cotangents, strict=True)
+    ]
+    gradients = _inlined(op.body.blocks[0], given, b)
+    full = [
+        b.broadcast_to(gradient, ty.shape_of(value.type))
+        for gradient, value in zip(gradients, op.inputs, strict=True)
+    ]
+    return [None, full]
+
+
+def _inlined(
+    block: ir.Block, arguments: Sequence[ir.Value], b: VjpBuilder
+) -> list[ir.Value]:
+    """Copies a block's ops; returns what it would yield for these arguments."""
+    values = dict(zip(block.arguments, arguments, strict=True))
+    *body, last = block.operations
+    for op in body:
+        copy = op.operation.clone(ip=b.ip)
+        for index, operand in enumerate(copy.operands):
+            if operand in values:
+                copy.operands[index] = values[operand]
+        values.update(zip(op.results, copy.results, strict=True))
+    return [values.get(value, value) for value in last.operands]

@@ -1,0 +1,146 @@
+"""From a function to its joint function: with cotangents, and with gradients."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from girih.dialects import attributes as attr
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+from girih.passes.autograd.reverse import active_values, can_be_active, gradients_of
+
+Attributes = dict[str, ir.Attribute]
+
+
+@dataclass
+class Signature:
+    """The types and attributes of a function's arguments and results.
+
+    Attributes:
+        arguments: Attributes of each argument.
+        results: Attributes of each result.
+        values: The values of the results.
+    """
+
+    arguments: list[Attributes]
+    results: list[Attributes]
+    values: list[ir.Value] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, function: ir.OpView) -> "Signature":
+        """Reads it from a function."""
+        block = function.regions[0].blocks[0]
+        values = list(_terminator(block).operands)
+        return cls(
+            _dictionaries(function, "arg_attrs", len(block.arguments)),
+            _dictionaries(function, "res_attrs", len(values)),
+            values,
+        )
+
+    def apply(self, function: ir.OpView) -> None:
+        """Writes it to the function, whose block has its arguments already."""
+        block = function.regions[0].blocks[0]
+        terminator = _terminator(block)
+        ir.Operation.create(
+            "func.return",
+            operands=self.values,
+            loc=terminator.location,
+            ip=ir.InsertionPoint(terminator),
+        )
+        terminator.operation.erase()
+        inputs = [argument.type for argument in block.arguments]
+        outputs = [value.type for value in self.values]
+        type_ = ir.FunctionType.get(inputs, outputs)
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
+        for name, given in (("arg_attrs", self.arguments), ("res_attrs", self.results)):
+            function.attributes[name] = ir.ArrayAttr.get(
+                [ir.DictAttr.get(attributes) for attributes in given]
+            )
+
+
+def make_joint(function: ir.OpView) -> None:
+    """Adds cotangents and gradients, where an argument requires a gradient."""
+    signature = Signature.of(function)
+    block = function.regions[0].blocks[0]
+    wanted = [
+        argument
+        for argument, given in zip(block.arguments, signature.arguments, strict=True)
+        if "graph.requires_grad" in given and can_be_active(argument.type)
+    ]
+    if not wanted:
+        return
+    *ops, terminator = block.operations
+    active = active_values(ops, wanted)
+    seeds = _add_cotangents(block, signature, active, terminator.location)
+    ip = ir.InsertionPoint(terminator)
+    gradients = gradients_of(ops, seeds, wanted, ip)
+    for argument, gradient in zip(wanted, gradients, strict=True):
+        if gradient is not None:
+            number = argument.arg_number
+            given = _gradient_attributes(signature.arguments[number], argument.type)
+            signature.values.append(gradient)
+            signature.results.append(
+                {"graph.gradient": attr.INT.encode(number)} | given
+            )
+    signature.apply(function)
+
+
+def _add_cotangents(
+    block: ir.Block, signature: Signature, active: set[ir.Value], loc: ir.Location
+) -> list[tuple[ir.Value, ir.Value]]:
+    """An argument for the cotangent of each differentiable result."""
+    seeds = []
+    for number, value in enumerate(signature.values):
+        given = signature.results[number]
+        # Views are made from the results that own their memory, outside.
+        passive = "graph.detached" in given or "graph.storage" in given
+        if passive or value not in active:
+            continue
+        if "graph.writes" in given:
+            given["graph.update"] = given.pop("graph.writes")
+        attributes = {"graph.cotangent": attr.INT.encode(number)}
+        if "graph.strides" in given:
+            attributes["graph.strides"] = given["graph.strides"]
+        cotangent = block.add_argument(value.type, loc)
+        signature.arguments.append(attributes)
+        seeds.append((value, cotangent))
+    return seeds
+
+
+def _gradient_attributes(given: Mapping, type_: ir.Type) -> Attributes:
+    """A gradient is laid out as its argument, where that has no gaps or overlaps."""
+    if "graph.strides" not in given:
+        return {}
+    strides = attr.SIZES.decode(given["graph.strides"])
+    dense = is_dense(ty.shape_of(type_), strides)
+    return {"graph.strides": given["graph.strides"]} if dense else {}
+
+
+def is_dense(shape: tuple[Size, ...], strides: tuple[Size, ...]) -> bool:
+    """Whether elements lie one after the other in memory, dims in any order.
+
+    With symbolic sizes or strides only where that is evident.
+    """
+    left = {dim for dim, size in enumerate(shape) if size != 1}
+    step: Size = 1
+    while left:
+        found = [dim for dim in left if strides[dim] == step]
+        if len(found) != 1:
+            return False
+        step = step * shape[found[0]]
+        left.remove(found[0])
+    return True
+
+
+def _terminator(block: ir.Block) -> ir.OpView:
+    return list(block.operations)[-1]
+
+
+def _dictionaries(function: ir.OpView, name: str, count: int) -> list[Attributes]:
+    attributes = function.attributes
+    if name not in attributes:
+        return [{} for _ in range(count)]
+    return [
+        {given[index].name: given[index].attr for index in range(len(given))}
+        for given in attributes[name]
+    ]

@@ -1,0 +1,169 @@
+"""The backward sweep: cotangents of outputs become cotangents of inputs."""
+
+from collections.abc import Iterable, Sequence
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
+from girih.dialects.fields import Group
+from girih.passes.autograd.rules import (
+    INACTIVE,
+    NOT_DIFFERENTIABLE,
+    RULES,
+    VjpBuilder,
+)
+
+
+def can_be_active(type_: ir.Type) -> bool:
+    """Whether values of a type have derivatives: those of real or complex numbers."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return False
+    element = type_.element_type
+    return ty.is_float(element) or isinstance(element, ir.ComplexType)
+
+
+def differentiable_operands(op: ir.OpView) -> list[ir.Value]:
+    """The operands that derivatives of an op's results go to."""
+    name = _name(op)
+    if name in INACTIVE:
+        return []
+    if name == "substitute":
+        return [op.original]
+    if name == "custom_vjp":
+        return op.inputs
+    return [value for value in op.operands if can_be_active(value.type)]
+
+
+def active_values(
+    ops: Iterable[ir.OpView], inputs: Iterable[ir.Value]
+) -> set[ir.Value]:
+    """The inputs, and the values that depend on them as autograd sees it."""
+    active = set(inputs)
+    for op in ops:
+        if len(op.results) and any(v in active for v in differentiable_operands(op)):
+            active.update(v for v in op.results if can_be_active(v.type))
+    return active
+
+
+def reached_values(
+    ops: Sequence[ir.OpView], outputs: Iterable[ir.Value], active: set[ir.Value]
+) -> set[ir.Value]:
+    """The active values that some output depends on."""
+    reached = {value for value in outputs if value in active}
+    for op in reversed(ops):
+        if any(value in reached for value in op.results):
+            reached.update(v for v in differentiable_operands(op) if v in active)
+    return reached
+
+
+class Sweep:
+    """Cotangents by value, from the outputs backwards.
+
+    Attributes:
+        cotangents: What has been found so far.
+    """
+
+    def __init__(
+        self,
+        ops: Sequence[ir.OpView],
+        seeds: Iterable[tuple[ir.Value, ir.Value]],
+        inputs: Sequence[ir.Value],
+        ip: ir.InsertionPoint,
+    ):
+        """Args: the ops before ``ip``; outputs with cotangents; what to derive by."""
+        seeds = list(seeds)
+        active = active_values(ops, inputs)
+        self._ops = ops
+        self._reached = reached_values(ops, [value for value, _ in seeds], active)
+        self._inputs = set(inputs)
+        self.builder = VjpBuilder(ip, self._reached)
+        self.cotangents: dict[ir.Value, ir.Value] = {}
+        for value, cotangent in seeds:
+            if value in self._reached:
+                self._accumulate(value, cotangent)
+
+    def run(self) -> "Sweep":
+        """Goes through the ops, last first."""
+        for op in reversed(self._ops):
+            if len(op.results):
+                self._differentiate(op)
+        return self
+
+    def gradient(self, value: ir.Value) -> ir.Value | None:
+        """The cotangent of an input; None where no output depends on it."""
+        if value not in self._reached:
+            return None
+        found = self.cotangents.get(value)
+        return self.builder.zeros(value.type) if found is None else found
+
+    def _differentiate(self, op: ir.OpView) -> None:
+        cotangents = [self._take(value) for value in op.results]
+        if all(cotangent is None for cotangent in cotangents):
+            return
+        targets = [v for v in differentiable_operands(op) if v in self._reached]
+        name = _name(op)
+        if not targets or name in NOT_DIFFERENTIABLE:
+            return
+        self.builder.loc = op.location
+        gradients = RULES[name](op, cotangents, self.builder)
+        self._check(op, gradients)
+        for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):
+            if gradient is not None and operand in self._reached:
+                self._accumulate(operand, gradient)
+
+    def _take(self, value: ir.Value) -> ir.Value | None:
+        if value in self._inputs:
+            return self.cotangents.get(value)
+        return self.cotangents.pop(value, None)
+
+    def _accumulate(self, value: ir.Value, gradient: ir.Value) -> None:
+        if gradient.type != value.type:
+            raise AssertionError(
+                f"girih bug: a gradient of type {gradient.type} for {value.type}"
+            )
+        known = self.cotangents.get(value)
+        total = gradient if known is None else self.builder.add(known, gradient)
+        self.cotangents[value] = total
+
+    def _check(self, op: ir.OpView, gradients: list) -> None:
+        declared = len(OPS[op.operation.name].OPERANDS)
+        if len(gradients) != declared:
+            raise AssertionError(
+                f"girih bug: the rule of {op.operation.name} gives {len(gradients)} "
+                f"gradients, the op has {declared} operands"
+            )
+
+
+def _name(op: ir.OpView) -> str:
+    return op.operation.name.removeprefix("graph.")
+
+
+def _flat(op: ir.OpView, gradients: list) -> list[ir.Value | None]:
+    """One gradient or None for each operand that is there."""
+    fields = OPS[op.operation.name].OPERANDS
+    flat: list[ir.Value | None] = []
+    for field, value in zip(fields, gradients, strict=True):
+        given = getattr(op, field.name)
+        if field.group is Group.VARIADIC:
+            flat.extend(value if value is not None else [None] * len(given))
+        elif given is not None:
+            flat.append(value)
+    return flat
+
+
+def gradients_of(
+    ops: Sequence[ir.OpView],
+    seeds: Iterable[tuple[ir.Value, ir.Value]],
+    inputs: Sequence[ir.Value],
+    ip: ir.InsertionPoint,
+) -> list[ir.Value | None]:
+    """The gradient for each input, None where no output depends on it.
+
+    Args:
+        ops: The ops of the block that stand before ``ip``, in order.
+        seeds: Outputs, each with its cotangent.
+        inputs: Values to derive by.
+        ip: Where the ops of the gradients go.
+    """
+    sweep = Sweep(ops, seeds, inputs, ip).run()
+    return [sweep.gradient(value) for value in inputs]
