@@ -36,6 +36,7 @@ from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     differentiation,
     elementwise,
+    shape,
 )
 from girih.passes.autograd.joint import make_joint
 from girih.passes.autograd.reverse import gradients_of

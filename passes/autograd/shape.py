@@ -1,0 +1,117 @@
+"""Derivatives of views and rearrangements: where elements came from, gradients go."""
+
+from collections.abc import Sequence
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+from girih.passes.autograd.rules import VjpBuilder, vjp
+
+
+def slice_along(
+    b: VjpBuilder, x: ir.Value, dim: int, start: Size, size: Size
+) -> ir.Value:
+    """``size`` elements of x along a dim, from ``start`` on."""
+    shape = ty.shape_of(x.type)
+    starts = [start if axis == dim else 0 for axis in range(len(shape))]
+    return slice_at(b, x, starts, (*shape[:dim], size, *shape[dim + 1 :]))
+
+
+def slice_at(
+    b: VjpBuilder, x: ir.Value, starts: Sequence[Size], shape: Sequence[Size]
+) -> ir.Value:
+    """The box of x with this shape whose first element is at ``starts``."""
+    if ty.shape_of(x.type) == tuple(shape):
+        return x
+    attributes = {"starts": tuple(starts), "steps": (1,) * len(starts)}
+    return b.typed("slice", [x], shape, x.type.element_type, **attributes)
+
+
+def pad_with_zeros(
+    b: VjpBuilder, x: ir.Value, low: Sequence[Size], high: Sequence[Size]
+) -> ir.Value:
+    """x with zeros around it."""
+    if all(count == 0 for count in (*low, *high)):
+        return x
+    return b.op("pad", x, low=tuple(low), high=tuple(high))
+
+
+@vjp("reshape")
+def vjp_reshape(op, cotangents, b: VjpBuilder) -> list:
+    """The same elements in the operand's shape."""
+    return [b.reshape(cotangents[0], ty.shape_of(op.x.type))]
+
+
+@vjp("permute")
+def vjp_permute(op, cotangents, b: VjpBuilder) -> list:
+    """The dims go back to where they came from."""
+    order = op.permutation
+    return [b.permute(cotangents[0], sorted(range(len(order)), key=order.__getitem__))]
+
+
+@vjp("broadcast_to")
+def vjp_broadcast_to(op, cotangents, b: VjpBuilder) -> list:
+    """The sum over the copies of an element."""
+    return [b.unbroadcast(cotangents[0], op.x)]
+
+
+@vjp("slice")
+def vjp_slice(op, cotangents, b: VjpBuilder) -> list:
+    """Zeros around the gradient, and between its elements where there are steps."""
+    (g,) = cotangents
+    rank = len(op.starts)
+    ends, low, high = [0] * rank, [0] * rank, [0] * rank
+    sizes = ty.shape_of(op.x.type)
+    for dim, step in enumerate(op.steps):
+        count = ty.shape_of(g.type)[dim]
+        step = 1 if count == 1 else step
+        if step > 1:
+            g = _spread(b, g, dim, step)
+        low[dim] = op.starts[dim]
+        rest = sizes[dim] - low[dim] - count * step
+        # Zeros after the last element may end behind x; how many is known later.
+        ends[dim] = _overhang(rest, step)
+        high[dim] = rest + ends[dim]
+    return [slice_at(b, pad_with_zeros(b, g, low, high), [0] * rank, sizes)]
+
+
+def _overhang(rest: Size, step: int) -> int:
+    if isinstance(rest, int):
+        return max(-rest, 0)
+    return step - 1
+
+
+def _spread(b: VjpBuilder, x: ir.Value, dim: int, step: int) -> ir.Value:
+    """Puts ``step - 1`` zeros after each element along a dim."""
+    shape = ty.shape_of(x.type)
+    before, size, after = shape[:dim], shape[dim], shape[dim + 1 :]
+    split = b.reshape(x, (*before, size, 1, *after))
+    high = [0] * (len(shape) + 1)
+    high[dim + 1] = step - 1
+    padded = pad_with_zeros(b, split, [0] * len(high), high)
+    return b.reshape(padded, (*before, size * step, *after))
+
+
+@vjp("concat")
+def vjp_concat(op, cotangents, b: VjpBuilder) -> list:
+    """Each operand gets its part."""
+    (g,) = cotangents
+    gradients, start = [], 0
+    for x in op.inputs:
+        size = ty.shape_of(x.type)[op.dim]
+        part = slice_along(b, g, op.dim, start, size) if b.needs(x) else None
+        gradients.append(part)
+        start = start + size
+    return [gradients]
+
+
+@vjp("pad")
+def vjp_pad(op, cotangents, b: VjpBuilder) -> list:
+    """The part of the gradient that is x's."""
+    return [slice_at(b, cotangents[0], op.low, ty.shape_of(op.x.type))]
+
+
+@vjp("flip")
+def vjp_flip(op, cotangents, b: VjpBuilder) -> list:
+    """The gradient in the operand's order."""
+    return [b.op("flip", cotangents[0], dims=op.dims)]
