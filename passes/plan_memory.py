@@ -7,8 +7,8 @@ Establishes:
     An allocation that only one native call touches has a `workspace_offset`, and a
     `host.workspace` with enough bytes stands before that call; buffers whose launches
     are not alive at the same time share bytes. Every other buffer that is not
-    returned is freed right after the last op that needs it, so that no more memory is
-    alive than in eager. `host.workspace {bytes = 0}` gives a workspace up.
+    returned, and every argument that is `graph.donated`, is freed right after the last
+    op that needs it, so that no more memory is alive than in eager. `host.workspace {bytes = 0}` gives a workspace up.
 
 Before::
 
@@ -88,7 +88,8 @@ class MemoryPlan:
 def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
     """Plans the memory of a host function."""
     ops = list(function.regions[0].blocks[0].operations)
-    roots = _roots(ops)
+    donated = _donated(function)
+    roots = {value: value for value in donated} | _roots(ops)
     users = _users(ops, roots)
     workspaces, placed = [], set()
     for op in ops:
@@ -97,7 +98,17 @@ def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
             if lifetimes:
                 workspaces.append(_place(op, lifetimes, options))
                 placed.update(lifetime.buffer for lifetime in lifetimes)
-    return MemoryPlan(tuple(workspaces), _frees(ops, roots, users, placed))
+    kept = placed | {v for v in roots.values() if not _is_owned(v, donated)}
+    return MemoryPlan(tuple(workspaces), _frees(roots, users, kept))
+
+
+def _donated(function: ir.OpView) -> list[ir.Value]:
+    """Arguments whose only owner is the program, if it likes."""
+    if "arg_attrs" not in function.attributes:
+        return []
+    arguments = function.regions[0].blocks[0].arguments
+    given = zip(arguments, function.attributes["arg_attrs"], strict=True)
+    return [value for value, attributes in given if "graph.donated" in attributes]
 
 
 # Analysis ---------------------------------------------------------------------------
@@ -175,24 +186,28 @@ def _aligned(size: Size, alignment: int) -> Size:
 
 
 def _frees(
-    ops: Sequence[ir.OpView],
     roots: Mapping[ir.Value, ir.Value],
     users: Mapping[ir.Value, list[ir.OpView]],
-    placed: set[ir.Value],
+    kept: set[ir.Value],
 ) -> dict[ir.OpView, tuple[ir.Value, ...]]:
     """Buffers and views by the last op that touches their storage."""
     frees: dict[ir.OpView, list[ir.Value]] = {}
     for value, root in roots.items():
-        is_buffer = not isinstance(value.type, ir.IndexType)
-        if is_buffer and _is_owned(root) and root not in placed:
-            last = users[root][-1] if root in users else root.owner.opview
-            if last.name != "host.return":
-                frees.setdefault(last, []).append(value)
+        if root in kept or isinstance(value.type, ir.IndexType):
+            continue
+        if root in users:
+            last = users[root][-1]
+        elif isinstance(root, ir.OpResult):
+            last = root.owner.opview
+        else:
+            continue
+        if last.name != "host.return":
+            frees.setdefault(last, []).append(value)
     return {op: tuple(values) for op, values in frees.items()}
 
 
-def _is_owned(value: ir.Value) -> bool:
-    return isinstance(value, ir.OpResult)
+def _is_owned(value: ir.Value, donated: Sequence[ir.Value]) -> bool:
+    return isinstance(value, ir.OpResult) or value in donated
 
 
 # Placement --------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from girih.dialects import attributes as attr
 from girih.dialects.attributes import ItemRef, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, Size, product
+from girih.dialects.dims import Dim, Size, parse, product
 from girih.dialects.types import buffer_parts, is_buffer
 
 from . import torch_entry
@@ -46,10 +46,13 @@ def build_program(
         addresses: for each function that a `host.native` names, its address. A call
             without a name (from code that was compiled before) is the n-th, `run<n>`.
         fallback: called with the same inputs when a check of a kernel fails.
+            Not for functions with arguments that are `graph.donated`.
         owner: whatever has to live as long as the generated code is called.
 
     Returns:
-        A callable from the input tensors (and integers) to the tuple of results.
+        A callable from the input tensors (and integers) to the tuple of results. The
+        arguments that are `graph.donated` come first, in one list, which is emptied:
+        each is dropped when nothing needs it any more.
 
     Raises:
         LookupError: torch has no operator that the program calls, or an address is
@@ -82,7 +85,9 @@ def _main_function(module: ir.Module) -> ir.OpView:
 class _Builder:
     def __init__(self, function: ir.OpView, addresses: Mapping[str, int]):
         arguments = function.regions[0].blocks[0].arguments
-        self.assembler = Assembler(len(arguments))
+        donated = _donated(function)
+        boxes = 1 if donated else 0
+        self.assembler = Assembler(boxes + len(arguments) - len(donated))
         self.sizes = Sizes(self.assembler, self._bind_symbol)
         self.buffers = Buffers(self.assembler, self.sizes)
         self.integers: dict[ir.Value, Size] = {}
@@ -93,31 +98,43 @@ class _Builder:
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
         self._written = written_arguments(function)
         self._workspace: Register | None = None
+        slots = self._slots(len(arguments), donated)
         for index, argument in enumerate(arguments):
-            self._add_argument(function, index, argument)
+            self._add_argument(function, index, argument, slots[index])
+        self._bind_symbols_of({slots[index] for index in donated})
         self._check_written_arguments(arguments)
 
     # Arguments and symbols
 
+    def _slots(self, count: int, donated: list[int]) -> list[Value]:
+        """Where each argument is found; the donated ones are taken out of their list."""
+        taken = {
+            index: self.assembler.call(list.pop, [ValueItem(0)])
+            for index in reversed(donated)
+        }
+        given = iter(range(1 if donated else 0, count))
+        return [taken[i] if i in taken else next(given) for i in range(count)]
+
     def _add_argument(
-        self, function: ir.OpView, index: int, argument: ir.Value
+        self, function: ir.OpView, index: int, argument: ir.Value, slot: Value
     ) -> None:
         attributes = function.attributes
         given = attributes["arg_attrs"][index] if "arg_attrs" in attributes else {}
         if not is_buffer(argument.type):
             if "graph.symbol" in given:  # others turned out to be constants
                 name = given["graph.symbol"].value
-                self._symbol_sources.setdefault(name, (index, None))
+                self._symbol_sources.setdefault(name, (slot, None))
             return
         parts = buffer_parts(argument.type)
         if "graph.number" in given:
-            buffer = self.buffers[argument] = Buffer(parts, number=index)
+            buffer = self.buffers[argument] = Buffer(parts, number=slot)
             self.buffers.pointer(buffer)  # it may fail, so before anything is written
             return
-        self.buffers[argument] = Buffer(parts, tensor=index, is_input=True)
+        is_input = "graph.donated" not in given
+        self.buffers[argument] = Buffer(parts, tensor=slot, is_input=is_input)
         for dim, size in enumerate(parts.shape):
             if isinstance(size, Dim) and str(size).isidentifier():
-                self._symbol_sources.setdefault(str(size), (index, dim))
+                self._symbol_sources.setdefault(str(size), (slot, dim))
 
     def _check_written_arguments(self, arguments: Sequence[ir.Value]) -> None:
         """Has eager run where a written argument shares memory with another one.
@@ -133,6 +150,12 @@ class _Builder:
         }
         written = [ranges.pop(index) for index in sorted(self._written.all)]
         self.assembler.check_disjoint(written, list(ranges.values()))
+
+    def _bind_symbols_of(self, slots: set[Value]) -> None:
+        """Reads sizes while the tensors that have them are there."""
+        for name, (slot, _) in self._symbol_sources.items():
+            if slot in slots:
+                self.sizes.register(parse(name))
 
     def _bind_symbol(self, name: str) -> Register:
         if name not in self._symbol_sources:
@@ -304,6 +327,14 @@ VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {
     "host.workspace": _Builder.workspace,
 }
 """Host op -> what emits its instructions."""
+
+
+def _donated(function: ir.OpView) -> list[int]:
+    """Numbers of the arguments that the program may drop."""
+    if "arg_attrs" not in function.attributes:
+        return []
+    given = enumerate(function.attributes["arg_attrs"])
+    return [index for index, attributes in given if "graph.donated" in attributes]
 
 
 def _is_unused(value: ir.Value) -> bool:

@@ -114,6 +114,7 @@ def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
 # In a backward function the numbers belong to the forward function.
 _ARGUMENT = {
     "graph.cotangent": (INT, _any),
+    "graph.donated": (UNIT, _any),
     "graph.name": (STRING, _any),
     "graph.number": (UNIT, _of_a_number),
     "graph.requires_grad": (UNIT, _any),
