@@ -34,8 +34,12 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 3.
 from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
+    creation,
     differentiation,
     elementwise,
+    functions,
+    indexing,
+    random,
     shape,
 )
 from girih.passes.autograd.joint import make_joint
