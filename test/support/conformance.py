@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-import torch
 from gradients import EXACT, GRADCHECK, agree, eager_sweep
 from graph_gradients import GraphFunction
 from op_samples import Case

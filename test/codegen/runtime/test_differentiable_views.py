@@ -1,0 +1,381 @@
+"""Views, aliases, writes and regions without gradients in functions that train."""
+
+import pytest
+import torch
+from training_scenario import Scenarios, check, leaf, outcome_of
+
+scenarios = Scenarios()
+
+
+@pytest.mark.parametrize("name", scenarios.table)
+def test_like_eager(name):
+    check(scenarios.table[name])
+
+
+# Views ------------------------------------------------------------------------------
+
+
+@scenarios.add
+def a_view_of_an_input(compile):
+    x = leaf(3, 4)
+    result = compile(lambda x: x.t())(x)
+    result.exp().sum().backward()
+    return result, result.stride(), result._is_view(), result._base is x, x.grad
+
+
+@scenarios.add
+def views_of_an_input_and_a_value(compile):
+    x = leaf(3, 4)
+    first, second, third = compile(lambda x: (x[1:], x * 2, x.reshape(-1)))(x)
+    (first.sum() + second.exp().sum() + third.sin().sum()).backward()
+    return first, second, third, x.grad
+
+
+@scenarios.add
+def views_of_a_result(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        y = x.exp()
+        return y, y[0], y.t()
+
+    y, row, turned = compile(program)(x)
+    (y.sum() + (row * 2).sum() + (turned * turned).sum()).backward()
+    return y, row, turned, x.grad, row._base is y
+
+
+@scenarios.add
+def views_without_their_base(compile):
+    x = leaf(4, 4)
+
+    def program(x):
+        y = x.exp()
+        return y[:2], y[1:]
+
+    upper, lower = compile(program)(x)
+    (upper.sum() + (lower * lower).sum()).backward()
+    return upper, lower, x.grad
+
+
+@scenarios.add
+def writing_to_a_returned_view(compile):
+    """Changes the base, and the gradient of what follows."""
+    x = leaf(3, 4)
+    base = x * 1
+    view = compile(lambda b: b[1])(base)
+    view.mul_(3)
+    base.sin().sum().backward()
+    return base, x.grad
+
+
+@scenarios.add
+def writing_to_a_result(compile):
+    x = leaf(3)
+    y = compile(lambda x: x * 2)(x)
+    y.mul_(3)
+    y.sum().backward()
+    return y, x.grad
+
+
+@scenarios.add
+def a_saved_result_is_changed(compile):
+    """exp keeps its result: eager's backward finds that it was changed."""
+    x = leaf(3)
+    y = compile(lambda x: x.exp())(x)
+    y.mul_(3)
+    return outcome_of(y.sum().backward)[:60]
+
+
+@scenarios.add
+def a_saved_input_is_changed(compile):
+    x = leaf(3)
+    inner = x * 1
+    y = compile(lambda x: x.sin())(inner)
+    with torch.no_grad():
+        inner.zero_()
+    return outcome_of(y.sum().backward)[:60]
+
+
+@scenarios.add
+def an_unsaved_input_is_changed(compile):
+    x = leaf(3)
+    inner = x * 1
+    y = compile(lambda x: x + 1)(inner)
+    with torch.no_grad():
+        inner.zero_()
+    y.sum().backward()
+    return y, x.grad
+
+
+@scenarios.add
+def detached_view_of_a_result(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        y = x.exp()
+        return y, y.detach()[0]
+
+    y, view = compile(program)(x)
+    y.sum().backward()
+    return y, view, x.grad
+
+
+# Writes -----------------------------------------------------------------------------
+
+
+@scenarios.add
+def writes_to_values(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        y = x.clone()
+        y[0] = y[1] * 2
+        y.mul_(x)
+        y[:, 1:].add_(1)
+        return y.sum()
+
+    compile(program)(x).backward()
+    return x.grad
+
+
+@scenarios.add
+def a_write_through_a_view(compile):
+    x, y = leaf(3, 4), leaf(4, seed=1)
+
+    def program(x, y):
+        z = x * 2
+        view = z[1]
+        view.copy_(y)
+        return z.sin() + view
+
+    compile(program)(x, y).sum().backward()
+    return x.grad, y.grad
+
+
+@scenarios.add
+def writes_to_an_input(compile):
+    x, y = leaf(3), leaf(3, seed=1)
+
+    def program(z, y):
+        z.mul_(y)
+        return z.sin()
+
+    inner = x * 3
+    result = compile(program)(inner, y)
+    (result.sum() + inner.square().sum()).backward()
+    return inner, result, x.grad, y.grad
+
+
+@scenarios.add
+def writes_to_an_input_that_is_returned(compile):
+    x = leaf(3)
+
+    def program(z):
+        z.add_(1)
+        return z.mul_(2)
+
+    inner = x * 3
+    result = compile(program)(inner)
+    result.square().sum().backward()
+    return result is inner, inner, x.grad
+
+
+@scenarios.add
+def writes_to_an_input_without_gradient(compile):
+    """The input gets a gradient by what is written to it."""
+    x, buffer = leaf(3), torch.zeros(3, dtype=torch.float64)
+
+    def program(x, buffer):
+        buffer.add_(x * 2)
+        return x.sum()
+
+    compile(program)(x, buffer)
+    buffer.square().sum().backward()
+    return buffer, x.grad
+
+
+@scenarios.add
+def running_statistics(compile):
+    x, total = leaf(3), torch.zeros((), dtype=torch.float64)
+
+    def program(x, total):
+        with torch.no_grad():
+            total.mul_(0.9).add_(x.mean(), alpha=0.1)
+        return (x - total).square().sum()
+
+    function = compile(program)
+    for _ in range(2):
+        function(x, total).backward()
+    return total, x.grad
+
+
+@scenarios.add(eager="the program raises")
+def writes_to_a_leaf(compile):
+    x = leaf(3)
+    return outcome_of(lambda: compile(lambda x: x.mul_(2).sum())(x))
+
+
+@scenarios.add(broken=True)
+def writes_to_a_leaf_without_grad_mode(compile):
+    x = leaf(3)
+
+    def program(x):
+        with torch.no_grad():
+            x.mul_(2)
+        return x.square().sum()
+
+    compile(program)(x).backward()
+    return x, x.grad
+
+
+@scenarios.add
+def writes_to_part_of_an_input(compile):
+    x, y = leaf(4), leaf(2, seed=1)
+
+    def program(z, y):
+        z[1:3] = y
+        return (z * 2).sum()
+
+    inner = x * 3
+    loss = compile(program)(inner, y) + inner.sin().sum()
+    loss.backward()
+    return inner, x.grad, y.grad
+
+
+@scenarios.add
+def a_view_of_a_written_input(compile):
+    x = leaf(4, 3)
+
+    def program(z):
+        z.mul_(2)
+        return z[1]
+
+    inner = x * 3
+    row = compile(program)(inner)
+    row.mul_(5)
+    inner.sin().sum().backward()
+    return inner, row, x.grad
+
+
+# Regions ----------------------------------------------------------------------------
+
+
+@scenarios.add
+def detach_inside(compile):
+    x = leaf(3)
+    compile(lambda x: (x * x.detach()).sum())(x).backward()
+    return x.grad
+
+
+@scenarios.add
+def detached_results(compile):
+    x = leaf(3)
+    first, second = compile(lambda x: (x.sin(), x.cos().detach()))(x)
+    first.sum().backward()
+    return first, second, x.grad
+
+
+@scenarios.add
+def all_results_are_detached(compile):
+    x = leaf(3)
+    return compile(lambda x: x.sin().detach())(x)
+
+
+@scenarios.add
+def a_region_without_grad_mode(compile):
+    x = leaf(3)
+
+    def program(x):
+        with torch.no_grad():
+            scale = x.abs().max()
+        return x / scale, scale
+
+    result, scale = compile(program)(x)
+    result.square().sum().backward()
+    return result, scale, x.grad
+
+
+@scenarios.add
+def a_region_with_grad_mode(compile):
+    x = leaf(3)
+
+    def program(x):
+        with torch.enable_grad():
+            y = x.sin() * 2
+        return y, x.cos()
+
+    function = compile(program)
+    with torch.no_grad():
+        inside, outside = function(x)
+    inside.sum().backward()
+    return inside, outside, x.grad
+
+
+@scenarios.add
+def a_write_without_grad_mode(compile):
+    """The value changes, the derivative stays that of what was there."""
+    x = leaf(3)
+
+    def program(x):
+        y = x * 2
+        with torch.no_grad():
+            y.clamp_(-1, 1)
+        return y.square()
+
+    result = compile(program)(x)
+    result.sum().backward()
+    return result, x.grad
+
+
+@scenarios.add
+def straight_through(compile):
+    x = leaf(5)
+    compile(lambda x: (x + (x.round() - x).detach()).square().sum())(x).backward()
+    return x.grad
+
+
+@scenarios.add
+def inference_mode_outside(compile):
+    x = leaf(3)
+    function = compile(lambda x: x.sin())
+    with torch.inference_mode():
+        inferred = function(x)
+    trained = function(x)
+    trained.sum().backward()
+    return inferred.is_inference(), trained.is_inference(), trained, x.grad
+
+
+@scenarios.add
+def an_inference_tensor_as_input(compile):
+    with torch.inference_mode():
+        data = torch.ones(3, dtype=torch.float64) * 2
+    x = leaf(3)
+    function = compile(lambda x, d: (x + d).sum())
+    function(x, data).backward()
+    product = compile(lambda x, d: (x * d).sum())
+    return x.grad, outcome_of(lambda: product(x, data))[:50]
+
+
+@scenarios.add(broken=True)
+def requires_grad_inside(compile):
+    def program(x):
+        y = x * 2
+        y.requires_grad_()
+        return y, y.sin()
+
+    y, z = compile(program)(leaf(3, grad=False))
+    z.sum().backward()
+    return y, z, y.grad
+
+
+@scenarios.add
+def requires_grad_is_asked(compile):
+    def program(x, y):
+        z = x * y
+        return z * 2 if z.requires_grad else z * 3
+
+    function = compile(program)
+    return [
+        function(leaf(3, grad=g), leaf(3, seed=1, grad=h))
+        for g, h in ((True, False), (False, False), (False, True))
+    ]
