@@ -15,16 +15,19 @@ LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-python test-debug test-sanitized bench lint format fuzz stress check-wheel clean
+.PHONY: help install demo demo-inference test test-python test-debug test-sanitized bench lint format fuzz stress check-wheel clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 
 install: $(VENV)/.installed ## Create .venv and install girih into it, if needed.
 
-demo: install ## Train on digits, compile, compare with eager; then GPT-2.
+demo: install ## Train on digits with eager and with girih, compare.
 	@$(BIN)/python -m examples.demo
+
+demo-inference: install ## Compile a trained model and GPT-2, compare with eager.
+	@$(BIN)/python -m examples.inference
 
 # Both runners run even when the first finds a failure; pytest's summary is last.
 test: install ## Run lit and pytest.
@@ -47,6 +50,7 @@ test-sanitized: install ## Test the C files with the compiler's sanitizers.
 bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
+	@$(BIN)/python -m benchmarks.training --output build/benchmarks/training
 	@$(BIN)/python -m benchmarks.startup --output build/benchmarks/startup
 	@$(BIN)/python -m benchmarks.overhead --output build/benchmarks/overhead
 	@$(BIN)/python -m benchmarks.capture --output build/benchmarks/capture

@@ -4,14 +4,16 @@ Run one of these; each has ``--help``:
 
 * ``python -m benchmarks.kernels``   single kernels, in and out of cache
 * ``python -m benchmarks.models``    BERT and GPT-2: time of a call, cold compile time
+* ``python -m benchmarks.training``  training steps: time, peak memory, compile time
 * ``python -m benchmarks.startup``   import time, first call in a fresh process
 * ``python -m benchmarks.overhead``  cost of one call on 16 floats
 * ``python -m benchmarks.capture``   capture and guards, beside TorchDynamo's
 
 ``python -m benchmarks.readme`` puts their tables into README.md.
 
-What they share: ``cases`` and ``models`` hold the tables of what is measured,
-``engines`` what it is measured with, ``agreement`` the check that comes before any
-measurement, ``measure`` the alternating rounds, ``fresh`` the runs in new processes,
-``results`` tables and JSON, ``plot`` the SVG, ``options`` the command line.
+What they share: ``cases``, ``model_table`` and ``training_cases`` hold the tables of
+what is measured, ``engines`` what it is measured with, ``agreement`` the check that
+comes before any measurement, ``measure`` the alternating rounds, ``memory`` the peak of
+a process, ``fresh`` the runs in new processes, ``results`` tables and JSON, ``plot`` and
+``curves`` charts as SVG, ``options`` the command line.
 """

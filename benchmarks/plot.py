@@ -1,4 +1,4 @@
-"""Bar charts as SVG, with nothing but the standard library."""
+"""Bar charts as SVG."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
+from benchmarks import svg
+
 Bars = Mapping[str, Mapping[str, float]]
 """From the label of a row to its values by series."""
 
-_COLORS = ("#9aa5b1", "#1f6f8b", "#d98032", "#6b4c9a")
-_TEXT = "#24292f"
-_GRID = "#e3e7eb"
 _LABEL_WIDTH = 170
 _PLOT_WIDTH = 300
 _VALUE_WIDTH = 50
@@ -60,23 +59,22 @@ def bar_panels(title: str, panels: Mapping[str, Bars]) -> str:
     tallest = max(heights, default=0)
     rows = math.ceil(len(heights) / _COLUMNS)
     columns = min(_COLUMNS, max(len(heights), 1))
-    root = _root(columns * _PANEL_WIDTH + 24, _HEAD + rows * tallest + 12)
-    _text(root, 12, 26, title, size=17, weight="600")
-    _legend(root, series)
+    root = svg.document(columns * _PANEL_WIDTH + 24, _HEAD + rows * tallest + 12)
+    svg.text(root, 12, 26, title, size=17, weight="600")
+    svg.legend(root, series)
     for number, (name, bars) in enumerate(panels.items()):
         x = 12 + (number % _COLUMNS) * _PANEL_WIDTH
         y = _HEAD + (number // _COLUMNS) * tallest
         group = ET.SubElement(root, "g", transform=f"translate({x},{y})")
         _panel(group, name, bars, series, axis)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return svg.to_text(root)
 
 
 def _series(panels: Mapping[str, Bars]) -> dict[str, str]:
     names = {
         name: None for bars in panels.values() for row in bars.values() for name in row
     }
-    return {name: _COLORS[i % len(_COLORS)] for i, name in enumerate(names)}
+    return {name: svg.COLORS[i % len(svg.COLORS)] for i, name in enumerate(names)}
 
 
 def _axis(panels: Mapping[str, Bars]) -> _Axis:
@@ -93,74 +91,28 @@ def _panel_height(bars: Bars, series: int) -> int:
     return _PANEL_HEAD + len(bars) * (series * _BAR + _ROW_GAP) + _FOOT
 
 
-def _root(width: int, height: int) -> ET.Element:
-    root = ET.Element(
-        "svg",
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width} {height}",
-        width=str(width),
-        height=str(height),
-    )
-    root.set("font-family", "system-ui, -apple-system, Helvetica, Arial, sans-serif")
-    _rect(root, 0, 0, width, height, "#ffffff")
-    return root
-
-
-def _legend(root: ET.Element, series: Mapping[str, str]) -> None:
-    x = 12
-    for name, color in series.items():
-        _rect(root, x, 38, 12, 12, color)
-        _text(root, x + 17, 48, name, size=12)
-        x += 34 + 7 * len(name)
-
-
 def _panel(group: ET.Element, name: str, bars: Bars, series, axis: _Axis) -> None:
-    _text(group, 0, 16, name, size=14, weight="600")
+    svg.text(group, 0, 16, name, size=14, weight="600")
     bottom = _panel_height(bars, len(series)) - _FOOT
     for tick in axis.ticks():
         _tick(group, axis.x(tick), tick, bottom)
     y = _PANEL_HEAD
     for label, values in bars.items():
         middle = y + len(series) * _BAR / 2 + 4
-        _text(group, _LABEL_WIDTH - 8, middle, label, size=11, anchor="end")
+        svg.text(group, _LABEL_WIDTH - 8, middle, label, size=11, anchor="end")
         for row, (key, value) in enumerate(values.items()):
             _bar(group, y + row * _BAR, value, series[key], axis)
         y += len(series) * _BAR + _ROW_GAP
 
 
 def _tick(group: ET.Element, x: float, value: float, bottom: float) -> None:
-    is_one = value == 1.0
-    line = ET.SubElement(group, "line", x1=f"{x:.1f}", x2=f"{x:.1f}")
-    line.set("y1", str(_PANEL_HEAD - 8))
-    line.set("y2", f"{bottom:.1f}")
-    line.set("stroke", _TEXT if is_one else _GRID)
-    _text(group, x, _PANEL_HEAD - 14, f"{value:g}", size=10, anchor="middle")
+    color = svg.TEXT if value == 1.0 else svg.GRID
+    svg.line(group, (x, _PANEL_HEAD - 8), (x, bottom), color)
+    svg.text(group, x, _PANEL_HEAD - 14, f"{value:g}", size=10, anchor="middle")
 
 
 def _bar(group: ET.Element, y: float, value: float, color: str, axis: _Axis) -> None:
     start, end = sorted((axis.x(1.0), axis.x(value)))
-    _rect(group, start, y, max(end - start, 1.0), _BAR - 1, color)
+    svg.rect(group, start, y, max(end - start, 1.0), _BAR - 1, color)
     beside = end + 4 if value >= 1.0 else axis.x(1.0) + 4
-    _text(group, beside, y + _BAR - 1.5, f"{value:.2f}", size=9)
-
-
-def _rect(parent, x: float, y: float, width: float, height: float, fill: str) -> None:
-    ET.SubElement(
-        parent,
-        "rect",
-        x=f"{x:.1f}",
-        y=f"{y:.1f}",
-        width=f"{width:.1f}",
-        height=f"{height:.1f}",
-        fill=fill,
-    )
-
-
-def _text(parent, x: float, y: float, text: str, *, size: int, **style: str) -> None:
-    element = ET.SubElement(parent, "text", x=f"{x:.1f}", y=f"{y:.1f}", fill=_TEXT)
-    element.set("font-size", str(size))
-    if weight := style.get("weight"):
-        element.set("font-weight", weight)
-    if anchor := style.get("anchor"):
-        element.set("text-anchor", anchor)
-    element.text = text
+    svg.text(group, beside, y + _BAR - 1.5, f"{value:.2f}", size=9)

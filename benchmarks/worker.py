@@ -3,6 +3,7 @@
 ``python -m benchmarks.worker imports torch girih`` times imports,
 ``... first-call ENGINE`` the first call of a pointwise function,
 ``... compile MODEL ENGINE`` the first and later calls of a model,
+``... train CASE ENGINE`` the first and later steps of a training and their memory,
 ``... capture MODEL ENGINE`` the capture of a model by girih or TorchDynamo.
 """
 
@@ -55,6 +56,24 @@ def time_compile(model: str, engine: str) -> dict[str, float]:
     return {"first": first, "later": later}
 
 
+def time_training(case: str, engine: str) -> dict[str, float]:
+    """Seconds of the first step, the least of later ones, and a step's peak bytes."""
+    from benchmarks import memory
+    from benchmarks.engines import ENGINES
+    from benchmarks.training_cases import CASES, Training
+
+    memory.return_freed_memory()
+    training = Training(CASES[case], ENGINES["eager"])
+    training.step()
+    training = Training(CASES[case], ENGINES[engine])
+    first, *later = (_seconds(training.step, {}) for _ in range(6))
+    peaks = []
+    for _ in range(3):
+        training.drop_gradients()
+        peaks.append(memory.peak_of(training.step))
+    return {"first": first, "later": min(later), "peak": max(peaks)}
+
+
 def time_capture(model: str, engine: str) -> dict[str, float]:
     """Seconds of the first capture, the least of three later ones, and of a call."""
     import torch
@@ -91,6 +110,7 @@ TASKS = {
     "compile": time_compile,
     "first-call": time_first_call,
     "imports": time_imports,
+    "train": time_training,
 }
 
 if __name__ == "__main__":

@@ -11,11 +11,14 @@ import torch
 from benchmarks import (
     agreement,
     capture,
+    curves,
     guard_cost,
     kernels,
     measure,
+    memory,
     plot,
     results,
+    training,
 )
 from benchmarks.cases import CASES, IN_CACHE, OUT_OF_CACHE, select
 
@@ -77,6 +80,29 @@ def test_plot_is_wellformed_and_holds_every_bar():
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     for text in ("title", "panel", "<case & one>", "0.50", "2.00", "9.00"):
         assert text in texts
+
+
+def test_curves_are_wellformed_and_hold_every_step():
+    series = {"eager": [2.0, 0.5, 0.02], "girih": [2.0, math.nan, 0.02]}
+    root = ET.fromstring(curves.curves("title", series, "step"))
+    lines = [e.get("points") for e in root.iter() if e.tag.endswith("polyline")]
+    assert [len(points.split()) for points in lines] == [3, 2]
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert {"title", "eager", "girih", "0.01", "10", "step"} <= set(texts)
+
+
+def test_peak_memory_of_a_function():
+    size = 2**26
+    assert size <= memory.peak_of(lambda: torch.ones(size // 4)) < 1.5 * size
+
+
+def test_table_of_trainings():
+    seconds = {"eager": 3.0, "inductor": 2.0, "girih": 1.5}
+    sizes, differences = dict.fromkeys(seconds, 2**21), dict.fromkeys(seconds, 0.0)
+    row = training.Row("net", seconds, sizes, seconds, differences)
+    _, _, eager, _, girih = training.text_table([row]).splitlines()
+    assert "2.0 MiB" in eager and "3.00 s" in eager
+    assert "2.00" in girih and "1.33" in girih
 
 
 def test_json_holds_the_environment(tmp_path):
