@@ -13,7 +13,7 @@ Run one of these; each has ``--help``:
 
 What they share: ``cases``, ``model_table`` and ``training_cases`` hold the tables of
 what is measured, ``engines`` what it is measured with, ``agreement`` the check that
-comes before any measurement, ``measure`` the alternating rounds, ``memory`` the peak of
-a process, ``fresh`` the runs in new processes, ``results`` tables and JSON, ``plot`` and
-``curves`` charts as SVG, ``options`` the command line.
+comes before any measurement, ``measure`` the alternating rounds, ``memory`` the peak
+of a process, ``fresh`` the runs in new processes, ``results`` tables and JSON, ``plot``
+and ``curves`` charts as SVG, ``options`` the command line.
 """
