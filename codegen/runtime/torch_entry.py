@@ -75,6 +75,10 @@ FAST_ENTRIES = {
     "aten.topk.default": "_VariableFunctions.topk",
 }
 
+OWN: dict[str, Callable] = {}
+"""Functions of girih that programs call like operators, by name; they return a list of
+tensors."""
+
 _DTYPES = {
     "bf16": torch.bfloat16,
     "complex<f16>": torch.complex32,
@@ -111,12 +115,16 @@ def constant(kind: str, name: str) -> object:
 
 def returns_one_tensor(name: str) -> bool:
     """Whether the overload returns a tensor itself, not a tuple or list."""
+    if name in OWN:
+        return False
     returns = overload(name)._schema.returns
     return len(returns) == 1 and isinstance(returns[0].type, torch.TensorType)
 
 
 def returns_tensors(name: str, count: int) -> bool:
     """Whether the overload returns a tuple or list of `count` tensors and no more."""
+    if name in OWN:
+        return True
     types = [item.type for item in overload(name)._schema.returns]
     if len(types) == 1:
         return isinstance(types[0], torch.ListType)
@@ -163,6 +171,8 @@ def entry(name: str) -> Callable:
     Raises:
         LookupError: torch has no such operator.
     """
+    if name in OWN:
+        return OWN[name]
     found = overload(name)
     target: object = torch._C
     for part in FAST_ENTRIES.get(name, "").split("."):

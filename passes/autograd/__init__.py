@@ -34,12 +34,18 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 3.
 from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
+    activation,
     creation,
     differentiation,
     elementwise,
+    extern,
     functions,
     indexing,
+    normalization,
+    pooling,
     random,
+    reduction,
+    scan,
     shape,
 )
 from girih.passes.autograd.joint import make_joint

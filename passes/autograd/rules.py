@@ -21,6 +21,13 @@ NOT_DIFFERENTIABLE: dict[str, str] = {}
 INACTIVE: dict[str, str] = {}
 
 
+class NotDifferentiable(Exception):
+    """A function has no derivative in ``graph``; where it is needed, eager runs.
+
+    Not an error of the program, nor a bug: its text says which op, and why.
+    """
+
+
 class VjpBuilder(GraphBuilder):
     """Makes the ops of gradients, with the location of the op they belong to."""
 

@@ -11,6 +11,7 @@ from graph_interpreter import State, evaluates
 from graph_primitives import calls
 from torch import Tensor
 
+from girih.codegen.runtime import torch_entry, vjp  # noqa: F401  (it is an op)
 from girih.dialects.attributes import LAYOUTS, OperandRef, TorchConstant
 from girih.dialects.dims import Dim
 
@@ -114,7 +115,7 @@ def _softplus(state, op, x):
 
 @evaluates("hardtanh")
 def _hardtanh(state, op, x):
-    return x.clamp(op.min_value, op.max_value)
+    return torch.nn.functional.hardtanh(x, op.min_value, op.max_value)
 
 
 @evaluates("clamp")
@@ -264,8 +265,7 @@ def _laid_out(state: State, op: Any, operands: Sequence[Tensor]) -> list[Tensor]
 
 @evaluates("extern")
 def _extern(state, op, *operands):
-    namespace, name, overload = op.op.split(".")
-    func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    func = torch_entry.entry(op.op)
     operands = _laid_out(state, op, operands)
     args = [_argument(state, value, operands) for value in op.args]
     kwargs = {k: _argument(state, v, operands) for k, v in op.kwargs.items()}

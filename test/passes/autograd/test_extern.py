@@ -1,0 +1,120 @@
+"""Derivatives of calls of ATen against torch's."""
+
+import pytest
+import torch
+from derivatives import check_op, tensor_type
+
+from girih.dialects import graph
+from girih.dialects.attributes import OperandRef
+from girih.dialects.bindings import func, ir
+from girih.dialects.context import make_context
+from girih.passes.autograd.rules import NotDifferentiable
+from girih.passes.registry import PassError, run_pipeline
+
+
+def random(*shape, dtype=torch.float64):
+    return torch.randn(shape, dtype=dtype)
+
+
+def call(name, tensors, arguments, results, order=2, **keywords):
+    """Checks the derivatives of a call; tensors in ``arguments`` are operands."""
+    attributes = {"op": name, "args": arguments, "kwargs": keywords}
+    check_op("extern", [tensors], attributes, order=order, result_types=results)
+
+
+X, Y = OperandRef(0), OperandRef(1)
+
+
+def test_one_operand_to_any_order():
+    x = random(3, 4)
+    call("aten.cumprod.default", [x], [X, 1], [x], order=4)
+
+
+def test_several_operands():
+    x, y = random(3, 4), random(5, 4)
+    call("aten._cdist_forward.default", [x, y], [X, Y, 2.0, 1], [random(3, 5)], order=1)
+
+
+def test_an_operand_twice():
+    x = random(4)
+    call("aten.dot.default", [x], [X, X], [random()], order=3)
+
+
+def test_operands_in_lists_and_keywords():
+    x, y = random(2, 3), random(4, 3)
+    call("aten.cat.default", [x, y], [(X, Y, X)], [random(8, 3)])
+    call("aten.add.Tensor", [x], [X], [x], other=X, alpha=3)
+
+
+def test_several_results():
+    x = random(4, 4)
+    call("aten.linalg_slogdet.default", [x], [X], [random(), random()], order=2)
+    call("aten.kthvalue.default", [x], [X, 2], [random(4), torch.zeros(4).long()])
+
+
+def test_operand_of_integers():
+    x, index = random(5, 3), torch.tensor([1, 1, 4])
+    call("aten.index_select.default", [x, index], [X, 0, Y], [random(3, 3)])
+
+
+def test_complex_numbers():
+    x = random(3, dtype=torch.complex128)
+    call("aten.mul.Tensor", [x, x.conj().resolve_conj()], [X, Y], [x], order=3)
+    call("aten.abs.default", [x], [X], [random(3)])
+    call("aten.view_as_real_copy.default", [x], [X], [random(3, 2)])
+
+
+def test_results_that_nothing_reaches():
+    x = random(3)
+    call("aten.sgn.default", [x], [X], [x])
+
+
+@pytest.mark.parametrize("name", ["aten.index_add.default", "aten.index_copy.default"])
+def test_index_writes(name):
+    x, index, src = random(5, 3), torch.tensor([1, 4, 2]), random(3, 3)
+    arguments = [X, 0, Y, OperandRef(2)]
+    call(name, [x, index, src], arguments, [x])
+
+
+def test_index_add_with_a_factor():
+    x, index, src = random(3, 5), torch.tensor([1, 1]), random(3, 2)
+    arguments = [X, 1, Y, OperandRef(2)]
+    call("aten.index_add.default", [x, index, src], arguments, [x], alpha=2.5)
+
+
+def test_embedding_dense_backward():
+    g, index = random(4, 2), torch.tensor([1, 2, 2, 0])
+    name = "aten.embedding_dense_backward.default"
+    call(name, [g, index], [X, Y, 5, 2, False], [random(5, 2)])
+    call(name, [g, index], [X, Y, 5, -1, True], [random(5, 2)])
+
+
+def test_noise_depends_on_nothing():
+    x = random(3)
+    with make_context(), ir.Location.unknown():
+        module = _module("aten.randn_like.default", x)
+        run_pipeline(module, "autograd")
+    assert "girih.vjp" not in str(module)
+
+
+def test_random_calls_have_no_derivative():
+    with make_context(), ir.Location.unknown():
+        module = _module("aten.rrelu.default", random(3), effects=True)
+        with pytest.raises(PassError) as caught:
+            run_pipeline(module, "autograd")
+    assert isinstance(caught.value.cause, NotDifferentiable)
+
+
+def _module(name, x, **attributes):
+    module = ir.Module.create()
+    type_ = tensor_type(x)
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp("main", ([type_], [type_]))
+    block = function.add_entry_block()
+    given = {"op": name, "args": [OperandRef(0)], **attributes}
+    with ir.InsertionPoint(block):
+        made = graph.build("extern", [list(block.arguments)], given, results=[type_])
+        func.ReturnOp(list(made.results))
+    wanted = ir.DictAttr.get({"graph.requires_grad": ir.UnitAttr.get()})
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([wanted])
+    return module
