@@ -28,6 +28,9 @@ class Options:
     """Run eager with one warning where compilation fails; False: raise."""
     max_fusion_inputs: int = 64
     """Most tensors that one kernel reads."""
+    memory_budget: float = 1.0
+    """What may be saved for the backward pass, from 0 (as little as possible) to 1 (all
+    that makes it fast)."""
     parallel_grain: int = 32768
     """Elements of work under which a kernel runs on one thread."""
     recompile_limit: int | None = None
@@ -58,6 +61,7 @@ _TYPES = {
     "dump_dir": (str, Path),
     "fallback": bool,
     "max_fusion_inputs": int,
+    "memory_budget": (int, float),
     "parallel_grain": int,
     "recompile_limit": int,
     "vector_bits": int,
@@ -120,6 +124,8 @@ def _check_option(name: str, value: Any) -> None:
         )
     if name == "vector_bits" and value not in _VECTOR_BITS:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
+    if name == "memory_budget" and not 0 <= value <= 1:
+        raise ValueError(f"option 'memory_budget' must be from 0 to 1, got {value}")
     if name in _AT_LEAST_ONE and value < 1:
         raise ValueError(f"option {name!r} must be at least 1, got {value}")
 

@@ -25,6 +25,8 @@ class Report:
             "none" where the graph has no kernel.
         ir_paths: File of each level of IR, where a dump folder was given.
         fallback: Why the graph runs eager, or None.
+        derivatives: Of the backward programs and derivatives of higher order that were
+            compiled so far.
     """
 
     name: str = ""
@@ -37,6 +39,7 @@ class Report:
     cache: str = "none"
     ir_paths: dict[str, Path] = field(default_factory=dict)
     fallback: str | None = None
+    derivatives: list[Report] = field(default_factory=list)
 
     @property
     def compile_seconds(self) -> float:

@@ -19,9 +19,26 @@ class PipelineStep(NamedTuple):
 
 PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     "graph": (
+        PipelineStep("autograd", "gradients that the program asks for are computed"),
         PipelineStep("canonicalize-graph", "fewer, simpler ops before they multiply"),
         PipelineStep("decompose", "only primitives and library ops are left"),
         PipelineStep("canonicalize-graph", "cleans up what decompositions left over"),
+        PipelineStep(
+            "eliminate-common-subexpressions", "equal ops become one before grouping"
+        ),
+        PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
+    ),
+    "derivatives": (
+        PipelineStep("autograd", "a joint function: results and gradients"),
+        PipelineStep("decompose", "only primitives and library ops are left"),
+        PipelineStep("canonicalize-graph", "the rules of derivatives simplify nothing"),
+        PipelineStep(
+            "eliminate-common-subexpressions", "both passes share what is equal"
+        ),
+        PipelineStep("partition", "a forward and a backward function"),
+    ),
+    "fusions": (
+        PipelineStep("canonicalize-graph", "each function by itself has less to do"),
         PipelineStep(
             "eliminate-common-subexpressions", "equal ops become one before grouping"
         ),

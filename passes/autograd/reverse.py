@@ -10,6 +10,7 @@ from girih.passes.autograd.rules import (
     INACTIVE,
     NOT_DIFFERENTIABLE,
     RULES,
+    NotDifferentiable,
     VjpBuilder,
 )
 
@@ -105,6 +106,8 @@ class Sweep:
         if not targets or name in NOT_DIFFERENTIABLE:
             return
         self.builder.loc = op.location
+        if name not in RULES:
+            raise NotDifferentiable(f"'graph.{name}' has no derivative")
         gradients = RULES[name](op, cotangents, self.builder)
         self._check(op, gradients)
         for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):

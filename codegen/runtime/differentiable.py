@@ -1,0 +1,424 @@
+"""Compiled programs as one node of autograd: forward, backward, and higher orders.
+
+A ``Differentiable`` is called with the arguments of its forward program and gives that
+program's results, with a ``grad_fn`` where eager's have one. The backward program is
+asked for when autograd first comes, for the set of cotangents that are given; under
+``create_graph=True`` it is a call of another ``Differentiable``. Passes and compilers
+are behind the functions of ``Derivatives``; this file knows tensors and calls only.
+
+[Note: what is kept for the backward pass] Arguments and results of the program belong
+to the user: they are saved by autograd, which tells when they have been written to.
+Other saved values are private. They are kept in a list, which the backward program
+empties as it goes; with ``retain_graph`` it gets a copy of the list. Where
+``saved_tensors_hooks`` are set, autograd saves all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import Function
+
+_keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
+_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved "
+    "tensors after they have already been freed). Saved intermediate values of the "
+    "graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if "
+    "you need to access saved tensors after calling backward."
+)
+_WRITTEN = (
+    "one of the variables needed for gradient computation has been modified by an "
+    "inplace operation: argument {0} of a compiled graph is at version {1}; expected "
+    "version {2} instead. Hint: enable anomaly detection to find the operation that "
+    "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+)
+
+
+class Fallback(Exception):
+    """A check of the forward program failed: the graph has to run eager."""
+
+    @classmethod
+    def raised(cls, *arguments: Any) -> None:
+        """What a forward program has for its fallback."""
+        raise cls
+
+
+class Saved(NamedTuple):
+    """Where a value that the backward pass needs comes from.
+
+    Attributes:
+        kind: ``argument``, ``result`` (the user's), ``private`` (another result) or
+            ``size`` (a result that is an int).
+        index: Its number among the arguments or results of the forward function.
+    """
+
+    kind: str
+    index: int
+
+
+class View(NamedTuple):
+    """A result that is a view, which autograd has to know as one.
+
+    Attributes:
+        result: Its number among the results.
+        kind: What it is a view of: ``argument`` or ``result``.
+        index: The number of that.
+        is_detached: Whether eager's view needs no gradient.
+    """
+
+    result: int
+    kind: str
+    index: int
+    is_detached: bool
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What the forward program's arguments and results are to autograd.
+
+    Attributes:
+        arguments: How many arguments there are.
+        returned: Numbers of the results that the caller gets, in order; the forward
+            program returns these and then those that are saved.
+        differentiable: Numbers of the results that have a cotangent.
+        views: Results that are made again as views, owners first.
+        updates: ``(result, argument)``: the argument is to become the result.
+        saved: What is kept for the backward program, in the order of its arguments.
+        program_results: For each result of the forward program its number.
+        wanted: Numbers of the arguments that have a gradient.
+        writes: Whether the program changes arguments.
+        is_random: Whether the program draws random numbers.
+    """
+
+    arguments: int
+    returned: tuple[int, ...]
+    differentiable: tuple[int, ...]
+    views: tuple[View, ...]
+    updates: tuple[tuple[int, int], ...]
+    saved: tuple[Saved, ...]
+    program_results: tuple[int, ...]
+    wanted: tuple[int, ...]
+    writes: bool
+    is_random: bool
+
+
+class BackwardProgram(NamedTuple):
+    """The backward program for one set of cotangents.
+
+    Attributes:
+        program: From private saved values (in one list, which is emptied; left out
+            where there are none), other saved values and cotangents to gradients.
+        private: Numbers, in ``Interface.saved``, of the private values it takes.
+        others: The same for arguments and results.
+        gradients: For each result of the program the argument that it belongs to.
+    """
+
+    program: Callable
+    private: tuple[int, ...]
+    others: tuple[int, ...]
+    gradients: tuple[int, ...]
+
+
+class Derivative(NamedTuple):
+    """The gradients as a function that autograd can differentiate again.
+
+    Attributes:
+        function: From the arguments and the given cotangents to gradients.
+        gradients: For each result of the function the argument that it belongs to.
+        used: Numbers of the arguments whose content matters.
+    """
+
+    function: Callable
+    gradients: tuple[int, ...]
+    used: frozenset[int]
+
+
+class Derivatives(NamedTuple):
+    """What a ``Differentiable`` asks for when it is first needed.
+
+    Attributes:
+        backward: ``backward(given)``: the program for the cotangents with these
+            numbers in ``Interface.differentiable``.
+        derivative: ``derivative(given, marked)``: the same as a function; ``marked``
+            says which of the given cotangents require a gradient.
+        eager: From arguments to results as torch computes them, watched by autograd.
+        eager_gradients: ``eager_gradients(given)``: from arguments and the given
+            cotangents to gradients, likewise; for where ``backward`` gives None.
+    """
+
+    backward: Callable[[tuple[int, ...]], BackwardProgram | None]
+    derivative: Callable[[tuple[int, ...], tuple[bool, ...]], Derivative]
+    eager: Callable
+    eager_gradients: Callable[[tuple[int, ...]], Callable]
+
+
+class Differentiable:
+    """A forward program that autograd can go back through.
+
+    Args:
+        forward: From arguments to results and saved values; raises ``Fallback``.
+        interface: What those are.
+        derivatives: Makes the rest.
+    """
+
+    def __init__(
+        self, forward: Callable, interface: Interface, derivatives: Derivatives
+    ):
+        self.forward = forward
+        self.interface = interface
+        self.derivatives = derivatives
+        self.position = {n: i for i, n in enumerate(interface.program_results)}
+        self._lock = Lock()
+        self._backwards: dict[tuple[int, ...], tuple] = {}
+        self._derivatives: dict[tuple, Derivative] = {}
+        self._updated = frozenset(argument for _, argument in interface.updates)
+
+    def __call__(self, *arguments: Any) -> tuple:
+        """Runs the program.
+
+        Returns:
+            The results without those that are written to arguments, as a ``Program``
+            returns them; what the eager fallback returns where a check failed.
+        """
+        given = arguments
+        if self._updated:
+            # What they were is kept by the derivative; what they are now changes.
+            given = tuple(
+                value.clone() if i in self._updated else value
+                for i, value in enumerate(arguments)
+            )
+        call = _Call(self)
+        try:
+            made = _apply(call, *given)
+        except Fallback:
+            return self.derivatives.eager(*arguments)
+        return self._results(call.results, made, arguments)
+
+    def _results(self, results: list, made: Any, arguments: Sequence) -> tuple:
+        """Puts together what autograd made and what it need not know."""
+        interface, position = self.interface, self.position
+        made = (made,) if isinstance(made, Tensor) else made
+        for number, tensor in zip(interface.differentiable, made, strict=True):
+            results[position[number]] = tensor
+        for number, argument in interface.updates:
+            arguments[argument].copy_(results[position[number]])
+        for view in interface.views:
+            owner = (
+                arguments[view.index]
+                if view.kind == "argument"
+                else results[position[view.index]]
+            )
+            if view.is_detached:
+                owner = owner.detach()
+            shape = results[position[view.result]]
+            results[position[view.result]] = owner.as_strided(
+                shape.size(), shape.stride(), shape.storage_offset()
+            )
+        return tuple(results[position[number]] for number in interface.returned)
+
+    # Backward -----------------------------------------------------------------------
+
+    def backward_for(self, given: tuple[int, ...]) -> BackwardProgram | None:
+        """The backward program for the cotangents with these numbers, if there is."""
+
+        def make() -> tuple:
+            return (self.derivatives.backward(given),)
+
+        return self._made(self._backwards, given, make)[0]
+
+    def derivative_for(self, given: tuple, marked: tuple) -> Derivative:
+        """The gradients as a function that can be differentiated."""
+        key, make = (given, marked), self.derivatives.derivative
+        return self._made(self._derivatives, key, make, *key)
+
+    def _made(self, table: dict, key: Any, make: Callable, *args: Any) -> Any:
+        """What a table holds; made once, by one thread."""
+        found = table.get(key)
+        if found is None:
+            with self._lock:
+                found = table.get(key)
+                if found is None:
+                    found = table[key] = make(*args)
+        return found
+
+
+class _Call:
+    """One call on its way through autograd: what ``forward`` leaves for its caller."""
+
+    __slots__ = ("owner", "results")
+
+    def __init__(self, owner: Differentiable):
+        self.owner = owner
+        self.results: list = []
+
+
+class CompiledFunction(Function):
+    """The node of autograd."""
+
+    @staticmethod
+    def forward(ctx, call: _Call, *arguments):
+        """Runs the program, keeps what is to be kept."""
+        owner = call.owner
+        ctx.generator = torch.get_rng_state() if owner.interface.is_random else None
+        results = list(owner.forward(*arguments))
+        call.results = results
+        made = tuple(results[owner.position[n]] for n in owner.interface.differentiable)
+        ctx.set_materialize_grads(False)
+        ctx.owner = owner
+        ctx.layouts = [
+            None if tensor.is_contiguous() else tensor.stride() for tensor in made
+        ]
+        _save(ctx, owner, arguments, results)
+        del results[len(owner.interface.program_results) :]
+        return made
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        """Gradients of the arguments, by the program for these cotangents."""
+        given = tuple(i for i, value in enumerate(cotangents) if value is not None)
+        arguments = ctx.arguments
+        if arguments is None:
+            raise RuntimeError(_FREED)
+        gradients: list = [None] * (1 + len(arguments))
+        if not given:
+            return tuple(gradients)
+        values = [cotangents[i] for i in given]
+        if torch.is_grad_enabled():
+            found, numbers = _differentiable_gradients(ctx, given, values)
+        else:
+            found, numbers = _gradients(ctx, given, values)
+        for number, gradient in zip(numbers, found, strict=True):
+            gradients[1 + number] = gradient
+        return tuple(gradients)
+
+
+# Without the wrapper, which looks for transforms of torch.func: no compiled code runs
+# under those.
+_apply = super(Function, CompiledFunction).apply
+
+
+def _save(ctx, owner: Differentiable, arguments: tuple, results: list) -> None:
+    """Keeps arguments, the user's results and private values, each as it can be."""
+    by_autograd, private, plain = [], [], []
+    position, hooked = owner.position, _hooks(True) is not None
+    for kind, index in owner.interface.saved:
+        value = arguments[index] if kind == "argument" else results[position[index]]
+        if not isinstance(value, Tensor):
+            plain.append(value)
+        elif kind == "private" and not hooked:
+            private.append(value)
+        else:
+            by_autograd.append(value)
+    if by_autograd:
+        ctx.save_for_backward(*by_autograd)
+    ctx.private, ctx.plain = private, plain
+    ctx.hooked = hooked
+    ctx.arguments = arguments
+    ctx.versions = [
+        value._version if isinstance(value, Tensor) else 0 for value in arguments
+    ]
+
+
+def _gradients(ctx, given: tuple, cotangents: list) -> tuple[Sequence, tuple]:
+    """By the compiled backward program."""
+    owner = ctx.owner
+    saved = _saved_values(ctx)
+    program = owner.backward_for(given)
+    if program is None:
+        return _gradients_by_torch(ctx, given, cotangents)
+    private = [saved[i] for i in program.private]
+    others = [saved[i] for i in program.others]
+    del saved
+    if not _keeps_graph():
+        ctx.private = ctx.arguments = ctx.plain = None
+    laid_out = [
+        _laid_out(cotangent, ctx.layouts[i])
+        for i, cotangent in zip(given, cotangents, strict=True)
+    ]
+    boxed = [private] if program.private else []
+    del private, cotangents
+    return program.program(*boxed, *others, *laid_out), program.gradients
+
+
+def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tuple]:
+    """By computing the forward pass again, where no backward program can be had."""
+    function = ctx.owner.derivatives.eager_gradients(given)
+    with _drawing_again(ctx.generator):
+        found = function(*ctx.arguments, *cotangents)
+    return [gradient.detach() for gradient in found], ctx.owner.interface.wanted
+
+
+def _saved_values(ctx) -> list:
+    """All saved values, in the order of the interface.
+
+    Raises:
+        RuntimeError: They have been freed, or the user wrote to one of them.
+    """
+    tracked, private, plain = iter(ctx.saved_tensors), ctx.private, ctx.plain
+    if private is None:
+        raise RuntimeError(_FREED)
+    private, plain, values = iter(private), iter(plain), []
+    for kind, index in ctx.owner.interface.saved:
+        if kind == "argument" and not isinstance(ctx.arguments[index], Tensor):
+            values.append(next(plain))
+        elif kind == "size":
+            values.append(next(plain))
+        elif kind == "private" and not ctx.hooked:
+            values.append(next(private))
+        else:
+            values.append(next(tracked))
+    return values
+
+
+def _laid_out(cotangent: Tensor, strides: tuple | None) -> Tensor:
+    """A cotangent as the backward program expects it: like its result."""
+    if strides is None:
+        return cotangent.contiguous()
+    if cotangent.stride() == strides:
+        return cotangent
+    made = torch.empty_strided(
+        cotangent.size(), strides, dtype=cotangent.dtype, device=cotangent.device
+    )
+    return made.copy_(cotangent)
+
+
+def _differentiable_gradients(ctx, given: tuple, cotangents: list):
+    """By a call that autograd records: ``create_graph=True``."""
+    marked = tuple(cotangent.requires_grad for cotangent in cotangents)
+    function, numbers, used = ctx.owner.derivative_for(given, marked)
+    for number in used:
+        value, expected = ctx.arguments[number], ctx.versions[number]
+        if isinstance(value, Tensor) and value._version != expected:
+            raise RuntimeError(_WRITTEN.format(number, value._version, expected))
+    laid_out = [
+        _laid_out(cotangent, ctx.layouts[i])
+        for i, cotangent in zip(given, cotangents, strict=True)
+    ]
+    arguments = ctx.arguments
+    if not _keeps_graph():
+        ctx.private = ctx.arguments = ctx.plain = None
+    with _drawing_again(ctx.generator):
+        return function(*arguments, *laid_out), numbers
+
+
+@contextmanager
+def _drawing_again(generator: Tensor | None) -> Iterator[None]:
+    """The forward pass is computed again in here: with the same random numbers."""
+    if generator is None:
+        yield
+        return
+    now = torch.get_rng_state()
+    torch.set_rng_state(generator)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(now)

@@ -1,0 +1,168 @@
+"""The driver: from a captured graph to a callable. Only it sees every stage.
+
+::
+
+    gm ── import_graph ──► graph ── lowering ──► program                  inference
+                             └── training ──► forward, backward ...       with gradients
+
+* ``lowering``    a ``graph`` module becomes a program
+* ``training``    derivatives: joint functions, backward programs, higher orders
+* ``failures``    what becomes of an error
+* ``convention``  the program's inputs and outputs become the function's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from girih import collector, exclusive
+from girih.compiler.convention import as_results, with_calling_convention
+from girih.compiler.failures import why_eager
+from girih.compiler.lowering import Lowering, forget_libraries
+from girih.compiler.training import compile_differentiable
+from girih.dialects import bindings
+from girih.frontend.importer import ImportedGraph, import_graph
+from girih.log import logger
+from girih.options import Options
+from girih.passes.registry import expand_pipeline, find_pass, is_own
+from girih.reports import Report
+
+_log = logger("compiler")
+
+# These are imported lazily elsewhere, for programs that never compile.
+_FIRST_USED_IN_A_CALL = (
+    "girih.frontend.capture.bytecode.families",
+    "girih.frontend.capture.models.python",
+    "girih.frontend.capture.rebuilding.families",
+    "girih.frontend.capture.targets",
+)
+# The bindings import a dialect's module when they first meet one of its ops.
+_UPSTREAM_DIALECTS = ("arith", "builtin", "cf", "math", "memref", "scf", "ub", "vector")
+
+
+def preload() -> None:
+    """Imports what a compilation uses, so that no call waits for an import."""
+    for name in _FIRST_USED_IN_A_CALL:
+        import_module(name)
+    for dialect in _UPSTREAM_DIALECTS:
+        getattr(bindings, dialect)
+    for step in (*expand_pipeline("default"), *expand_pipeline("derivatives")):
+        if is_own(step.name):
+            find_pass(step.name)
+
+
+def reset() -> None:
+    """Forgets the code that is loaded; what is in use stays alive with its users."""
+    forget_libraries()
+
+
+def compile_graph(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    report: Report,
+) -> Callable:
+    """Compiles a captured graph.
+
+    Args:
+        gm: Torch-level calls, as capture or Dynamo make them.
+        example_inputs: Tensors (real or fake) and integers, one per placeholder.
+        options: Options of this compilation.
+        report: Filled with what is done.
+
+    Returns:
+        A callable that takes the inputs and returns the outputs, which autograd can go
+        back through where eager's need a gradient. Where the program is not supported,
+        or girih fails and ``options`` allow it, the graph itself, which runs eager.
+
+    Raises:
+        CompileError: A stage failed, and falling back is switched off.
+    """
+    if reason := _why_eager(example_inputs):
+        return _run_eagerly(gm, report, reason)
+    try:
+        with exclusive.compilation(), collector.paused():
+            compiled = _compile(gm, example_inputs, options, report)
+    except Exception as error:
+        reason = why_eager(error, options, report, "this graph")
+        return _run_eagerly(gm, report, reason)
+    _log.info("%s", report)
+    return compiled
+
+
+def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
+    gradients = needs_gradients(gm, example_inputs)
+    with report.stage("import"):
+        imported = import_graph(gm, example_inputs, gradients=gradients)
+    eager = _fallback(gm, example_inputs, imported)
+    if gradients:
+        program = compile_differentiable(imported.module, options, report, eager)
+    else:
+        program = Lowering(options, report).program(imported.module, "graph", eager)
+    return with_calling_convention(program, imported)
+
+
+def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
+    """Whether eager's run of a graph would be recorded by autograd."""
+    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
+    needs = [tensor.requires_grad for tensor in [*tensors, *_example_results(gm)]]
+    return any(needs) and (torch.is_grad_enabled() or _enables_grad(gm))
+
+
+def _why_eager(example_inputs: Sequence[Any]) -> str | None:
+    """Why a graph is left to eager before it is looked at, or None."""
+    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
+    devices = sorted({t.device.type for t in tensors} - {"cpu"})
+    if devices:
+        return f"girih compiles for the CPU only so far, got {', '.join(devices)}"
+    return None
+
+
+def _enables_grad(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph that starts without grad mode switches it on."""
+    nodes = gm.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled)
+    return any(node.args[0] for node in nodes)
+
+
+def _example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:
+    """The tensors that stand for the graph's results, where capture left them.
+
+    Results may need gradients although no input does: ``ones(requires_grad=True)``.
+    """
+    results = []
+    for node in gm.graph.find_nodes(op="output"):
+        for result in node.all_input_nodes:
+            value = result.meta.get("val", result.meta.get("example_value"))
+            results.extend([value] if isinstance(value, torch.Tensor) else [])
+    return results
+
+
+def _run_eagerly(gm, report: Report, reason: str) -> Callable:
+    report.fallback = reason
+    _log.info("%s", report)
+    return gm.forward
+
+
+def _fallback(gm, example_inputs, imported: ImportedGraph) -> Callable:
+    """Runs the graph eager on the arguments of the program.
+
+    A kernel that meets an index out of range stops there: the eager run raises
+    eager's own error.
+    """
+    forward, indices = gm.forward, imported.input_indices
+    constants = list(example_inputs)
+    for index in indices:
+        constants[index] = None  # the caller's tensors are not kept alive
+
+    def run(*arguments):
+        values = list(constants)
+        for position, value in zip(indices, arguments, strict=False):
+            values[position] = value
+        outputs = forward(*values)
+        return outputs if imported.is_plain else as_results(outputs, imported)
+
+    return run

@@ -1,0 +1,41 @@
+"""How the program's inputs and outputs become those of the compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from girih.frontend.importer import ImportedGraph
+
+
+def with_calling_convention(program, imported: ImportedGraph) -> Callable:
+    """The program as a callable over the graph's own inputs and outputs."""
+    if imported.is_plain and not imported.lifted:
+        return program
+    indices, lifted = imported.input_indices, tuple(imported.lifted)
+    slots, tree = imported.outputs, imported.tree
+
+    def call(*inputs):
+        results = program(*[inputs[i] for i in indices], *lifted)
+        outputs = [_output(slot, results, inputs) for slot in slots]
+        if tree is None:
+            return tuple(outputs)
+        return torch.utils._pytree.tree_unflatten(outputs, tree)
+
+    return call
+
+
+def as_results(outputs, imported: ImportedGraph) -> dict[int, Any]:
+    """What the graph returned, under the numbers of the program's results."""
+    if imported.tree is not None:
+        outputs, _ = torch.utils._pytree.tree_flatten(outputs)
+    pairs = zip(imported.outputs, outputs, strict=True)
+    return {slot.value: output for slot, output in pairs if slot.kind == "result"}
+
+
+def _output(slot, results, inputs):
+    if slot.kind == "result":
+        return results[slot.value]
+    return inputs[slot.value] if slot.kind == "input" else slot.value
