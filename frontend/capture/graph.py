@@ -206,6 +206,7 @@ class Graph:
         dynamic = self.tracer.dynamic_dims(tensor, source, static)
         fake = self.evaluator.fake_of(tensor, source, dynamic)
         node.meta["val"] = node.meta["example_value"] = fake
+        node.meta["girih_requires_grad"] = tensor.requires_grad
         value = TensorValue(node, fake, source, cls=type(tensor), real=tensor)
         self.tensors.append(Input(source, value, tensor, static))
         return value

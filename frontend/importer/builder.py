@@ -92,10 +92,12 @@ class Builder:
         place: Where the node that is running comes from.
         location: The same with the name of the ATen op; ops made next carry it.
         out: What eager gives for the op that is being imported, one for each result.
+        block: The block of the function.
     """
 
     def __init__(self, context: ir.Context, block: ir.Block):
         self.context = context
+        self.block = block
         self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
         self._insertion = ir.InsertionPoint(block)

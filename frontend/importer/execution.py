@@ -16,19 +16,20 @@ from torch._subclasses.fake_tensor import (
 from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError
 from girih.frontend.capture.switches import preserved
-from girih.frontend.importer.builder import Builder
+from girih.frontend.importer.differentiation import Derivatives
+from girih.frontend.importer.recorder import Recorder
 
-# Changes of grad mode in a program that is compiled without gradients.
+# Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
 
 
-def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -> Any:
+def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], recorder: Recorder) -> Any:
     """Runs a graph module.
 
     Args:
         gm: The module.
         inputs: The values of its placeholders.
-        builder: Gets the location of each node before it runs.
+        recorder: The mode that is on; its builder gets the location of each node.
 
     Returns:
         What the module returns.
@@ -39,7 +40,7 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -
     environment: dict[torch.fx.Node, Any] = {}
     with preserved():
         try:
-            return _execute(gm, iter(inputs), environment, builder)
+            return _execute(gm, iter(inputs), environment, recorder)
         except BaseException:
             for value in environment.values():
                 if isinstance(value, torch._C._InferenceMode):
@@ -47,22 +48,33 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], builder: Builder) -
             raise
 
 
-def _execute(gm, inputs, environment: dict[torch.fx.Node, Any], builder) -> Any:
+def _execute(gm, inputs, environment: dict[torch.fx.Node, Any], recorder) -> Any:
+    builder = recorder.builder
     for node in gm.graph.nodes:
         if node.op == "placeholder":
             environment[node] = next(inputs)
         elif node.op == "output":
+            if recorder.derivatives is not None:
+                _note_results(node, environment, recorder.derivatives)
             return _load(node.args[0], environment)
         else:
             source = source_of(node)
             builder.place = _location(source, builder.context)
-            environment[node] = _run_located(gm, node, environment, source)
+            environment[node] = _run_located(gm, node, environment, recorder, source)
     return None
 
 
-def _run_located(gm, node, environment, source: SourceLocation | None) -> Any:
+def _note_results(node, environment, derivatives: Derivatives) -> None:
+    """Tells which results require a gradient, where capture has seen it."""
+    for result in node.all_input_nodes:
+        known = result.meta.get("val", result.meta.get("example_value"))
+        if isinstance(known, torch.Tensor):
+            derivatives.required[id(environment[result])] = known.requires_grad
+
+
+def _run_located(gm, node, environment, recorder, source) -> Any:
     try:
-        return _run(gm, node, environment)
+        return _run(gm, node, environment, recorder)
     except UnsupportedError as error:
         raise (error if source is None else error.located(source)) from None
     except AssertionError:
@@ -88,7 +100,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
     return UnsupportedError("operation that fails", what, text, (), source)
 
 
-def _run(gm, node, environment) -> Any:
+def _run(gm, node, environment, recorder) -> Any:
     if "girih_eager" in node.meta:
         raise UnsupportedError(
             "graph that is left to eager", str(node.target), node.meta["girih_eager"]
@@ -98,7 +110,7 @@ def _run(gm, node, environment) -> Any:
     args = _load(node.args, environment)
     kwargs = _load(node.kwargs, environment)
     if node.op == "call_function":
-        if node.target in _GRAD_MODE:
+        if node.target in _GRAD_MODE and recorder.derivatives is None:
             return None
         return node.target(*args, **kwargs)
     if node.op == "call_method":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,11 @@ from girih.frontend.fake import (
     python_dispatcher,
 )
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.differentiation import (
+    Derivatives,
+    asks_for_gradients,
+    is_differentiable,
+)
 from girih.frontend.importer.execution import execute
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
@@ -68,7 +75,11 @@ class ImportedGraph:
 
 
 def import_graph(
-    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], *, name: str = "main"
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    name: str = "main",
+    gradients: bool = False,
 ) -> ImportedGraph:
     """Imports a graph module.
 
@@ -78,16 +89,22 @@ def import_graph(
         example_inputs: One value for each placeholder: real or fake tensors, ints,
             SymInts, other constants.
         name: Name of the function to make.
+        gradients: Whether gradients by the inputs that require one are wanted: then
+            arguments and results are marked, and the graph is run with grad mode. Else
+            it is run with the grad mode that is on now.
 
     Raises:
         UnsupportedError: The program cannot be compiled, or fails.
     """
+    grad_mode = gradients or torch.is_grad_enabled()
+    required = _required_gradients(gm, example_inputs)
     example_inputs = _described_inputs(gm, example_inputs)
     shape_env = _shape_env_of(example_inputs)
     while True:
         known = _facts(shape_env)
         try:
-            imported = _Import(gm, example_inputs, name).run()
+            attempt = _Import(gm, example_inputs, name, required, gradients, grad_mode)
+            imported = attempt.run()
         except (AssertionError, UnsupportedError):
             if _facts(shape_env) == known:
                 raise
@@ -113,6 +130,18 @@ def _described_inputs(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list:
     return described
 
 
+def _required_gradients(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list[bool]:
+    """Which inputs require a gradient when the graph starts.
+
+    What stands for them has seen the writes of the program, so capture notes it.
+    """
+    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    return [
+        node.meta.get("girih_requires_grad", getattr(value, "requires_grad", False))
+        for node, value in zip(placeholders, inputs, strict=True)
+    ]
+
+
 def _shape_env_of(inputs: Sequence[Any]) -> object | None:
     for value in inputs:
         if isinstance(value, FakeTensor) and value.fake_mode.shape_env is not None:
@@ -133,6 +162,9 @@ class _Import:
     gm: torch.fx.GraphModule
     inputs: Sequence[Any]
     name: str
+    required: Sequence[bool]
+    gradients: bool
+    grad_mode: bool
     symbols: Symbols = field(default_factory=Symbols)
     lifted: list[torch.Tensor] = field(default_factory=list)
     arguments: list[dict] = field(default_factory=list)
@@ -141,12 +173,16 @@ class _Import:
         context = contexts.shared()
         # Inference tensors skip the keys that decompose composite ops.
         normal = torch.inference_mode(False)
-        with normal, torch.no_grad(), context, ir.Location.unknown(context):
+        with normal, context, ir.Location.unknown(context), self._grad_mode():
             self.module = ir.Module.create()
             self.block, function = self._open_function()
             self.builder = Builder(context, self.block)
             self.recorder = Recorder(
-                self._fake_mode(), self.builder, self.symbols, self._lift
+                self._fake_mode(),
+                self.builder,
+                self.symbols,
+                self._lift,
+                Derivatives(self.builder) if self.differentiates else None,
             )
             output = self._execute(self._bind_inputs())
             values, tree = flatten_output(output)
@@ -166,10 +202,18 @@ class _Import:
             tree,
         )
 
+    @functools.cached_property
+    def differentiates(self) -> bool:
+        """Whether it matters what derivatives values have."""
+        return self.gradients or asks_for_gradients(self.gm)
+
+    def _grad_mode(self) -> AbstractContextManager:
+        return torch.set_grad_enabled(self.differentiates and self.grad_mode)
+
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
         with python_dispatcher(mode), mode, self.recorder:
-            return execute(self.gm, fakes, self.builder)
+            return execute(self.gm, fakes, self.recorder)
 
     # Inputs ---------------------------------------------------------------------
 
@@ -204,7 +248,8 @@ class _Import:
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)
         fake, mode = value, self.recorder.fake_mode
-        if not isinstance(value, FakeTensor) or value.fake_mode is not mode:
+        is_usable = isinstance(value, FakeTensor) and value.fake_mode is mode
+        if not is_usable or (self.differentiates and value.requires_grad):
             fake = fake_like(mode, value)
             # A tensor that stands for a float of the program knows its symbol.
             if isinstance(value, FakeTensor) and value.item_memo is not None:
@@ -223,7 +268,16 @@ class _Import:
             self.recorder.scalars.bind(memo, operand, fits=False)
         if self._is_static(value, position):
             self.arguments[number]["graph.static"] = ir.UnitAttr.get()
+        if self.required[position]:
+            self._require_gradient(number, operand)
         return fake
+
+    def _require_gradient(self, number: int, operand: Operand) -> None:
+        if not self.differentiates or not is_differentiable(operand.dtype):
+            return
+        self.recorder.derivatives.add_source(operand.value)
+        if self.gradients:
+            self.arguments[number]["graph.requires_grad"] = ir.UnitAttr.get()
 
     def _bind_number(self, value: torch.SymInt | torch.SymFloat, position: int):
         if isinstance(value, torch.SymFloat):
@@ -276,6 +330,8 @@ class _Import:
         operand = self._add_argument(fake, f"constant{len(self.lifted)}")
         self.arguments[-1]["graph.static"] = ir.UnitAttr.get()
         self.lifted.append(constant)
+        if constant.requires_grad:
+            self._require_gradient(len(self.arguments) - 1, operand)
         return operand, len(self.arguments) - 1
 
     # The function ---------------------------------------------------------------

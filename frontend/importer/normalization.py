@@ -59,13 +59,15 @@ def batch_norm_with_statistics(recorder, func, args, kwargs):
     else:
         values = batch_norm(b, input, weight, bias, mean, variance, momentum, eps)
     for tensor, value in zip(result, values, strict=True):
-        recorder.table.add_base(tensor, value)
+        recorder.add_value(tensor, value)
     if training and mean is not None:
         dims = [0, *range(2, input.rank)]
         count = product([input.shape[dim] for dim in dims])
         unbiased = _unbiased_variance(b, input, dims, count)
-        recorder.write(args[3], _moved(b, mean, values[1], momentum))
-        recorder.write(args[4], _moved(b, variance, unbiased, momentum))
+        moved = _moved(b, mean, values[1], momentum)
+        recorder.write(args[3], moved, unseen=True)
+        moved = _moved(b, variance, unbiased, momentum)
+        recorder.write(args[4], moved, unseen=True)
     return result
 
 

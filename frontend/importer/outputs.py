@@ -11,6 +11,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.differentiation import is_differentiable, origin_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
 
@@ -96,9 +97,13 @@ class Results:
         attributes = {}
         if operand.strides is not None:
             attributes["graph.strides"] = _sizes(operand.strides)
-        storage = self._recorder.tracked(tensor).storage
+        entry = self._recorder.tracked(tensor)
+        storage = entry.storage
+        if self._is_detached(tensor, operand):
+            attributes["graph.detached"] = ir.UnitAttr.get()
         owner = self._owners.get(id(storage))
         if owner is not None:
+            entry.is_cut()  # the owner carries the gradient
             name, base = owner
             attributes["graph.storage"] = ir.StringAttr.get(name)
             attributes["graph.offset"] = _size(self._offset(tensor, base))
@@ -110,6 +115,20 @@ class Results:
         self.values.append(value)
         self.attributes.append(attributes)
         return OutputSlot("result", len(self.values) - 1)
+
+    def _is_detached(self, tensor: torch.Tensor, value: Operand) -> bool:
+        """Whether the result requires no gradient, where it might."""
+        derivatives = self._recorder.derivatives
+        if derivatives is None or not is_differentiable(value.dtype):
+            return False
+        if derivatives.is_leaf(tensor):
+            unsupported(
+                kind="result that is a new leaf",
+                context=f"{tuple(tensor.shape)} {tensor.dtype}",
+                explanation="A tensor that the program makes, and that requires a "
+                "gradient by itself, cannot be the result of a graph.",
+            )
+        return not derivatives.requires_gradient(tensor, value)
 
     def _offset(self, tensor: torch.Tensor, base: torch.Tensor) -> Size:
         size = self._recorder.symbols.size
@@ -165,11 +184,21 @@ class Results:
                 self._add_write(entry.storage)
 
     def _add_write(self, storage: Storage) -> None:
-        operand: Operand = storage.value
+        value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
-        self._add(
-            operand.value, {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
-        )
+        attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
+        if self._keeps_history(value, storage.argument):
+            attributes["graph.detached"] = ir.UnitAttr.get()
+        self._add(value, attributes)
+
+    def _keeps_history(self, value: ir.Value, number: int) -> bool:
+        """Whether an argument has the history that it had, after all writes."""
+        derivatives = self._recorder.derivatives
+        if derivatives is None:
+            return False
+        argument = self._recorder.builder.block.arguments[number]
+        is_active = derivatives.is_active(value) or derivatives.is_active(argument)
+        return not is_active or origin_of(value) == argument
 
 
 def _size(size: Size) -> ir.Attribute:

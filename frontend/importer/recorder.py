@@ -22,6 +22,7 @@ from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Spec
+from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
@@ -32,6 +33,9 @@ from girih.frontend.importer.tracking import Table, Tracked
 
 # Ops that give a tensor other memory, or its memory another size.
 _CHANGES_MEMORY = ("set_", "resize_", "_resize_")
+
+# Views that share no history with what they are views of.
+_DETACH = ("detach", "detach_")
 
 _QUERIES = ("prim::", "aten::sym_", "profiler::")
 
@@ -44,6 +48,7 @@ class Recorder(TorchDispatchMode):
         table: What is known about the tensors of the program.
         symbols: Conversion of symbolic sizes.
         scalars: Numbers that are no sizes.
+        derivatives: What is known about derivatives, None where nobody asks for one.
         arguments: The entries of all tensors that are arguments.
         numbers: Symbols of the tensors that stand for a number, by identity.
     """
@@ -54,6 +59,7 @@ class Recorder(TorchDispatchMode):
         builder: Builder,
         symbols: Symbols,
         lift: Callable[[torch.Tensor, FakeTensor], tuple[Operand, int]],
+        derivatives: Derivatives | None = None,
     ):
         """Args: ``lift`` makes an argument of a constant, given the fake of it.
 
@@ -65,6 +71,7 @@ class Recorder(TorchDispatchMode):
         self.symbols = symbols
         self.scalars = Scalars(builder, symbols)
         self.table = Table()
+        self.derivatives = derivatives
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
         self._lift = lift
@@ -268,8 +275,18 @@ class Recorder(TorchDispatchMode):
             return result
         values = self.compute(func, args, kwargs, tensors)
         for tensor, value in zip(tensors, values, strict=True):
-            self.table.add_base(tensor, value)
+            self.add_value(tensor, value)
         return result
+
+    def add_value(self, tensor: torch.Tensor, value: Operand) -> None:
+        """Adds a tensor that was computed, with memory of its own."""
+        if self._is_unseen():
+            value = self.derivatives.detach(value)
+        self.table.add_base(tensor, value)
+
+    def _is_unseen(self) -> bool:
+        """Whether autograd does not see what happens now."""
+        return self.derivatives is not None and not torch.is_grad_enabled()
 
     def compute(self, func, args, kwargs, results) -> tuple[Operand, ...]:
         """The values of a functional op's results, by its rule or as an extern."""
@@ -294,13 +311,21 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         self.expect(tensors)
-        args = _counted_from_start(op_info(func).name, args)
+        info = op_info(func)
+        args = _counted_from_start(info.name, args)
         plain, named = self.plain_call(self._fixed(list(args[1:])), self._fixed(kwargs))
-        steps = VIEWS[op_info(func).name](self.builder, shape, *plain, **named)
+        steps = VIEWS[info.name](self.builder, shape, *plain, **named)
         steps = [steps] if isinstance(steps, ViewStep) else steps
         for tensor, step in zip(tensors, steps, strict=True):
-            self.table.add_view(tensor, base, step)
+            self.add_view(tensor, base, step, is_cut=info.name in _DETACH)
         return result
+
+    def add_view(self, tensor, parent: Tracked, step: ViewStep, *, is_cut=False):
+        """Adds a tensor that shares memory, but maybe (``is_cut``) no history."""
+        cut = None
+        if self._is_unseen() or (is_cut and self.derivatives is not None):
+            cut = self.derivatives.cut()
+        self.table.add_view(tensor, parent, step, cut)
 
     def _refuse_view(self, func, args, kwargs):
         unsupported(
@@ -363,11 +388,23 @@ class Recorder(TorchDispatchMode):
         drawn = build_extern(b, twin, args, kwargs, ordered=True)[0]
         return b.permute(drawn, inverse)
 
-    def write(self, target: torch.Tensor, value: Operand) -> None:
-        """Writes a value to a tensor, cast and broadcast to fit."""
+    def write(
+        self, target: torch.Tensor, value: Operand, *, unseen: bool = False
+    ) -> None:
+        """Writes a value to a tensor, cast and broadcast to fit.
+
+        Args:
+            target: What is written.
+            value: What it becomes.
+            unseen: The op writes inside, where autograd does not see it.
+        """
         b = self.builder
-        shape = self.symbols.shape(target.shape)
-        self.tracked(target).write(b.broadcast_to(b.cast(value, target.dtype), shape))
+        value = b.broadcast_to(
+            b.cast(value, target.dtype), self.symbols.shape(target.shape)
+        )
+        is_hidden = self.derivatives is not None and unseen or self._is_unseen()
+        hide = self.derivatives.hide if is_hidden else None
+        self.tracked(target).write(value, hide)
 
 
 def _counted_from_start(name: str, args: tuple) -> tuple:

@@ -5,10 +5,17 @@ memory. A ``Storage`` holds the current value of the tensor that owns the memory
 base). A ``Tracked`` tensor is such a base, or a view: a step from another tensor. A
 view's value is computed when it is read and again after its storage has changed. A
 write to a view goes up the steps: each inverse puts the new value into the parent's.
+
+[Note: writes that autograd does not see] Values and derivatives go different ways where
+a tensor shares memory with another one, but not its history: ``x.detach()``, or a view
+that is made without grad mode. Such a view has a ``Cut``. A write through it, or one
+without grad mode, changes the values of all tensors over the memory; the derivatives
+of those beyond the cut stay what they were.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -35,6 +42,29 @@ class Storage:
     shared: bool = False
 
 
+# From a new value and the old one: the new value with the derivative of the old one.
+Hide = Callable[[Operand, Operand | None], Operand]
+
+
+@dataclass
+class Cut:
+    """Between a view and its parent, where the history of the view does not go on.
+
+    Attributes:
+        detach: Gives a value without its derivative.
+        hide: Gives a value the derivative of another one.
+        own: The value of the view whose history it has, None where it has none.
+    """
+
+    detach: Callable[[Operand], Operand]
+    hide: Hide
+    own: Operand | None = None
+
+    def read(self, value: Operand) -> Operand:
+        """The view's value, given that of the memory."""
+        return self.detach(value) if self.own is None else self.hide(value, self.own)
+
+
 @dataclass
 class Tracked:
     """A tensor of the program.
@@ -44,12 +74,16 @@ class Tracked:
         storage: Where it lives.
         parent: What it is a view of, None for the base.
         step: How it is computed from its parent.
+        cut: Where its history is not its parent's.
+        name: Makes a value one of its own, where gradients by the tensor are asked for.
     """
 
     tensor: torch.Tensor
     storage: Storage
     parent: Tracked | None = None
     step: ViewStep | None = None
+    cut: Cut | None = None
+    name: Callable[[Operand], Operand] | None = None
     _value: Operand | None = None
     _version: int = -1
 
@@ -61,17 +95,47 @@ class Tracked:
             entry = entry.parent
         return entry
 
+    def is_cut(self) -> bool:
+        """Whether this tensor has not the history of its base.
+
+        Raises:
+            UnsupportedError: It has one of its own.
+        """
+        entry, found = self, False
+        while entry.parent is not None:
+            if entry.cut is not None and entry.cut.own is not None:
+                unsupported(
+                    kind="history of a detached view",
+                    context=str(tuple(self.tensor.shape)),
+                    explanation="A tensor that shares memory with another one is "
+                    "needed for its own history.",
+                    hints=("Clone the detached tensor.",),
+                )
+            entry, found = entry.parent, found or entry.cut is not None
+        return found
+
     def read(self) -> Operand:
         """The current value."""
         if self.parent is None:
             return self.storage.value
         if self._version != self.storage.version:
-            self._value = self.step.forward(self.parent.read())
+            value = self.step.forward(self.parent.read())
+            value = value if self.cut is None else self.cut.read(value)
+            self._value = value if self.name is None else self.name(value)
             self._version = self.storage.version
         return self._value
 
-    def write(self, new: Operand) -> None:
-        """Makes ``new`` the value, of the same shape and dtype."""
+    def refresh(self) -> None:
+        """Lets a view be computed again when it is read next."""
+        self._version = -1
+
+    def write(self, new: Operand, hide: Hide | None = None) -> None:
+        """Makes ``new`` the value, of the same shape and dtype.
+
+        Args:
+            new: The value.
+            hide: Given where autograd does not see the write.
+        """
         if self.storage.shared:
             unsupported(
                 kind="write to memory of two inputs",
@@ -79,12 +143,14 @@ class Tracked:
                 explanation="Two inputs share memory, and one of them is written.",
                 hints=("Pass a clone of one of the two.",),
             )
-        self._put(new)
+        self._put(new, hide)
 
-    def _put(self, new: Operand) -> None:
+    def _put(self, new: Operand, hide: Hide | None) -> None:
         """Puts a value into this tensor and into all that it is a view of."""
+        if hide is None and self.name is not None:
+            new = self.name(new)
         if self.parent is None:
-            self.storage.value = new
+            self.storage.value = new if hide is None else hide(new, self.storage.value)
             self.storage.version += 1
             return
         if self.step.inverse is None:
@@ -93,8 +159,13 @@ class Tracked:
                 context=str(tuple(self.tensor.shape)),
                 explanation="girih cannot write through this kind of view.",
             )
-        self.parent._put(self.step.inverse(self.parent.read(), new))
-        self._value, self._version = new, self.storage.version
+        beyond = hide
+        if self.cut is not None:
+            self.cut.own = new if hide is None else self.cut.own
+            beyond = self.cut.hide
+        self.parent._put(self.step.inverse(self.parent.read(), new), beyond)
+        if hide is None:
+            self._value, self._version = new, self.storage.version
 
 
 @dataclass
@@ -115,6 +186,12 @@ class Table:
         self.entries[id(tensor)] = entry
         return entry
 
-    def add_view(self, tensor: torch.Tensor, parent: Tracked, step: ViewStep) -> None:
+    def add_view(
+        self,
+        tensor: torch.Tensor,
+        parent: Tracked,
+        step: ViewStep,
+        cut: Cut | None = None,
+    ) -> None:
         """Adds a view; a tensor that is known already becomes it."""
-        self.entries[id(tensor)] = Tracked(tensor, parent.storage, parent, step)
+        self.entries[id(tensor)] = Tracked(tensor, parent.storage, parent, step, cut)

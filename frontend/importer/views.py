@@ -242,7 +242,8 @@ def diagonal(b: Builder, shape: Shape, offset=0, dim1=0, dim2=1) -> ViewStep:
 def as_strided(recorder, func, args, kwargs):
     """Any sizes and strides over the memory of the base, which must be contiguous."""
     result = func(*args, **kwargs)
-    base = recorder.tracked(args[0]).base
+    viewed = recorder.tracked(args[0])
+    base = viewed.base
     size = recorder.symbols.size
     offset = size(result.storage_offset()) - size(base.tensor.storage_offset())
     inside = isinstance(offset, Dim) or offset >= 0
@@ -258,7 +259,7 @@ def as_strided(recorder, func, args, kwargs):
     aten = torch.ops.aten
     copy, scatter = aten.as_strided_copy.default, aten.as_strided_scatter.default
     step = _extern_step(recorder.builder, copy, where, scatter, where)
-    recorder.table.add_view(result, base, step)
+    recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
 
 

@@ -1,0 +1,172 @@
+"""What the import knows about derivatives: which values have one, and where it ends.
+
+[Note: derivatives of a traced program] The program runs on tensors that require no
+gradient, so torch's autograd records nothing. What it would have recorded is in the
+graph itself: each value depends on others, and derivatives go back along that. Only
+where eager would not let them go back is there an op that says so:
+
+* a result that is computed without grad mode is ``detach``-ed;
+* a write without grad mode, or through ``x.detach()`` or ``x.data``, changes a value,
+  but not its derivative: ``substitute``;
+* a tensor of which a gradient is asked has a value of its own: ``alias``.
+
+A value is *active* where a derivative may go through it. That is only an estimate from
+above: it saves ops where certainly none goes.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.graph.differentiation import (
+    CustomVjpOp,
+    DetachOp,
+    GradientOp,
+    SubstituteOp,
+)
+from girih.errors import unsupported
+from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.tracking import Cut, Tracked
+
+# Which operands the derivatives of an op's results go to, for those where not to all.
+_DIFFERENTIABLE = {
+    DetachOp: lambda op: [],
+    SubstituteOp: lambda op: [op.original],
+    CustomVjpOp: lambda op: op.inputs,
+    GradientOp: lambda op: op.operands if op.create_graph else [],
+}
+
+
+def is_differentiable(dtype: torch.dtype) -> bool:
+    """Whether numbers of a dtype have derivatives."""
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def asks_for_gradients(gm: torch.fx.GraphModule) -> bool:
+    """Whether a program computes gradients itself."""
+    return any(
+        module.graph.find_nodes(op="call_function", target=torch.autograd.grad)
+        for module in gm.modules()
+        if isinstance(module, torch.fx.GraphModule)
+    )
+
+
+class Derivatives:
+    """Which values are active, and the ops that end or divert derivatives.
+
+    Attributes:
+        leaves: Tensors that require a gradient and were made by the program.
+        required: Whether eager's tensor requires a gradient, by identity of what stands
+            for it; only where capture tells.
+    """
+
+    def __init__(self, builder: Builder):
+        self._builder = builder
+        self._active: dict[ir.Value, bool] = {}
+        self.leaves: list[torch.Tensor] = []
+        self.required: dict[int, bool] = {}
+
+    # Activity ---------------------------------------------------------------------
+
+    def add_source(self, value: ir.Value) -> None:
+        """Makes a value active: derivatives by it may be asked for."""
+        self._active[value] = True
+
+    def is_active(self, value: ir.Value) -> bool:
+        """Whether a derivative may go through a value."""
+        pending = [value]
+        while pending:
+            last = pending[-1]
+            operands = _differentiable_operands(last)
+            known = [self._active.get(operand) for operand in operands]
+            if last not in self._active and True not in known and None in known:
+                pending.extend(v for v in operands if v not in self._active)
+                continue
+            self._active.setdefault(last, True in known)
+            pending.pop()
+        return self._active[value]
+
+    # Ops --------------------------------------------------------------------------
+
+    def detach(self, x: Operand) -> Operand:
+        """x, which no derivative goes through."""
+        return self._identity("detach", x) if self.is_active(x.value) else x
+
+    def hide(self, value: Operand, original: Operand | None) -> Operand:
+        """``value``, whose derivative is that of ``original``."""
+        if original is None or not self.is_active(original.value):
+            return self.detach(value)
+        operands = [value, original]
+        made = self._builder.op("substitute", operands, {}, (value.shape, value.dtype))
+        return made._replace(strides=value.strides)
+
+    def own(self, x: Operand) -> Operand:
+        """x as a value of its own."""
+        return self._identity("alias", x)
+
+    def cut(self, own: Operand | None = None) -> Cut:
+        """Ends the history of a view's parent; the view has that of ``own``."""
+        return Cut(self.detach, self.hide, own)
+
+    def _identity(self, name: str, x: Operand) -> Operand:
+        made = self._builder.op(name, [x], {}, (x.shape, x.dtype))
+        return made._replace(strides=x.strides)
+
+    # Tensors ------------------------------------------------------------------------
+
+    def make_leaf(self, entry: Tracked) -> None:
+        """Makes a tensor of the program one that derivatives start from."""
+        leaf = self.own(self.detach(entry.read()))
+        self.add_source(leaf.value)
+        if entry.parent is None:
+            entry.storage.value = leaf
+        else:
+            entry.cut = self.cut(leaf)
+            entry.refresh()
+        self.leaves.append(entry.tensor)
+
+    def is_leaf(self, tensor: torch.Tensor) -> bool:
+        """Whether the program made this tensor require a gradient."""
+        return any(leaf is tensor for leaf in self.leaves)
+
+    def requires_gradient(self, tensor: torch.Tensor, value: Operand) -> bool:
+        """Whether eager's tensor requires a gradient.
+
+        Raises:
+            UnsupportedError: It does, but the graph does not know of what.
+        """
+        active = is_differentiable(value.dtype) and self.is_active(value.value)
+        required = self.required.get(id(tensor), active)
+        if required and not active:
+            unsupported(
+                kind="gradient of a result",
+                context=f"{tuple(tensor.shape)} {tensor.dtype}",
+                explanation="The result requires a gradient, but not by anything that "
+                "the graph depends on.",
+            )
+        return required
+
+
+def origin_of(value: ir.Value) -> ir.Value:
+    """The value that derivatives by ``value`` go to, past writes that they skip."""
+    while isinstance(value.owner, SubstituteOp):
+        value = value.owner.original
+    return value
+
+
+def _differentiable_operands(value: ir.Value) -> list[ir.Value]:
+    op = value.owner
+    if isinstance(op, ir.Block) or not _has_derivative(value):
+        return []
+    find = _DIFFERENTIABLE.get(type(op))
+    operands = op.operands if find is None else find(op)
+    return [operand for operand in operands if _has_derivative(operand)]
+
+
+def _has_derivative(value: ir.Value) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return False
+    element = value.type.element_type
+    return ty.is_float(element) or isinstance(element, ir.ComplexType)
