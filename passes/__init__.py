@@ -20,9 +20,11 @@ PASS_MODULES = {
     "expand-math": "girih.passes.expand_math",
     "fuse": "girih.passes.fuse",
     "group-launches": "girih.passes.group_launches",
+    "partition": "girih.passes.partition",
     "plan-memory": "girih.passes.plan_memory",
     "print-fusion-plan": "girih.passes.fuse",
     "print-layouts": "girih.passes.convert_graph_to_host",
+    "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
     "tile": "girih.passes.tile",
 }

@@ -1,0 +1,132 @@
+"""What it costs to keep a value for the backward pass, and to compute it again.
+
+Costs are in sixteenths of a byte that is read from memory: time, as far as a pass can
+know it. Holding a value costs a little too, so that less is held where time does not
+decide. [Note: arithmetic as bytes] A core that streams 10 GB/s issues some five vector
+instructions in the time of a vector's load, so a cheap op costs a sixteenth of its
+bytes, a division half of them, and a polynomial of 25 instructions one and a half.
+"""
+
+from girih.passes.fuse.reader import CHEAP_OPS
+from girih.passes.partition.max_flow import INFINITE
+from girih.passes.partition.program import Kind, Node, Program
+from girih.passes.partition.usage import Usage
+
+READ = 16
+WRITE = 16
+HOLD = 4
+
+# A tensor more is passed on, whatever its size (bytes).
+_EACH = 512
+
+_CHEAP, _MEDIUM, _COSTLY = 1, 8, 24
+_MEDIUM_OPS = frozenset(
+    {
+        "div", "floor_divide", "fmod", "reciprocal", "remainder", "rsqrt", "sqrt",
+        "trunc_divide",
+    }
+)  # fmt: skip
+
+# Multiplications in the time that it takes to read a byte.
+_MULTIPLICATIONS = 8
+
+# A library op without a known number of operations, times the bytes that it touches.
+_LIBRARY = 32
+
+
+class Costs:
+    """The costs of one joint function.
+
+    Args of the constructor: the function, who needs what, what holding a byte costs,
+    and whether library ops may run again.
+    """
+
+    def __init__(self, program: Program, usage: Usage, hold: int, is_frugal: bool):
+        self._program = program
+        self._usage = usage
+        self._hold = hold
+        self._is_frugal = is_frugal
+
+    def is_reference(self, value: int) -> bool:
+        """Whether it is kept as the caller's own argument or result.
+
+        Eager would notice if the caller wrote to it only where it saves it too.
+        """
+        program, usage = self._program, self._usage
+        if value in program.numbers:
+            return True
+        if value not in program.by_reference:
+            return False
+        is_argument = program.values[value].node is None
+        return value in usage.read_late or (is_argument and self._may_alias(value))
+
+    def _may_alias(self, value: int) -> bool:
+        """Whether a checkpoint, or a budget, asks for the argument to be used again."""
+        users = (
+            self._program.nodes[user] for user in self._program.values[value].users
+        )
+        return self._is_frugal or any(user.region is not None for user in users)
+
+    def keep(self, value: int) -> int:
+        """Keeping a value until the backward pass, and reading it there."""
+        record, program = self._program.values[value], self._program
+        node = program.producer(value)
+        size = record.bytes + _EACH
+        if node is None:
+            is_reference = self.is_reference(value)
+            return size * (READ if is_reference else READ + WRITE + self._hold)
+        if not self._can_keep(value, node):
+            return INFINITE
+        if node.kind is Kind.VIEW:
+            return size * (2 * READ + WRITE + self._hold)
+        is_stored = value in self._usage.stored_forward
+        is_copied = value in program.results and not self.is_reference(value)
+        is_written = is_copied or not is_stored
+        return size * (READ + self._hold + (WRITE if is_written else 0))
+
+    def _can_keep(self, value: int, node: Node) -> bool:
+        if node.kind is Kind.CREATION or value in self._usage.inner:
+            return False
+        if node.kind is not Kind.VIEW:
+            return True
+        base = self._program.values[value].base
+        return node.name == "slice" and self._program.values[base].node is not None
+
+    def again(self, position: int) -> int:
+        """Running an op of the forward pass in the backward pass too."""
+        node = self._program.nodes[position]
+        if node.is_ordered:
+            return INFINITE
+        if position in self._usage.late or node.kind in (Kind.CREATION, Kind.VIEW):
+            return 0
+        if node.kind is Kind.LIBRARY:
+            may_run = self._is_frugal or node.region is not None
+            return self._library(node) if may_run else INFINITE
+        return self._kernel(node) + self._stored_again(node)
+
+    def _library(self, node: Node) -> int:
+        touched = self._bytes(node.operands) + self._bytes(node.results)
+        work = node.work // _MULTIPLICATIONS
+        return READ * (touched + work if node.work else _LIBRARY * touched)
+
+    def _kernel(self, node: Node) -> int:
+        cost = _cost_of_op(node.name)
+        if node.kind is Kind.REDUCTION:
+            return (READ + cost) * self._bytes(node.operands)
+        result = self._program.values[node.results[0]]
+        return cost * result.elements * max(4, result.width)
+
+    def _stored_again(self, node: Node) -> int:
+        """What it costs to have the results of a kernel in memory once more."""
+        stored = self._usage.stored_backward
+        is_stored = not node.is_native or any(v in stored for v in node.results)
+        return (READ + WRITE) * self._bytes(node.results) if is_stored else 0
+
+    def _bytes(self, values: tuple[int, ...]) -> int:
+        return sum(self._program.values[value].bytes for value in values)
+
+
+def _cost_of_op(name: str) -> int:
+    if name in CHEAP_OPS or name.startswith(("reduce_", "arg")):
+        return _CHEAP
+    return _MEDIUM if name in _MEDIUM_OPS else _COSTLY

@@ -1,0 +1,174 @@
+"""Reads a joint function into a ``Program``."""
+
+from collections.abc import Mapping
+
+from girih.dialects import attributes as attr
+from girih.dialects import dims, graph
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import Effects, effects_of
+from girih.dialects.dims import Dim, Size, product
+from girih.passes.autograd.joint import Attributes, Signature
+from girih.passes.fuse.reader import KERNEL_ELEMENTS
+from girih.passes.partition.program import Kind, Node, Program, Value
+
+_VIEWS = frozenset({"broadcast_to", "permute", "reshape", "slice"})
+_KIND_OF_FAMILY = {"creation": Kind.CREATION, "reduction": Kind.REDUCTION}
+_CONTRACTIONS = frozenset({"addmm", "baddbmm", "bmm", "linear", "mm"})
+
+
+class JointReader:
+    """Reads one joint function.
+
+    Attributes:
+        program: the records.
+        operations: the op of each node.
+        ir_values: the IR value of each number.
+        signature: what the function's attributes say.
+    """
+
+    def __init__(self, function: ir.OpView, symbol_hint: int):
+        """Args: the function, and the value that symbols are taken at."""
+        block = function.regions[0].blocks[0]
+        self.signature = Signature.of(function)
+        self.operations = list(block.operations)[:-1]
+        self.ir_values: list[ir.Value] = []
+        self.program = Program([], [])
+        self._hints = _hints(function, symbol_hint)
+        self._ids: dict[ir.Value, int] = {}
+        self._sizes: dict[ir.Type, tuple[int, int, bool]] = {}
+        self._kinds: dict[str, Kind] = {}
+        for argument in block.arguments:
+            self._add_value(argument, None)
+        for position, op in enumerate(self.operations):
+            self._add_node(position, op.operation)
+        self._read_signature()
+
+    def _add_value(self, value: ir.Value, node: int | None) -> int:
+        number = len(self.ir_values)
+        elements, width, _ = self._size(value.type)
+        self.program.values.append(Value(elements, width, node, number))
+        self.ir_values.append(value)
+        self._ids[value] = number
+        return number
+
+    def _size(self, type_: ir.Type) -> tuple[int, int, bool]:
+        """Elements, bytes of one, and whether kernels compute with them."""
+        known = self._sizes.get(type_)
+        if known is None:
+            known = self._sizes[type_] = self._measure(type_)
+        return known
+
+    def _measure(self, type_: ir.Type) -> tuple[int, int, bool]:
+        if not isinstance(type_, ir.RankedTensorType):
+            return 0, 8, True
+        name = str(type_.element_type)
+        count = self._number(product(ty.shape_of(type_)))
+        return count, ty.ELEMENT_BYTES.get(name, 8), name in KERNEL_ELEMENTS
+
+    def _number(self, size: Size) -> int:
+        return dims.evaluate(size, self._hints) if isinstance(size, Dim) else size
+
+    def _add_node(self, position: int, op: ir.Operation) -> None:
+        name = op.name
+        kind = self._kind(name)
+        operands = tuple(self._ids[value] for value in op.operands)
+        results = tuple(self._add_value(value, position) for value in op.results)
+        values = self.program.values
+        for operand in operands:
+            values[operand].users.append(position)
+        node = Node(name.removeprefix("graph."), kind, operands, results)
+        if kind is Kind.VIEW:
+            values[results[0]].base = values[operands[0]].base
+        elif kind is Kind.LIBRARY:
+            node.is_ordered = effects_of(op.opview) is not Effects.PURE
+            node.work = self._work(node)
+        elif results:
+            node.is_native = self._size(self.ir_values[results[0]].type)[2]
+        attributes = op.attributes
+        if "graph.checkpoint" in attributes:
+            node.region = attr.INT.decode(attributes["graph.checkpoint"])
+        self.program.nodes.append(node)
+
+    def _kind(self, name: str) -> Kind:
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = _kind(name)
+        return kind
+
+    def _work(self, node: Node) -> int:
+        """Multiplications: the elements of the result, by what each sums over."""
+        if node.name not in _CONTRACTIONS:
+            return 0
+        factor = node.operands[1 if node.name in ("addmm", "baddbmm") else 0]
+        inner = ty.shape_of(self.ir_values[factor].type)[-1]
+        return self.program.values[node.results[0]].elements * self._number(inner)
+
+    def _read_signature(self) -> None:
+        program, signature = self.program, self.signature
+        for number, given in enumerate(signature.arguments):
+            name = "cotangents" if "graph.cotangent" in given else "arguments"
+            setattr(program, name, (*getattr(program, name), number))
+        for value, given in zip(signature.values, signature.results, strict=True):
+            name = "gradients" if "graph.gradient" in given else "results"
+            setattr(program, name, (*getattr(program, name), self._ids[value]))
+        program.numbers = frozenset(
+            number
+            for number, given in enumerate(signature.arguments)
+            if "graph.number" in given or "graph.symbol" in given
+        )
+        program.by_reference = self._by_reference()
+
+    def _by_reference(self) -> frozenset[int]:
+        program, signature = self.program, self.signature
+        count = len(program.results)
+        written = set()
+        owned = []
+        for value, given in zip(
+            program.results, signature.results[:count], strict=True
+        ):
+            written.update(_written(given))
+            if not _NOT_FRESH & given.keys() and program.values[value].node is not None:
+                owned.append(value)
+        kept = (number for number in program.arguments if number not in written)
+        return frozenset([*kept, *owned])
+
+
+_NOT_FRESH = frozenset({"graph.size", "graph.storage", "graph.update", "graph.writes"})
+
+
+def _written(given: Attributes) -> list[int]:
+    names = ("graph.update", "graph.writes")
+    return [attr.INT.decode(given[name]) for name in names if name in given]
+
+
+def _kind(name: str) -> Kind:
+    short = name.removeprefix("graph.")
+    if name == "arith.constant":
+        return Kind.CREATION
+    if name not in graph.PRIMITIVES:
+        return Kind.LIBRARY
+    if short in _VIEWS:
+        return Kind.VIEW
+    return _KIND_OF_FAMILY.get(graph.OPS[name].FAMILY, Kind.POINTWISE)
+
+
+class _Hints(dict):
+    """The value of each symbol; the same for those without a range."""
+
+    def __init__(self, known: Mapping[str, int], default: int):
+        super().__init__(known)
+        self._default = default
+
+    def __missing__(self, symbol: str) -> int:
+        return self._default
+
+
+def _hints(function: ir.OpView, hint: int) -> _Hints:
+    known = {}
+    if "graph.symbols" in function.attributes:
+        ranges = function.attributes["graph.symbols"]
+        for entry in (ranges[index] for index in range(len(ranges))):
+            least, most = attr.SIZES.decode(entry.attr)
+            known[entry.name] = max(least, min(hint, most))
+    return _Hints(known, hint)

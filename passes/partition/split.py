@@ -1,0 +1,190 @@
+"""Applies a plan: one function becomes two."""
+
+from collections.abc import Iterator
+
+from girih.dialects import attributes as attr
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, symbol
+from girih.passes.autograd.joint import Attributes, Signature
+from girih.passes.partition.plan import PartitionPlan
+from girih.passes.partition.reader import JointReader
+from girih.passes.partition.strides import Strides
+
+_KEPT = ("graph.number", "graph.strides")
+
+
+def split(function: ir.OpView, reader: JointReader, plan: PartitionPlan) -> None:
+    """Makes the backward function, and takes what it does out of this one."""
+    _Splitter(function, reader, plan).run()
+
+
+def backward_name(name: str) -> str:
+    """What the backward function of the function ``name`` is called."""
+    return "backward" if name == "main" else f"{name}_backward"
+
+
+class _Splitter:
+    def __init__(self, function: ir.OpView, reader: JointReader, plan: PartitionPlan):
+        self.function = function
+        self.reader = reader
+        self.program = reader.program
+        self.plan = plan
+        self.block = function.regions[0].blocks[0]
+        self.terminator = list(self.block.operations)[-1]
+        given, count = reader.signature, len(self.program.results)
+        self.forward = Signature(
+            [given.arguments[number] for number in self.program.arguments],
+            given.results[:count],
+            given.values[:count],
+        )
+        self.backward = Signature([], given.results[count:])
+        self.body = self._make_backward()
+        self.end = list(self.body.operations)[-1]
+        self.values: dict[int, ir.Value] = {}
+
+    def run(self) -> None:
+        self._pass_symbols()
+        self._pass_saved()
+        self._pass_cotangents()
+        self._fill_backward()
+        self._order_forward()
+        self.backward.values = [self._value(v) for v in self.program.gradients]
+        self.backward.apply(self.body.owner.opview)
+        self.forward.apply(self.function)
+
+    def _make_backward(self) -> ir.Block:
+        """An empty function behind this one, with the same symbols."""
+        name = backward_name(self.function.attributes["sym_name"].value)
+        type_ = ir.TypeAttr.get(ir.FunctionType.get([], []))
+        attributes = {"sym_name": ir.StringAttr.get(name), "function_type": type_}
+        if "graph.symbols" in self.function.attributes:
+            attributes["graph.symbols"] = self.function.attributes["graph.symbols"]
+        made = ir.Operation.create(
+            "func.func",
+            attributes=attributes,
+            regions=1,
+            loc=self.function.location,
+            ip=ir.InsertionPoint.after(self.function),
+        )
+        block = made.regions[0].blocks.append()
+        ip = ir.InsertionPoint(block)
+        ir.Operation.create("func.return", loc=self.terminator.location, ip=ip)
+        return block
+
+    # What is passed on
+
+    def _pass_symbols(self) -> None:
+        """Sizes that no tensor need bind: all symbols that the arguments bind."""
+        index = ir.IndexType.get()
+        bound: dict[str, tuple[str, ir.Attribute]] = {}
+        for number in self.program.arguments:
+            given = self.reader.signature.arguments[number]
+            if "graph.symbol" in given:
+                name = given["graph.symbol"].value
+                bound.setdefault(name, f"arg{number}")
+        for name in self._symbols_of_tensors():
+            if name not in bound:
+                size = attr.SIZE.encode(symbol(name))
+                bound[name] = self._return(self._index(), {"graph.size": size})
+        for name, place in bound.items():
+            self._take(index, place, {"graph.symbol": ir.StringAttr.get(name)})
+
+    def _symbols_of_tensors(self) -> Iterator[str]:
+        for number in self.program.arguments:
+            type_ = self.reader.ir_values[number].type
+            if isinstance(type_, ir.RankedTensorType):
+                sizes = (str(s) for s in ty.shape_of(type_) if isinstance(s, Dim))
+                yield from (text for text in sizes if text.isidentifier())
+
+    def _index(self) -> ir.Value:
+        """A value that stands for a size as a result."""
+        index = ir.IndexType.get()
+        return ir.Operation.create(
+            "arith.constant",
+            results=[index],
+            attributes={"value": ir.IntegerAttr.get(index, 0)},
+            loc=self.terminator.location,
+            ip=ir.InsertionPoint(self.terminator),
+        ).result
+
+    def _pass_saved(self) -> None:
+        strides = Strides(self.reader)
+        number_of = {v: n for n, v in reversed([*enumerate(self.program.results)])}
+        for value in self.plan.saved:
+            ir_value = self.reader.ir_values[value]
+            if value not in self.plan.references:
+                given = _strides_attribute(strides.of_fresh(value))
+                place = self._return(ir_value, given)
+            elif self.program.values[value].node is None:
+                given = self.reader.signature.arguments[value]
+                place = f"arg{value}"
+            else:
+                given = self.forward.results[number_of[value]]
+                place = f"out{number_of[value]}"
+            kept = {name: given[name] for name in _KEPT if name in given}
+            self.values[value] = self._take(ir_value.type, place, kept)
+
+    def _return(self, value: ir.Value, given: Attributes) -> str:
+        """Adds a result to the forward function; returns its name."""
+        self.forward.values.append(value)
+        self.forward.results.append(given | {"graph.saved": ir.UnitAttr.get()})
+        return f"out{len(self.forward.values) - 1}"
+
+    def _take(self, type_: ir.Type, place: str, given: Attributes) -> ir.Value:
+        """Adds an argument to the backward function."""
+        self.backward.arguments.append(
+            given | {"graph.saved": ir.StringAttr.get(place)}
+        )
+        return self.body.add_argument(type_, self.function.location)
+
+    def _pass_cotangents(self) -> None:
+        for number in self.program.cotangents:
+            type_ = self.reader.ir_values[number].type
+            self.backward.arguments.append(self.reader.signature.arguments[number])
+            argument = self.body.add_argument(type_, self.function.location)
+            self.values[number] = argument
+
+    # The ops
+
+    def _fill_backward(self) -> None:
+        """Moves ops, and copies those that the forward function needs too."""
+        kept = set(self.plan.forward)
+        ip = ir.InsertionPoint(self.end)
+        for position in self.plan.backward:
+            node = self.program.nodes[position]
+            op = self.reader.operations[position].operation
+            if position in kept:
+                op = op.clone(ip=ip)
+                self.values.update(zip(node.results, op.results, strict=True))
+            else:
+                op.move_before(self.end)
+            operands = op.operands
+            for index, value in enumerate(node.operands):
+                if value in self.values:
+                    operands[index] = self.values[value]
+
+    def _order_forward(self) -> None:
+        """Puts the ops that stay into order, and erases what nobody needs."""
+        used = {*self.plan.forward, *self.plan.backward}
+        for position in self.plan.forward:
+            self.reader.operations[position].operation.move_before(self.terminator)
+        for position in reversed(range(len(self.reader.operations))):
+            if position not in used:
+                self.reader.operations[position].operation.erase()
+        ir.Operation.create(
+            "func.return",
+            loc=self.terminator.location,
+            ip=ir.InsertionPoint(self.terminator),
+        )
+        self.terminator.operation.erase()
+        self.terminator = list(self.block.operations)[-1]
+        for number in reversed(self.program.cotangents):
+            self.block.erase_argument(number)
+
+    def _value(self, value: int) -> ir.Value:
+        return self.values.get(value, self.reader.ir_values[value])
+
+
+def _strides_attribute(strides: tuple | None) -> Attributes:
+    return {} if strides is None else {"graph.strides": attr.SIZES.encode(strides)}

@@ -1,0 +1,139 @@
+"""Who needs what: which ops the program itself needs, which only its derivatives."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from girih.passes.partition.program import Kind, Program
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Facts about a joint function.
+
+    Attributes:
+        forward: ops that the results need, and those with effects.
+        backward: ops that depend on a cotangent and that a gradient needs.
+        late: ops that depend on no cotangent and that only gradients need.
+        wanted: values without cotangents that ``backward`` reads or that are gradients.
+        read_late: values whose elements ``backward`` or ``late`` read directly, as the
+            rules of derivatives have it: eager saves these.
+        stored_forward: values that lie in memory in the forward pass in any case.
+        stored_backward: values that have to lie in memory in the backward pass.
+        inner: values of a region of ``torch.utils.checkpoint`` that no op of the
+            program outside of it reads.
+    """
+
+    forward: frozenset[int]
+    backward: frozenset[int]
+    late: frozenset[int]
+    wanted: frozenset[int]
+    read_late: frozenset[int]
+    stored_forward: frozenset[int]
+    stored_backward: frozenset[int]
+    inner: frozenset[int]
+
+
+def usage_of(program: Program) -> Usage:
+    """Finds out who needs what."""
+    dependent = _dependent(program)
+    ordered = [n for n, node in enumerate(program.nodes) if node.is_ordered]
+    early = [n for n in ordered if n not in dependent]
+    forward = _needed(program, program.results, early)
+    late_effects = [n for n in ordered if n in dependent]
+    needed = _needed(program, program.gradients, late_effects)
+    backward = needed & dependent
+    late = needed - dependent - forward
+    wanted = _wanted(program, backward)
+    return Usage(
+        frozenset(forward),
+        frozenset(backward),
+        frozenset(late),
+        wanted,
+        _read_by(program, backward | late) | {program.values[v].base for v in wanted},
+        _stored_forward(program, forward),
+        _read_by(program, backward, Kind.LIBRARY),
+        _inner(program, forward),
+    )
+
+
+def _dependent(program: Program) -> set[int]:
+    """Ops that depend on a cotangent."""
+    values = set(program.cotangents)
+    found = set()
+    for position, node in enumerate(program.nodes):
+        if not values.isdisjoint(node.operands):
+            found.add(position)
+            values.update(node.results)
+    return found
+
+
+def _needed(
+    program: Program, values: Iterable[int], positions: Iterable[int]
+) -> set[int]:
+    """Ops that some values and some ops need."""
+    found = set(positions)
+    wanted = set(values)
+    for position in reversed(range(len(program.nodes))):
+        node = program.nodes[position]
+        if position in found or not wanted.isdisjoint(node.results):
+            found.add(position)
+            wanted.update(node.operands)
+    return found
+
+
+def _wanted(program: Program, backward: set[int]) -> frozenset[int]:
+    values = {v for n in backward for v in program.nodes[n].operands}
+    values.update(program.gradients)
+    cotangents = set(program.cotangents)
+    return frozenset(
+        value
+        for value in values
+        if value not in cotangents and program.values[value].node not in backward
+    )
+
+
+def _read_by(
+    program: Program, positions: Iterable[int], kind: Kind | None = None
+) -> frozenset[int]:
+    """Values whose elements ops (of a kind) read, views being no readers."""
+    nodes = (program.nodes[position] for position in positions)
+    return frozenset(
+        program.values[value].base
+        for node in nodes
+        if node.kind is not Kind.VIEW and kind in (None, node.kind)
+        for value in node.operands
+    )
+
+
+def _stored_forward(program: Program, forward: set[int]) -> frozenset[int]:
+    """Values that library ops read or make, and those that kernels hand on.
+
+    An op that waits for a library op can't share a kernel with one before it.
+    """
+    stages = dict.fromkeys(range(len(program.values)), 0)
+    stored = set()
+    for position in sorted(forward):
+        node = program.nodes[position]
+        is_library = node.kind is Kind.LIBRARY
+        stage = max((stages[value] for value in node.operands), default=0)
+        if node.kind is not Kind.VIEW:
+            bases = {program.values[value].base for value in node.operands}
+            stored.update(b for b in bases if is_library or stages[b] < stage)
+        if is_library or not node.is_native:
+            stored.update(node.results)
+        for value in node.results:
+            stages[value] = stage + is_library
+    return frozenset(stored)
+
+
+def _inner(program: Program, forward: set[int]) -> frozenset[int]:
+    found = set()
+    for position in forward:
+        node = program.nodes[position]
+        if node.region is None or node.is_ordered:
+            continue
+        for value in node.results:
+            users = forward.intersection(program.values[value].users)
+            if all(program.nodes[user].region == node.region for user in users):
+                found.add(value)
+    return frozenset(found.difference(program.results))
