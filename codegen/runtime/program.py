@@ -10,7 +10,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, parse, product
 from girih.dialects.types import buffer_parts, is_buffer
 
-from . import torch_entry
+from . import torch_entry, vjp  # noqa: F401  (programs call it)
 from ._runtime import Program
 from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
 from .buffers import Buffer, Buffers
