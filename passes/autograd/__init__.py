@@ -35,6 +35,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     activation,
+    calls,
     creation,
     differentiation,
     elementwise,

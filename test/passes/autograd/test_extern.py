@@ -82,6 +82,61 @@ def test_index_add_with_a_factor():
     call("aten.index_add.default", [x, index, src], arguments, [x], alpha=2.5)
 
 
+def test_index_without_dims():
+    x, index, src = random(5), torch.tensor(3), random(1)
+    arguments = [X, 0, Y, OperandRef(2)]
+    call("aten.index_add.default", [x, index, src], arguments, [x])
+    call("aten.index_copy.default", [x, index, src], arguments, [x])
+    x = random()
+    call("aten.index_add.default", [x, index * 0, random()], arguments, [x])
+
+
+def test_fills():
+    x, index = random(4, 3), torch.tensor([2, 0, 2])
+    call("aten.index_fill.int_Scalar", [x, index], [X, -1, Y, 1.5], [x])
+    value = OperandRef(2)
+    call("aten.index_fill.int_Tensor", [x, index, random()], [X, 1, Y, value], [x])
+    index = torch.tensor([[0, 1, 1], [2, 0, 2]])
+    call("aten.scatter.value", [x, index], [X, 0, Y, 2.0], [x])
+
+
+@pytest.mark.parametrize("mask_shape", [(3,), (2, 1), (2, 3)])
+def test_masked_scatter(mask_shape):
+    x, source = random(2, 3), random(7)
+    mask = torch.rand(mask_shape) < 0.5
+    arguments = [X, Y, OperandRef(2)]
+    call("aten.masked_scatter.default", [x, mask, source], arguments, [x])
+
+
+@pytest.mark.parametrize("name", ["nearest", "_nearest_exact", "linear"])
+def test_upsample_in_one_dim(name):
+    x = random(2, 3, 5)
+    rest = [False] if name == "linear" else []
+    call(_upsample(name, 1), [x], [X, (7,), *rest, None], [random(2, 3, 7)])
+
+
+@pytest.mark.parametrize("name", ["nearest", "bilinear", "bicubic", "_bilinear_aa"])
+def test_upsample_in_two_dims(name):
+    x, y = random(1, 2, 5, 3), random(1, 2, 7, 2)
+    rest = [] if name == "nearest" else [False]
+    call(_upsample(name, 2), [x], [X, (7, 2), *rest, None, None], [y])
+
+
+def _upsample(name, rank):
+    if name.startswith("_bi"):
+        return f"aten._upsample_{name[1:-3]}{rank}d_aa.default"
+    underscore = "_" if name.startswith("_") else ""
+    return f"aten.{underscore}upsample_{name.lstrip('_')}{rank}d.default"
+
+
+@pytest.mark.parametrize("factor", [0, 1, 2])
+def test_fft(factor):
+    x = random(3, 4, dtype=torch.complex128)
+    call("aten._fft_c2c.default", [x], [X, (0, 1), factor, True], [x], order=3)
+    y = random(3, 3, dtype=torch.complex128)
+    call("aten._fft_r2c.default", [random(3, 4)], [X, (1,), factor, True], [y])
+
+
 def test_embedding_dense_backward():
     g, index = random(4, 2), torch.tensor([1, 2, 2, 0])
     name = "aten.embedding_dense_backward.default"

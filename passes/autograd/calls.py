@@ -1,0 +1,172 @@
+"""Derivatives of calls of ATen that cost less than asking ATen for them.
+
+ATen's own derivative of a call makes the call again. These are of the calls that are
+met in training and whose derivative is one other op.
+"""
+
+from typing import Any
+
+from girih.dialects import types as ty
+from girih.dialects.attributes import Argument, ItemRef, OperandRef
+from girih.dialects.bindings import ir
+from girih.passes.autograd.extern import calls
+from girih.passes.autograd.indexing import call_aten
+from girih.passes.autograd.rules import VjpBuilder
+
+
+def _operand(op, argument: Argument) -> ir.Value | None:
+    return op.inputs[argument.index] if isinstance(argument, OperandRef) else None
+
+
+def _placed(op, b: VjpBuilder, *pairs: tuple[Argument, ir.Value | None]) -> list:
+    """Gradients of arguments as those of the operands that stand for them."""
+    gradients: list[ir.Value | None] = [None] * len(op.inputs)
+    for argument, gradient in pairs:
+        if gradient is not None and isinstance(argument, OperandRef):
+            known = gradients[argument.index]
+            total = gradient if known is None else b.add(known, gradient)
+            gradients[argument.index] = total
+    return gradients
+
+
+# Writes at indices ----------------------------------------------------------------
+
+
+def _index_of(op, argument: Argument, b: VjpBuilder) -> ir.Value:
+    """An index of rank 1; torch takes one without dims too."""
+    index = _operand(op, argument)
+    return index if ty.shape_of(index.type) else b.reshape(index, (1,))
+
+
+def _read(op, g: ir.Value, target: ir.Value, b: VjpBuilder) -> ir.Value | None:
+    """What stands at the index of an op like ``index_add``, in the target's shape."""
+    if not b.needs(target):
+        return None
+    dim = op.args[1] % len(ty.shape_of(g.type))
+    taken = b.op("take", g, _index_of(op, op.args[2], b), dim=dim)
+    return b.reshape(taken, ty.shape_of(target.type))
+
+
+def _cleared(op, g: ir.Value, b: VjpBuilder) -> ir.Value | None:
+    """The gradient with zeros where ``index_copy`` or ``index_fill`` wrote."""
+    if not b.needs(_operand(op, op.args[0])):
+        return None
+    arguments = [OperandRef(0), op.args[1], OperandRef(1), 0]
+    operands = [g, _operand(op, op.args[2])]
+    return call_aten(b, "aten.index_fill.int_Scalar", operands, arguments, g.type)
+
+
+def _has_dims(op) -> bool:
+    return len(ty.shape_of(op.inputs[0].type)) > 0
+
+
+@calls("aten.index_add.default")
+def vjp_index_add(op, cotangents, b: VjpBuilder) -> Any:
+    """x: 1; src: the gradient at the index, times alpha."""
+    (g,) = cotangents
+    alpha = op.kwargs.get("alpha", 1)
+    if isinstance(alpha, ItemRef | complex) or not _has_dims(op):
+        return NotImplemented
+    read = _read(op, g, _operand(op, op.args[3]), b)
+    if read is not None and alpha != 1:
+        read = b.mul(read, alpha)
+    return _placed(op, b, (op.args[0], g), (op.args[3], read))
+
+
+@calls("aten.index_copy.default")
+def vjp_index_copy(op, cotangents, b: VjpBuilder) -> Any:
+    """x: nothing where something was written; src: what is there now."""
+    (g,) = cotangents
+    if not _has_dims(op):
+        return NotImplemented
+    read = _read(op, g, _operand(op, op.args[3]), b)
+    return _placed(op, b, (op.args[0], _cleared(op, g, b)), (op.args[3], read))
+
+
+@calls("aten.index_fill.int_Scalar")
+def vjp_index_fill(op, cotangents, b: VjpBuilder) -> Any:
+    """x: nothing where something was written."""
+    return _placed(op, b, (op.args[0], _cleared(op, cotangents[0], b)))
+
+
+@calls("aten.scatter.value")
+def vjp_scatter_value(op, cotangents, b: VjpBuilder) -> Any:
+    """x: nothing where something was written."""
+    (g,) = cotangents
+    arguments = [OperandRef(0), op.args[1], OperandRef(1), 0]
+    operands = [g, _operand(op, op.args[2])]
+    cleared = call_aten(b, "aten.scatter.value", operands, arguments, g.type)
+    return _placed(op, b, (op.args[0], cleared))
+
+
+@calls("aten.masked_scatter.default")
+def vjp_masked_scatter(op, cotangents, b: VjpBuilder) -> Any:
+    """x: nothing where the mask holds; source: what is there, in order."""
+    (g,) = cotangents
+    x, mask, source = (_operand(op, argument) for argument in op.args[:3])
+    kept = b.unbroadcast(b.where(mask, b.like(0.0, g), g), x) if b.needs(x) else None
+    taken = None
+    if b.needs(source):
+        mask = b.broadcast_to(mask, ty.shape_of(g.type))
+        arguments = [OperandRef(0), OperandRef(1), ty.shape_of(source.type)]
+        name = "aten.masked_scatter_backward.default"
+        taken = call_aten(b, name, [g, mask], arguments, source.type)
+    return _placed(op, b, (op.args[0], kept), (op.args[2], taken))
+
+
+@calls("aten.embedding_dense_backward.default")
+def vjp_embedding_dense_backward(op, cotangents, b: VjpBuilder) -> Any:
+    """Rows of the gradient; nothing for the padding."""
+    (g,) = cotangents
+    padding, is_scaled = op.args[3:5]
+    if is_scaled or not isinstance(padding, int):
+        return NotImplemented
+    index = _operand(op, op.args[1])
+    rows = b.op("take", g, index, dim=0)
+    if padding >= 0:
+        is_padding = b.op("eq", index, b.like(padding, index))
+        column = b.reshape(is_padding, (*ty.shape_of(index.type), 1))
+        rows = b.where(column, b.like(0.0, rows), rows)
+    return _placed(op, b, (op.args[0], rows))
+
+
+# Sampling -------------------------------------------------------------------------
+
+_UPSAMPLING = tuple(
+    f"aten.{name}.default"
+    for name in (
+        "_upsample_bicubic2d_aa",
+        "_upsample_bilinear2d_aa",
+        "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d",
+        "_upsample_nearest_exact3d",
+        "upsample_bicubic2d",
+        "upsample_bilinear2d",
+        "upsample_linear1d",
+        "upsample_nearest1d",
+        "upsample_nearest2d",
+        "upsample_nearest3d",
+        "upsample_trilinear3d",
+    )
+)
+
+
+@calls(*_UPSAMPLING)
+def vjp_upsample(op, cotangents, b: VjpBuilder) -> Any:
+    """ATen's adjoint op, which needs the sizes alone."""
+    if len(op.inputs) != 1 or op.kwargs:
+        return NotImplemented
+    _, size, *rest = op.args
+    (x,) = op.inputs
+    arguments = [OperandRef(0), size, ty.shape_of(x.type), *rest]
+    name = op.op.replace(".default", "_backward.default")
+    return [call_aten(b, name, [cotangents[0]], arguments, x.type)]
+
+
+@calls("aten._fft_c2c.default")
+def vjp_fft(op, cotangents, b: VjpBuilder) -> Any:
+    """The transform in the other direction, with the same factor."""
+    _, dims, factor, forward = op.args
+    arguments = [OperandRef(0), dims, factor, not forward]
+    (x,) = op.inputs
+    return [call_aten(b, op.op, [cotangents[0]], arguments, x.type)]
