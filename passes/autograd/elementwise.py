@@ -7,7 +7,12 @@ eager: a tie of ``maximum`` goes half to each side, a power with exponent 0 is c
 from math import log
 
 from girih.dialects.bindings import ir
-from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
+from girih.passes.autograd.rules import (
+    NotDifferentiable,
+    VjpBuilder,
+    not_differentiable,
+    vjp,
+)
 
 not_differentiable(
     "it has whole steps: the derivative is 0 wherever there is one",
@@ -38,7 +43,7 @@ def refuse_complex(op: ir.OpView) -> None:
     for value in (*op.operands, *op.results):
         if isinstance(value.type.element_type, ir.ComplexType):
             name = op.operation.name
-            raise NotImplementedError(f"'{name}' expected real numbers, got {value}")
+            raise NotDifferentiable(f"'{name}' of complex numbers has no derivative")
 
 
 def number_of(value: ir.Value) -> float | int | None:
