@@ -56,13 +56,20 @@ class Saved(NamedTuple):
     """Where a value that the backward pass needs comes from.
 
     Attributes:
-        kind: ``argument``, ``result`` (the user's), ``private`` (another result) or
-            ``size`` (a result that is an int).
+        kind: ``argument``, ``result`` (the user's), ``private`` (another result),
+            ``number`` (an argument that is no tensor) or ``size`` (a result that is an
+            int).
         index: Its number among the arguments or results of the forward function.
     """
 
     kind: str
     index: int
+
+    @property
+    def place(self) -> str:
+        """How the backward function names it: ``arg0`` or ``out3``."""
+        is_argument = self.kind in ("argument", "number")
+        return f"{'arg' if is_argument else 'out'}{self.index}"
 
 
 class View(NamedTuple):
@@ -92,7 +99,10 @@ class Interface:
         differentiable: Numbers of the results that have a cotangent.
         views: Results that are made again as views, owners first.
         updates: ``(result, argument)``: the argument is to become the result.
-        saved: What is kept for the backward program, in the order of its arguments.
+        tracked: Arguments and results that autograd keeps for the backward program.
+        private: Other results that are kept for it.
+        plain: Numbers and sizes that are kept for it.
+        tensors: Numbers of the arguments that are tensors.
         program_results: For each result of the forward program its number.
         wanted: Numbers of the arguments that have a gradient.
         writes: Whether the program changes arguments.
@@ -104,7 +114,10 @@ class Interface:
     differentiable: tuple[int, ...]
     views: tuple[View, ...]
     updates: tuple[tuple[int, int], ...]
-    saved: tuple[Saved, ...]
+    tracked: tuple[Saved, ...]
+    private: tuple[Saved, ...]
+    plain: tuple[Saved, ...]
+    tensors: tuple[int, ...]
     program_results: tuple[int, ...]
     wanted: tuple[int, ...]
     writes: bool
@@ -117,13 +130,13 @@ class BackwardProgram(NamedTuple):
     Attributes:
         program: From private saved values (in one list, which is emptied; left out
             where there are none), other saved values and cotangents to gradients.
-        private: Numbers, in ``Interface.saved``, of the private values it takes.
-        others: The same for arguments and results.
+        private: Which of ``Interface.private`` it takes, in order; None for all.
+        others: Which it takes of ``Interface.tracked`` and, after those, ``plain``.
         gradients: For each result of the program the argument that it belongs to.
     """
 
     program: Callable
-    private: tuple[int, ...]
+    private: tuple[int, ...] | None
     others: tuple[int, ...]
     gradients: tuple[int, ...]
 
@@ -181,6 +194,12 @@ class Differentiable:
         self._backwards: dict[tuple[int, ...], tuple] = {}
         self._derivatives: dict[tuple, Derivative] = {}
         self._updated = frozenset(argument for _, argument in interface.updates)
+        position = self.position
+        self.made = [position[number] for number in interface.differentiable]
+        self.returned = [position[number] for number in interface.returned]
+        self.tracked = [_finder(saved, position) for saved in interface.tracked]
+        self.private = [position[saved.index] for saved in interface.private]
+        self.plain = [_finder(saved, position) for saved in interface.plain]
 
     def __call__(self, *arguments: Any) -> tuple:
         """Runs the program.
@@ -207,8 +226,8 @@ class Differentiable:
         """Puts together what autograd made and what it need not know."""
         interface, position = self.interface, self.position
         made = (made,) if isinstance(made, Tensor) else made
-        for number, tensor in zip(interface.differentiable, made, strict=True):
-            results[position[number]] = tensor
+        for place, tensor in zip(self.made, made, strict=True):
+            results[place] = tensor
         for number, argument in interface.updates:
             arguments[argument].copy_(results[position[number]])
         for view in interface.views:
@@ -223,7 +242,7 @@ class Differentiable:
             results[position[view.result]] = owner.as_strided(
                 shape.size(), shape.stride(), shape.storage_offset()
             )
-        return tuple(results[position[number]] for number in interface.returned)
+        return tuple([results[place] for place in self.returned])
 
     # Backward -----------------------------------------------------------------------
 
@@ -251,6 +270,13 @@ class Differentiable:
         return found
 
 
+def _finder(saved: Saved, position: dict[int, int]) -> tuple[bool, int]:
+    """Whether a saved value is an argument, and where it is found."""
+    if saved.kind in ("argument", "number"):
+        return True, saved.index
+    return False, position[saved.index]
+
+
 class _Call:
     """One call on its way through autograd: what ``forward`` leaves for its caller."""
 
@@ -271,14 +297,11 @@ class CompiledFunction(Function):
         ctx.generator = torch.get_rng_state() if owner.interface.is_random else None
         results = list(owner.forward(*arguments))
         call.results = results
-        made = tuple(results[owner.position[n]] for n in owner.interface.differentiable)
+        made = tuple([results[place] for place in owner.made])
         ctx.set_materialize_grads(False)
         ctx.owner = owner
-        ctx.layouts = [
-            None if tensor.is_contiguous() else tensor.stride() for tensor in made
-        ]
+        ctx.layouts = [None if t.is_contiguous() else t.stride() for t in made]
         _save(ctx, owner, arguments, results)
-        del results[len(owner.interface.program_results) :]
         return made
 
     @staticmethod
@@ -308,45 +331,52 @@ _apply = super(Function, CompiledFunction).apply
 
 def _save(ctx, owner: Differentiable, arguments: tuple, results: list) -> None:
     """Keeps arguments, the user's results and private values, each as it can be."""
-    by_autograd, private, plain = [], [], []
-    position, hooked = owner.position, _hooks(True) is not None
-    for kind, index in owner.interface.saved:
-        value = arguments[index] if kind == "argument" else results[position[index]]
-        if not isinstance(value, Tensor):
-            plain.append(value)
-        elif kind == "private" and not hooked:
-            private.append(value)
-        else:
-            by_autograd.append(value)
-    if by_autograd:
-        ctx.save_for_backward(*by_autograd)
-    ctx.private, ctx.plain = private, plain
-    ctx.hooked = hooked
+    tracked = [arguments[i] if given else results[i] for given, i in owner.tracked]
+    private = [results[i] for i in owner.private]
+    for place in owner.private:
+        results[place] = None
+    ctx.hooked = _hooks(True) is not None
+    if ctx.hooked:
+        tracked, private = tracked + private, []
+    if tracked:
+        ctx.save_for_backward(*tracked)
+    ctx.private = private
+    ctx.plain = [arguments[i] if given else results[i] for given, i in owner.plain]
     ctx.arguments = arguments
-    ctx.versions = [
-        value._version if isinstance(value, Tensor) else 0 for value in arguments
-    ]
+    ctx.versions = [arguments[i]._version for i in owner.interface.tensors]
 
 
 def _gradients(ctx, given: tuple, cotangents: list) -> tuple[Sequence, tuple]:
     """By the compiled backward program."""
     owner = ctx.owner
-    saved = _saved_values(ctx)
+    tracked, private = ctx.saved_tensors, ctx.private
+    if ctx.hooked:
+        count = len(owner.tracked)
+        tracked, private = tracked[:count], list(tracked[count:])
     program = owner.backward_for(given)
     if program is None:
         return _gradients_by_torch(ctx, given, cotangents)
-    private = [saved[i] for i in program.private]
-    others = [saved[i] for i in program.others]
-    del saved
-    if not _keeps_graph():
+    others = [*tracked, *ctx.plain]
+    if _keeps_graph():
+        private = list(private)
+    else:
         ctx.private = ctx.arguments = ctx.plain = None
+    return _run_backward(program, private, others, cotangents, ctx.layouts, given)
+
+
+def _run_backward(program, private, others, cotangents, layouts, given):
+    """Calls the program, which empties the list of private values as it goes."""
+    if program.private is not None:
+        private[:] = [private[i] for i in program.private]
     laid_out = [
-        _laid_out(cotangent, ctx.layouts[i])
+        _laid_out(cotangent, layouts[i])
         for i, cotangent in zip(given, cotangents, strict=True)
     ]
-    boxed = [private] if program.private else []
-    del private, cotangents
-    return program.program(*boxed, *others, *laid_out), program.gradients
+    cotangents.clear()
+    boxed = [private] if private else []
+    inputs = [others[i] for i in program.others]
+    others.clear()
+    return program.program(*boxed, *inputs, *laid_out), program.gradients
 
 
 def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tuple]:
@@ -355,28 +385,6 @@ def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tupl
     with _drawing_again(ctx.generator):
         found = function(*ctx.arguments, *cotangents)
     return [gradient.detach() for gradient in found], ctx.owner.interface.wanted
-
-
-def _saved_values(ctx) -> list:
-    """All saved values, in the order of the interface.
-
-    Raises:
-        RuntimeError: They have been freed, or the user wrote to one of them.
-    """
-    tracked, private, plain = iter(ctx.saved_tensors), ctx.private, ctx.plain
-    if private is None:
-        raise RuntimeError(_FREED)
-    private, plain, values = iter(private), iter(plain), []
-    for kind, index in ctx.owner.interface.saved:
-        if kind == "argument" and not isinstance(ctx.arguments[index], Tensor):
-            values.append(next(plain))
-        elif kind == "size":
-            values.append(next(plain))
-        elif kind == "private" and not ctx.hooked:
-            values.append(next(private))
-        else:
-            values.append(next(tracked))
-    return values
 
 
 def _laid_out(cotangent: Tensor, strides: tuple | None) -> Tensor:
@@ -395,10 +403,10 @@ def _differentiable_gradients(ctx, given: tuple, cotangents: list):
     """By a call that autograd records: ``create_graph=True``."""
     marked = tuple(cotangent.requires_grad for cotangent in cotangents)
     function, numbers, used = ctx.owner.derivative_for(given, marked)
-    for number in used:
-        value, expected = ctx.arguments[number], ctx.versions[number]
-        if isinstance(value, Tensor) and value._version != expected:
-            raise RuntimeError(_WRITTEN.format(number, value._version, expected))
+    for number, expected in zip(ctx.owner.interface.tensors, ctx.versions, strict=True):
+        version = ctx.arguments[number]._version
+        if version != expected and number in used:
+            raise RuntimeError(_WRITTEN.format(number, version, expected))
     laid_out = [
         _laid_out(cotangent, ctx.layouts[i])
         for i, cotangent in zip(given, cotangents, strict=True)

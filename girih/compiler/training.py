@@ -146,21 +146,25 @@ class _Level:
     ) -> BackwardProgram:
         function = _functions(module)["main"]
         signature = Signature.of(function)
-        places = {f"{_PREFIX[s.kind]}{s.index}": s for s in self.interface.saved}
-        order = list(self.interface.saved)
+        interface = self.interface
+        kept = [interface.private, (*interface.tracked, *interface.plain)]
+        places = [{saved.place: n for n, saved in enumerate(group)} for group in kept]
         private, others = [], []
         for attributes in signature.arguments:
             if "graph.saved" not in attributes:
                 continue
-            saved = places[attributes["graph.saved"].value]
-            if saved.kind == "private":
+            place = attributes["graph.saved"].value
+            if place in places[0]:
                 attributes["graph.donated"] = ir.UnitAttr.get()
-            (private if saved.kind == "private" else others).append(order.index(saved))
+                private.append(places[0][place])
+            else:
+                others.append(places[1][place])
+        everything = private == list(range(len(interface.private)))
         gradients = [given["graph.gradient"].value for given in signature.results]
         signature.apply(function)
         return BackwardProgram(
             lowering.program(module, "fusions", None),
-            tuple(private),
+            None if everything else tuple(private),
             tuple(others),
             tuple(gradients),
         )
@@ -270,8 +274,6 @@ class _EagerGradients:
 
 # Signatures -------------------------------------------------------------------------
 
-_PREFIX = {"argument": "arg", "result": "out", "private": "out", "size": "out"}
-
 
 def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
     """What the functions that ``partition`` made are to autograd."""
@@ -282,6 +284,8 @@ def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
     writes = any(name in a for _, a in given for name in outside)
     gradients = [a["graph.gradient"] for a in behind.results]
     cotangents = [a["graph.cotangent"] for a in behind.arguments if _is_cotangent(a)]
+    places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
+    saved = [_saved(place, main, signature) for place in places]
     return Interface(
         arguments=len(signature.arguments),
         returned=tuple(
@@ -292,10 +296,11 @@ def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
         updates=tuple(
             (n, a["graph.update"].value) for n, a in given if "graph.update" in a
         ),
-        saved=tuple(
-            _saved(a["graph.saved"].value, signature)
-            for a in behind.arguments
-            if "graph.saved" in a
+        tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
+        private=tuple(s for s in saved if s.kind == "private"),
+        plain=tuple(s for s in saved if s.kind in ("number", "size")),
+        tensors=tuple(
+            n for n in range(len(signature.arguments)) if _is_tensor(main, n)
         ),
         program_results=tuple(n for n, a in given if "graph.writes" not in a),
         wanted=tuple(number.value for number in gradients),
@@ -318,14 +323,21 @@ def _place(text: str) -> tuple[str, int]:
     return text[:3], int(text[3:])
 
 
-def _saved(text: str, signature: Signature) -> Saved:
+def _saved(text: str, main: ir.OpView, signature: Signature) -> Saved:
     kind, index = _place(text)
     if kind == "arg":
-        return Saved("argument", index)
+        return Saved("argument" if _is_tensor(main, index) else "number", index)
     if isinstance(signature.values[index].type, ir.IndexType):
         return Saved("size", index)
     is_private = "graph.saved" in signature.results[index]
     return Saved("private" if is_private else "result", index)
+
+
+def _is_tensor(function: ir.OpView, number: int) -> bool:
+    """Whether the caller gives a tensor for an argument."""
+    argument = function.regions[0].blocks[0].arguments[number]
+    given = function.attributes["arg_attrs"][number]
+    return not isinstance(argument.type, ir.IndexType) and "graph.number" not in given
 
 
 def _is_random(function: ir.OpView) -> bool:
