@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import FLOAT, INT, INTS
+from girih.dialects.attributes import FLOAT, INT, INTS, STRING
 from girih.dialects.bindings import ir
-from girih.dialects.fields import attribute, operand, result
+from girih.dialects.fields import attribute, operand, optional_attribute, result
 from girih.dialects.graph.base import (
     GraphOp,
     element_of,
@@ -66,8 +66,25 @@ class ReduceProdOp(Reduction, name="reduce_prod"):
     """y = the product; 1 over no elements."""
 
 
+TIES = ("first", "nan")
+
+
 class _Extremum(Reduction):
-    """NaN if any is; over no elements the result is not defined."""
+    """NaN if any is; over no elements the result is not defined.
+
+    ``ties`` only matters for the derivative: the elements that equal y share it, but
+    with "first" the first one of the only dim gets it all, and with "nan" a NaN equals
+    NaN (otherwise a NaN makes all shares NaN). Errors: another word.
+    """
+
+    ties = optional_attribute(STRING)
+
+    def verify_invariants(self) -> None:
+        """Checks ``ties``, besides the types."""
+        if self.ties is not None:
+            expect(self.ties in TIES, "ties", "be 'first' or 'nan'", self.ties)
+            one = self.ties != "first" or len(self.dims) == 1
+            expect(one, "dims", "be one dim with ties 'first'", list(self.dims))
 
     @classmethod
     def check_element(cls, type_: ir.Type) -> None:

@@ -34,8 +34,18 @@ def _optional(op, operands: tuple, names: tuple[str, ...]) -> list:
     return [None if getattr(op, name) is None else next(remaining) for name in names]
 
 
-def _statistics(state, op, results: Sequence[Tensor]) -> list[Tensor]:
-    """Statistics in the dtypes of the result types."""
+def _statistics(
+    state, op, results: Sequence[Tensor], x: Tensor, dims: Sequence[int]
+) -> list[Tensor]:
+    """Statistics in the dtypes of the result types.
+
+    Where torch's autograd watches they are written out: its own have no derivative.
+    """
+    if x.requires_grad and torch.is_grad_enabled():
+        variance, mean = torch.var_mean(x, tuple(dims), correction=0)
+        rstd = (variance + op.eps).rsqrt()
+        shape = results[1].shape
+        results = [results[0], mean.reshape(shape), rstd.reshape(shape)]
     return [
         result.to(state.dtype(value.type))
         for value, result in zip(op.results, results, strict=True)
@@ -47,7 +57,8 @@ def _layer_norm(state, op, x, *rest):
     weight, bias = _optional(op, rest, ("weight", "bias"))
     shape = list(x.shape[x.dim() - op.normalized_rank :])
     results = torch.native_layer_norm(x, shape, weight, bias, op.eps)
-    return _statistics(state, op, results)
+    dims = range(x.dim() - op.normalized_rank, x.dim())
+    return _statistics(state, op, results, x, dims)
 
 
 @evaluates("rms_norm")
@@ -65,15 +76,16 @@ def _group_norm(state, op, x, *rest):
     results = torch.ops.aten.native_group_norm(
         x.contiguous(), weight, bias, batch, channels, inner, op.groups, op.eps
     )
-    return _statistics(state, op, results)
+    return _statistics(state, op, results, x.reshape(batch, op.groups, -1), [2])
 
 
 @evaluates("batch_norm")
 def _batch_norm(state, op, x, *rest):
     names = ("weight", "bias", "running_mean", "running_var")
     weight, bias, mean, variance = _optional(op, rest, names)
+    statistics = mean.detach(), variance.detach()
     return torch.nn.functional.batch_norm(
-        x, mean, variance, weight, bias, training=False, eps=op.eps
+        x, *statistics, weight, bias, training=False, eps=op.eps
     )
 
 
@@ -81,7 +93,8 @@ def _batch_norm(state, op, x, *rest):
 def _batch_norm_training(state, op, x, *rest):
     weight, bias = _optional(op, rest, ("weight", "bias"))
     results = torch.native_batch_norm(x, weight, bias, None, None, True, 0.0, op.eps)
-    return _statistics(state, op, results)
+    dims = [dim for dim in range(x.dim()) if dim != 1]
+    return _statistics(state, op, results, x, dims)
 
 
 @evaluates("gelu")

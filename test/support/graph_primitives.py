@@ -161,14 +161,24 @@ def _reduce_prod(x, over):
     return x
 
 
-@_reduces("reduce_max")
-def _reduce_max(x, over):
-    return x.amax(over, keepdim=True) if over else x
+@evaluates("reduce_max")
+def _reduce_max(state, op, x):
+    return _extremum(op, x, torch.amax, torch.max)
 
 
-@_reduces("reduce_min")
-def _reduce_min(x, over):
-    return x.amin(over, keepdim=True) if over else x
+@evaluates("reduce_min")
+def _reduce_min(state, op, x):
+    return _extremum(op, x, torch.amin, torch.min)
+
+
+def _extremum(op, x, over_dims, over_one_or_all):
+    """Torch's op with the derivative that the attribute ``ties`` names."""
+    dims = list(op.dims)
+    if op.ties == "first":
+        return over_one_or_all(x, dims[0], keepdim=True).values
+    if op.ties == "nan" and len(dims) == x.dim():
+        return over_one_or_all(x).reshape([1] * x.dim())
+    return over_dims(x, dims, keepdim=True) if dims else x
 
 
 @_reduces("reduce_any")

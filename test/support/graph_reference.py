@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import graph_composites  # noqa: F401  (registers its rules)
+import graph_derivatives  # noqa: F401
 import graph_primitives  # noqa: F401
 import torch
 from graph_interpreter import State

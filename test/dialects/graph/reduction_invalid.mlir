@@ -87,3 +87,19 @@ func.func @f(%x: tensor<4xi64>) {
   %0 = "graph.var"(%x) {dims = array<i64: 0>, correction = 1.0 : f64} : (tensor<4xi64>) -> tensor<1xi64>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.reduce_max' expected ties to be 'first' or 'nan', got last}}
+  %0 = "graph.reduce_max"(%x) {dims = array<i64: 1>, ties = "last"} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'graph.reduce_min' expected dims to be one dim with ties 'first', got [0, 1]}}
+  %0 = "graph.reduce_min"(%x) {dims = array<i64: 0, 1>, ties = "first"} : (tensor<4x4xf32>) -> tensor<1x1xf32>
+  return
+}

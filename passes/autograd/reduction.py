@@ -1,0 +1,86 @@
+"""Derivatives of reductions, of which the reduced dims have size 1."""
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.passes.autograd.products import products_of_others
+from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
+
+not_differentiable("its result is bool", "reduce_all", "reduce_any")
+not_differentiable("its result is an index", "argmax", "argmin")
+
+
+def size_along(b: VjpBuilder, x: ir.Value, dims) -> ir.Value:
+    """The number of elements along dims, a rank-0 tensor of x's element type."""
+    shape = ty.shape_of(x.type)
+    return b.count([shape[dim] for dim in dims], x.type.element_type)
+
+
+def position_is(b: VjpBuilder, x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
+    """Whether an element of x is the one that ``index`` (size 1 in dim) names."""
+    shape = ty.shape_of(x.type)
+    element = index.type.element_type
+    counter = b.typed("iota", [], (shape[dim],), element, start=0, step=1)
+    along = (shape[dim], *(1 for _ in shape[dim + 1 :]))
+    return b.op("eq", b.reshape(counter, along), index)
+
+
+@vjp("reduce_sum")
+def vjp_reduce_sum(op, cotangents, b: VjpBuilder) -> list:
+    """d/dx sum(x) = 1."""
+    return [b.broadcast_to(cotangents[0], ty.shape_of(op.x.type))]
+
+
+@vjp("mean")
+def vjp_mean(op, cotangents, b: VjpBuilder) -> list:
+    """d/dx mean(x) = 1 / n."""
+    g = b.widened(cotangents[0])
+    share = b.div(g, size_along(b, b.widened(op.x), op.dims))
+    share = b.cast(share, op.x.type.element_type)
+    return [b.broadcast_to(share, ty.shape_of(op.x.type))]
+
+
+@vjp("var")
+def vjp_var(op, cotangents, b: VjpBuilder) -> list:
+    """d/dx var(x) = 2 (x - mean) / (n - correction)."""
+    x, g = b.widened(op.x), b.widened(cotangents[0])
+    centered = b.sub(x, b.op("mean", x, dims=op.dims))
+    freedom = b.sub(size_along(b, x, op.dims), b.like(op.correction, x))
+    scale = b.mul(g, b.div(b.like(2.0, x), freedom))
+    return [b.cast(b.mul(scale, centered), op.x.type.element_type)]
+
+
+@vjp("reduce_prod")
+def vjp_reduce_prod(op, cotangents, b: VjpBuilder) -> list:
+    """d/dx[i] prod(x) = the product of the others."""
+    x, y, g = b.widened(op.x), b.widened(op.y), b.widened(cotangents[0])
+    gradient = b.mul(products_of_others(b, x, y, op.dims), g)
+    return [b.cast(gradient, op.x.type.element_type)]
+
+
+@vjp("reduce_max")
+def vjp_reduce_max(op, cotangents, b: VjpBuilder) -> list:
+    """1 for the largest element; ``ties`` says what several ones get."""
+    return [_extremum(op, cotangents[0], b, "argmax")]
+
+
+@vjp("reduce_min")
+def vjp_reduce_min(op, cotangents, b: VjpBuilder) -> list:
+    """1 for the smallest element; ``ties`` says what several ones get."""
+    return [_extremum(op, cotangents[0], b, "argmin")]
+
+
+def _extremum(op, g: ir.Value, b: VjpBuilder, index_op: str) -> ir.Value:
+    if op.ties == "first":
+        index = b.op(index_op, op.x, dim=op.dims[0])
+        return b.masked(position_is(b, op.x, index, op.dims[0]), g)
+    chosen, wide = b.op("eq", op.x, op.y), b.widened(g)
+    if op.ties == "nan":
+        both = b.op("logical_and", b.op("isnan", op.x), b.op("isnan", op.y))
+        chosen = b.op("logical_or", chosen, both)
+    count = b.sum(b.cast(chosen, wide.type.element_type), op.dims)
+    # Without "nan" a NaN is not chosen, so that the count is 0 and the shares NaN.
+    if op.ties == "nan":
+        share = b.masked(chosen, b.div(wide, count))
+    else:
+        share = b.div(b.masked(chosen, wide), count)
+    return b.cast(share, op.x.type.element_type)

@@ -1,0 +1,29 @@
+"""Derivatives of scans, sorting and selecting against torch's."""
+
+import pytest
+import torch
+from derivatives import check_op
+
+
+def randn(*shape):
+    return torch.randn(shape, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]
+)
+def test_cumsum(shape, dim):
+    check_op("cumsum", [randn(*shape)], {"dim": dim})
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1)])
+@pytest.mark.parametrize("descending", [True, False])
+def test_sort(shape, dim, descending):
+    attributes = {"dim": dim, "descending": descending, "stable": True}
+    check_op("sort", [randn(*shape).round(decimals=0)], attributes)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(("k", "dim"), [(2, 1), (3, 0), (0, 1), (5, 1)])
+def test_topk(largest, k, dim):
+    check_op("topk", [randn(3, 5)], {"k": k, "dim": dim, "largest": largest})
