@@ -16,6 +16,7 @@ PASS_MODULES = {
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",
     "convert-tile-to-cpu": "girih.passes.convert_tile_to_cpu",
     "decompose": "girih.passes.decompose",
+    "drop-zero-cotangents": "girih.passes.drop_zero_cotangents",
     "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",
     "expand-math": "girih.passes.expand_math",
     "fuse": "girih.passes.fuse",

@@ -11,12 +11,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from graph_reference import evaluate, function_of
 from random_graphs import random_graph
 from torch import Tensor
 
 from girih.dialects import attributes as attr
 from girih.dialects.bindings import func, ir
+from girih.passes.registry import run_pipeline
 
 
 def random_joint(
@@ -35,6 +37,37 @@ def random_joint(
     last.operation.erase()
     _describe(function, block, len(cotangents), len(gradients))
     return module, [*inputs, *(inputs[number].clone() * 0.5 for number in numbers)]
+
+
+def random_gradients(
+    seed: int, count: int, *, symbolic: bool = False, barriers: float = 0
+) -> tuple[ir.Module, list[Tensor]]:
+    """A random function, differentiated by ``autograd``, and inputs for it."""
+    module, inputs = random_graph(seed, count, symbolic=symbolic, barriers=barriers)
+    return module, [*inputs, *differentiate(module, inputs)]
+
+
+def differentiate(module: ir.Module, inputs: Sequence) -> list[Tensor]:
+    """Runs ``autograd`` for all float arguments; returns random cotangents."""
+    results = evaluate(module, inputs)
+    function = function_of(module)
+    unit = ir.UnitAttr.get()
+    marks = [{"graph.requires_grad": unit} if _is_float(x) else {} for x in inputs]
+    given = attributes_of(function, "arg_attrs") or [{}] * len(inputs)
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [
+            ir.DictAttr.get({a[i].name: a[i].attr for i in range(len(a))} | mark)
+            for a, mark in zip(given, marks, strict=True)
+        ]
+    )
+    run_pipeline(module, "autograd")
+    arguments = attributes_of(function_of(module), "arg_attrs")
+    numbers = [a["graph.cotangent"].value for a in arguments if "graph.cotangent" in a]
+    return [torch.randn_like(results[number]) for number in numbers]
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.is_floating_point()
 
 
 def _add_cotangent(block: ir.Block, number: int, ops: list, rng: Any) -> ir.Value:
@@ -83,20 +116,26 @@ def run_split(
     """The program's results and the gradients of a function that was split."""
     main = function_of(module)
     count = len(main.regions[0].blocks[0].arguments)
-    given, cotangents = inputs[:count], iter(inputs[count:])
-    results = evaluate(module, given)
-    sources = {"arg": given, "out": results}
-    arguments = []
-    for attributes in attributes_of(function_of(module, backward), "arg_attrs"):
-        if "graph.saved" in attributes:
-            place = attributes["graph.saved"].value
-            arguments.append(sources[place[:3]][int(place[3:])])
-        else:
-            arguments.append(next(cotangents))
-    gradients = evaluate(module, arguments, name=backward)
+    results = evaluate(module, inputs[:count])
+    sources = {"arg": inputs[:count], "out": results}
+    arguments = attributes_of(function_of(module, backward), "arg_attrs")
+    cotangents = dict(zip(_cotangents(arguments), inputs[count:], strict=True))
+    given = [_given(attributes, sources, cotangents) for attributes in arguments]
+    gradients = evaluate(module, given, name=backward)
     marks = attributes_of(main, "res_attrs")
     pairs = zip(results, marks, strict=True)
     return [result for result, mark in pairs if "graph.saved" not in mark], gradients
+
+
+def _cotangents(arguments: list) -> list[int]:
+    return [a["graph.cotangent"].value for a in arguments if "graph.cotangent" in a]
+
+
+def _given(attributes: Any, sources: dict, cotangents: dict) -> Any:
+    if "graph.saved" not in attributes:
+        return cotangents[attributes["graph.cotangent"].value]
+    place = attributes["graph.saved"].value
+    return sources[place[:3]][int(place[3:])]
 
 
 def attributes_of(function: Any, name: str) -> list:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from graph_reference import evaluate
-from joint_graphs import random_joint, run_split
+from joint_graphs import random_gradients, random_joint, run_split
 from torch import Tensor
 
 from girih.dialects import verifier
@@ -34,4 +34,13 @@ def test_random_graphs(budget: float, symbolic: bool) -> None:
         with make_context(), ir.Location.unknown():
             count = 5 + seed % 40
             module, inputs = random_joint(seed, count, symbolic=symbolic, barriers=10)
+            check(module, inputs, budget)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("budget", [0, 0.5, 1])
+def test_random_gradients(budget: float, symbolic: bool) -> None:
+    for seed in range(40):
+        with make_context(), ir.Location.unknown():
+            module, inputs = random_gradients(seed, 5 + seed % 30, symbolic=symbolic)
             check(module, inputs, budget)

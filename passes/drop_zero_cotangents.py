@@ -1,0 +1,316 @@
+"""``drop-zero-cotangents``: a backward function for cotangents that are not there.
+
+A result of the program that nobody derived has no cotangent: it is zero by its
+structure, whatever it is multiplied by (infinities too), as in eager.
+
+Requires: backward functions as ``partition`` makes them: ``index`` arguments bind all
+symbols. ``cotangents`` are numbers of results of the program.
+Establishes: no function has an argument for these cotangents; of the saved tensors only
+those are arguments that something reads. Gradients that are zero stay, as zeros.
+
+Before (cotangents=1)::
+
+    func.func @backward(%x: tensor<4xf32> {graph.saved = "arg0"},
+        %y: tensor<4xf32> {graph.saved = "out2"},
+        %g: tensor<4xf32> {graph.cotangent = 0},
+        %h: tensor<4xf32> {graph.cotangent = 1})
+        -> (tensor<4xf32> {graph.gradient = 0}) {
+      %0 = "graph.mul"(%g, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = "graph.mul"(%h, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %2 = "graph.add"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %2
+
+After::
+
+    func.func @backward(%x: tensor<4xf32> {graph.saved = "arg0"},
+        %g: tensor<4xf32> {graph.cotangent = 0})
+        -> (tensor<4xf32> {graph.gradient = 0}) {
+      %0 = "graph.mul"(%g, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %0
+
+It does not look at numbers: a tensor that happens to be full of zeros is computed with.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from girih.dialects import attributes as attr
+from girih.dialects import types as ty
+from girih.dialects.attributes import OperandRef
+from girih.dialects.bindings import ir
+from girih.dialects.definition import Effects, effects_of
+from girih.passes.autograd.extern import VJP
+from girih.passes.autograd.joint import Signature
+from girih.passes.graph_builder import GraphBuilder, erase_dead_ops
+from girih.passes.registry import register_pass
+
+
+@dataclass(frozen=True)
+class DropZeroCotangentsOptions:
+    """Which cotangents there are none of."""
+
+    cotangents: tuple[int, ...] = ()
+    """Numbers of the results (of the forward function) that have no cotangent."""
+
+
+@register_pass("drop-zero-cotangents", options=DropZeroCotangentsOptions)
+def run(op: ir.Operation, options: DropZeroCotangentsOptions) -> None:
+    """Specializes backward functions for cotangents that are zero."""
+    for function in op.regions[0].blocks[0].operations:
+        if function.operation.name == "func.func" and len(function.regions[0].blocks):
+            _specialize(function, frozenset(options.cotangents))
+
+
+def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
+    signature = Signature.of(function)
+    block = function.regions[0].blocks[0]
+    dropped = {
+        number
+        for number, given in enumerate(signature.arguments)
+        if "graph.cotangent" in given
+        and attr.INT.decode(given["graph.cotangent"]) in absent
+    }
+    if not dropped:
+        return
+    zeros = _Zeros(block.arguments[number] for number in dropped)
+    *ops, last = block.operations
+    for op in ops:
+        zeros.visit(op)
+    zeros.materialize(last)
+    erase_dead_ops(block)
+    signature.values = list(last.operands)
+    _drop_arguments(block, signature, dropped)
+    signature.apply(function)
+
+
+def _drop_arguments(block: ir.Block, signature: Signature, dropped: set[int]) -> None:
+    """Removes arguments: cotangents that are zero, saved tensors that nobody reads."""
+    for number in reversed(range(len(block.arguments))):
+        argument, given = block.arguments[number], signature.arguments[number]
+        is_tensor = isinstance(argument.type, ir.RankedTensorType)
+        is_idle = "graph.saved" in given and is_tensor and not _is_used(argument)
+        if number in dropped or is_idle:
+            block.erase_argument(number)
+            del signature.arguments[number]
+
+
+def _is_used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+class _Zeros:
+    """The values that are known to be zero, in program order."""
+
+    def __init__(self, values: Any):
+        self._zeros = set(values)
+
+    def __contains__(self, value: ir.Value | None) -> bool:
+        """Whether a value is zero; an operand that is left out is not."""
+        return value is not None and value in self._zeros
+
+    def visit(self, op: ir.OpView) -> None:
+        """Decides what zero operands make of an op."""
+        if not any(value in self._zeros for value in op.operands):
+            return
+        rule = _RULES.get(op.operation.name.removeprefix("graph."))
+        found = None
+        if rule is not None and effects_of(op) is Effects.PURE:
+            found = rule(op, self, GraphBuilder(op))
+        if found is None:
+            self.materialize(op)
+        elif found is ZERO:
+            self._zeros.update(op.results)
+        else:
+            op.results[0].replace_all_uses_with(found)
+
+    def materialize(self, op: ir.OpView) -> None:
+        """Lets an op read tensors of zeros."""
+        b = GraphBuilder(op)
+        made: dict[ir.Value, ir.Value] = {}
+        for index, value in enumerate(op.operands):
+            if value in self._zeros:
+                if value not in made:
+                    made[value] = _filled(b, value.type)
+                op.operation.operands[index] = made[value]
+
+
+def _filled(b: GraphBuilder, type_: ir.RankedTensorType) -> ir.Value:
+    element = type_.element_type
+    return b.typed("full", [], ty.shape_of(type_), element, value=_zero_of(element))
+
+
+def _zero_of(element: ir.Type) -> bool | int | float | complex:
+    if isinstance(element, ir.ComplexType):
+        return 0j
+    if ty.is_float(element):
+        return 0.0
+    return False if str(element) == "i1" else 0
+
+
+# Rules ------------------------------------------------------------------------------
+
+# What a rule returns where all results are zero; else it returns the value that
+# replaces the only result, or None where the op has to compute with zeros.
+ZERO = object()
+
+Rule = Callable[[Any, _Zeros, GraphBuilder], Any]
+
+_RULES: dict[str, Rule] = {}
+
+
+def _drops(*names: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            if name in _RULES:
+                raise ValueError(f"second rule for zeros in the op 'graph.{name}'")
+            _RULES[name] = rule
+        return rule
+
+    return register
+
+
+def _as(op: Any, b: GraphBuilder, value: ir.Value) -> ir.Value:
+    """A value broadcast to the type of the op's result."""
+    type_ = op.results[0].type
+    if value.type == type_:
+        return value
+    return b.typed("broadcast_to", [value], ty.shape_of(type_), type_.element_type)
+
+
+@_drops(
+    "broadcast_to", "cast", "cumsum", "flip", "gather", "neg", "permute", "reduce_sum",
+    "reshape", "slice", "take", "tril", "triu",
+)  # fmt: skip
+def _linear(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Linear in the first operand, and nothing else is a cotangent."""
+    return ZERO if op.operands[0] in zeros else None
+
+
+@_drops("bmm", "mm", "mul")
+def _bilinear(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """A product with zero."""
+    return ZERO
+
+
+@_drops("div")
+def _div(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """0 / y is zero."""
+    return None if op.rhs in zeros else ZERO
+
+
+@_drops("add")
+def _add(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """The other operand."""
+    if op.lhs in zeros and op.rhs in zeros:
+        return ZERO
+    return _as(op, b, op.rhs if op.lhs in zeros else op.lhs)
+
+
+@_drops("sub")
+def _sub(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """The left operand, or the right one with the other sign."""
+    if op.lhs in zeros and op.rhs in zeros:
+        return ZERO
+    return _as(op, b, b.op("neg", op.rhs) if op.lhs in zeros else op.lhs)
+
+
+@_drops("where")
+def _where(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Zero where both branches are."""
+    return ZERO if all(value in zeros for value in list(op.operands)[1:]) else None
+
+
+@_drops("concat")
+def _concat(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Zero where all parts are."""
+    return ZERO if all(value in zeros for value in op.inputs) else None
+
+
+@_drops("pad")
+def _pad(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Zero where the padding is."""
+    return ZERO if op.value == 0 else None
+
+
+@_drops("scatter_add")
+def _scatter_add(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """What is added to, if nothing is added."""
+    if op.src not in zeros:
+        return None
+    return ZERO if op.x in zeros else op.x
+
+
+@_drops("scatter")
+def _scatter(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Zero where zeros are written over zeros."""
+    return ZERO if op.x in zeros and op.src in zeros else None
+
+
+@_drops("index_put")
+def _index_put(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """As scatter, or as scatter_add."""
+    if op.values not in zeros:
+        return None
+    if op.x in zeros:
+        return ZERO
+    return op.x if op.accumulate else None
+
+
+@_drops("addmm", "baddbmm")
+def _add_matmul(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """The bias or the product."""
+    if op.lhs in zeros or op.rhs in zeros:
+        if op.bias in zeros:
+            return ZERO
+        return _as(op, b, op.bias) if op.beta == 1 else None
+    if op.alpha != 1 or "strides" in op.attributes:
+        return None
+    return b.op("mm" if _name(op) == "addmm" else "bmm", op.lhs, op.rhs)
+
+
+@_drops("linear", "convolution")
+def _with_bias(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """Zero without a bias, or with one that is zero."""
+    has_bias = op.bias is not None and op.bias not in zeros
+    is_zero = op.x in zeros or op.weight in zeros
+    return ZERO if is_zero and not has_bias else None
+
+
+@_drops("extern")
+def _extern(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    """A derivative that ATen computes is linear in the cotangents that it is given."""
+    cotangents = _cotangents(op.op, op.args)
+    if not cotangents:
+        return None
+    operands = list(op.operands)
+    return ZERO if all(operands[index] in zeros for index in cotangents) else None
+
+
+def _cotangents(name: str, arguments: tuple) -> list[int]:
+    """The operands of a call in all of which together it is linear, if that is known.
+
+    Source: aten/src/ATen/native/native_functions.yaml
+    """
+    if name == VJP:
+        return [item.index for item in arguments[-1] if isinstance(item, OperandRef)]
+    known = name.removeprefix("aten.").removesuffix(".default") in _LINEAR_IN_THE_FIRST
+    first = arguments[0] if known else None
+    return [first.index] if isinstance(first, OperandRef) else []
+
+
+_LINEAR_IN_THE_FIRST = frozenset(
+    {
+        "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
+        "_log_softmax_backward_data", "_scaled_dot_product_flash_attention_backward",
+        "_scaled_dot_product_flash_attention_for_cpu_backward",
+        "_softmax_backward_data", "avg_pool2d_backward", "avg_pool3d_backward",
+        "convolution_backward", "embedding_dense_backward", "masked_scatter_backward",
+        "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
+        "native_dropout_backward",
+    }
+)  # fmt: skip
+
+
+def _name(op: Any) -> str:
+    return op.operation.name.removeprefix("graph.")
