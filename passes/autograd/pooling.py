@@ -4,13 +4,15 @@ Windows that neither overlap nor go beyond x are reshapes: their gradients are c
 in kernels. All others are ATen's own backward ops, whose derivative is a pooling again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from girih.dialects import types as ty
 from girih.dialects.attributes import LAYOUTS, OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, product
+from girih.passes.autograd.extern import calls
+from girih.passes.autograd.indexing import call_aten
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
 _WINDOW = ("kernel", "stride", "padding", "dilation")
@@ -48,19 +50,7 @@ def vjp_adaptive_avg_pool(op, cotangents, b: VjpBuilder) -> list:
     windows = _equal_windows(op)
     if windows is not None:
         return [_shared(b, op, g, windows, product(windows))]
-    one, two = _as_planes(b, len(op.output_size), (g, op.x))
-    spatial = max(len(op.output_size), 2)
-    call = {
-        "op": f"aten._adaptive_avg_pool{spatial}d_backward.default",
-        "args": [OperandRef(0), OperandRef(1)],
-    }
-    backward = _call(b, op, call, [one, two], two.type)
-
-    def pooled(inner: VjpBuilder, c: ir.Value) -> ir.Value:
-        attributes = {"output_size": op.output_size}
-        return inner.make("adaptive_avg_pool", [c], attributes, [g.type]).results[0]
-
-    return [_with_derivative(b, b.reshape(backward, _shape(op.x)), g, pooled)]
+    return [_adaptive_avg_pool_backward(op, g, b)]
 
 
 # Windows side by side -----------------------------------------------------------
@@ -151,21 +141,6 @@ def _positions(b: VjpBuilder, op, windows: Sequence[int]) -> ir.Value:
 # ATen's own ---------------------------------------------------------------------
 
 
-def _with_derivative(
-    b: VjpBuilder,
-    value: ir.Value,
-    g: ir.Value,
-    derivative: Callable[[VjpBuilder, ir.Value], ir.Value],
-) -> ir.Value:
-    """The value, which is linear in ``g``; ``derivative`` is the way back."""
-    made = b.make("custom_vjp", [[value], [g]])
-    block = made.regions[0].blocks.append(value.type, arg_locs=[b.loc])
-    inner = VjpBuilder(ir.InsertionPoint(block), frozenset())
-    inner.loc = b.loc
-    inner.make("yield", [[derivative(inner, block.arguments[0])]])
-    return made.results[0]
-
-
 def _as_planes(b: VjpBuilder, count: int, values: Sequence[ir.Value]) -> list[ir.Value]:
     """Tensors with a dim of size 1 before the only spatial one: as planes."""
     if count > 1:
@@ -178,44 +153,60 @@ def _window(op, name: str) -> list[int]:
     return given if len(given) > 1 else [0 if name == "padding" else 1, *given]
 
 
-def _call(
-    b: VjpBuilder, op, call: dict[str, Any], operands: list, result: ir.Type
+def _backward(
+    op, b: VjpBuilder, name: str, values: Sequence[ir.Value], arguments: Sequence
 ) -> ir.Value:
-    """An ATen call laid out as the pooling was: gradients as y, the result as x."""
-    strides = op.strides
-    if (
-        "operand_strides" in op.attributes
-        and strides
-        and _shape(op.x) == ty.shape_of(result)
-    ):
-        (x,) = LAYOUTS.decode(op.attributes["operand_strides"])
-        laid_out = [strides[0], x, *strides[1:]]
-        call["strides"] = [x]
-        call["operand_strides"] = LAYOUTS.encode(laid_out)
-    return b.make("extern", [operands], call, [result]).results[0]
+    """ATen's own gradient of a pooling, in the shape of x.
+
+    Args:
+        op: The pooling.
+        b: The builder.
+        name: The ATen op, with ``{}`` for the number of spatial dims.
+        values: Its operands: the gradient, x and maybe the index.
+        arguments: Its arguments, which refer to them.
+    """
+    count = len(op.output_size if op.name.endswith("adaptive_avg_pool") else op.kernel)
+    operands = _as_planes(b, count, values)
+    call = {"op": name.format(max(count, 2)), "args": list(arguments)}
+    if "operand_strides" in op.attributes and op.strides and count > 1:
+        # Laid out as the pooling was: gradient and index as y, the result as x.
+        (layout,) = LAYOUTS.decode(op.attributes["operand_strides"])
+        layouts = [op.strides[0], layout, *op.strides[1:]][: len(operands)]
+        call |= {"strides": [layout], "operand_strides": LAYOUTS.encode(layouts)}
+    made = b.make("extern", [operands], call, [operands[1].type])
+    return b.reshape(made.results[0], _shape(op.x))
 
 
 def _max_pool_backward(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
-    spatial = max(len(op.kernel), 2)
-    operands = _as_planes(b, len(op.kernel), (g, op.x, op.index))
-    call = {
-        "op": f"aten.max_pool{spatial}d_with_indices_backward.default",
-        "args": [
-            *map(OperandRef, (0, 1)),
-            *(_window(op, name) for name in _WINDOW),
-            op.ceil_mode,
-            OperandRef(2),
-        ],
-    }
-    backward = _call(b, op, call, operands, operands[1].type)
+    windows = [_window(op, name) for name in _WINDOW]
+    arguments = [*map(OperandRef, (0, 1)), *windows, op.ceil_mode, OperandRef(2)]
+    name = "aten.max_pool{}d_with_indices_backward.default"
+    return _backward(op, b, name, (g, op.x, op.index), arguments)
 
-    def gathered(inner: VjpBuilder, c: ir.Value) -> ir.Value:
-        count = len(op.kernel)
-        flat = [_flattened(inner, value, count) for value in (c, op.index)]
-        picked = inner.op("gather", *flat, dim=len(_shape(flat[0])) - 1)
-        return inner.reshape(picked, _shape(g))
 
-    return _with_derivative(b, b.reshape(backward, _shape(op.x)), g, gathered)
+def _avg_pool_backward(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    windows = [_window(op, name) for name in _WINDOW[:3]]
+    modes = [op.ceil_mode, op.count_include_pad, op.divisor or None]
+    arguments = [*map(OperandRef, (0, 1)), *windows, *modes]
+    return _backward(op, b, "aten.avg_pool{}d_backward.default", (g, op.x), arguments)
+
+
+def _adaptive_avg_pool_backward(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    name = "aten._adaptive_avg_pool{}d_backward.default"
+    return _backward(op, b, name, (g, op.x), [OperandRef(0), OperandRef(1)])
+
+
+@calls(
+    "aten.max_pool2d_with_indices_backward.default",
+    "aten.max_pool3d_with_indices_backward.default",
+)
+def vjp_max_pool_backward(op, cotangents, b: VjpBuilder) -> Any:
+    """What stands where the values came from."""
+    g, _, index = op.inputs
+    spatial = 2 if "2d" in op.op else 3
+    flat = [_flattened(b, value, spatial) for value in (cotangents[0], index)]
+    picked = b.op("gather", *flat, dim=len(_shape(flat[0])) - 1)
+    return [b.reshape(picked, _shape(g)), None, None]
 
 
 def _flattened(b: VjpBuilder, x: ir.Value, count: int) -> ir.Value:
@@ -224,24 +215,24 @@ def _flattened(b: VjpBuilder, x: ir.Value, count: int) -> ir.Value:
     return b.reshape(x, (*kept, product(spatial)))
 
 
-def _avg_pool_backward(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
-    spatial = max(len(op.kernel), 2)
-    operands = _as_planes(b, len(op.kernel), (g, op.x))
-    call = {
-        "op": f"aten.avg_pool{spatial}d_backward.default",
-        "args": [
-            *map(OperandRef, (0, 1)),
-            *(_window(op, name) for name in _WINDOW[:3]),
-            op.ceil_mode,
-            op.count_include_pad,
-            op.divisor or None,
-        ],
-    }
-    backward = _call(b, op, call, operands, operands[1].type)
+@calls("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
+def vjp_avg_pool_backward(op, cotangents, b: VjpBuilder) -> Any:
+    """The pooling itself."""
+    name = op.op.replace("_backward", "")
+    return [_pooled(op, b, name, cotangents[0], op.args[2:]), None]
 
-    def pooled(inner: VjpBuilder, c: ir.Value) -> ir.Value:
-        names = (*_WINDOW[:3], "ceil_mode", "count_include_pad", "divisor")
-        attributes = {name: getattr(op, name) for name in names}
-        return inner.make("avg_pool", [c], attributes, [g.type]).results[0]
 
-    return _with_derivative(b, b.reshape(backward, _shape(op.x)), g, pooled)
+@calls(
+    "aten._adaptive_avg_pool2d_backward.default",
+    "aten._adaptive_avg_pool3d_backward.default",
+)
+def vjp_adaptive_avg_pool_backward(op, cotangents, b: VjpBuilder) -> Any:
+    """The pooling itself."""
+    name = op.op.replace("_backward", "")
+    sizes = _shape(op.inputs[0])[-2 if "2d" in name else -3 :]
+    return [_pooled(op, b, name, cotangents[0], [sizes]), None]
+
+
+def _pooled(op, b: VjpBuilder, name: str, c: ir.Value, arguments: Sequence) -> ir.Value:
+    result = op.inputs[0].type
+    return call_aten(b, name, [c], [OperandRef(0), *arguments], result, **op.kwargs)
