@@ -35,7 +35,10 @@ from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     activation,
+    attention,
     calls,
+    contraction,
+    convolution,
     creation,
     differentiation,
     elementwise,

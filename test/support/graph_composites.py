@@ -193,7 +193,8 @@ def _attention(state, op, query, key, value, *mask):
         else:
             logits = logits + mask[0]
     lse = logits.logsumexp(-1)
-    return logits.softmax(-1) @ value, lse.to(state.dtype(op.results[1].type))
+    weights = torch.ops.aten._safe_softmax(logits, -1)
+    return weights @ value, lse.to(state.dtype(op.results[1].type))
 
 
 @evaluates("cumsum")
