@@ -66,9 +66,9 @@ class SubstituteOp(GraphOp, name="substitute"):
 class CustomVjpOp(GraphOp, name="custom_vjp"):
     """outputs = values; the region says how gradients go from them to ``inputs``.
 
-    The block takes a cotangent for each value and yields a gradient for each input: of
-    the input's type, or a tensor without dims of its elements that stands for zeros.
-    Values from outside of the region may be used in it.
+    The block takes a cotangent for each value, then maybe the outputs themselves. It
+    yields a gradient for each input: of the input's type, or a tensor without dims of
+    its elements that stands for zeros. Values from outside may be used in it.
     """
 
     values = variadic_operand()
@@ -84,7 +84,9 @@ class CustomVjpOp(GraphOp, name="custom_vjp"):
     def verify_invariants(self) -> None:
         """Checks the region against the operands."""
         block = only_block(self)
-        expect_arguments(block, [value.type for value in self.values])
+        types = [value.type for value in self.values]
+        has_outputs = len(block.arguments) > len(types)
+        expect_arguments(block, types * 2 if has_outputs else types)
         last = list(block.operations)[-1].operation if len(block.operations) else None
         name = last.name if last else "nothing"
         terminator = YieldOp.OPERATION_NAME

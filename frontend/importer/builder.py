@@ -7,7 +7,8 @@ what a rule returns with what eager would give.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,6 +94,8 @@ class Builder:
         location: The same with the name of the ATen op; ops made next carry it.
         out: What eager gives for the op that is being imported, one for each result.
         block: The block of the function.
+        checkpoint: Number of the ``torch.utils.checkpoint`` region that ops made next
+            belong to, 0 for none.
     """
 
     def __init__(self, context: ir.Context, block: ir.Block):
@@ -100,6 +103,7 @@ class Builder:
         self.block = block
         self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
+        self.checkpoint = 0
         self._insertion = ir.InsertionPoint(block)
         self._types: dict[tuple, ir.Type] = {}
         self._elements: dict[torch.dtype, ir.Type] = {}
@@ -149,6 +153,9 @@ class Builder:
             loc=self.location,
             ip=self._insertion,
         )
+        if self.checkpoint:
+            mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.checkpoint)
+            operation.attributes["graph.checkpoint"] = mark
         return [
             Operand(value, shape, dtype)
             for value, (shape, dtype) in zip(operation.results, results, strict=True)
@@ -176,6 +183,42 @@ class Builder:
             attributes["operand_strides"] = _layouts(flat)
         with self.context:
             return {key: LAYOUTS.encode(value) for key, value in attributes.items()}
+
+    # Regions ----------------------------------------------------------------------
+
+    def region_op(self, name, operands, arguments, *results):
+        """Makes an op with a region of one block.
+
+        Args:
+            name: Name of the op in ``graph``.
+            operands: One entry for each declared operand.
+            arguments: Shape and dtype of each argument of the block.
+            *results: Shape and dtype of each result.
+
+        Returns:
+            The results, and the block.
+        """
+        made = self.multi_op(name, operands, {}, *results)
+        types = [self.type(shape, dtype) for shape, dtype in arguments]
+        region = made[0].value.owner.regions[0]
+        return made, region.blocks.append(*types, arg_locs=[self.location] * len(types))
+
+    @contextmanager
+    def inside(self, block: ir.Block) -> Iterator[None]:
+        """Appends ops to a block of a region, which nothing outside may use."""
+        outer = self._insertion, self._constants, self.place, self.location
+        self._insertion = ir.InsertionPoint(block)
+        self._constants = dict(self._constants)
+        try:
+            yield
+        finally:
+            self._insertion, self._constants, self.place, self.location = outer
+
+    def finish(self, values: Sequence[Operand]) -> None:
+        """Ends a region with what it yields."""
+        OPS["graph.yield"].build(
+            [_values_of(values)], loc=self.location, ip=self._insertion
+        )
 
     # Elementwise ----------------------------------------------------------------
 

@@ -16,6 +16,8 @@ above: it saves ops where certainly none goes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 
 from girih.dialects import types as ty
@@ -88,6 +90,10 @@ class Derivatives:
             pending.pop()
         return self._active[value]
 
+    def forget(self, value: ir.Value) -> None:
+        """A value is no longer there."""
+        self._active.pop(value, None)
+
     # Ops --------------------------------------------------------------------------
 
     def detach(self, x: Operand) -> Operand:
@@ -106,9 +112,9 @@ class Derivatives:
         """x as a value of its own."""
         return self._identity("alias", x)
 
-    def cut(self, own: Operand | None = None) -> Cut:
-        """Ends the history of a view's parent; the view has that of ``own``."""
-        return Cut(self.detach, self.hide, own)
+    def cut(self) -> Cut:
+        """Keeps a view from having its parent's history."""
+        return Cut(self.detach, self.hide)
 
     def _identity(self, name: str, x: Operand) -> Operand:
         made = self._builder.op(name, [x], {}, (x.shape, x.dtype))
@@ -120,11 +126,9 @@ class Derivatives:
         """Makes a tensor of the program one that derivatives start from."""
         leaf = self.own(self.detach(entry.read()))
         self.add_source(leaf.value)
-        if entry.parent is None:
-            entry.storage.value = leaf
-        else:
-            entry.cut = self.cut(leaf)
-            entry.refresh()
+        if entry.parent is not None and entry.cut is None:
+            entry.cut = self.cut()
+        entry.give_history(leaf)
         self.leaves.append(entry.tensor)
 
     def is_leaf(self, tensor: torch.Tensor) -> bool:
@@ -147,6 +151,19 @@ class Derivatives:
                 "the graph depends on.",
             )
         return required
+
+
+def depends(outputs: Iterable[ir.Value], source: ir.Value) -> bool:
+    """Whether a derivative of one of the outputs by ``source`` may not be zero."""
+    pending, seen = list(outputs), set()
+    while pending:
+        value = pending.pop()
+        if value == source:
+            return True
+        if value not in seen:
+            seen.add(value)
+            pending.extend(_differentiable_operands(value))
+    return False
 
 
 def origin_of(value: ir.Value) -> ir.Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -23,13 +23,32 @@ from girih.frontend.importer.recorder import Recorder
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
 
 
-def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], recorder: Recorder) -> Any:
+class Calls(Protocol):
+    """What else happens when nodes run."""
+
+    def enter(self, gm: torch.fx.GraphModule) -> None:
+        """A graph is about to run."""
+
+    def call(self, node: torch.fx.Node, args: tuple, kwargs: dict) -> Any:
+        """The result of a call, or ``NotImplemented`` where torch's own is right."""
+
+    def note(self, node: torch.fx.Node, result: Any) -> Any:
+        """A node gave a result; returns what it is from now on."""
+
+
+def execute(
+    gm: torch.fx.GraphModule,
+    inputs: Sequence[Any],
+    recorder: Recorder,
+    calls: Calls | None = None,
+) -> Any:
     """Runs a graph module.
 
     Args:
         gm: The module.
         inputs: The values of its placeholders.
         recorder: The mode that is on; its builder gets the location of each node.
+        calls: Takes part where gradients are asked for.
 
     Returns:
         What the module returns.
@@ -38,9 +57,11 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], recorder: Recorder)
         UnsupportedError: A node cannot be compiled; with the node's location.
     """
     environment: dict[torch.fx.Node, Any] = {}
+    if calls is not None:
+        calls.enter(gm)
     with preserved():
         try:
-            return _execute(gm, iter(inputs), environment, recorder)
+            return _execute(gm, iter(inputs), environment, recorder, calls)
         except BaseException:
             for value in environment.values():
                 if isinstance(value, torch._C._InferenceMode):
@@ -48,7 +69,7 @@ def execute(gm: torch.fx.GraphModule, inputs: Sequence[Any], recorder: Recorder)
             raise
 
 
-def _execute(gm, inputs, environment: dict[torch.fx.Node, Any], recorder) -> Any:
+def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
     builder = recorder.builder
     for node in gm.graph.nodes:
         if node.op == "placeholder":
@@ -60,7 +81,7 @@ def _execute(gm, inputs, environment: dict[torch.fx.Node, Any], recorder) -> Any
         else:
             source = source_of(node)
             builder.place = _location(source, builder.context)
-            environment[node] = _run_located(gm, node, environment, recorder, source)
+            environment[node] = _run_located(gm, node, environment, calls, source)
     return None
 
 
@@ -72,9 +93,10 @@ def _note_results(node, environment, derivatives: Derivatives) -> None:
             derivatives.required[id(environment[result])] = known.requires_grad
 
 
-def _run_located(gm, node, environment, recorder, source) -> Any:
+def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
     try:
-        return _run(gm, node, environment, recorder)
+        result = _run(gm, node, environment, calls)
+        return result if calls is None else calls.note(node, result)
     except UnsupportedError as error:
         raise (error if source is None else error.located(source)) from None
     except AssertionError:
@@ -100,7 +122,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
     return UnsupportedError("operation that fails", what, text, (), source)
 
 
-def _run(gm, node, environment, recorder) -> Any:
+def _run(gm, node, environment, calls: Calls | None) -> Any:
     if "girih_eager" in node.meta:
         raise UnsupportedError(
             "graph that is left to eager", str(node.target), node.meta["girih_eager"]
@@ -109,8 +131,12 @@ def _run(gm, node, environment, recorder) -> Any:
         return _attribute(gm, node.target)
     args = _load(node.args, environment)
     kwargs = _load(node.kwargs, environment)
+    if calls is not None:
+        result = calls.call(node, args, kwargs)
+        if result is not NotImplemented:
+            return result
     if node.op == "call_function":
-        if node.target in _GRAD_MODE and recorder.derivatives is None:
+        if node.target in _GRAD_MODE and calls is None:
             return None
         return node.target(*args, **kwargs)
     if node.op == "call_method":

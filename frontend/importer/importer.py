@@ -28,7 +28,7 @@ from girih.frontend.importer.differentiation import (
     asks_for_gradients,
     is_differentiable,
 )
-from girih.frontend.importer.execution import execute
+from girih.frontend.importer.execution import Calls, execute
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
 from girih.frontend.importer.symbols import Symbols
@@ -213,7 +213,16 @@ class _Import:
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
         with python_dispatcher(mode), mode, self.recorder:
-            return execute(self.gm, fakes, self.recorder)
+            calls = self._calls()
+            return execute(self.gm, fakes, self.recorder, calls)
+
+    def _calls(self) -> Calls | None:
+        if not self.differentiates:
+            return None
+        # Needs what capture needs.
+        from girih.frontend.importer.transforms import Transforms
+
+        return Transforms(self.recorder)
 
     # Inputs ---------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ of those beyond the cut stay what they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -125,9 +126,27 @@ class Tracked:
             self._version = self.storage.version
         return self._value
 
-    def refresh(self) -> None:
-        """Lets a view be computed again when it is read next."""
-        self._version = -1
+    def rename(self, name: Callable[[Operand], Operand]) -> None:
+        """Makes the value, and each one that is written later, one of its own."""
+        if self.parent is not None:
+            self._value, self.name = name(self.read()), name
+        elif self.storage.argument is None:
+            self.storage.value, self.name = name(self.storage.value), name
+
+    def give_history(self, value: Operand) -> None:
+        """Gives a tensor without a history that of ``value``, which is equal."""
+        if self.parent is not None and self.cut is not None:
+            self.cut.own = value
+            self._value, self._version = value, self.storage.version
+        elif self.parent is None and self.storage.argument is None:
+            self.storage.value = value
+        else:
+            unsupported(
+                kind="history of a tensor from outside",
+                context=str(tuple(self.tensor.shape)),
+                explanation="A tensor gets a history that others would share.",
+                hints=("Clone the tensor.",),
+            )
 
     def write(self, new: Operand, hide: Hide | None = None) -> None:
         """Makes ``new`` the value, of the same shape and dtype.
@@ -173,6 +192,32 @@ class Table:
     """All tensors that were met, by identity."""
 
     entries: dict[int, Tracked] = field(default_factory=dict)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A region: what is computed in it is not known outside.
+
+        Raises:
+            UnsupportedError: Memory from outside is written in it.
+        """
+        known = dict(self.entries)
+        outside = list(known.values())
+        before = [(e.storage.version, e._value, e._version) for e in outside]
+        yield
+        for entry, (version, *cached) in zip(outside, before, strict=True):
+            if entry.storage.version != version:
+                unsupported(
+                    kind="write in a backward function",
+                    context=str(tuple(entry.tensor.shape)),
+                    explanation="It writes a tensor that exists outside of it.",
+                )
+            entry._value, entry._version = cached
+        arguments = {
+            number: entry
+            for number, entry in self.entries.items()
+            if entry.storage.argument is not None
+        }
+        self.entries = arguments | known
 
     def get(self, tensor: torch.Tensor) -> Tracked | None:
         """The entry of a tensor, or None."""

@@ -29,7 +29,10 @@ def vjp_custom(op, cotangents, b: VjpBuilder) -> list:
         b.zeros(value.type) if cotangent is None else cotangent
         for value, cotangent in zip(op.values, cotangents, strict=True)
     ]
-    gradients = _inlined(op.body.blocks[0], given, b)
+    block = op.body.blocks[0]
+    has_outputs = len(block.arguments) > len(given)
+    given += list(op.outputs) if has_outputs else []
+    gradients = _inlined(block, given, b)
     full = [
         b.broadcast_to(gradient, ty.shape_of(value.type))
         for gradient, value in zip(gradients, op.inputs, strict=True)

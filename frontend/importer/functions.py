@@ -1,0 +1,202 @@
+"""``torch.autograd.Function`` in a graph: its forward, and its backward as a region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd.function import Function
+
+from girih.dialects.bindings import ir
+from girih.errors import unsupported
+from girih.frontend.fake import fake_like
+from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.differentiation import is_differentiable
+from girih.frontend.importer.recorder import Recorder, tensors_of
+
+
+class FunctionContext:
+    """Stands for ``ctx`` in the methods of a function.
+
+    Attributes:
+        needs_input_grad: For each argument whether it requires a gradient.
+        saved_tensors: What ``save_for_backward`` was given.
+        materialize_grads: Whether a gradient that is not there is given as zeros.
+        constants: Results that have no gradient.
+    """
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]):
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple = ()
+        self.materialize_grads = True
+        self.constants: tuple = ()
+
+    def save_for_backward(self, *tensors: torch.Tensor | None) -> None:
+        """Keeps tensors for the backward."""
+        self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: torch.Tensor | None) -> None:
+        """Keeps nothing: there is no forward mode."""
+
+    def mark_non_differentiable(self, *tensors: torch.Tensor) -> None:
+        """Says which results have no gradient."""
+        self.constants = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a gradient that is not there is given as zeros."""
+        self.materialize_grads = value
+
+    def mark_dirty(self, *tensors: torch.Tensor) -> None:
+        """Refuses a forward that writes its arguments."""
+        unsupported(
+            kind="autograd.Function that writes its arguments",
+            context="ctx.mark_dirty",
+            explanation="Its derivative belongs to what the argument held before.",
+            hints=("Return a new tensor.",),
+        )
+
+
+def apply_function(recorder: Recorder, node: torch.fx.Node, args: tuple) -> Any:
+    """Runs ``cls.apply(*args)``: records the forward, and the backward in a region."""
+    cls = node.target.cls
+    needed = [_requires(recorder, arg) for arg in args]
+    context = FunctionContext(tuple(needed))
+    result = _forward(cls, context, args)
+    inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
+    outputs = [t for t in tensors_of(result) if _has_gradient(t, context)]
+    if inputs and outputs:
+        _Region(recorder, context, outputs).record(cls, args, result)
+    return result
+
+
+def _requires(recorder: Recorder, value: Any) -> bool:
+    if not isinstance(value, torch.Tensor) or not is_differentiable(value.dtype):
+        return False
+    return recorder.derivatives.is_active(recorder.operand(value).value)
+
+
+def _has_gradient(tensor: torch.Tensor, context: FunctionContext) -> bool:
+    if any(tensor is constant for constant in context.constants):
+        return False
+    return is_differentiable(tensor.dtype)
+
+
+def _forward(cls: type, context: FunctionContext, args: tuple) -> Any:
+    with torch.no_grad():
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(context, *args)
+        result = cls.forward(*args)
+        cls.setup_context(context, args, result)
+        return result
+
+
+def _backward_of(cls: type):
+    """The function that gives gradients: ``backward``, or ``vjp`` as it may be called.
+
+    Raises:
+        UnsupportedError: It may be differentiated once only.
+    """
+    backward = cls.backward if cls.vjp is Function.vjp else cls.vjp
+    code = getattr(backward, "__code__", None)
+    if code is not None and code in _ONCE.co_consts:
+        unsupported(
+            kind="backward that can be differentiated once",
+            context=cls.__name__,
+            explanation="Compiled code can't raise eager's error for the second time.",
+            hints=("Leave out once_differentiable.",),
+        )
+    return backward
+
+
+# The wrapper that it makes is one of its constants.
+_ONCE = torch.autograd.function.once_differentiable.__code__
+
+
+class _Region:
+    """The op ``graph.custom_vjp`` of one call."""
+
+    def __init__(self, recorder: Recorder, context: FunctionContext, outputs: list):
+        """Args: ``outputs`` are the results that have a gradient."""
+        self._recorder = recorder
+        self._context = context
+        self._outputs = outputs
+
+    def record(self, cls: type, args: tuple, result: Any) -> None:
+        """Makes the op; its results are the values of the outputs."""
+        backward = _backward_of(cls)
+        recorder, builder = self._recorder, self._recorder.builder
+        needed = self._context.needs_input_grad
+        inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
+        values = [recorder.operand(tensor) for tensor in self._outputs]
+        operands = [values, [recorder.operand(tensor) for tensor in inputs]]
+        types = [(value.shape, value.dtype) for value in values]
+        made, block = builder.region_op("custom_vjp", operands, types * 2, *types)
+        arguments = [
+            Operand(argument, *type_)
+            for argument, type_ in zip(block.arguments, types * 2, strict=True)
+        ]
+        tensors, numbers = recorder.table.scope(), recorder.scalars.scope()
+        with tensors, numbers, builder.inside(block), torch.enable_grad():
+            for argument in arguments:
+                recorder.derivatives.add_source(argument.value)
+            self._put(arguments[len(values) :])
+            cotangents = self._cotangents(result, arguments[: len(values)])
+            given = _as_tuple(backward(self._context, *cotangents))
+            gradients = self._gradients(cls, args, given)
+            builder.finish(gradients)
+        self._put(made)
+        self._drop_outputs(block)
+
+    def _put(self, values: Sequence[Operand]) -> None:
+        for tensor, value in zip(self._outputs, values, strict=True):
+            self._recorder.tracked(tensor).give_history(value)
+
+    def _drop_outputs(self, block: ir.Block) -> None:
+        """Takes the arguments that stand for the outputs, where nothing uses them."""
+        count = len(self._outputs)
+        outputs = list(block.arguments)[count:]
+        if not any(list(output.uses) for output in outputs):
+            for output in reversed(outputs):
+                self._recorder.derivatives.forget(output)
+                block.erase_argument(output.arg_number)
+
+    def _cotangents(self, result: Any, arguments: list[Operand]) -> list:
+        """What ``backward`` gets for each result of ``forward``."""
+        recorder, left = self._recorder, iter(arguments)
+        cotangents: list[torch.Tensor | None] = []
+        for item in _as_tuple(result):
+            if any(item is output for output in self._outputs):
+                fake = fake_like(recorder.fake_mode, item)
+                recorder.table.add_base(fake, next(left))
+                cotangents.append(fake)
+            elif isinstance(item, torch.Tensor) and self._context.materialize_grads:
+                cotangents.append(torch.zeros_like(item))
+            else:
+                cotangents.append(None)
+        return cotangents
+
+    def _gradients(self, cls: type, args: tuple, given: tuple) -> list[Operand]:
+        """A value for each input that needs a gradient, as autograd checks them."""
+        needed = self._context.needs_input_grad
+        if len(given) < len(args) or any(x is not None for x in given[len(args) :]):
+            unsupported(
+                kind="backward with another number of gradients",
+                context=f"{cls.__name__}: {len(given)} for {len(args)} arguments",
+                explanation="autograd raises its own error.",
+            )
+        pairs = zip(args, given, needed, strict=False)
+        return [self._gradient(arg, found) for arg, found, need in pairs if need]
+
+    def _gradient(self, arg: torch.Tensor, found: torch.Tensor | None) -> Operand:
+        if found is None:
+            return self._recorder.builder.full((), 0.0, arg.dtype)
+        if found.shape != arg.shape:
+            found = found.sum_to_size(arg.shape)
+        if found.is_complex() and not arg.is_complex():
+            found = torch.real(found)
+        return self._recorder.operand(found.to(arg.dtype))
+
+
+def _as_tuple(value: Any) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -1,0 +1,184 @@
+"""Runs what programs say about gradients: ``autograd.grad``, functions, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from girih.errors import unsupported
+from girih.frontend.capture.models.torch_autograd import ApplyFunction, Checkpoint
+from girih.frontend.fake import fake_like
+from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.differentiation import depends, origin_of
+from girih.frontend.importer.execution import execute
+from girih.frontend.importer.functions import apply_function
+from girih.frontend.importer.recorder import Recorder, tensors_of
+
+
+class _Request(NamedTuple):
+    """The arguments of ``torch.autograd.grad``."""
+
+    outputs: Any
+    inputs: Any
+    grad_outputs: Any = None
+    retain_graph: bool | None = None
+    create_graph: bool = False
+    only_inputs: bool = True
+    allow_unused: bool | None = None
+    is_grads_batched: bool = False
+    materialize_grads: bool = False
+
+
+class Transforms:
+    """Takes the place of torch for calls that have to do with gradients."""
+
+    def __init__(self, recorder: Recorder):
+        self._recorder = recorder
+        self._derivatives = recorder.derivatives
+        self._asked: set[torch.fx.Node] = set()
+        self._checkpoints = 0
+
+    def enter(self, gm: torch.fx.GraphModule) -> None:
+        """Notes by which values a graph asks for gradients."""
+        grad = torch.autograd.grad
+        for node in gm.graph.find_nodes(op="call_function", target=grad):
+            asked = _Request(*node.args, **node.kwargs).inputs
+            self._asked.update(_listed(asked))
+
+    def call(self, node: torch.fx.Node, args: tuple, kwargs: dict) -> Any:
+        """The result of a node, or ``NotImplemented`` where torch's own is right."""
+        target = node.target
+        if target == "requires_grad_" and node.op == "call_method":
+            return self._require_gradient(*args, **kwargs)
+        if target is torch.autograd.grad:
+            return self._gradient(node, _Request(*args, **kwargs))
+        if isinstance(target, ApplyFunction):
+            return apply_function(self._recorder, node, args)
+        if isinstance(target, Checkpoint):
+            return self._checkpoint(*args)
+        return NotImplemented
+
+    def note(self, node: torch.fx.Node, result: Any) -> Any:
+        """The result of a node, whose tensors are known afterwards."""
+        if node.op == "get_attr" and isinstance(result, torch.Tensor):
+            return self._recorder.lift(result)
+        tensors = [t for t in tensors_of(result) if t.requires_grad]
+        for tensor in tensors:
+            self._take_over(node, tensor)
+        if node in self._asked and node.op != "placeholder":
+            for tensor in tensors_of(result):
+                self._recorder.tracked(tensor).rename(self._derivatives.own)
+        return result
+
+    # Leaves -----------------------------------------------------------------------
+
+    def _take_over(self, node: torch.fx.Node, tensor: torch.Tensor) -> None:
+        """torch must not record anything: it is in the graph."""
+        if not tensor.is_leaf:
+            unsupported(
+                kind="gradient inside of an operation",
+                context=str(node.target),
+                explanation="The operation makes tensors that require a gradient.",
+            )
+        tensor.requires_grad_(False)
+        self._derivatives.make_leaf(self._recorder.tracked(tensor))
+
+    def _require_gradient(self, tensor: torch.Tensor, requires_grad: bool = True):
+        entry = self._recorder.tracked(tensor)
+        if self._derivatives.is_active(entry.read().value) == requires_grad:
+            return tensor
+        if not requires_grad or entry.storage.argument is not None and not entry.cut:
+            unsupported(
+                kind="requires_grad_ of a tensor with a history",
+                context=str(tuple(tensor.shape)),
+                explanation="Only a new tensor can begin to require a gradient.",
+            )
+        self._derivatives.make_leaf(entry)
+        return tensor
+
+    # torch.autograd.grad ------------------------------------------------------------
+
+    def _gradient(self, node: torch.fx.Node, request: _Request) -> tuple:
+        if request.is_grads_batched:
+            unsupported(
+                kind="batched gradients",
+                context="torch.autograd.grad(..., is_grads_batched=True)",
+                explanation="One call gives a single gradient for each input.",
+                hints=("Call it once for each entry of the batch.",),
+            )
+        outputs, inputs = _listed(request.outputs), _listed(request.inputs)
+        seeds = self._seeds(outputs, _listed(request.grad_outputs, len(outputs)))
+        sources = [self._source(tensor) for tensor in inputs]
+        known = node.meta.get("val", node.meta.get("example_value"))
+        if known is None:
+            known = self._like_inputs(seeds, sources, inputs, request)
+        values = self._recorder.builder.multi_op(
+            "gradient",
+            [[seed for seed, _ in seeds], sources, [given for _, given in seeds]],
+            {"create_graph": True} if request.create_graph else {},
+            *[(source.shape, source.dtype) for source in sources],
+        )
+        return tuple(map(self._result, known, values))
+
+    def _seeds(self, outputs, cotangents) -> list[tuple[Operand, Operand]]:
+        """The outputs that have a derivative, each with its cotangent."""
+        seeds, recorder = [], self._recorder
+        for tensor, cotangent in zip(outputs, cotangents, strict=True):
+            value = recorder.operand(tensor)
+            if not self._derivatives.is_active(value.value):
+                continue
+            if cotangent is None:
+                ones = recorder.builder.full(value.shape, 1.0, value.dtype)
+                seeds.append((value, ones))
+            else:
+                seeds.append((value, recorder.operand(cotangent)))
+        return seeds
+
+    def _source(self, tensor: Any) -> Operand:
+        if not isinstance(tensor, torch.Tensor):
+            unsupported(
+                kind="input of torch.autograd.grad",
+                context=type(tensor).__name__,
+                explanation="Gradients by tensors only are in a graph.",
+            )
+        operand = self._recorder.operand(tensor)
+        return operand._replace(value=origin_of(operand.value))
+
+    def _like_inputs(self, seeds, sources, inputs, request: _Request) -> list:
+        """What stands for the gradients where no capture has seen them."""
+        outputs = [value.value for value, _ in seeds]
+        known = []
+        for tensor, source in zip(inputs, sources, strict=True):
+            is_used = depends(outputs, source.value)
+            known.append(tensor if is_used or request.materialize_grads else None)
+        return known
+
+    def _result(self, known: torch.Tensor | None, value: Operand):
+        """A tensor like the one that eager gives; None where it gives none."""
+        if known is None:
+            return None
+        recorder = self._recorder
+        fake = fake_like(recorder.fake_mode, known)
+        recorder.table.add_base(fake, value)
+        return fake
+
+    # torch.utils.checkpoint ---------------------------------------------------------
+
+    def _checkpoint(self, module: torch.fx.GraphModule, *values: Any) -> tuple:
+        builder = self._recorder.builder
+        self._checkpoints += 1
+        outer, builder.checkpoint = builder.checkpoint, self._checkpoints
+        place = builder.place
+        try:
+            return execute(module, values, self._recorder, self)
+        finally:
+            builder.checkpoint, builder.place = outer, place
+
+
+def _listed(value: Any, count: int = 0) -> Sequence:
+    """A tensor or node, or a sequence of them, as a sequence."""
+    if value is None:
+        return [None] * count
+    return value if isinstance(value, (list, tuple)) else [value]
