@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from gradients import EXACT, GRADCHECK, agree, eager_sweep
+from gradients import EXACT, GRADCHECK, Sweep, agree, eager_sweep, sweep_like
 from graph_gradients import GraphFunction
 from op_samples import Case
 
+import girih
 from girih.errors import UnsupportedError
+from girih.reports import Report
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,43 @@ class Outcome:
 
 def try_graph(case: Case, order: int = 2) -> Outcome:
     """One sample through the importer and ``autograd``, evaluated by torch."""
+
+    def attempt(expected: Sweep) -> tuple[Sweep, str]:
+        graph = GraphFunction(case.function, case.tensors)
+        actual = graph.sweep_like(expected)
+        return actual, "extern" if "extern" in graph.names else "native"
+
+    return _try(case, order, attempt)
+
+
+def try_compiled(case: Case, order: int = 2) -> Outcome:
+    """One sample through ``girih.compile``."""
+
+    def attempt(expected: Sweep) -> tuple[Sweep, str]:
+        girih.reset()
+        compiled = girih.compile(case.function, dynamic=False, options=_STRICT)
+        actual = sweep_like(expected, compiled, case.tensors)
+        return actual, _way(compiled)
+
+    return _try(case, order, attempt)
+
+
+_STRICT = {"fallback": False}
+
+
+def _way(compiled: Callable) -> str:
+    graphs = [g for graph in girih.report(compiled).graphs for g in _with_inner(graph)]
+    if not graphs or any(graph.fallback is not None for graph in graphs):
+        return "eager"
+    return "extern" if any(graph.externs for graph in graphs) else "native"
+
+
+def _with_inner(graph: Report) -> list[Report]:
+    """A report and those of its derivatives."""
+    return [graph, *(g for inner in graph.derivatives for g in _with_inner(inner))]
+
+
+def _try(case: Case, order: int, attempt: Callable) -> Outcome:
     order = order if case.has_second_order else 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -48,18 +88,16 @@ def try_graph(case: Case, order: int = 2) -> Outcome:
         except (RuntimeError, NotImplementedError) as error:
             return Outcome(case.label, "-", "-", f"eager: {error}")
         try:
-            graph = GraphFunction(case.function, case.tensors)
+            actual, way = attempt(expected)
         except UnsupportedError as error:
             return Outcome(case.label, "eager", "-", error.summary())
-        return _judged(case, graph, expected)
+        except Exception as error:  # noqa: BLE001  (a table shows all failures)
+            detail = f"{type(error).__name__}: {error}"
+            return Outcome(case.label, "?", "fails", detail)
+    return _judged(case, way, actual, expected)
 
 
-def _judged(case: Case, graph: GraphFunction, expected) -> Outcome:
-    try:
-        actual = graph.sweep_like(expected)
-    except Exception as error:  # noqa: BLE001  (a table shows all failures)
-        return Outcome(case.label, "?", "fails", f"{type(error).__name__}: {error}")
-    way = "extern" if "extern" in graph.names else "native"
+def _judged(case: Case, way: str, actual: Sweep, expected: Sweep) -> Outcome:
     orders = len(expected.orders)
     if not agree(actual, expected, EXACT):
         return Outcome(case.label, way, "agrees", "", orders)

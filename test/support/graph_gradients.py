@@ -37,7 +37,7 @@ class GraphFunction:
             UnsupportedError: The program would run eager.
         """
         gm = graph_of(_with_own_results(function), len(tensors))
-        imported = import_graph(gm, fresh(tensors))
+        imported = import_graph(gm, fresh(tensors), gradients=True)
         self.module = imported.module
         self.names: set[str] = set()
         given = fresh(tensors)
@@ -53,8 +53,9 @@ class GraphFunction:
             self._note()
             values = self._evaluate(self._inputs)
             sweep = Sweep([values[i] for i in sorted(self._places)])
-            for order in reference.orders:
-                self._mark(order.cotangents)
+            for level, order in enumerate(reference.orders):
+                if level:
+                    self._mark(order.cotangents)
                 sweep.orders.append(self._derive(order.cotangents))
         return sweep
 
@@ -78,7 +79,10 @@ class GraphFunction:
             return list(state.run(block))
 
     def _mark(self, cotangents: Gradients) -> None:
-        """Says which arguments and results take part, as they do in eager."""
+        """Says which arguments and results take part, as they do in eager.
+
+        For the first order the importer has found that out by itself.
+        """
         unit = ir.UnitAttr.get()
         wanted = [
             {"graph.requires_grad": unit} if t.requires_grad else {}
@@ -100,7 +104,7 @@ class GraphFunction:
         run_pipeline(self.module, "autograd")
         self._note()
         sources = _marks(self._function, "arg_attrs", "graph.cotangent")
-        own = [cotangents[self._places[i]] for i in sources]
+        own = self._own_cotangents(cotangents, sources)
         results = self._evaluate([*self._inputs, *own])
         arguments = _marks(self._function, "res_attrs", "graph.gradient")
         gradients = results[len(results) - len(arguments) :]
@@ -110,6 +114,15 @@ class GraphFunction:
         self._keep_gradients(len(arguments))
         self._inputs += [value.detach().clone().requires_grad_() for value in own]
         return Order(cotangents, [found.get(n) for n in wanted])
+
+    def _own_cotangents(self, cotangents: Gradients, sources: list[int]) -> Gradients:
+        """The cotangents of results, in order; they must be those that eager has."""
+        places = [self._places[i] for i in sources if i in self._places]
+        wanted = [i for i, given in enumerate(cotangents) if given is not None]
+        assert sorted(places) == wanted and len(places) == len(sources), (
+            f"results {sorted(places)} need gradients, in eager {wanted}"
+        )
+        return [cotangents[place] for place in places]
 
     def _keep_gradients(self, count: int) -> None:
         """Returns the gradients only: those are derived next."""
