@@ -217,10 +217,17 @@ class Differentiable:
             )
         call = _Call(self)
         try:
-            made = _apply(call, *given)
+            made = self._recorded(call, given)
         except Fallback:
             return self.derivatives.eager(*arguments)
         return self._results(call.results, made, arguments)
+
+    def _recorded(self, call: _Call, arguments: Sequence) -> Any:
+        if torch.is_grad_enabled():
+            return _apply(call, *arguments)
+        # The program has a region with grad mode.
+        with torch.enable_grad():
+            return _apply(call, *arguments)
 
     def _results(self, results: list, made: Any, arguments: Sequence) -> tuple:
         """Puts together what autograd made and what it need not know."""

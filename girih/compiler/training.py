@@ -38,6 +38,7 @@ from girih.dialects.definition import Effects, effects_of
 from girih.log import logger
 from girih.options import Options
 from girih.passes.autograd.joint import Signature
+from girih.passes.autograd.ties import tied
 from girih.reports import Report
 
 _log = logger("compiler")
@@ -226,7 +227,7 @@ class _Level:
             )
             if "graph.gradient" in attributes
         ]
-        signature.values = [value for value, _ in kept]
+        signature.values = _tied(function, signature, [value for value, _ in kept])
         signature.results = [attributes for _, attributes in kept]
         numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
         signature.apply(function)
@@ -346,6 +347,20 @@ def _is_random(function: ir.OpView) -> bool:
         op.operation.name.startswith("graph.") and effects_of(op) is Effects.ORDERED
         for op in ops
     )
+
+
+def _tied(
+    function: ir.OpView, signature: Signature, gradients: list[ir.Value]
+) -> list[ir.Value]:
+    """Gradients that require a gradient where eager's do."""
+    block = function.regions[0].blocks[0]
+    inputs = [
+        argument
+        for argument, given in zip(block.arguments, signature.arguments, strict=True)
+        if "graph.requires_grad" in given
+    ]
+    *ops, last = block.operations
+    return tied(gradients, ops, inputs, ir.InsertionPoint(last))
 
 
 def _used_arguments(function: ir.OpView) -> frozenset[int]:

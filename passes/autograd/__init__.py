@@ -60,6 +60,7 @@ from girih.passes.autograd.rules import (
     RULES,
     VjpBuilder,
 )
+from girih.passes.autograd.ties import tied
 from girih.passes.registry import register_pass
 
 __all__ = ["INACTIVE", "NOT_DIFFERENTIABLE", "RULES", "run"]
@@ -91,11 +92,19 @@ def _resolve(op: GradientOp, before: list[ir.OpView]) -> None:
     gradients = gradients_of(before, seeds, op.inputs, ip)
     b = VjpBuilder(ip, frozenset())
     b.loc = op.location
-    is_detached = op.create_graph is None
-    for result, gradient in zip(op.gradients, gradients, strict=True):
-        if gradient is None:
-            gradient = b.zeros(result.type)
-        elif is_detached:
-            gradient = b.op("detach", gradient)
+    found = [
+        b.zeros(result.type) if gradient is None else gradient
+        for result, gradient in zip(op.gradients, gradients, strict=True)
+    ]
+    if op.create_graph is None:
+        found = [b.op("detach", gradient) for gradient in found]
+    else:
+        found = tied(found, _ops_before(op), op.inputs, ip)
+    for result, gradient in zip(op.gradients, found, strict=True):
         result.replace_all_uses_with(gradient)
     op.operation.erase()
+
+
+def _ops_before(op: ir.OpView) -> list[ir.OpView]:
+    ops = list(op.operation.block.operations)
+    return ops[: ops.index(op)]
