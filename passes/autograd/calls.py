@@ -170,3 +170,19 @@ def vjp_fft(op, cotangents, b: VjpBuilder) -> Any:
     arguments = [OperandRef(0), dims, factor, not forward]
     (x,) = op.inputs
     return [call_aten(b, op.op, [cotangents[0]], arguments, x.type)]
+
+
+# Complex numbers ------------------------------------------------------------------
+
+_TWINS = {
+    "aten._conj_physical.default": "aten._conj_physical.default",
+    "aten.view_as_complex_copy.default": "aten.view_as_real_copy.default",
+    "aten.view_as_real_copy.default": "aten.view_as_complex_copy.default",
+}
+
+
+@calls(*_TWINS)
+def vjp_view_of_complex(op, cotangents, b: VjpBuilder) -> Any:
+    """The way back; torch has no derivative of the copying views."""
+    (x,) = op.inputs
+    return [call_aten(b, _TWINS[op.op], [cotangents[0]], [OperandRef(0)], x.type)]
