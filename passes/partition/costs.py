@@ -71,7 +71,7 @@ class Costs:
         """Keeping a value until the backward pass, and reading it there."""
         record, program = self._program.values[value], self._program
         node = program.producer(value)
-        size = record.bytes + _EACH
+        size = record.saved_bytes + _EACH
         if node is None:
             is_reference = self.is_reference(value)
             return size * (READ if is_reference else READ + WRITE + self._hold)
@@ -81,7 +81,7 @@ class Costs:
             return size * (2 * READ + WRITE + self._hold)
         is_stored = value in self._usage.stored_forward
         is_copied = value in program.results and not self.is_reference(value)
-        is_written = is_copied or not is_stored
+        is_written = is_copied or record.is_flag or not is_stored
         return size * (READ + self._hold + (WRITE if is_written else 0))
 
     def _can_keep(self, value: int, node: Node) -> bool:

@@ -82,7 +82,7 @@ def _plan_with(program: Program, usage: Usage, costs: Costs) -> PartitionPlan:
         references,
         _forward_order(program, usage, saved),
         tuple(backward),
-        sum(program.values[v].bytes for v in saved if v not in references),
+        sum(program.values[v].saved_bytes for v in saved if v not in references),
     )
 
 

@@ -29,6 +29,7 @@ class Value:
         node: the op that makes it, None for arguments.
         base: the value whose elements it shows: itself, unless it is a view.
         users: the ops that read it.
+        is_flag: whether its elements are numbers, but only 0 and 1.
     """
 
     elements: int
@@ -36,11 +37,17 @@ class Value:
     node: int | None
     base: int
     users: list[int] = field(default_factory=list)
+    is_flag: bool = False
 
     @property
     def bytes(self) -> int:
         """Its size in memory."""
         return self.elements * self.width
+
+    @property
+    def saved_bytes(self) -> int:
+        """Its size as it is saved: flags are saved as ``i1``."""
+        return self.elements if self.is_flag else self.bytes
 
 
 @dataclass(slots=True)

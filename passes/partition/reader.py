@@ -83,6 +83,8 @@ class JointReader:
         elif kind is Kind.LIBRARY:
             node.is_ordered = effects_of(op.opview) is not Effects.PURE
             node.work = self._work(node)
+            if _draws_flags(name, op) and node.is_ordered:
+                values[results[0]].is_flag = True
         elif results:
             node.is_native = self._size(self.ir_values[results[0]].type)[2]
         attributes = op.attributes
@@ -140,6 +142,12 @@ _NOT_FRESH = frozenset({"graph.size", "graph.storage", "graph.update", "graph.wr
 def _written(given: Attributes) -> list[int]:
     names = ("graph.update", "graph.writes")
     return [attr.INT.decode(given[name]) for name in names if name in given]
+
+
+def _draws_flags(name: str, op: ir.Operation) -> bool:
+    if name == "graph.bernoulli":
+        return True
+    return name == "graph.extern" and op.opview.op.startswith("aten.bernoulli.")
 
 
 def _kind(name: str) -> Kind:

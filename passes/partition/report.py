@@ -17,5 +17,7 @@ def plan_text(program: Program, plan: PartitionPlan) -> str:
 def _saved_line(program: Program, plan: PartitionPlan, value: int) -> str:
     node = program.producer(value)
     name = f"argument {value}" if node is None else node.name
-    how = "used as it is" if value in plan.references else "saved"
-    return f"{how}: {name}, {program.values[value].bytes} bytes"
+    record = program.values[value]
+    if value in plan.references:
+        return f"used as it is: {name}, {record.bytes} bytes"
+    return f"saved: {name}, {record.saved_bytes} bytes"

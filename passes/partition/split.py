@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from girih.dialects import attributes as attr
+from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, symbol
@@ -44,11 +45,12 @@ class _Splitter:
         self.values: dict[int, ir.Value] = {}
 
     def run(self) -> None:
+        self._order_forward()
         self._pass_symbols()
         self._pass_saved()
         self._pass_cotangents()
         self._fill_backward()
-        self._order_forward()
+        self._end_forward()
         self.backward.values = [self._value(v) for v in self.program.gradients]
         self.backward.apply(self.body.owner.opview)
         self.forward.apply(self.function)
@@ -113,7 +115,11 @@ class _Splitter:
         number_of = {v: n for n, v in reversed([*enumerate(self.program.results)])}
         for value in self.plan.saved:
             ir_value = self.reader.ir_values[value]
-            if value not in self.plan.references:
+            is_reference = value in self.plan.references
+            is_flag = self.program.values[value].is_flag and not is_reference
+            if is_flag:
+                ir_value = self._as_flags(value)
+            if not is_reference:
                 given = _strides_attribute(strides.of_fresh(value))
                 place = self._return(ir_value, given)
             elif self.program.values[value].node is None:
@@ -123,7 +129,20 @@ class _Splitter:
                 given = self.forward.results[number_of[value]]
                 place = f"out{number_of[value]}"
             kept = {name: given[name] for name in _KEPT if name in given}
-            self.values[value] = self._take(ir_value.type, place, kept)
+            argument = self._take(ir_value.type, place, kept)
+            self.values[value] = self._as_numbers(value, argument, is_flag)
+
+    def _as_flags(self, value: int) -> ir.Value:
+        """A value that is 0 or 1 everywhere, as booleans."""
+        ir_value = self.reader.ir_values[value]
+        op = self.reader.operations[self.program.values[value].node]
+        return _cast(ir_value, ty.element_type("i1"), ir.InsertionPoint.after(op))
+
+    def _as_numbers(self, value: int, argument: ir.Value, is_flag: bool) -> ir.Value:
+        if not is_flag:
+            return argument
+        element = self.reader.ir_values[value].type.element_type
+        return _cast(argument, element, ir.InsertionPoint(self.end))
 
     def _return(self, value: ir.Value, given: Attributes) -> str:
         """Adds a result to the forward function; returns its name."""
@@ -165,25 +184,33 @@ class _Splitter:
                     operands[index] = self.values[value]
 
     def _order_forward(self) -> None:
-        """Puts the ops that stay into order, and erases what nobody needs."""
+        """Puts the ops that stay behind those that go; erases what nobody needs."""
         used = {*self.plan.forward, *self.plan.backward}
         for position in self.plan.forward:
             self.reader.operations[position].operation.move_before(self.terminator)
         for position in reversed(range(len(self.reader.operations))):
             if position not in used:
                 self.reader.operations[position].operation.erase()
+
+    def _end_forward(self) -> None:
+        """Lets go of the gradients, and then of the cotangents."""
         ir.Operation.create(
             "func.return",
             loc=self.terminator.location,
             ip=ir.InsertionPoint(self.terminator),
         )
         self.terminator.operation.erase()
-        self.terminator = list(self.block.operations)[-1]
         for number in reversed(self.program.cotangents):
             self.block.erase_argument(number)
 
     def _value(self, value: int) -> ir.Value:
         return self.values.get(value, self.reader.ir_values[value])
+
+
+def _cast(x: ir.Value, element: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
+    type_ = ty.tensor_type(ty.shape_of(x.type), element)
+    made = graph.build("cast", [x], results=[type_], loc=x.location, ip=ip)
+    return made.results[0]
 
 
 def _strides_attribute(strides: tuple | None) -> Attributes:

@@ -106,24 +106,45 @@ def _read_by(
 
 
 def _stored_forward(program: Program, forward: set[int]) -> frozenset[int]:
-    """Values that library ops read or make, and those that kernels hand on.
+    """Values that library ops read or make, and those that several kernels read.
 
-    An op that waits for a library op can't share a kernel with one before it.
+    An op that waits for a library op can't share a kernel with one before it. A value
+    that ops of one stage read is computed there, so it reads its operands there.
     """
-    stages = dict.fromkeys(range(len(program.values)), 0)
-    stored = set()
+    stages = _stages(program, forward)
+    readers: dict[int, set[int]] = {}
+    stored = set(program.results)
+    for position in sorted(forward, reverse=True):
+        node = program.nodes[position]
+        if node.kind is Kind.VIEW:
+            continue
+        is_library = node.kind is Kind.LIBRARY or not node.is_native
+        stage = stages[position]
+        for value in node.results:
+            seen = readers.get(value, set())
+            if is_library or len(seen) > 1:
+                stored.add(value)
+            elif seen and node.kind is Kind.POINTWISE and value not in stored:
+                stage = max(seen)
+        for value in node.operands:
+            base = program.values[value].base
+            readers.setdefault(base, set()).add(stage)
+            if is_library:
+                stored.add(base)
+    return frozenset(stored)
+
+
+def _stages(program: Program, forward: set[int]) -> dict[int, int]:
+    """How many library ops stand one behind the other before each op."""
+    behind = [0] * len(program.values)
+    stages = {}
     for position in sorted(forward):
         node = program.nodes[position]
-        is_library = node.kind is Kind.LIBRARY
-        stage = max((stages[value] for value in node.operands), default=0)
-        if node.kind is not Kind.VIEW:
-            bases = {program.values[value].base for value in node.operands}
-            stored.update(b for b in bases if is_library or stages[b] < stage)
-        if is_library or not node.is_native:
-            stored.update(node.results)
+        stage = max((behind[value] for value in node.operands), default=0)
+        stages[position] = stage
         for value in node.results:
-            stages[value] = stage + is_library
-    return frozenset(stored)
+            behind[value] = stage + (node.kind is Kind.LIBRARY)
+    return stages
 
 
 def _inner(program: Program, forward: set[int]) -> frozenset[int]:
