@@ -13,14 +13,17 @@ What lives here, in the order to read it:
 * ``extern``      calls of ATen ops without a rule
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
 * rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``reduction``,
-  ``contraction``, ``normalization``, ``shape``, ``indexing``, ``creation``, ``pooling``
+  ``contraction``, ``normalization``, ``classification``, ``shape``, ``indexing``,
+  ``creation``, ``pooling``, ``foreach`` (lists of tensors)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     activation,
+    classification,
     contraction,
     creation,
     elementwise,
+    foreach,
     indexing,
     logic,
     normalization,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.classification import widened
 from girih.frontend.importer.registry import effects, imports
 
 
@@ -84,3 +85,135 @@ def _moved(b: Builder, running: Operand, batch: Operand, momentum: float) -> Ope
     batch = b.cast(batch, running.dtype)
     old = b.mul(running, b.constant(1 - momentum, running.dtype))
     return b.add(old, b.mul(batch, b.constant(momentum, running.dtype)))
+
+
+# Gradients ----------------------------------------------------------------------
+
+
+class _Normalized:
+    """What gradients of a normalisation are computed from, in one shape.
+
+    Attributes:
+        x: The operand, widened, in the shape in which it is normalised.
+        rstd: 1 / sqrt(variance + eps).
+        z: The normalised x.
+    """
+
+    def __init__(self, b: Builder, x: Operand, shape, dims, mean, rstd):
+        """Args: x is normalised in ``shape`` over ``dims`` with these statistics.
+
+        Without dims the statistics do not depend on x.
+        """
+        self._builder = b
+        self._dims = dims
+        self._own_shape = x.shape
+        self.x = b.reshape(widened(b, x), shape)
+        mean, self.rstd = (b.cast(value, self.x.dtype) for value in (mean, rstd))
+        self.z = b.mul(b.sub(self.x, mean), self.rstd)
+
+    def _fit(self, value: Operand, shape) -> Operand:
+        b = self._builder
+        return b.reshape(b.cast(value, self.x.dtype), shape)
+
+    def gradients(self, g: Operand, weight: Operand | None, parameters, mask) -> list:
+        """The gradients of x, weight and bias; None for those not asked for.
+
+        Args:
+            g: The gradient of the result.
+            weight: The factor, or None.
+            parameters: The shape in which weight and bias broadcast with x.
+            mask: Which gradients are asked for.
+        """
+        b = self._builder
+        g = self._fit(g, self.x.shape)
+        of_x = self._of_x(g, weight, parameters) if mask[0] else None
+        found = [of_x and b.reshape(of_x, self._own_shape)]
+        for wanted, each in zip(mask[1:], (b.mul(g, self.z), g), strict=True):
+            found.append(self._summed(each, parameters) if wanted else None)
+        return found
+
+    def _of_x(self, g: Operand, weight: Operand | None, parameters) -> Operand:
+        """rstd (g w - mean(g w) - z mean(g w z)), or rstd g w."""
+        b = self._builder
+        if weight is not None:
+            g = b.mul(g, self._fit(weight, parameters))
+        if not self._dims:
+            return b.mul(self.rstd, g)
+        along = b.reduce("mean", b.mul(g, self.z), self._dims)
+        centered = b.sub(g, b.reduce("mean", g, self._dims))
+        return b.mul(self.rstd, b.sub(centered, b.mul(self.z, along)))
+
+    def _summed(self, x: Operand, shape) -> Operand:
+        """x summed over the dims that a parameter of this shape does not have."""
+        leading = x.rank - len(shape)
+        repeated = [leading + d for d, size in enumerate(shape) if size == 1]
+        return self._builder.reduce("reduce_sum", x, [*range(leading), *repeated])
+
+
+def _as_results(b: Builder, gradients: list[Operand | None]) -> list[Operand]:
+    """The gradients that are there, as eager gives them."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    return [
+        b.cast(b.reshape(gradient, spec.shape), spec.dtype)
+        for gradient, spec in zip(present, b.out, strict=True)
+    ]
+
+
+@imports("native_layer_norm_backward")
+def layer_norm_backward(
+    b: Builder, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+):
+    """Gradients of a normalisation over the last dims."""
+    start = input.rank - len(normalized_shape)
+    dims = range(start, input.rank)
+    normalized = _Normalized(b, input, input.shape, dims, mean, rstd)
+    shape = input.shape[start:]
+    return _as_results(b, normalized.gradients(grad_out, weight, shape, output_mask))
+
+
+@imports("native_group_norm_backward")
+def group_norm_backward(
+    b: Builder, grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask
+):
+    """Gradients of a normalisation within groups of channels."""
+    spatial = input.shape[2:]
+    split = (group, input.shape[1] // group)
+    shape = (input.shape[0], *split, *spatial)
+    kept = (*shape[:2], *(1 for _ in shape[2:]))
+    mean, rstd = (b.reshape(value, kept) for value in (mean, rstd))
+    normalized = _Normalized(b, input, shape, range(2, len(shape)), mean, rstd)
+    parameters = (*split, *(1 for _ in spatial))
+    found = normalized.gradients(grad_out, weight, parameters, output_mask)
+    return _as_results(b, found)
+
+
+@imports("native_batch_norm_backward")
+def batch_norm_backward(
+    b: Builder,
+    grad_out,
+    input,
+    weight,
+    running_mean,
+    running_var,
+    save_mean,
+    save_invstd,
+    train,
+    eps,
+    output_mask,
+):
+    """Gradients of a normalisation of channels, with own or given statistics."""
+    if train and (save_mean is None or save_invstd is None):
+        return NotImplemented
+    # On fake tensors x gets its gradient, asked for or not.
+    output_mask = (True, *output_mask[1:])
+    by_channel = (input.shape[1], *(1 for _ in input.shape[2:]))
+    dims = [dim for dim in range(input.rank) if dim != 1] if train else []
+    mean, rstd = save_mean, save_invstd
+    if not train:
+        variance = widened(b, running_var)
+        eps = b.constant(eps, variance.dtype)
+        mean, rstd = running_mean, b.unary("rsqrt", b.add(variance, eps))
+    mean, rstd = (b.reshape(value, by_channel) for value in (mean, rstd))
+    normalized = _Normalized(b, input, input.shape, dims, mean, rstd)
+    found = normalized.gradients(grad_out, weight, by_channel, output_mask)
+    return _as_results(b, found)

@@ -1,4 +1,4 @@
-"""Import rules of reductions, scans and softmax.
+"""Import rules of reductions and scans.
 
 ``graph`` keeps reduced dims with size 1; a ``reshape`` follows where eager drops them.
 """
@@ -11,7 +11,6 @@ import torch
 
 from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
-from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.registry import imports
 
 
@@ -46,6 +45,16 @@ def sum_(b: Builder, self, dim=None, keepdim=False, dtype=None):
     return _reduce(b, name, x, dim)
 
 
+@imports("nansum")
+def nansum(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    """The sum of what is not NaN; of integers as int64."""
+    x = b.cast(self, b.out[0].dtype)
+    if self.dtype.is_floating_point:
+        is_nan = b.predicate("isnan", self)
+        x = b.where(is_nan, b.constant(0, x.dtype), x)
+    return _reduce(b, "reduce_sum", x, dim)
+
+
 @imports("prod", "prod.dim_int")
 def prod(b: Builder, self, dim=None, keepdim=False, dtype=None):
     """The product; of integers as int64."""
@@ -65,25 +74,48 @@ def mean(b: Builder, self, dim=None, keepdim=False, dtype=None):
 def var(b: Builder, self, dim=None, correction=None, keepdim=False):
     """The variance."""
     correction = 1.0 if correction is None else float(correction)
+    if dim is None and _lacks_freedom(self, correction):
+        return NotImplemented
     return _reduce(b, "var", self, dim, correction=correction)
+
+
+def _lacks_freedom(x: Operand, correction: float) -> bool:
+    """Whether eager's derivative of a full variance is one of infinities and NaNs."""
+    count = product(x.shape)
+    return not isinstance(count, Dim) and count <= correction
 
 
 @imports("std.correction")
 def std(b: Builder, self, dim=None, correction=None, keepdim=False):
     """The standard deviation."""
-    return b.unary("sqrt", var(b, self, dim, correction))
+    variance = var(b, self, dim, correction)
+    return variance if variance is NotImplemented else _root(b, variance)
+
+
+def _root(b: Builder, square: Operand) -> Operand:
+    """The square root, whose derivative is 0 at 0."""
+    zero = b.constant(0, square.dtype)
+    is_zero = b.compare("eq", square, zero)
+    positive = b.where(is_zero, b.constant(1, square.dtype), square)
+    return b.where(is_zero, zero, b.unary("sqrt", positive))
 
 
 @imports("var_mean.correction")
 def var_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
     """Variance and mean."""
-    return var(b, self, dim, correction), _reduce(b, "mean", self, dim)
+    return _with_mean(b, var(b, self, dim, correction), self, dim)
 
 
 @imports("std_mean.correction")
 def std_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
     """Standard deviation and mean."""
-    return std(b, self, dim, correction), _reduce(b, "mean", self, dim)
+    return _with_mean(b, std(b, self, dim, correction), self, dim)
+
+
+def _with_mean(b: Builder, value, x: Operand, dim):
+    if value is NotImplemented:
+        return NotImplemented
+    return value, _reduce(b, "mean", x, dim)
 
 
 @imports("amax")
@@ -101,13 +133,13 @@ def amin(b: Builder, self, dim=(), keepdim=False):
 @imports("max")
 def max_(b: Builder, self):
     """The largest of all elements."""
-    return _reduce(b, "reduce_max", self, None)
+    return _reduce(b, "reduce_max", self, None, ties="nan")
 
 
 @imports("min")
 def min_(b: Builder, self):
     """The smallest of all elements."""
-    return _reduce(b, "reduce_min", self, None)
+    return _reduce(b, "reduce_min", self, None, ties="nan")
 
 
 @imports("aminmax")
@@ -129,7 +161,7 @@ def _index_of(b: Builder, name: str, x: Operand, dim: int | None) -> Operand:
 def max_dim(b: Builder, self, dim, keepdim=False):
     """The largest element and where it is."""
     index = _index_of(b, "argmax", self, dim)
-    values = _reduce(b, "reduce_max", self, dim)
+    values = _reduce(b, "reduce_max", self, dim, ties="first")
     return values, b.reshape(index, b.out[1].shape)
 
 
@@ -137,7 +169,7 @@ def max_dim(b: Builder, self, dim, keepdim=False):
 def min_dim(b: Builder, self, dim, keepdim=False):
     """The smallest element and where it is."""
     index = _index_of(b, "argmin", self, dim)
-    values = _reduce(b, "reduce_min", self, dim)
+    values = _reduce(b, "reduce_min", self, dim, ties="first")
     return values, b.reshape(index, b.out[1].shape)
 
 
@@ -183,7 +215,9 @@ def logsumexp(b: Builder, self, dim, keepdim=False):
     dims = wrap_dims(dim, x.rank)
     largest = b.reduce("reduce_max", x, dims)
     zero = b.constant(0, x.dtype)
+    # The derivatives by the shift cancel.
     shift = b.where(b.predicate("isinf", largest), zero, largest)
+    shift = b.unary("detach", shift)
     total = b.reduce("reduce_sum", b.unary("exp", b.sub(x, shift)), dims)
     return b.reshape(b.add(b.unary("log", total), shift), b.out[0].shape)
 
@@ -193,12 +227,13 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
     """The 1-, 2- and infinity-norm; others are left to ATen."""
     x = b.cast(self, b.out[0].dtype)
     if ord == 2:
-        return b.unary("sqrt", _reduce(b, "reduce_sum", b.mul(x, x), dim))
+        return _root(b, _reduce(b, "reduce_sum", b.mul(x, x), dim))
     size = b.unary("abs", x)
     if ord == 1:
         return _reduce(b, "reduce_sum", size, dim)
     if math.isinf(ord) and 0 not in x.shape:
-        return _reduce(b, "reduce_max" if ord > 0 else "reduce_min", size, dim)
+        name = "reduce_max" if ord > 0 else "reduce_min"
+        return _reduce(b, name, size, dim, ties="nan")
     return NotImplemented
 
 
@@ -230,66 +265,3 @@ def sort(b: Builder, self, dim=-1, descending=False, stable=False):
     stable = bool(stable)
     attributes = {"dim": dim, "descending": descending, "stable": stable}
     return b.library("sort", [self], attributes)
-
-
-# Softmax ------------------------------------------------------------------------
-
-
-def _normalize(b: Builder, name: str, x: Operand, dim: int) -> Operand:
-    shape = x.shape
-    x = with_dims(b, x)
-    y = b.op(name, [x], {"dim": dim % x.rank}, (x.shape, x.dtype))
-    return b.reshape(y, shape)
-
-
-@imports("_softmax")
-def softmax(b: Builder, self, dim, half_to_float=False):
-    """Softmax; ``half_to_float`` computes float32 from float16."""
-    return _normalize(b, "softmax", b.cast(self, b.out[0].dtype), dim)
-
-
-@imports("_log_softmax")
-def log_softmax(b: Builder, self, dim, half_to_float=False):
-    """Logarithm of softmax."""
-    return _normalize(b, "log_softmax", b.cast(self, b.out[0].dtype), dim)
-
-
-@imports("_safe_softmax")
-def safe_softmax(b: Builder, self, dim, dtype=None):
-    """Softmax that is 0 where a whole row is -inf."""
-    x = with_dims(b, b.cast(self, b.out[0].dtype))
-    dim %= x.rank
-    lowest = b.compare("eq", x, b.constant(-math.inf, x.dtype))
-    masked = b.reduce("reduce_all", lowest, [dim])
-    y = b.where(masked, b.constant(0, x.dtype), _normalize(b, "softmax", x, dim))
-    return b.reshape(y, b.out[0].shape)
-
-
-# Classification loss ------------------------------------------------------------
-
-
-@imports("nll_loss_forward")
-def nll_loss(b: Builder, self, target, weight, reduction, ignore_index):
-    """-self[n, target[n]] * weight[target[n]], and the sum of the weights."""
-    if self.rank != 2 or target.rank != 1 or isinstance(ignore_index, Dim):
-        return NotImplemented
-    if is_integral(self.dtype):
-        return NotImplemented
-    zero = b.constant(0, self.dtype)
-    ignored = b.compare("eq", target, b.constant(ignore_index, target.dtype))
-    label = b.where(ignored, b.constant(0, target.dtype), target)
-    column = b.reshape(label, (*label.shape, 1))
-    picked = b.op("gather", [self, column], {"dim": 1}, (column.shape, self.dtype))
-    loss = b.unary("neg", b.reshape(picked, label.shape))
-    weights = b.constant(1, self.dtype) if weight is None else b.take(weight, label, 0)
-    if weight is not None:
-        loss = b.mul(loss, weights)
-    loss = b.where(ignored, zero, loss)
-    weights = b.where(ignored, zero, weights)
-    if reduction == 0:
-        return loss, b.full((), 0, self.dtype)
-    total_loss = b.reshape(b.reduce("reduce_sum", loss, [0]), ())
-    total_weight = b.reshape(b.reduce("reduce_sum", weights, [0]), ())
-    if reduction == 1:
-        total_loss = b.div(total_loss, total_weight)
-    return total_loss, total_weight
