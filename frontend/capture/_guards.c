@@ -117,6 +117,11 @@ static PyObject *type_lookup(PyObject *type, PyObject *name) {
     return Py_XNewRef(_PyType_Lookup((PyTypeObject *)type, name));
 }
 
+/* What a weak reference refers to, and None where that is gone. */
+static PyObject *referent(PyObject *reference) {
+    return PyWeakref_CheckRef(reference) ? PyObject_CallNoArgs(reference) : NULL;
+}
+
 /* A new reference, or NULL (with or without an exception) when out of reach. */
 static PyObject *reach(const Node *node, PyObject *parent) {
     switch (node->access) {
@@ -129,6 +134,7 @@ static PyObject *reach(const Node *node, PyObject *parent) {
     case ACCESS_TYPE: return Py_NewRef((PyObject *)Py_TYPE(parent));
     case ACCESS_TYPE_LOOKUP: return type_lookup(parent, node->key);
     case ACCESS_CLOSURE: return closure_cell(parent, node->index);
+    case ACCESS_REFERENT: return referent(parent);
     default: return NULL;
     }
 }

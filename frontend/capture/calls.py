@@ -82,7 +82,9 @@ class Calls(TorchCalls):
         if function.real is not None:
             model = model_of(function.real)
             if model is not None:
-                return self._call_model(model, args, kwargs)
+                made = self._call_model(model, args, kwargs)
+                if made is not None:
+                    return made
             if is_operation(function.real):
                 made = self.call_operation(function.real, args, kwargs)
                 if made is not None:

@@ -183,6 +183,7 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "item": lambda base, key: base[key],
     "cell": lambda base, key: base.cell_contents,
     "closure": lambda base, key: base.__closure__[key],
+    "referent": lambda base, key: base(),
     "type": lambda base, key: type(base),
     "type_lookup": _type_lookup,
 }

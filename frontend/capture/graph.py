@@ -382,7 +382,10 @@ class Graph:
     def _wrap_sequence(self, result, node, call: _Call) -> Value:
         items = []
         for index, item in enumerate(result):
-            if self._is_recorded(item, call, None):
+            given = call.by_fake.get(id(item))
+            if given is not None:  # an argument, which the call may have written
+                items.append(given)
+            elif self._is_recorded(item, call, None):
                 inner = self._node("call_function", operator.getitem, (node, index), {})
                 items.append(self._wrap(item, inner, call))
             else:

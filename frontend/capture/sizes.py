@@ -17,6 +17,10 @@ from girih.frontend.capture.source import Source
 # Accesses on the way from an argument to a number that the caller gave with it.
 _CONTAINERS = ("local", "index", "item", "dict_item")
 
+# Options in an optimizer's ``param_groups`` that are others at most calls: schedulers
+# of the learning rate write the first three, and programs the last one.
+_SCHEDULED = frozenset(("lr", "momentum", "betas", "weight_decay"))
+
 MARK_VIOLATED = "a marked size has to be fixed"
 
 
@@ -84,7 +88,8 @@ class Sizes:
         if self._learned:
             self._numbers.update((_key(s), seen) for s, seen in self._learned)
             self._learned.clear()
-        if not self.dynamic and not self._numbers:
+        is_scheduled = _is_scheduled(source)
+        if not self.dynamic and not self._numbers and not is_scheduled:
             return False
         key = _key(source)
         seen = self._numbers.get(key)
@@ -92,7 +97,9 @@ class Sizes:
             self._varying.add(key)
         if (key, number < 0) in self._fixed or not is_input(number):
             return False
-        return key in self._varying or bool(self.dynamic) and _is_argument(source)
+        if key in self._varying or is_scheduled and type(number) is float:
+            return True
+        return bool(self.dynamic) and _is_argument(source)
 
     def fix(self, number: int | float, source: Source) -> None:
         """Python has to know this number: it is not tried as an input again."""
@@ -121,6 +128,16 @@ def _is_argument(source: Source) -> bool:
             return False
         source = source.base
     return source.access == "local"
+
+
+def _is_scheduled(source: Source) -> bool:
+    """Whether a number is an option of an optimizer that schedules change."""
+    if source.access == "index":  # of a pair of betas
+        source = source.base
+    if source.access != "dict_item" or source.key not in _SCHEDULED:
+        return False
+    groups = source.base.base
+    return groups is not None and groups.key == "param_groups"
 
 
 def _marked(tensor: torch.Tensor, dims: dict) -> dict[int, DynamicDim]:

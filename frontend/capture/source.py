@@ -28,6 +28,7 @@ ACCESS = {
             "type",
             "type_lookup",
             "closure",
+            "referent",
         )
     )
 }
@@ -42,6 +43,7 @@ _FORMATS = {
     "type": "type({base})",
     "type_lookup": "{base}.{key}",
     "closure": "{base}.__closure__[{key}]",
+    "referent": "{base}()",
 }
 
 
@@ -100,6 +102,10 @@ class Source:
         """A cell of a function's closure."""
         return self._child("closure", index)
 
+    def referent(self) -> Source:
+        """What a weak reference refers to."""
+        return self._child("referent", None)
+
     def type(self) -> Source:
         """``type(self)``."""
         return self._child("type", None)
@@ -125,9 +131,21 @@ class Source:
         if self.access == "dict_item" and self.base.access == "dict":
             return f"{self.base.base}.{self.key}"
         key = getattr(self.key, "__qualname__", None) or self.key
+        if hasattr(type(key), "__torch_function__"):
+            key = _TensorKey(key)  # the text of a tensor has all its elements
         return _FORMATS[self.access].format(base=self.base, key=key)
 
     __repr__ = __str__
+
+
+class _TensorKey:
+    """Names a tensor that is the key of a dict, as a parameter of its optimizer is."""
+
+    def __init__(self, tensor: Any):
+        self._text = f"<{type(tensor).__name__} at {id(tensor):#x}>"
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 class Roots:

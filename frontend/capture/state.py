@@ -24,7 +24,8 @@ class Region:
     Attributes:
         manager: Its traced context manager.
         leave: The function that leaves it, given what entering it gave; None for a
-            default device, which operations are given as an argument.
+            default device, which operations are given as an argument, and for a name
+            in the profiler's records.
         mode: What entering it gave while tracing.
         node: What entering it gives in the graph.
         grad_before: Grad mode outside of it.
@@ -152,6 +153,11 @@ class TorchState:
         before = torch.is_grad_enabled()
         self._regions.append(Region(device, None, device.as_python(), None, before))
 
+    def enter_record(self, manager) -> None:
+        """Enters a region that only has a name for the profiler."""
+        before = torch.is_grad_enabled()
+        self._regions.append(Region(manager, None, None, None, before))
+
     def _enter(self, manager, enter: Callable, leave: Callable, args: tuple) -> None:
         before = torch.is_grad_enabled()
         node = self._add_effect(enter, args)
@@ -174,7 +180,7 @@ class TorchState:
     def default_device(self) -> torch.device | None:
         """Where tensors are made, if the program or its caller said so."""
         for region in reversed(self._regions):
-            if region.leave is None:
+            if isinstance(region.mode, torch.device):
                 return region.mode
         return self._outer_device
 

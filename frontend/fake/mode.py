@@ -24,6 +24,7 @@ import torch
 import torch._functorch.config  # the constructor would import it, in 8 ms
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from girih.frontend.fake.foreach import is_foreach, shapes_of
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.rules import RULES, Result
 
@@ -110,7 +111,8 @@ class _Plan(NamedTuple):
 
     Attributes:
         kernel: Called with the arguments of the op.
-        mutates: Whether the op writes its first argument and returns it.
+        mutates: Whether the op writes its first argument and returns it; lists of
+            tensors are written and not returned.
     """
 
     kernel: Callable | None
@@ -133,7 +135,11 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
         return _Plan(None, in_cpp=True)
     if name in RULES:
         return _Plan(RULES[name])
+    if is_foreach(name):
+        return _Plan(shapes_of(name))
     base, _, overload = name.partition(".")
+    if base.endswith("_") and is_foreach(base[:-1]):
+        return _Plan(shapes_of(f"{base[:-1]}.{overload}"), mutates=True)
     functional = base[:-1] + ("." + overload if overload else "")
     functional = _RENAMED.get(name, functional)
     if base.endswith("_") and functional in RULES:
@@ -249,7 +255,8 @@ class LightFakeTensorMode(FakeTensorMode):
             return NotImplemented
         if plan.in_cpp or plan.mutates:
             # A known value would not follow what is written through a view of it.
-            args[0].constant = None
+            for target in args[0] if isinstance(args[0], (list, tuple)) else args[:1]:
+                target.constant = None
         if plan.in_cpp:
             return self._run_meta(func, args, kwargs, device)
         if plan.mutates:
@@ -273,13 +280,15 @@ class LightFakeTensorMode(FakeTensorMode):
     def _write(self, plan, args, kwargs):
         """Checks that the result of the functional op fits into its first argument."""
         target = args[0]
-        if plan.kernel is not None:
-            result = plan.kernel(*args, **kwargs)
-            if result is NotImplemented or result.size != tuple(target.size()):
-                return NotImplemented
-            if not torch.can_cast(result.dtype, target.dtype):
-                return NotImplemented
-        return target
+        if plan.kernel is None:
+            return target
+        result = plan.kernel(*args, **kwargs)
+        if result is NotImplemented:
+            return NotImplemented
+        if isinstance(result, Result):
+            return target if _fits(result, target) else NotImplemented
+        fits = all(map(_fits, result, target))
+        return None if fits else NotImplemented
 
     def _run_meta(self, func, args, kwargs, device):
         """Makes a view; with symbolic sizes by its geometry, else in C++."""
@@ -301,6 +310,12 @@ class LightFakeTensorMode(FakeTensorMode):
             fake = FakeTensor(self, meta, device)
         fake.girih_meta = meta
         return fake
+
+
+def _fits(result: Result, target: torch.Tensor) -> bool:
+    """Whether a result can be written to a tensor."""
+    same = result.size == tuple(target.size())
+    return same and torch.can_cast(result.dtype, target.dtype)
 
 
 def _is_symbolic(args: tuple) -> bool:

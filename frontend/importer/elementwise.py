@@ -56,10 +56,10 @@ def to_bool(b: Builder, value: Any) -> Operand:
 
 
 def scaled(b: Builder, x: Operand, factor: Any) -> Operand:
-    """x times a number."""
-    if not isinstance(factor, (Dim, Scalar)) and factor == 1:
+    """x times a number, or a tensor without dims."""
+    if isinstance(factor, (bool, int, float, complex)) and factor == 1:
         return x
-    return b.mul(x, b.constant(factor, x.dtype))
+    return b.mul(x, b.scalar(factor, x.dtype))
 
 
 def logical(b: Builder, name: str, lhs: Operand, rhs: Operand) -> Operand:

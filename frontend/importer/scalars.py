@@ -8,11 +8,13 @@ sympy is never imported here: a SymFloat exists only where torch has loaded it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from girih.frontend.fake.foreach import calls, is_foreach
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.symbols import Symbols
 
@@ -88,6 +90,9 @@ def takes_numbers(name: str, args: list, kwargs: dict, dtype: torch.dtype) -> bo
         kwargs: Its keyword arguments.
         dtype: The dtype of the result.
     """
+    if is_foreach(name):
+        each = calls(name, args, kwargs)
+        return all(takes_numbers(c.name, c.args, c.kwargs, dtype) for c in each)
     values = [*args, *kwargs.values()]
     if not any(isinstance(value, Scalar) for value in values):
         return not _holds_number(values)
@@ -112,6 +117,13 @@ class Scalars:
         self._values: dict[object, Operand] = {}
         self._fitting: set[object] = set()
         self._shape_env: object = None
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A region: numbers that are computed in it are not known outside."""
+        outer, self._values = self._values, dict(self._values)
+        yield
+        self._values = outer
 
     def bind(
         self, value: torch.SymInt | torch.SymFloat, operand: Operand, *, fits: bool

@@ -6,8 +6,9 @@ program. The copy and the allocation are saved where all of this holds:
 1. No op after the one that makes the result, and no other result, reads the argument's
    old content.
 2. The op is a kernel, the argument's elements do not overlap each other, and the kernel
-   reads the argument not at all, or has one result and reads at each point only the
-   element that it writes there. Or it is an ATen call that has an in-place twin.
+   reads the argument not at all, or at each point only the element that it writes
+   there (a kernel computes all its results of a point before it stores them).
+   Or it is an ATen call that has an in-place twin.
 3. No kernel that runs together with the op or after it can fail a check: eager would
    then run from the start, and must find the arguments as they were.
 """
@@ -164,7 +165,7 @@ def _reads_in_place(maker: ir.OpView, argument: ir.Value) -> bool:
         return False
     if not positions:
         return True
-    if len(maker.results) != 1 or maker.name != "graph.fusion" or maker.reduced:
+    if maker.name != "graph.fusion" or maker.reduced:
         return False
     inner = maker.regions[0].blocks[0].arguments
     return all(

@@ -1,19 +1,21 @@
 """The table of functions whose meaning girih knows.
 
 A model is ``f(tracer, *args, **kwargs) -> Value`` on traced values. It stands for a
-function written in C, or for a Python function that can't or need not be followed.
+function written in C, or for a Python function that can't or need not be followed; for
+the latter it may return None, and the function is followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from girih.frontend.capture.models.marked import marked_model
 
 _MODELS: dict[Any, Callable] = {}
 _NAMED_MODELS: dict[tuple[str, str], Callable] = {}
+_CODE_MODELS: dict[CodeType, Callable] = {}
 
 
 def models(*functions: Any):
@@ -40,12 +42,36 @@ def models_named(module: str, qualname: str):
     return register
 
 
+def models_of_code(code: CodeType):
+    """Registers a model of the functions that run a code: those of a decorator.
+
+    It is ``f(tracer, function, *args, **kwargs)`` with the traced function.
+    """
+
+    def register(model: Callable) -> Callable:
+        assert code not in _CODE_MODELS, f"girih bug: two models of {code}"
+        _CODE_MODELS[code] = model
+        return model
+
+    return register
+
+
+def _with_function(model: Callable, function: FunctionType) -> Callable:
+    def bound(tracer, *args, **kwargs):
+        return model(tracer, tracer.held(function), *args, **kwargs)
+
+    return bound
+
+
 def model_of(function: Any) -> Callable | None:
     """The model of a function, or None; marks of the program come before most."""
     if isinstance(function, FunctionType):
         named = _NAMED_MODELS.get((function.__module__, function.__qualname__))
         if named is not None:
             return named
+        by_code = _CODE_MODELS.get(function.__code__)
+        if by_code is not None:
+            return _with_function(by_code, function)
     marked = marked_model(function)
     if marked is not None:
         return marked

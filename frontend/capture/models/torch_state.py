@@ -7,6 +7,7 @@ import types
 import torch
 from torch.amp import autocast_mode
 from torch.autograd import grad_mode
+from torch.autograd.profiler import record_function
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
@@ -135,6 +136,18 @@ def _enter_device(tracer, device):
 @models(torch.device.__exit__)
 def _exit_device(tracer, device, *exception):
     tracer.state.exit(device)
+    return tracer.constant(None)
+
+
+@models(record_function.__enter__)
+def _enter_record(tracer, record):
+    tracer.state.enter_record(record)
+    return record
+
+
+@models(record_function.__exit__)
+def _exit_record(tracer, record, *exception):
+    tracer.state.exit(record)
     return tracer.constant(None)
 
 

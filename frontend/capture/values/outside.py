@@ -198,11 +198,15 @@ class WeakReferenceValue(OutsideValue):
     """A weak reference."""
 
     def call(self, tracer, args, kwargs):
-        """Gives the object, where that was met before and something outside holds it.
+        """Gives the object, where something outside holds it.
 
         An argument may be held by the frame alone, which Python would have dropped.
         """
-        found = tracer.known_value(self.real())
+        found, referent = None, self.real()
+        if referent is not None:
+            found = tracer.known_value(referent)
+            if found is None:
+                return tracer.wrap(referent, self.source.referent())
         if found is None or found.source is None or found.source.base is None:
             self.used("()")
         tracer.guards.add(self.source, "is", self.real)

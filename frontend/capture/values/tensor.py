@@ -50,6 +50,12 @@ _CHANGES_METADATA = frozenset(
     as_strided_ requires_grad_ detach_ sparse_resize_""".split()
 )
 
+# Methods with a number that is multiplied with their first argument, by its name.
+_FACTORS = {
+    **dict.fromkeys(("add", "add_", "sub", "sub_"), "alpha"),
+    **dict.fromkeys(("addcdiv", "addcdiv_", "addcmul", "addcmul_"), "value"),
+}
+
 
 def is_leaf(tensor: torch.Tensor) -> bool:
     """A guard: the tensor has no history."""
@@ -255,6 +261,8 @@ class TensorValue(Value):
                 explanation="The method changes more than the tensor's data.",
                 hints=("Call it outside of compiled code.",),
             )
+        if isinstance(kwargs.get(_FACTORS.get(name)), TensorValue):
+            args, kwargs = _with_product(tracer, _FACTORS[name], args, kwargs)
         return tracer.graph.call_method(name, [self, *args], kwargs)
 
     def _about_memory(self, tracer, name: str, args: list[Value]) -> Value:
@@ -272,3 +280,15 @@ class TensorValue(Value):
     def __repr__(self) -> str:
         shape = f"a tensor of shape {tuple(self.fake.shape)}"
         return f"{shape}, {self.source}" if self.source else shape
+
+
+def _with_product(tracer, key: str, args: list, kwargs: dict) -> tuple[list, dict]:
+    """The arguments, where a factor is a tensor: eager would read the number in it."""
+    factor, scaled = kwargs[key], args[0] if args else None
+    if factor.fake.requires_grad or factor.fake.ndim or scaled is None:
+        return args, kwargs
+    dtype = tracer.constant(scaled.fake.dtype)
+    factor = factor.call_method(tracer, "to", [dtype], {})
+    product = scaled.call_method(tracer, "mul", [factor], {})
+    rest = {name: value for name, value in kwargs.items() if name != key}
+    return [product, *args[1:]], rest

@@ -281,6 +281,9 @@ class Program:
         return reduction.merge(b, node.name, node.operands[0].element, lhs, rhs)
 
     def _store_all(self, stores) -> None:
+        """Stores results; all are computed first, as they may overwrite operands."""
+        for store in stores:
+            self.values.value(store.node)
         for store in stores:
             self.builder.location = store.location
             self.values.store(store.buffer, store.offset, store.node)
