@@ -41,6 +41,12 @@ class Report:
     fallback: str | None = None
     derivatives: list[Report] = field(default_factory=list)
 
+    def and_derived(self) -> Iterator[Report]:
+        """This report and those of its derivatives."""
+        yield self
+        for report in self.derivatives:
+            yield from report.and_derived()
+
     @property
     def compile_seconds(self) -> float:
         """Seconds from the captured graph to the callable."""
@@ -102,4 +108,5 @@ class Reports:
         return dumped[-1] if dumped else {}
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.graphs)) or "nothing compiled yet"
+        lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
+        return "\n".join(lines) or "nothing compiled yet"
