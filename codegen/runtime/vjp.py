@@ -110,9 +110,11 @@ def _gradients(
     leaves: Sequence[Tensor],
     watched: bool,
 ) -> list[Tensor]:
+    # Some return one more when watched: what their derivative needs, of no type that
+    # has derivatives.
     pairs = [
         (result, cotangent)
-        for result, cotangent in zip(results, cotangents, strict=True)
+        for result, cotangent in zip(results, cotangents, strict=False)
         if cotangent is not None and result.requires_grad
     ]
     if not pairs:

@@ -16,7 +16,9 @@ def embedding(
     b: Builder, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False
 ):
     """Rows of a table."""
-    if weight.rank != 2 or isinstance(padding_idx, Dim):
+    # Only the derivative is another: ATen's own.
+    is_special = scale_grad_by_freq or sparse
+    if weight.rank != 2 or is_special or isinstance(padding_idx, Dim):
         return NotImplemented
     attributes = {"padding_idx": padding_idx}
     result = (b.out[0].shape, b.out[0].dtype)

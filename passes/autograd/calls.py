@@ -11,7 +11,7 @@ from girih.dialects.attributes import Argument, ItemRef, OperandRef
 from girih.dialects.bindings import ir
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.indexing import call_aten
-from girih.passes.autograd.rules import VjpBuilder
+from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder
 
 
 def _operand(op, argument: Argument) -> ir.Value | None:
@@ -112,6 +112,14 @@ def vjp_masked_scatter(op, cotangents, b: VjpBuilder) -> Any:
         name = "aten.masked_scatter_backward.default"
         taken = call_aten(b, name, [g, mask], arguments, source.type)
     return _placed(op, b, (op.args[0], kept), (op.args[2], taken))
+
+
+@calls("aten.embedding.default")
+def vjp_embedding(op, cotangents, b: VjpBuilder) -> Any:
+    """Dense gradients are ATen's; sparse tensors are not for ``graph``."""
+    if len(op.args) > 4 and op.args[4]:
+        raise NotDifferentiable(f"{op.op} has a gradient that is a sparse tensor")
+    return NotImplemented
 
 
 @calls("aten.embedding_dense_backward.default")

@@ -16,7 +16,6 @@ from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder, vjp
 
 VJP = "girih.vjp.default"
 
-# ATen op -> rule(op, cotangents, b): a gradient or None for each operand of the call.
 CALLS: dict[str, Callable] = {}
 
 # What these draw or write depends on no operand.
@@ -24,6 +23,7 @@ NOISE = frozenset(
     f"aten.{name}"
     for name in (
         "bernoulli.Tensor",
+        "bernoulli.default",
         "bernoulli.p",
         "cauchy.default",
         "exponential.default",
@@ -50,7 +50,8 @@ NOISE = frozenset(
 def calls(*names: str) -> Callable:
     """Registers a rule for ATen ops, such as ``aten.index_add.default``.
 
-    It may return NotImplemented; then the run time asks ATen.
+    Called as ``rule(op, cotangents, b)``, it returns a gradient or None for each of the
+    op's operands; or NotImplemented, then the run time asks ATen.
     """
 
     def register(rule: Callable) -> Callable:
@@ -78,24 +79,24 @@ def vjp_extern(op, cotangents, b: VjpBuilder) -> list:
 def _by_aten(op, cotangents: list, b: VjpBuilder) -> list[ir.Value | None]:
     if op.effects or _is_in_place(op.op):
         raise NotDifferentiable(f"{op.op} draws random numbers, or has other effects")
+    call = (*op.args, *op.kwargs.values())
+    places = list(_tensors(call))
+    wanted = [n for n, index in enumerate(places) if b.needs(op.inputs[index])]
     operands = list(op.inputs)
-    used = [operands[index] for index in _tensors((*op.args, *op.kwargs.values()))]
-    wanted = [place for place, value in enumerate(used) if b.needs(value)]
-    given = [_given(operands, cotangent) for cotangent in cotangents]
-    arguments = [op.op, op.args, tuple(op.kwargs), tuple(op.kwargs.values())]
+    given = tuple(_given(operands, cotangent) for cotangent in cotangents)
+    names, values = tuple(op.kwargs), tuple(op.kwargs.values())
+    arguments = [op.op, op.args, names, values, tuple(wanted), given]
     made = b.make(
         "extern",
         [operands],
-        {"op": VJP, "args": [*arguments, tuple(wanted), tuple(given)]}
-        | _layouts(op, operands),
-        results=[used[place].type for place in wanted],
+        {"op": VJP, "args": arguments} | _layouts(op, operands),
+        results=[op.inputs[places[n]].type for n in wanted],
     )
     gradients: list[ir.Value | None] = [None] * len(op.inputs)
-    places = list(_tensors((*op.args, *op.kwargs.values())))
-    for place, gradient in zip(wanted, made.results, strict=True):
-        known = gradients[places[place]]
+    for n, gradient in zip(wanted, made.results, strict=True):
+        known = gradients[places[n]]
         total = gradient if known is None else b.add(known, gradient)
-        gradients[places[place]] = total
+        gradients[places[n]] = total
     return gradients
 
 
