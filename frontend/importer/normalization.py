@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from girih.dialects.dims import Dim, product
+from girih.dialects.graph.differentiation import DetachOp
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.classification import widened
 from girih.frontend.importer.registry import effects, imports
@@ -13,7 +14,21 @@ def layer_norm(b: Builder, input, normalized_shape, weight, bias, eps):
     """Normalised over the last dims; also mean and rstd."""
     attributes = {"normalized_rank": len(normalized_shape), "eps": float(eps)}
     results = [(spec.shape, spec.dtype) for spec in b.out]
-    return b.multi_op("layer_norm", [input, weight, bias], attributes, *results)
+    operands = [input, weight, bias]
+    return _detached(b, b.multi_op("layer_norm", operands, attributes, *results))
+
+
+def _detached(b: Builder, values: list[Operand]) -> list[Operand]:
+    """The result, and statistics that as in eager no derivative goes through."""
+    y, *statistics = values
+    return [y, *(b.unary("detach", value) for value in statistics)]
+
+
+def _attached(statistic: Operand) -> Operand:
+    """A statistic as ATen's backward ops take it: they know that it depends on x."""
+    op = statistic.value.owner
+    is_detached = isinstance(op, DetachOp)
+    return statistic._replace(value=op.x) if is_detached else statistic
 
 
 @imports("native_group_norm")
@@ -45,7 +60,9 @@ def batch_norm_without_statistics(
 def _training(b: Builder, x: Operand, weight, bias, eps) -> list[Operand]:
     results = [(spec.shape, spec.dtype) for spec in b.out]
     attributes = {"eps": float(eps)}
-    return b.multi_op("batch_norm_training", [x, weight, bias], attributes, *results)
+    operands = [x, weight, bias]
+    values = b.multi_op("batch_norm_training", operands, attributes, *results)
+    return _detached(b, values)
 
 
 @effects("native_batch_norm", "_native_batch_norm_legit")
@@ -59,6 +76,7 @@ def batch_norm_with_statistics(recorder, func, args, kwargs):
         values = _training(b, input, weight, bias, eps)
     else:
         values = batch_norm(b, input, weight, bias, mean, variance, momentum, eps)
+    values = recorder.seen("native_batch_norm", values, [input])
     for tensor, value in zip(result, values, strict=True):
         recorder.add_value(tensor, value)
     if training and mean is not None:
@@ -166,6 +184,7 @@ def layer_norm_backward(
     """Gradients of a normalisation over the last dims."""
     start = input.rank - len(normalized_shape)
     dims = range(start, input.rank)
+    mean, rstd = _attached(mean), _attached(rstd)
     normalized = _Normalized(b, input, input.shape, dims, mean, rstd)
     shape = input.shape[start:]
     return _as_results(b, normalized.gradients(grad_out, weight, shape, output_mask))
@@ -208,8 +227,9 @@ def batch_norm_backward(
     output_mask = (True, *output_mask[1:])
     by_channel = (input.shape[1], *(1 for _ in input.shape[2:]))
     dims = [dim for dim in range(input.rank) if dim != 1] if train else []
-    mean, rstd = save_mean, save_invstd
-    if not train:
+    if train:
+        mean, rstd = _attached(save_mean), _attached(save_invstd)
+    else:
         variance = widened(b, running_var)
         eps = b.constant(eps, variance.dtype)
         mean, rstd = running_mean, b.unary("rsqrt", b.add(variance, eps))

@@ -76,7 +76,8 @@ def _group_norm(state, op, x, *rest):
     results = torch.ops.aten.native_group_norm(
         x.contiguous(), weight, bias, batch, channels, inner, op.groups, op.eps
     )
-    return _statistics(state, op, results, x.reshape(batch, op.groups, -1), [2])
+    size = channels // op.groups * inner
+    return _statistics(state, op, results, x.reshape(batch, op.groups, size), [2])
 
 
 @evaluates("batch_norm")
