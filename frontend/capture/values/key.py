@@ -14,6 +14,7 @@ from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.outside import WeakReferenceValue
 from girih.frontend.capture.values.sequence import TupleValue
+from girih.frontend.capture.values.tensor import TensorValue
 
 
 class Key:
@@ -40,8 +41,10 @@ def key_of(tracer, value: Value) -> Key:
     if _hashes_by_method(value):
         return Key(value, _ByMethods(tracer, value))
     key = Key(value)
+    is_input = isinstance(value, TensorValue)  # those are always checked to be distinct
     if key.python is getattr(value, "real", None) and key.python is not None:
-        tracer.tell_apart(value)
+        if not is_input:
+            tracer.tell_apart(value)
     return key
 
 
