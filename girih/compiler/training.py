@@ -91,7 +91,9 @@ class _Level:
             functions = _functions(module)
             self.used = _used_arguments(functions["main"])
             if "backward" not in functions:
-                return lowering.program(module, "fusions", self.eager)
+                detached = _detached_views(functions["main"])
+                program = lowering.program(module, "fusions", self.eager)
+                return _DetachedViews(program, detached) if detached else program
             lowering.dump("derivatives", module.operation)
             self.backward = _bytecode(_alone(functions["backward"]))
             self.interface = interface_of(functions["main"], functions["backward"])
@@ -240,6 +242,28 @@ class _Level:
 
 
 @dataclass(frozen=True)
+class _DetachedViews:
+    """A program some of whose results are views of arguments, without a gradient.
+
+    Attributes:
+        program: It returns them as views that autograd knows.
+        places: Where they stand among the results.
+    """
+
+    program: Callable
+    places: frozenset[int]
+
+    def __call__(self, *arguments: Any) -> Any:
+        results = self.program(*arguments)
+        if not isinstance(results, tuple):
+            return results  # of the eager fallback
+        return tuple(
+            result.detach() if place in self.places else result
+            for place, result in enumerate(results)
+        )
+
+
+@dataclass(frozen=True)
 class _EagerGradients:
     """Gradients as torch computes them, where the compiled ones can't be had.
 
@@ -307,6 +331,16 @@ def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
         wanted=tuple(number.value for number in gradients),
         writes=writes,
         is_random=_is_random(main),
+    )
+
+
+def _detached_views(main: ir.OpView) -> frozenset[int]:
+    """Places, among the results that are returned, of views without a gradient."""
+    given = Signature.of(main).results
+    returned = [a for a in given if "graph.writes" not in a]
+    flags = ("graph.storage", "graph.detached")
+    return frozenset(
+        place for place, a in enumerate(returned) if all(flag in a for flag in flags)
     )
 
 
