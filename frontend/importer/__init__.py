@@ -12,13 +12,16 @@ What lives here, in the order to read it:
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
-* rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``reduction``,
-  ``contraction``, ``normalization``, ``classification``, ``shape``, ``indexing``,
-  ``creation``, ``pooling``, ``foreach`` (lists of tensors)
+* ``gradients``   gradients that rules give themselves, and gradients of rules
+* rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``losses``,
+  ``reduction``, ``contraction``, ``normalization``, ``classification``, ``shape``,
+  ``indexing``, ``creation``, ``pooling``, ``foreach`` (lists of tensors),
+  ``backward`` (of activations and losses)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     activation,
+    backward,
     classification,
     contraction,
     creation,
@@ -26,6 +29,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     foreach,
     indexing,
     logic,
+    losses,
     normalization,
     pooling,
     reduction,

@@ -1,4 +1,4 @@
-"""Import rules of activations and pointwise losses."""
+"""Import rules of activations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,12 @@ def softplus(b: Builder, self, beta=1.0, threshold=20.0):
 def log_sigmoid(b: Builder, self):
     """log(sigmoid(x)); the second result is an empty buffer on the CPU."""
     buffer = b.full(b.out[1].shape, 0, self.dtype)
-    return _activation(b, "log_sigmoid", self), buffer
+    return log_sigmoid_of(b, self), buffer
+
+
+def log_sigmoid_of(b: Builder, x: Operand) -> Operand:
+    """log(sigmoid(x)), without overflow."""
+    return _activation(b, "log_sigmoid", x)
 
 
 @imports("hardsigmoid")
@@ -86,8 +91,11 @@ def hardtanh(b: Builder, self, min_val=-1, max_val=1):
 @imports("_prelu_kernel")
 def prelu(b: Builder, self, weight):
     """x, or weight * x below 0."""
-    positive = b.compare("gt", self, b.constant(0, self.dtype))
-    return b.where(positive, self, b.mul(weight, self))
+    zero = b.constant(0, self.dtype)
+    positive = b.compare("gt", self, zero)
+    # Masked, so that the gradient of the weight has no 0 * infinity.
+    below = b.mul(weight, b.where(positive, zero, self))
+    return b.where(positive, self, below)
 
 
 @imports("threshold")
@@ -110,12 +118,11 @@ def hardshrink(b: Builder, self, lambd=0.5):
 def softshrink(b: Builder, self, lambd=0.5):
     """x moved towards 0 by lambd; NaN stays NaN."""
     amount, zero = b.constant(lambd, self.dtype), b.constant(0, self.dtype)
-    above = b.compare("gt", self, amount)
-    below = b.compare("lt", self, b.constant(-lambd, self.dtype))
-    # 0 * x is 0, but NaN for NaN.
-    inside = b.mul(self, zero)
-    outside = b.where(below, b.add(self, amount), inside)
-    return b.where(above, b.sub(self, amount), outside)
+    low = b.compare("ge", self, b.constant(-lambd, self.dtype))
+    high = b.compare("le", self, amount)
+    above = b.compare("gt", self, zero)
+    moved = b.where(above, b.sub(self, amount), b.add(self, amount))
+    return b.where(b.binary("logical_and", low, high), zero, moved)
 
 
 @imports("glu")
@@ -128,54 +135,9 @@ def glu(b: Builder, self, dim=-1):
     return b.mul(first, b.unary("sigmoid", second))
 
 
-# Losses -------------------------------------------------------------------------
-
-
-def reduced_loss(b: Builder, loss: Operand, reduction: int) -> Operand:
-    """A loss as it is (0), its mean (1) or its sum (2)."""
-    if reduction == 0 or loss.rank == 0:
-        return loss
-    dims = list(range(loss.rank))
-    shape = (1,) * loss.rank
-    if reduction == 1:
-        total = b.op("mean", [loss], {"dims": dims}, (shape, loss.dtype))
-    else:
-        total = b.reduce("reduce_sum", loss, dims)
-    return b.reshape(total, ())
-
-
-@imports("mse_loss")
-def mse_loss(b: Builder, self, target, reduction=1):
-    """The squared difference."""
-    if self.dtype != target.dtype:
+@imports("rrelu_with_noise_functional")
+def rrelu(b: Builder, self, noise, lower=0.125, upper=1 / 3, training=False, **options):
+    """In evaluation: x, or the mean slope times x below 0."""
+    if training:
         return NotImplemented
-    difference = b.sub(self, target)
-    return reduced_loss(b, b.mul(difference, difference), reduction)
-
-
-@imports("smooth_l1_loss")
-def smooth_l1_loss(b: Builder, self, target, reduction=1, beta=1.0):
-    """Squared near 0, else linear."""
-    if self.dtype != target.dtype or beta == 0:
-        return NotImplemented
-    size = b.unary("abs", b.sub(self, target))
-    half = b.constant(0.5, size.dtype)
-    bound = b.constant(beta, size.dtype)
-    near = b.div(b.mul(b.mul(size, size), half), bound)
-    far = b.sub(size, b.mul(bound, half))
-    return reduced_loss(b, b.where(b.compare("lt", size, bound), near, far), reduction)
-
-
-@imports("binary_cross_entropy_with_logits")
-def binary_cross_entropy_with_logits(
-    b: Builder, self, target, weight=None, pos_weight=None, reduction=1
-):
-    """(1 - target) * x - log(sigmoid(x)), without overflow."""
-    if pos_weight is not None or self.dtype != target.dtype:
-        return NotImplemented
-    rest = b.sub(b.constant(1, target.dtype), target)
-    logarithm = _activation(b, "log_sigmoid", self)
-    loss = b.sub(b.mul(rest, self), logarithm)
-    if weight is not None:
-        loss = b.mul(loss, weight)
-    return reduced_loss(b, loss, reduction)
+    return leaky_relu(b, self, (lower + upper) / 2), noise

@@ -14,6 +14,7 @@ from girih.dialects.dims import Dim
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.gradients import with_gradient
 from girih.frontend.importer.registry import imports
 
 
@@ -144,42 +145,25 @@ def fmod(b: Builder, self, other):
 
 @imports("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
 def power(b: Builder, self, exponent):
-    """self to the power of exponent; small constant powers by multiplication."""
-    if isinstance(exponent, (bool, int, float)) and isinstance(self, Operand):
-        simple = _simple_power(b, self, float(exponent), promoted_dtype(self, exponent))
-        if simple is not None:
-            return simple
-    if isinstance(exponent, int) and exponent < 0:
-        dtype = promoted_dtype(self, exponent)
-        if is_integral(dtype):
-            return NotImplemented
+    """self to the power of exponent; of integers by multiplication, where it is small.
+
+    ``canonicalize-graph`` does the same for floats, after derivatives have been taken:
+    that of a power is one product, that of products is several.
+    """
+    dtype = promoted_dtype(self, exponent)
+    is_number = isinstance(exponent, (bool, int, float)) and isinstance(self, Operand)
+    if is_number and exponent == 1:
+        return b.cast(self, dtype) if dtype != torch.bool else NotImplemented
+    if is_number and is_integral(dtype) and exponent in (2, 3):
+        x = b.cast(self, dtype)
+        square = b.mul(x, x)
+        return square if exponent == 2 else b.mul(square, x)
+    if isinstance(exponent, int) and exponent < 0 and is_integral(dtype):
+        return NotImplemented
     lhs, rhs = promoted(b, self, exponent)
     if lhs.dtype == torch.bool:
         return NotImplemented
     return b.binary("pow", lhs, rhs)
-
-
-def _simple_power(b: Builder, x: Operand, exponent: float, dtype) -> Operand | None:
-    if dtype == torch.bool:
-        return None
-    x = b.cast(x, dtype)
-    if exponent == 2:
-        return b.mul(x, x)
-    if exponent == 3:
-        return b.mul(b.mul(x, x), x)
-    if exponent == 1:
-        return x
-    if not dtype.is_floating_point:
-        return None
-    if exponent == 0.5:
-        return b.unary("sqrt", x)
-    if exponent == -0.5:
-        return b.unary("rsqrt", x)
-    if exponent == -1:
-        return b.unary("reciprocal", x)
-    if exponent == -2:
-        return b.unary("reciprocal", b.mul(x, x))
-    return None
 
 
 @imports("addcmul")
@@ -214,8 +198,21 @@ def lerp(b: Builder, self, end, weight):
 def xlogy(b: Builder, self, other):
     """self * log(other); 0 where self is 0, but NaN where other is NaN."""
     x, y = promoted_to_float(b, self, other)
-    product = b.mul(x, b.unary("log", y))
+    x, y = (b.broadcast_to(value, b.out[0].shape) for value in (x, y))
+
+    def gradient(g: Operand) -> list[Operand]:
+        zero = b.constant(0, g.dtype)
+        is_zero, is_low = b.compare("eq", x, zero), b.compare("le", y, zero)
+        flat = b.binary("logical_and", is_zero, is_low)
+        by_x = b.where(flat, zero, _times_log(b, g, y))
+        return [by_x, b.div(b.mul(g, x), y)]
+
+    return with_gradient(b, _times_log(b, x, y), [x, y], gradient)
+
+
+def _times_log(b: Builder, x: Operand, y: Operand) -> Operand:
     zero = b.constant(0, x.dtype)
+    product = b.mul(x, b.unary("log", y))
     result = b.where(b.compare("eq", x, zero), zero, product)
     return b.where(b.predicate("isnan", y), y, result)
 

@@ -147,6 +147,8 @@ def expand_small_powers(op, b: Simplifier) -> ir.Value | None:
         value = b.op("mul", x, x)
     elif number == 3:
         value = b.op("mul", b.op("mul", x, x), x)
+    elif _is_float(x) and number == -2:
+        value = b.op("reciprocal", b.op("mul", x, x))
     elif _is_float(x) and number in (0.5, -0.5, -1.0):
         value = b.op({0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal"}[number], x)
     return None if value is None else b.broadcast(value, op.y.type)

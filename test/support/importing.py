@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from girih.dialects.verifier import verify
 from girih.frontend.importer import ImportedGraph, import_graph
+from girih.passes.registry import run_pipeline
 
 
 def graph_of(function: Callable, count: int) -> torch.fx.GraphModule:
@@ -65,6 +66,8 @@ def assert_imports(
     with torch.no_grad():
         expected = flat(function(*for_eager))
     check_promises(imported, for_eager, expected)
+    if "gradient" in op_names(imported):
+        run_pipeline(imported.module, "autograd")
     torch.manual_seed(0)
     actual = run(imported, for_graph)
     _assert_same(actual, expected, exact)
