@@ -132,11 +132,11 @@ def _as_operand(b: VjpBuilder, gradient: ir.Value, operand: ir.Value) -> ir.Valu
 
 
 def _weighted(
-    b: VjpBuilder, g: ir.Value, weight: ir.Value | None, shape: Sequence[Size]
+    b: VjpBuilder, x: ir.Value, weight: ir.Value | None, shape: Sequence[Size]
 ) -> ir.Value:
     if weight is None:
-        return g
-    return b.mul(g, b.cast(b.reshape(weight, shape), g.type.element_type))
+        return x
+    return b.mul(x, _as(b, b.reshape(weight, shape), x))
 
 
 def _through_values(
@@ -213,5 +213,5 @@ def vjp_batch_norm(op, cotangents, b: VjpBuilder) -> list:
     mean, r = (b.reshape(value, by_channel) for value in (mean, r))
     of_weight = _of_parameter(b, b.mul(g, b.mul(b.sub(x, mean), r)), op.weight, shapes)
     of_bias = _of_parameter(b, g, op.bias, shapes)
-    of_x = b.mul(_weighted(b, g, op.weight, by_channel), r)
+    of_x = b.mul(g, _weighted(b, r, op.weight, by_channel))
     return [_as_operand(b, of_x, op.x), of_weight, of_bias, None, None]
