@@ -108,9 +108,14 @@ class _Chooser:
         return self._keep(node, local.number, self._row_offset())
 
     def _output_for(self, node: Node, later: tuple[Pass, ...]) -> Store | None:
-        """An output of the node's type that is written point by point afterwards."""
+        """An output of the node's type that is written point by point afterwards.
+
+        By the last pass that needs the node: what it writes is read no more.
+        """
         everywhere = frozenset(self.formula.parallel + self.formula.reduced)
-        for walk in later:
+        for number, walk in enumerate(later):
+            if any(node.number in self._cone(other) for other in later[number + 1 :]):
+                continue
             for store in walk.stores:
                 element = self.source.buffers[store.buffer].element
                 fits = element == node.element.computing

@@ -165,3 +165,15 @@ def test_dtype_argument():
     i = normal((9, 31), torch.int8)
     calls = {"half": (x, torch.float32), "int": (i, torch.float64)}
     check(lambda x, d: (x.sum(1, dtype=d), x.to(d).mean(), x.prod(0, dtype=d)), calls)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_value_outlives_the_output_that_it_is_kept_in(dim):
+    """The first output is written before the second is known, which needs e too."""
+
+    def program(x):
+        e = x.tanh().exp()
+        first = e / e.sum(dim, keepdim=True)
+        return first, e * first.square().sum(dim, keepdim=True)
+
+    check(program, {"rows": (normal((40, 300), torch.float32),)})
