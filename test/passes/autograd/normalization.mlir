@@ -2,6 +2,7 @@
 
 // From the result: y (g - sum(g y)).
 // CHECK-LABEL: func.func @softmax
+// CHECK-SAME: %arg1: tensor<3x4xf32> {graph.cotangent = 0 : i64}
 // CHECK: [[Y:%.+]] = "graph.softmax"(%arg0)
 // CHECK: [[GY:%.+]] = "graph.mul"(%arg1, [[Y]])
 // CHECK: [[SUM:%.+]] = "graph.reduce_sum"([[GY]]) {dims = array<i64: 1>}

@@ -2,6 +2,7 @@
 
 // Windows side by side: each element asks whether it was the largest of its window.
 // CHECK-LABEL: func.func @max_pool
+// CHECK-SAME: %arg1: tensor<1x2x3xf32> {graph.cotangent = 0 : i64}
 // CHECK: [[R:%.+]]:2 = "graph.max_pool"(%arg0)
 // CHECK: [[INDEX:%.+]] = "graph.reshape"([[R]]#1) {{.*}} -> tensor<1x2x1x3x1xi64>
 // CHECK: [[G:%.+]] = "graph.reshape"(%arg1) {{.*}} -> tensor<1x2x1x3x1xf32>
