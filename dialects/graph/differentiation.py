@@ -41,7 +41,12 @@ class DetachOp(_Identity, name="detach"):
 
 
 class AliasOp(_Identity, name="alias"):
-    """y = x, a value of its own: the gradient with respect to y is not that of x."""
+    """y = x, a value of its own: the gradient with respect to y is not that of x.
+
+    With ``once`` there is no derivative: asking for one is an error of the program.
+    """
+
+    once = optional_attribute(UNIT)
 
 
 class SubstituteOp(GraphOp, name="substitute"):

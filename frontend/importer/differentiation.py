@@ -16,7 +16,7 @@ above: it saves ops where certainly none goes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -53,6 +53,31 @@ def asks_for_gradients(gm: torch.fx.GraphModule) -> bool:
         for module in gm.modules()
         if isinstance(module, torch.fx.GraphModule)
     )
+
+
+# Results that no derivative goes through, though they are numbers of the kind that have
+# one. Source: output_differentiability in torch's derivatives.yaml.
+WITHOUT_DERIVATIVE = {
+    "_linalg_det": (1,),
+    "_linalg_slogdet": (2,),
+    "_linalg_solve_ex": (1,),
+    "_native_batch_norm_legit": (1, 2),
+    "_native_batch_norm_legit.no_stats": (1, 2),
+    "_scaled_dot_product_flash_attention_for_cpu": (1,),
+    "linalg_lstsq": (3,),
+    "linalg_lu": (0,),
+    "lu_unpack": (0,),
+    "native_batch_norm": (1, 2),
+    "native_layer_norm": (1, 2),
+    "nll_loss2d_forward": (1,),
+    "nll_loss_forward": (1,),
+}
+
+# Ops of which an operand says only what the result looks like.
+_TEMPLATES = ("new_", "empty", "full_like", "ones_like", "rand", "zeros_like")
+
+# They do something else where their operands require a gradient.
+_LOOKS_AT_GRADIENTS = ("torch_nn::_linear_cross_entropy_batch_chunked",)
 
 
 class Derivatives:
@@ -112,13 +137,62 @@ class Derivatives:
         """x as a value of its own."""
         return self._identity("alias", x)
 
+    def once(self, value: Operand, sources: Sequence[Operand]) -> Operand:
+        """``value``, which must not be derived by what it was computed of."""
+        b = self._builder
+        ends = [b.op("alias", [x], {"once": True}, (x.shape, x.dtype)) for x in sources]
+        return self.overwrite(value, ends)
+
     def cut(self) -> Cut:
         """Keeps a view from having its parent's history."""
         return Cut(self.detach, self.hide)
 
+    def overwrite(self, value: Operand, sources: Sequence[Operand]) -> Operand:
+        """``value``, whose derivative by what it was computed of is zero, not none.
+
+        ``x.fill_(2)`` requires a gradient where x does, and so does ``x.pow(0)``.
+        """
+        if not is_differentiable(value.dtype) or self.is_active(value.value):
+            return value
+        active = [x for x in sources if self.is_active(x.value)]
+        if not active:
+            return value
+        b, type_ = self._builder, (value.shape, value.dtype)
+        (made,), block = b.region_op("custom_vjp", [[value], active], [type_], type_)
+        with b.inside(block):
+            b.finish([b.constant(0.0, x.dtype) for x in active])
+        return made._replace(strides=value.strides)
+
     def _identity(self, name: str, x: Operand) -> Operand:
         made = self._builder.op(name, [x], {}, (x.shape, x.dtype))
         return made._replace(strides=x.strides)
+
+    def of_results(
+        self, name: str, values: Sequence[Operand], operands: Sequence[Operand]
+    ) -> list[Operand]:
+        """The results of an ATen op as autograd sees them, while it looks.
+
+        Args:
+            name: Name of the overload.
+            values: What the op gives.
+            operands: The tensors that it takes.
+
+        Raises:
+            UnsupportedError: It asks its operands whether they require a gradient.
+        """
+        if name in _LOOKS_AT_GRADIENTS:
+            unsupported(
+                kind="operator that looks at requires_grad",
+                context=name,
+                explanation="It was traced with tensors that require no gradient.",
+            )
+        if name.startswith(_TEMPLATES):
+            return list(values)
+        without = WITHOUT_DERIVATIVE.get(name, ())
+        return [
+            self.detach(value) if place in without else self.overwrite(value, operands)
+            for place, value in enumerate(values)
+        ]
 
     # Tensors ------------------------------------------------------------------------
 

@@ -91,22 +91,9 @@ def _forward(cls: type, context: FunctionContext, args: tuple) -> Any:
         return result
 
 
-def _backward_of(cls: type):
-    """The function that gives gradients: ``backward``, or ``vjp`` as it may be called.
-
-    Raises:
-        UnsupportedError: It may be differentiated once only.
-    """
-    backward = cls.backward if cls.vjp is Function.vjp else cls.vjp
+def _is_once_differentiable(backward: Any) -> bool:
     code = getattr(backward, "__code__", None)
-    if code is not None and code in _ONCE.co_consts:
-        unsupported(
-            kind="backward that can be differentiated once",
-            context=cls.__name__,
-            explanation="Compiled code can't raise eager's error for the second time.",
-            hints=("Leave out once_differentiable.",),
-        )
-    return backward
+    return code is not None and code in _ONCE.co_consts
 
 
 # The wrapper that it makes is one of its constants.
@@ -124,7 +111,7 @@ class _Region:
 
     def record(self, cls: type, args: tuple, result: Any) -> None:
         """Makes the op; its results are the values of the outputs."""
-        backward = _backward_of(cls)
+        backward = cls.backward if cls.vjp is Function.vjp else cls.vjp
         recorder, builder = self._recorder, self._recorder.builder
         needed = self._context.needs_input_grad
         inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
@@ -144,6 +131,10 @@ class _Region:
             cotangents = self._cotangents(result, arguments[: len(values)])
             given = _as_tuple(backward(self._context, *cotangents))
             gradients = self._gradients(cls, args, given)
+            if _is_once_differentiable(backward):
+                sources = arguments[: len(values)]
+                once = recorder.derivatives.once
+                gradients = [once(gradient, sources) for gradient in gradients]
             builder.finish(gradients)
         self._put(made)
         self._drop_outputs(block)

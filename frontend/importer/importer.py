@@ -90,13 +90,13 @@ def import_graph(
             SymInts, other constants.
         name: Name of the function to make.
         gradients: Whether gradients by the inputs that require one are wanted: then
-            arguments and results are marked, and the graph is run with grad mode. Else
-            it is run with the grad mode that is on now.
+            arguments and results are marked. What the program starts with is the grad
+            mode that is on now.
 
     Raises:
         UnsupportedError: The program cannot be compiled, or fails.
     """
-    grad_mode = gradients or torch.is_grad_enabled()
+    grad_mode = torch.is_grad_enabled()
     required = _required_gradients(gm, example_inputs)
     example_inputs = _described_inputs(gm, example_inputs)
     shape_env = _shape_env_of(example_inputs)

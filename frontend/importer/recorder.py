@@ -294,6 +294,16 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         args = _counted_from_start(info.name, args)
         args, kwargs = self.plain_call(args, kwargs)
+        values = self._computed(func, info, args, kwargs, ordered=not results)
+        return self.seen(info.name, values, list(_operands_of([args, kwargs])))
+
+    def seen(self, name: str, values, operands: list[Operand]) -> tuple[Operand, ...]:
+        """The results of an op, as autograd sees them where it looks."""
+        if self.derivatives is None or not torch.is_grad_enabled():
+            return values
+        return tuple(self.derivatives.of_results(name, values, operands))
+
+    def _computed(self, func, info, args, kwargs, *, ordered: bool):
         rule = RULES.get(info.name)
         if rule is not None and _is_native(info.name, args, kwargs, self.builder.out):
             values = apply_rule(self.builder, rule, info.name, args, kwargs)
@@ -301,7 +311,7 @@ class Recorder(TorchDispatchMode):
                 values = (values,) if isinstance(values, Operand) else tuple(values)
                 _check_values(func, values, self.builder.out)
                 return values
-        ordered = info.is_random or not results
+        ordered = info.is_random or ordered
         return build_extern(self.builder, func, args, kwargs, ordered=ordered)
 
     def _import_view(self, func, args, kwargs):

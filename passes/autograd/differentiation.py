@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
+from girih.passes.autograd.rules import (
+    NotDifferentiable,
+    VjpBuilder,
+    not_differentiable,
+    vjp,
+)
 
 not_differentiable("no derivative goes through it", "detach", inactive=True)
 not_differentiable("it is resolved before", "gradient", inactive=True)
@@ -13,6 +18,8 @@ not_differentiable("it is resolved before", "gradient", inactive=True)
 @vjp("alias")
 def vjp_alias(op, cotangents, b: VjpBuilder) -> list:
     """d/dx x = 1."""
+    if op.once:
+        raise NotDifferentiable("what once_differentiable gives has no derivative")
     return [cotangents[0]]
 
 
