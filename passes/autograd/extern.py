@@ -18,6 +18,11 @@ VJP = "girih.vjp.default"
 
 CALLS: dict[str, Callable] = {}
 
+# What runs where nobody watches -> the same with a derivative.
+WATCHED = {
+    "aten._embedding_bag_forward_only.default": "aten._embedding_bag.default",
+}
+
 # What these draw or write depends on no operand.
 NOISE = frozenset(
     f"aten.{name}"
@@ -85,7 +90,8 @@ def _by_aten(op, cotangents: list, b: VjpBuilder) -> list[ir.Value | None]:
     operands = list(op.inputs)
     given = tuple(_given(operands, cotangent) for cotangent in cotangents)
     names, values = tuple(op.kwargs), tuple(op.kwargs.values())
-    arguments = [op.op, op.args, names, values, tuple(wanted), given]
+    name = WATCHED.get(op.op, op.op)
+    arguments = [name, op.args, names, values, tuple(wanted), given]
     made = b.make(
         "extern",
         [operands],
