@@ -8,6 +8,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Effects, effects_of
 from girih.dialects.dims import Dim, Size, product
 
+_CHECKPOINT = "graph.checkpoint"
 _SMALL_FLOATS = frozenset({"bf16", "f16"})
 
 
@@ -32,16 +33,19 @@ def has_one_use(value: ir.Value) -> bool:
 
 
 class GraphBuilder:
-    """Makes ops in front of ``op``, with its location.
+    """Makes ops in front of ``op``, with its location and in its checkpoint.
 
     Attributes:
         loc: the location of the new ops.
         ip: where they go.
     """
 
+    _model: ir.OpView | None = None
+
     def __init__(self, op: ir.OpView):
         self.loc = op.location
         self.ip = ir.InsertionPoint(op)
+        self._model = op
 
     def op(self, name: str, *operands: ir.Value, **attributes: Any) -> ir.Value:
         """Makes the op ``graph.name`` and returns its result."""
@@ -68,6 +72,8 @@ class GraphBuilder:
         made = OPS[f"graph.{name}"].build(
             operands, attributes, results=results, loc=self.loc, ip=self.ip
         )
+        if self._model is not None and _CHECKPOINT in self._model.attributes:
+            made.attributes[_CHECKPOINT] = self._model.attributes[_CHECKPOINT]
         return made.results[0]
 
     def constant(self, value: Any, element: ir.Type) -> ir.Value:

@@ -185,6 +185,9 @@ class _Splitter:
 
     def _order_forward(self) -> None:
         """Puts the ops that stay behind those that go; erases what nobody needs."""
+        for position, node in enumerate(self.program.nodes):
+            if node.region is not None:
+                del self.reader.operations[position].attributes["graph.checkpoint"]
         used = {*self.plan.forward, *self.plan.backward}
         for position in self.plan.forward:
             self.reader.operations[position].operation.move_before(self.terminator)

@@ -20,7 +20,7 @@ class Usage:
         stored_forward: values that lie in memory in the forward pass in any case.
         stored_backward: values that have to lie in memory in the backward pass.
         inner: values of a region of ``torch.utils.checkpoint`` that no op of the
-            program outside of it reads.
+            program outside of it reads, and what derivatives make of them.
     """
 
     forward: frozenset[int]
@@ -52,7 +52,7 @@ def usage_of(program: Program) -> Usage:
         _read_by(program, backward | late) | {program.values[v].base for v in wanted},
         _stored_forward(program, forward),
         _read_by(program, backward, Kind.LIBRARY),
-        _inner(program, forward),
+        _inner(program, forward, late),
     )
 
 
@@ -147,9 +147,9 @@ def _stages(program: Program, forward: set[int]) -> dict[int, int]:
     return stages
 
 
-def _inner(program: Program, forward: set[int]) -> frozenset[int]:
+def _inner(program: Program, forward: set[int], late: set[int]) -> frozenset[int]:
     found = set()
-    for position in forward:
+    for position in sorted(forward):
         node = program.nodes[position]
         if node.region is None or node.is_ordered:
             continue
@@ -157,4 +157,10 @@ def _inner(program: Program, forward: set[int]) -> frozenset[int]:
             users = forward.intersection(program.values[value].users)
             if all(program.nodes[user].region == node.region for user in users):
                 found.add(value)
-    return frozenset(found.difference(program.results))
+    found.difference_update(program.results)
+    if found:
+        for position in sorted(late):
+            node = program.nodes[position]
+            if not found.isdisjoint(node.operands):
+                found.update(node.results)
+    return frozenset(found)

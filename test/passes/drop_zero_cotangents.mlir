@@ -1,0 +1,66 @@
+// RUN: %girih-opt --drop-zero-cotangents=cotangents=1,3 %s | filecheck %s
+
+// Products with zero are zero, sums with zero are the other operand; what only they
+// read is no argument any more.
+// CHECK-LABEL: func.func @sum
+// CHECK-SAME: ([[X:%.+]]: tensor<4xf32> {graph.saved = "arg0"},
+// CHECK-SAME: [[G:%.+]]: tensor<4xf32> {graph.cotangent = 0 : i64})
+// CHECK-NEXT: [[DX:%.+]] = "graph.mul"([[G]], [[X]])
+// CHECK-NEXT: return [[DX]]
+func.func @sum(%x: tensor<4xf32> {graph.saved = "arg0"},
+    %y: tensor<4xf32> {graph.saved = "out2"},
+    %g: tensor<4xf32> {graph.cotangent = 0 : i64},
+    %h: tensor<4xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.mul"(%g, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = "graph.mul"(%h, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = "graph.add"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// A gradient that is zero stays, as zeros; so do sizes.
+// CHECK-LABEL: func.func @zero
+// CHECK-SAME: ({{%.+}}: index {graph.saved = "out1", graph.symbol = "s0"})
+// CHECK-NEXT: [[DX:%.+]] = "graph.full"() {value = 0.000000e+00 : f64}
+// CHECK-NEXT: return [[DX]]
+func.func @zero(%n: index {graph.saved = "out1", graph.symbol = "s0"},
+    %w: tensor<4x4xf32> {graph.saved = "arg1"},
+    %h: tensor<?x4xf32, ["s0"]> {graph.cotangent = 3 : i64})
+    -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 0 : i64}) {
+  %0 = "graph.mm"(%h, %w)
+      : (tensor<?x4xf32, ["s0"]>, tensor<4x4xf32>) -> tensor<?x4xf32, ["s0"]>
+  return %0 : tensor<?x4xf32, ["s0"]>
+}
+
+// Where the other operand is smaller it is broadcast.
+// CHECK-LABEL: func.func @broadcast
+// CHECK-SAME: ([[G:%.+]]: tensor<4xf32> {graph.cotangent = 0 : i64})
+// CHECK: [[DX:%.+]] = "graph.broadcast_to"([[G]]) : (tensor<4xf32>) -> tensor<3x4xf32>
+// CHECK: return [[DX]]
+func.func @broadcast(%g: tensor<4xf32> {graph.cotangent = 0 : i64},
+    %h: tensor<3x4xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<3x4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.add"(%h, %g) : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// An op that is not linear computes with zeros.
+// CHECK-LABEL: func.func @not_linear
+// CHECK: [[ZERO:%.+]] = "graph.full"
+// CHECK: [[DX:%.+]] = "graph.cos"([[ZERO]])
+// CHECK: return [[DX]]
+func.func @not_linear(%h: tensor<4xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.cos"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Other cotangents stay.
+// CHECK-LABEL: func.func @others
+// CHECK-SAME: ([[G:%.+]]: tensor<4xf32> {graph.cotangent = 0 : i64})
+// CHECK: "graph.neg"([[G]])
+func.func @others(%g: tensor<4xf32> {graph.cotangent = 0 : i64})
+    -> (tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.neg"(%g) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: %girih-opt --partition %s | filecheck %s
+
+// The derivative reads the result itself: nothing else is saved.
+// CHECK-LABEL: func.func @result
+// CHECK-SAME: ({{%.+}}: tensor<4xf32> {graph.requires_grad}) -> tensor<4xf32> {
+// CHECK: [[Y:%.+]] = "graph.exp"
+// CHECK-NEXT: return [[Y]] : tensor<4xf32>
+// CHECK-LABEL: func.func @result_backward
+// CHECK-SAME: ([[Y:%.+]]: tensor<4xf32> {graph.saved = "out0"},
+// CHECK-SAME: [[G:%.+]]: tensor<4xf32> {graph.cotangent = 0 : i64})
+// CHECK-SAME: -> (tensor<4xf32> {graph.gradient = 0 : i64})
+// CHECK: [[DX:%.+]] = "graph.mul"([[G]], [[Y]])
+// CHECK-NEXT: return [[DX]]
+func.func @result(%x: tensor<4xf32> {graph.requires_grad},
+    %g: tensor<4xf32> {graph.cotangent = 0 : i64})
+    -> (tensor<4xf32>, tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "graph.mul"(%g, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A result that the derivative does not read belongs to the user, who may write to it:
+// what is computed from it is saved in its place.
+// CHECK-LABEL: func.func @not_the_result
+// CHECK: [[Y:%.+]] = "graph.mm"
+// CHECK: [[A:%.+]] = "graph.add"([[Y]], [[Y]])
+// CHECK: return [[Y]], {{%.+}}, [[A]]
+// CHECK-LABEL: func.func @not_the_result_backward
+// CHECK-SAME: ([[A:%.+]]: tensor<64x64xf32> {graph.saved = "out2"},
+// CHECK-NEXT: "graph.mul"({{%.+}}, [[A]])
+func.func @not_the_result(%x: tensor<64x64xf32> {graph.requires_grad},
+    %g: tensor<64x64xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<64x64xf32> {graph.detached}, tensor<64x64xf32>,
+        tensor<64x64xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.mm"(%x, %x) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = "graph.add"(%0, %0)
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = "graph.neg"(%1) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = "graph.mul"(%g, %1)
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0, %2, %3 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
