@@ -3,7 +3,8 @@
 The gradient of ``relu`` is ``where(y > 0, g, 0)``: a function of x, whose derivative by
 x is zero. Eager's gradient, made under ``create_graph``, requires a gradient then.
 Sweeps see no derivative go through the comparison, so such a gradient is tied to one of
-the values that it depends on, by a ``custom_vjp`` that gives zeros.
+the values that it depends on, by a ``custom_vjp`` that gives that one zeros. What goes
+to the gradient itself goes on: it may depend on values that are not looked at here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,9 +58,9 @@ def _sources(
 
 def _tie(gradient: ir.Value, source: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
     b = VjpBuilder(ip, frozenset())
-    op = b.make("custom_vjp", [[gradient], [source]])
+    op = b.make("custom_vjp", [[gradient], [gradient, source]])
     block = op.regions[0].blocks.append(gradient.type, arg_locs=[b.loc])
     inner = VjpBuilder(ir.InsertionPoint(block), frozenset())
     zero = inner.constant(0.0, source.type.element_type)
-    YieldOp.build([[zero]], loc=b.loc, ip=inner.ip)
+    YieldOp.build([[*block.arguments, zero]], loc=b.loc, ip=inner.ip)
     return op.results[0]
