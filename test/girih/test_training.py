@@ -1,4 +1,4 @@
-"""Training loops of several kinds: as many steps compiled as eager, the same numbers."""
+"""Training loops of several kinds: compiled and eager steps give the same numbers."""
 
 import copy
 

@@ -1,11 +1,13 @@
 // RUN: %girih-opt --pass-pipeline=autograd %s | filecheck %s
 
-// The gradient of relu depends on x through a comparison only: it is tied to x, and what
+// The gradient of relu depends on x through a comparison only: it is tied to the result of
+// relu, and what
 // goes to it goes on.
 // CHECK-LABEL: func.func @tied
 // CHECK-SAME: ([[X:%.+]]: tensor<4xf32>, [[G:%.+]]: tensor<4xf32>)
+// CHECK: [[Y:%.+]] = "graph.relu"([[X]])
 // CHECK: [[MASKED:%.+]] = "graph.where"
-// CHECK: [[TIED:%.+]] = "graph.custom_vjp"([[MASKED]], [[MASKED]], [[X]])
+// CHECK: [[TIED:%.+]] = "graph.custom_vjp"([[MASKED]], [[MASKED]], [[Y]])
 // CHECK: ^bb0([[C:%.+]]: tensor<4xf32>):
 // CHECK: [[ZERO:%.+]] = "graph.constant"() {value = 0.000000e+00 : f64} : () -> tensor<f32>
 // CHECK: "graph.yield"([[C]], [[ZERO]])
