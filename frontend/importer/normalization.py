@@ -14,18 +14,14 @@ def layer_norm(b: Builder, input, normalized_shape, weight, bias, eps):
     """Normalised over the last dims; also mean and rstd."""
     attributes = {"normalized_rank": len(normalized_shape), "eps": float(eps)}
     results = [(spec.shape, spec.dtype) for spec in b.out]
-    operands = [input, weight, bias]
-    return _detached(b, b.multi_op("layer_norm", operands, attributes, *results))
-
-
-def _detached(b: Builder, values: list[Operand]) -> list[Operand]:
-    """The result, and statistics that as in eager no derivative goes through."""
-    y, *statistics = values
-    return [y, *(b.unary("detach", value) for value in statistics)]
+    return b.multi_op("layer_norm", [input, weight, bias], attributes, *results)
 
 
 def _attached(statistic: Operand) -> Operand:
-    """A statistic as ATen's backward ops take it: they know that it depends on x."""
+    """A statistic as ATen's backward ops take it: for them it depends on x.
+
+    Where gradients are asked for, the recorder detached it, as eager does.
+    """
     op = statistic.value.owner
     is_detached = isinstance(op, DetachOp)
     return statistic._replace(value=op.x) if is_detached else statistic
@@ -60,9 +56,7 @@ def batch_norm_without_statistics(
 def _training(b: Builder, x: Operand, weight, bias, eps) -> list[Operand]:
     results = [(spec.shape, spec.dtype) for spec in b.out]
     attributes = {"eps": float(eps)}
-    operands = [x, weight, bias]
-    values = b.multi_op("batch_norm_training", operands, attributes, *results)
-    return _detached(b, values)
+    return b.multi_op("batch_norm_training", [x, weight, bias], attributes, *results)
 
 
 @effects("native_batch_norm", "_native_batch_norm_legit")
