@@ -37,6 +37,7 @@ What lives here, in the order to read it:
 * ``in_place``    which kernels write straight into mutated arguments
 * ``plan``        where each tensor lies: the facts
 * ``kernels``     fusions into kernels
+* ``reuse``       which ATen calls write into a buffer of the program's own
 * ``externs``     the rule table for ATen calls
 * ``convert``     applies the plan
 * ``results``     what the program returns

@@ -63,8 +63,8 @@ def plan_in_place(
             fits = not checks and _kernel_may_overwrite(maker, value, argument, layouts)
         else:
             last_check = max(checks, default=-1)
-            fits = last_check < order[maker] and _call_may_overwrite(maker, argument)
-        if fits and _is_last_reader(maker, argument, order):
+            fits = last_check < order[maker] and call_may_overwrite(maker, argument)
+        if fits and is_last_reader(maker, argument, order):
             planned[value] = argument
     return planned
 
@@ -82,7 +82,7 @@ def _kernel_may_overwrite(
     )
 
 
-def _call_may_overwrite(maker: ir.OpView, argument: ir.Value) -> bool:
+def call_may_overwrite(maker: ir.OpView, argument: ir.Value) -> bool:
     """Whether an ATen call has a twin that writes the argument and reads no other."""
     rule = rule_for(maker.name)
     call = None if rule is None else rule(maker)
@@ -138,7 +138,7 @@ def _overlaps_itself(layout: Layout) -> bool:
     return False
 
 
-def _is_last_reader(
+def is_last_reader(
     maker: ir.OpView, argument: ir.Value, order: Mapping[ir.OpView, int]
 ) -> bool:
     """Whether nothing behind `maker` reads the argument, or a view of it."""
@@ -149,7 +149,7 @@ def _is_last_reader(
         if order[op] > order[maker]:
             return False
         views = op.results if op != maker and _may_be_view(op) else ()
-        if not all(_is_last_reader(maker, view, order) for view in views):
+        if not all(is_last_reader(maker, view, order) for view in views):
             return False
     return True
 

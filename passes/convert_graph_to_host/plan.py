@@ -20,6 +20,7 @@ from . import layout as layouts
 from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
+from .reuse import own_filled_operands, reused_operand
 from .signature import ResultInfo, argument_strides, result_infos
 
 
@@ -61,6 +62,7 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
         function: `func.func` of one block of graph ops.
     """
     block = function.regions[0].blocks[0]
+    own_filled_operands(block)
     infos = result_infos(function)
     planner = _Planner(_wanted_strides(block, infos))
     strides_of = argument_strides(function)
@@ -70,6 +72,7 @@ def plan_layouts(function: ir.OpView) -> LayoutPlan:
     # A constant stands for each integer result; `graph.size` says what it is.
     ops = [op for op in list(block.operations)[:-1] if op.name != "arith.constant"]
     planner.plan_writes(block, infos, ops)
+    planner.order.update({op: position for position, op in enumerate(block.operations)})
     for op in ops:
         planner.visit(op)
     return LayoutPlan(planner.places, tuple(planner.steps), infos)
@@ -111,6 +114,8 @@ class _Planner:
     def __init__(self, wanted: Mapping[ir.Value, tuple[Size, ...]]):
         self.places: dict[ir.Value, Place] = {}
         self.steps: list[tuple[ir.OpView, Step]] = []
+        self.order: dict[ir.OpView, int] = {}
+        self._made: set[ir.Value] = set()
         self._wanted = wanted
         self._overwritten: dict[ir.Value, ir.Value] = {}
 
@@ -136,10 +141,24 @@ class _Planner:
             self.steps.append((op, Step.VIEW))
         elif runs_in_kernel(op):
             self._own_results(op, self._kernel_layout)
+            self._made.update(r for r in op.results if r not in self._overwritten)
             self.steps.append((op, Step.KERNEL))
         else:
+            self._reuse_operand(op)
             self._own_results(op, _extern_layout)
             self.steps.append((op, Step.EXTERN))
+
+    def _reuse_operand(self, op: ir.OpView) -> None:
+        """Has an ATen call write its operand where that is a buffer nobody needs."""
+        if len(op.results) != 1 or op.results[0] in self._overwritten:
+            return
+        value = reused_operand(op, self._made.__contains__, self.order)
+        if value is not None and self._is_laid_out_for(op, value):
+            self._overwritten[op.results[0]] = value
+
+    def _is_laid_out_for(self, op: ir.OpView, value: ir.Value) -> bool:
+        layout, announced = self.places[value].layout, _extern_layout(op, 0)
+        return layouts.same_strides(layout.shape, layout.strides, announced.strides)
 
     def _own_results(
         self, op: ir.OpView, layout_of: Callable[[ir.OpView, int], Layout]

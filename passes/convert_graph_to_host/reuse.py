@@ -1,0 +1,63 @@
+"""Which ATen calls write into a buffer of the program's own instead of a copy of it.
+
+``aten.index_add`` copies its first operand and adds to the copy. Where a kernel made
+that operand, and nothing reads it later, the in-place twin of the op writes it: of a
+gradient that is zeros but for few rows, two copies and an allocation are saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from girih.dialects.attributes import OperandRef
+from girih.dialects.bindings import ir
+from girih.passes.graph_builder import has_one_use
+
+from .externs import in_place_call, rule_for
+from .in_place import call_may_overwrite, is_last_reader
+
+
+def own_filled_operands(block: ir.Block) -> None:
+    """Gives each ATen call that could write a filled tensor one of its own."""
+    for op in list(block.operations)[:-1]:
+        value = _written_operand(op)
+        if value is not None and _is_filled(value) and not has_one_use(value):
+            copy = value.owner.clone(ip=ir.InsertionPoint(op))
+            op.operation.operands[list(op.operands).index(value)] = copy.results[0]
+
+
+def reused_operand(
+    op: ir.OpView,
+    is_own: Callable[[ir.Value], bool],
+    order: Mapping[ir.OpView, int],
+) -> ir.Value | None:
+    """The operand of an ATen call that the call may overwrite with its result.
+
+    Args:
+        op: the graph op that becomes the call.
+        is_own: whether a kernel of this program made a value, as all of a buffer.
+        order: the position of each op of the function.
+    """
+    value = _written_operand(op)
+    if value is None or value.type != op.results[0].type or not is_own(value):
+        return None
+    fits = call_may_overwrite(op, value) and is_last_reader(op, value, order)
+    return value if fits else None
+
+
+def _written_operand(op: ir.OpView) -> ir.Value | None:
+    rule = rule_for(op.operation.name)
+    if rule is None or len(op.results) != 1:
+        return None
+    call = rule(op)
+    if in_place_call(call) is None or not isinstance(call.args[0], OperandRef):
+        return None
+    return op.operands[call.args[0].index]
+
+
+def _is_filled(value: ir.Value) -> bool:
+    """Whether an op makes the value, and nothing else, of nothing."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return False
+    return len(owner.operands) == 0 and len(owner.results) == 1
