@@ -27,5 +27,6 @@ PASS_MODULES = {
     "print-layouts": "girih.passes.convert_graph_to_host",
     "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
+    "share-flat-kernels": "girih.passes.share_flat_kernels",
     "tile": "girih.passes.tile",
 }

@@ -46,6 +46,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     ),
     "host": (
         PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
+        PipelineStep("share-flat-kernels", "kernels of all parameters become one"),
         PipelineStep("group-launches", "a run of launches is one native call"),
         PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
     ),

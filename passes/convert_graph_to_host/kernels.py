@@ -117,7 +117,10 @@ class Kernels:
 
     def _share(self, kernel: ir.Operation) -> str:
         """Names the kernel, or erases it where an equal one exists."""
-        text = kernel.get_asm(enable_debug_info=False, assume_verified=True)
+        # Without a scope of its own, printing would number the whole module's values.
+        text = kernel.get_asm(
+            enable_debug_info=False, assume_verified=True, use_local_scope=True
+        )
         if text in self._names:
             kernel.erase()
             return self._names[text]

@@ -10,7 +10,8 @@ from girih.passes.convert_tile_to_cpu import (  # noqa: F401  (rules register th
     memory,
     vectors,
 )
-from girih.passes.convert_tile_to_cpu.kernel import convert_kernel, make_run
+from girih.passes.convert_tile_to_cpu.kernel import convert_kernel
+from girih.passes.convert_tile_to_cpu.runs import make_run
 from girih.passes.registry import register_pass
 
 

@@ -1,4 +1,4 @@
-"""The function around a kernel, and those that run several kernels in a row."""
+"""The function around a kernel."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from girih.passes.convert_tile_to_cpu.lowering import Lowering
 
 Value = ir.Value
 
+# Of an index of `llvm.getelementptr` that is an operand.
+_IN_OPERAND = -(2**31)
+
 
 def convert_kernel(
     kernel: ir.OpView, *, exported: bool, vector_bits: int, threshold: int
@@ -18,7 +21,7 @@ def convert_kernel(
     body = kernel.block
     buffers = len(kernel.buffers)
     with kernel.location, ir.InsertionPoint(kernel):
-        function = _make_function(kernel.sym_name, exported, vector_bits)
+        function = make_function(kernel.sym_name, exported, vector_bits)
     with kernel.location:
         parameters = _take_parameters(body, buffers)
         with ir.InsertionPoint(body):
@@ -28,8 +31,8 @@ def convert_kernel(
     kernel.operation.erase()
 
 
-def _make_function(name: str, exported: bool, vector_bits: int) -> ir.Operation:
-    """An `llvm.func` without a body.
+def make_function(name: str, exported: bool, vector_bits: int) -> ir.Operation:
+    """Makes an `llvm.func` without a body.
 
     Its vectors may fill whole registers: left to itself, LLVM uses half of an
     AVX-512 register on some processors, and splits our vectors.
@@ -67,70 +70,26 @@ def _take_parameters(body: ir.Block, buffers: int) -> list[Value]:
 
 def _parameter(arrays: Sequence[Value], position: int, buffers: int) -> Value:
     if position < buffers:
-        return _load_word(arrays[0], position, b.pointer())
-    return b.to_index(_load_word(arrays[1], position - buffers, b.integer(64)))
+        return load_word(arrays[0], position, b.pointer())
+    return b.to_index(load_word(arrays[1], position - buffers, b.integer(64)))
 
 
-def _word(array: Value, position: int, type: ir.Type) -> Value:
-    """The address of an entry of an array of pointers or integers."""
-    if position == 0:
+def word(array: Value, position: int | Value, type: ir.Type) -> Value:
+    """The address of an entry of an array, at a number or an `i64`."""
+    is_known = isinstance(position, int)
+    if is_known and position == 0:
         return array
     attributes = {
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([position]),
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get(
+            [position if is_known else _IN_OPERAND]
+        ),
         "elem_type": ir.TypeAttr.get(type),
     }
-    return b.value("llvm.getelementptr", b.pointer(), [array], attributes)
+    operands = [array] if is_known else [array, position]
+    return b.value("llvm.getelementptr", b.pointer(), operands, attributes)
 
 
-def _load_word(array: Value, position: int, type: ir.Type) -> Value:
+def load_word(array: Value, position: int | Value, type: ir.Type) -> Value:
+    """Loads an entry of an array of pointers or integers."""
     attributes = {"alignment": b.number(8), "ordering": b.number(0)}
-    return b.value("llvm.load", type, [_word(array, position, type)], attributes)
-
-
-def make_run(native: ir.OpView, name: str, vector_bits: int) -> None:
-    """Add the function that makes a run's launches; insert at the module's end.
-
-    Its buffers and symbols are `native.buffers` and `native.symbols`; each kernel
-    gets an array of those that are its own.
-    """
-    function = _make_function(name, True, vector_bits)
-    location = ir.Location.current
-    body = function.regions[0].blocks.append(
-        *[b.pointer()] * 3, arg_locs=[location] * 3
-    )
-    buffers, symbols, status = body.arguments
-    places = {value: i for i, value in enumerate(native.buffers)}
-    names = {str(size): i for i, size in enumerate(native.symbols)}
-    with ir.InsertionPoint(body):
-        for launch in native.launches:
-            with launch.location:
-                wanted = [places[value] for value in launch.operands]
-                pointers = _selection(body, buffers, wanted, b.pointer())
-                wanted = [names[str(size)] for size in launch.symbols]
-                sizes = _selection(body, symbols, wanted, b.integer(64))
-                _call(launch.kernel, [pointers, sizes, status])
-        b.make("llvm.return", [], [])
-
-
-def _selection(
-    entry: ir.Block, array: Value, positions: Sequence[int], type: ir.Type
-) -> Value:
-    """An array of some entries; the array itself where these are its first ones."""
-    if list(positions) == list(range(len(positions))):
-        return array
-    with ir.InsertionPoint.at_block_begin(entry):
-        count = b.splat(b.integer(64), len(positions))
-        selected = llvm.AllocaOp(b.pointer(), count, type).result
-    for target, source in enumerate(positions):
-        value = _load_word(array, source, type)
-        llvm.StoreOp(value, _word(selected, target, type))
-    return selected
-
-
-def _call(name: str, operands: Sequence[Value]) -> None:
-    attributes = {
-        "callee": ir.FlatSymbolRefAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    b.make("llvm.call", [], operands, attributes)
+    return b.value("llvm.load", type, [word(array, position, type)], attributes)
