@@ -3,6 +3,9 @@
 Torch's tables of operators are filled while a program is compiled, which two threads
 may not do at once; nor would two be faster, for compiling is Python. Calls of what is
 compiled never come here.
+
+What is traced keeps fake tensors for derivatives; the user's hooks on saved tensors
+(``save_on_cpu``, a checkpoint around the call) must not see those.
 """
 
 from __future__ import annotations
@@ -11,6 +14,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
+
+import torch
+from torch._C import _autograd
 
 _lock = RLock()
 
@@ -27,9 +33,27 @@ def compilation() -> Iterator[bool]:
     if waited:
         lock.acquire()
     try:
-        yield waited
+        with _own_hooks():
+            yield waited
     finally:
         lock.release()
+
+
+@contextmanager
+def _own_hooks() -> Iterator[None]:
+    """Hides the hooks on saved tensors that are set: only the last ones are called."""
+    if not _autograd._saved_tensors_hooks_is_enabled():
+        yield
+        return
+    _autograd._push_saved_tensors_default_hooks(_same, _same)
+    try:
+        yield
+    finally:
+        _autograd._pop_saved_tensors_default_hooks()
+
+
+def _same(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
 
 
 def _renew() -> None:
