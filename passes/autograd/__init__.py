@@ -73,6 +73,8 @@ def run(op: ir.Operation, options: None) -> None:
         if function.operation.name == "func.func" and len(function.regions[0].blocks):
             resolve_gradients(function.regions[0].blocks[0])
             make_joint(function)
+            # Regions of custom derivatives, which now are in the function, may ask too.
+            resolve_gradients(function.regions[0].blocks[0])
 
 
 def resolve_gradients(block: ir.Block) -> None:

@@ -4,7 +4,7 @@ A convolution is linear in its input and in its weight, so the derivative of the
 is convolutions and calls of the same kind; it exists to every order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,16 +28,31 @@ class Setting:
     Attributes:
         attributes: Strides, padding and so on.
         is_channels_last: Whether results have the channels innermost in memory.
+        known: Strides of operands.
     """
 
     attributes: Mapping[str, Any]
     is_channels_last: bool
+    known: Mapping[ir.Value, tuple[Size, ...]]
 
-    def strides(self, shape: Sequence[Size]) -> tuple[Size, ...]:
-        """The strides of an image or weight of this shape."""
-        contiguous = ty.contiguous_strides(tuple(shape))
-        if not self.is_channels_last:
-            return contiguous
+    @classmethod
+    def of(cls, op: ir.OpView, attributes: Mapping[str, Any]) -> "Setting":
+        """Reads the layouts of a call."""
+        known = {}
+        if "operand_strides" in op.attributes:
+            strides = attr.LAYOUTS.decode(op.attributes["operand_strides"])
+            known = dict(zip(op.operands, strides, strict=True))
+        return cls(attributes, _is_channels_last(op), known)
+
+    def strides(self, value: ir.Value) -> tuple[Size, ...]:
+        """The strides of an operand."""
+        return self.known[value] if value in self.known else self.fresh_strides(value)
+
+    def fresh_strides(self, like: ir.Value) -> tuple[Size, ...]:
+        """The strides of an image, a weight or a bias that ATen makes."""
+        shape = ty.shape_of(like.type)
+        if not self.is_channels_last or len(shape) == 1:
+            return ty.contiguous_strides(shape)
         batch, channels, *space = shape
         outer, *inner = ty.contiguous_strides((batch, *space, channels))
         return (outer, inner[-1], *inner[:-1])
@@ -89,23 +104,18 @@ def _layouts(
 ) -> dict[str, ir.Attribute]:
     if not setting.is_channels_last:
         return {}
-    kinds = {"strides": results, "operand_strides": operands}
+    made = [setting.fresh_strides(value) for value in results]
+    given = [setting.strides(value) for value in operands]
     return {
-        name: attr.LAYOUTS.encode([_strides(setting, value) for value in values])
-        for name, values in kinds.items()
+        "strides": attr.LAYOUTS.encode(made),
+        "operand_strides": attr.LAYOUTS.encode(given),
     }
-
-
-def _strides(setting: Setting, value: ir.Value) -> tuple[Size, ...]:
-    shape = ty.shape_of(value.type)
-    return setting.strides(shape) if len(shape) > 1 else ty.contiguous_strides(shape)
 
 
 @vjp("convolution")
 def vjp_convolution(op, cotangents, b: VjpBuilder) -> list:
     """x * w: convolutions of the gradient with w, and of x with the gradient."""
-    attributes = {name: getattr(op, name) for name in _SETTINGS}
-    setting = Setting(attributes, _is_channels_last(op, op.strides))
+    setting = Setting.of(op, {name: getattr(op, name) for name in _SETTINGS})
     operands = {"x": op.x, "weight": op.weight, "bias": op.bias}
     wanted = {k: v if b.needs(v) else None for k, v in operands.items()}
     (g,) = cotangents
@@ -115,12 +125,12 @@ def vjp_convolution(op, cotangents, b: VjpBuilder) -> list:
     return [found.get(name) for name in operands]
 
 
-def _is_channels_last(op: ir.OpView, layouts: tuple | None) -> bool:
+def _is_channels_last(op: ir.OpView) -> bool:
     """Whether the first result has its channels innermost."""
-    if layouts is None:
+    if op.strides is None:
         return False
-    shape, strides = ty.shape_of(op.results[0].type), layouts[0]
-    return len(shape) > 3 and strides != ty.contiguous_strides(shape)
+    shape = ty.shape_of(op.results[0].type)
+    return len(shape) > 3 and op.strides[0] != ty.contiguous_strides(shape)
 
 
 def _sum_of_channels(b: VjpBuilder, g: ir.Value, bias: ir.Value) -> ir.Value:
@@ -136,10 +146,7 @@ def vjp_convolution_backward(op, cotangents, b: VjpBuilder) -> list:
     x * v and c; x gets what v does as a weight; w gets what u does as an input.
     """
     g, x, weight = op.inputs
-    setting = Setting(
-        dict(zip(_SETTINGS, op.args[4:10], strict=True)),
-        _is_channels_last(op, op.strides),
-    )
+    setting = Setting.of(op, dict(zip(_SETTINGS, op.args[4:10], strict=True)))
     names = ("x", "weight", "bias")
     there = [name for name, used in zip(names, op.args[10], strict=True) if used]
     given = dict.fromkeys(names) | dict(zip(there, cotangents, strict=True))

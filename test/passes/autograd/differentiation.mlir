@@ -1,0 +1,26 @@
+// RUN: %girih-opt --autograd %s | filecheck %s
+
+// A region may ask for gradients: they are resolved where it is differentiated.
+// CHECK-LABEL: func.func @gradient_in_a_region
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<4xf32> {graph.cotangent = 0 : i64}
+// CHECK: [[Y:%.+]] = "graph.custom_vjp"
+// CHECK: "graph.yield"
+// CHECK: [[X:%.+]] = "graph.alias"(%arg0)
+// CHECK: [[E:%.+]] = "graph.exp"([[X]])
+// CHECK: [[D:%.+]] = "graph.mul"([[G]], [[E]])
+// CHECK: return [[Y]], [[D]]
+func.func @gradient_in_a_region(%x: tensor<4xf32> {graph.requires_grad})
+    -> tensor<4xf32> {
+  %y = "graph.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = "graph.custom_vjp"(%y, %x) ({
+  ^bb(%g: tensor<4xf32>):
+    %a = "graph.alias"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %b = "graph.exp"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    %c = "graph.gradient"(%b, %a, %g)
+        {create_graph, operandSegmentSizes = array<i32: 1, 1, 1>}
+        : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    "graph.yield"(%c) : (tensor<4xf32>) -> ()
+  }) {operandSegmentSizes = array<i32: 1, 1>}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
