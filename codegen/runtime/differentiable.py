@@ -396,6 +396,10 @@ def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tupl
 
 def _laid_out(cotangent: Tensor, strides: tuple | None) -> Tensor:
     """A cotangent as the backward program expects it: like its result."""
+    if cotangent._is_zerotensor():  # it has no memory
+        cotangent = torch.zeros_like(cotangent)
+    elif cotangent.is_neg() or cotangent.is_conj():
+        cotangent = cotangent.resolve_conj().resolve_neg()
     if strides is None:
         return cotangent.contiguous()
     if cotangent.stride() == strides:
