@@ -27,6 +27,7 @@ PASS_MODULES = {
     "print-layouts": "girih.passes.convert_graph_to_host",
     "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
+    "select-products": "girih.passes.select_products",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
     "tile": "girih.passes.tile",
 }

@@ -45,6 +45,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
     ),
     "host": (
+        PipelineStep("select-products", "large matrix products where they are fast"),
         PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
         PipelineStep("share-flat-kernels", "kernels of all parameters become one"),
         PipelineStep("group-launches", "a run of launches is one native call"),

@@ -25,25 +25,28 @@ class Target:
     Attributes:
         name: its model, for messages.
         vector_bits: width of its widest vector registers.
+        is_intel: whether MKL, made by Intel, uses all of it.
         fingerprint: changes whenever code for it might; part of cache keys.
     """
 
     name: str
     vector_bits: int
+    is_intel: bool
     fingerprint: str
 
 
 @functools.cache
 def host_target() -> Target:
     """The processor that this process runs on, for which LLVM makes code too."""
-    name, flags = _read_cpuinfo(Path("/proc/cpuinfo"))
+    name, vendor, flags = _read_cpuinfo(Path("/proc/cpuinfo"))
     bits = next((b for need, b in _VECTOR_BITS if need <= flags), _BASELINE_BITS)
     identity = "\n".join((platform.machine(), name, *sorted(flags)))
-    return Target(name, bits, hashlib.sha256(identity.encode()).hexdigest())
+    fingerprint = hashlib.sha256(identity.encode()).hexdigest()
+    return Target(name, bits, vendor == "GenuineIntel", fingerprint)
 
 
-def _read_cpuinfo(path: Path) -> tuple[str, frozenset[str]]:
-    """Model and feature flags of the first processor; empty where unknown."""
+def _read_cpuinfo(path: Path) -> tuple[str, str, frozenset[str]]:
+    """Model, vendor and feature flags of the first processor; empty where unknown."""
     fields: dict[str, str] = {}
     try:
         with path.open() as lines:
@@ -57,4 +60,4 @@ def _read_cpuinfo(path: Path) -> tuple[str, frozenset[str]]:
     name = fields.get("model name") or platform.processor() or platform.machine()
     flags = fields.get("flags") or fields.get("Features") or ""
     version = f"{name} {fields.get('cpu family', '')}/{fields.get('model', '')}"
-    return version, frozenset(flags.split())
+    return version, fields.get("vendor_id", ""), frozenset(flags.split())

@@ -21,11 +21,13 @@ from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
+import torch
+
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.codegen.cpu.target import host_target
+from girih.codegen.cpu.target import Target, host_target
 from girih.codegen.runtime.program import build_program
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
@@ -130,6 +132,7 @@ class Lowering:
         grain = self.options.parallel_grain
         passes = {
             "fuse": f"max-inputs={self.options.max_fusion_inputs}",
+            "select-products": f"library={_product_library(self.target)}",
             "partition": f"memory-budget={self.options.memory_budget}",
             "tile": f"vector-bits={bits} parallel-grain={grain}",
             "convert-tile-to-cpu": f"vector-bits={bits} parallel-threshold={grain}",
@@ -248,6 +251,13 @@ def _erase_host_program(module: ir.Operation) -> None:
     for op in list(module.regions[0].blocks[0].operations):
         if op.operation.name == "func.func":
             op.operation.erase()
+
+
+@cache
+def _product_library(target: Target) -> str:
+    """What multiplies matrices: MKL uses half of AVX-512 where it is not Intel's."""
+    is_wasted = target.vector_bits == 512 and not target.is_intel
+    return "onednn" if is_wasted and torch.backends.mkldnn.is_available() else "aten"
 
 
 @cache

@@ -15,6 +15,7 @@ from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.types import contiguous_strides, shape_of
+from girih.passes.select_products import ONEDNN_LINEAR
 
 from . import layout as layouts
 from .in_place import plan_in_place
@@ -99,6 +100,8 @@ def _wanted_strides(
 def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...], ...] | None:
     """Eager's strides of an ATen call's operands, None where they do not matter."""
     if op.name in _TAKES_ANY_STRIDES or op.name not in graph.LIBRARY:
+        return None
+    if op.name == "graph.extern" and op.op == ONEDNN_LINEAR:
         return None
     if "operand_strides" in op.attributes:
         return attr.LAYOUTS.decode(op.attributes["operand_strides"])
