@@ -213,7 +213,7 @@ def saved_tensors_pass_the_hooks(compile):
     return x.grad, "packed" in log, log.count("packed") == log.count("unpacked")
 
 
-@scenarios.add
+@scenarios.add(eager="a dispatch mode is active")
 def saved_tensors_may_change_under_copies(compile):
     x = leaf(3)
     inner = x * 1

@@ -356,7 +356,7 @@ def an_inference_tensor_as_input(compile):
     return x.grad, outcome_of(lambda: product(x, data))[:50]
 
 
-@scenarios.add(broken=True)
+@scenarios.add(eager="a result is a leaf that the function makes")
 def requires_grad_inside(compile):
     def program(x):
         y = x * 2
