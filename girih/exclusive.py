@@ -41,8 +41,11 @@ def compilation() -> Iterator[bool]:
 
 @contextmanager
 def _own_hooks() -> Iterator[None]:
-    """Hides the hooks on saved tensors that are set: only the last ones are called."""
-    if not _autograd._saved_tensors_hooks_is_enabled():
+    """Hides the hooks on saved tensors that are set: only the last ones are called.
+
+    Where none are, none may be: transforms of ``torch.func`` refuse them.
+    """
+    if _autograd._top_saved_tensors_default_hooks(True) is None:
         yield
         return
     _autograd._push_saved_tensors_default_hooks(_same, _same)

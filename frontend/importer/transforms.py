@@ -39,6 +39,11 @@ class Transforms:
         self._derivatives = recorder.derivatives
         self._asked: set[torch.fx.Node] = set()
         self._checkpoints = 0
+        # autograd does them alone: no call of ATen shows them.
+        self._methods = {
+            "detach_": self._detach,
+            "requires_grad_": self._require_gradient,
+        }
 
     def enter(self, gm: torch.fx.GraphModule) -> None:
         """Notes by which values a graph asks for gradients."""
@@ -50,8 +55,8 @@ class Transforms:
     def call(self, node: torch.fx.Node, args: tuple, kwargs: dict) -> Any:
         """The result of a node, or ``NotImplemented`` where torch's own is right."""
         target = node.target
-        if target == "requires_grad_" and node.op == "call_method":
-            return self._require_gradient(*args, **kwargs)
+        if node.op == "call_method" and target in self._methods:
+            return self._methods[target](*args, **kwargs)
         if target is torch.autograd.grad:
             return self._gradient(node, _Request(*args, **kwargs))
         if isinstance(target, ApplyFunction):
@@ -87,15 +92,15 @@ class Transforms:
 
     def _require_gradient(self, tensor: torch.Tensor, requires_grad: bool = True):
         entry = self._recorder.tracked(tensor)
-        if self._derivatives.is_active(entry.read().value) == requires_grad:
-            return tensor
-        if not requires_grad or entry.storage.argument is not None and not entry.cut:
-            unsupported(
-                kind="requires_grad_ of a tensor with a history",
-                context=str(tuple(tensor.shape)),
-                explanation="Only a new tensor can begin to require a gradient.",
-            )
-        self._derivatives.make_leaf(entry)
+        if not requires_grad:
+            return self._detach(tensor)
+        if not self._derivatives.is_active(entry.read().value):
+            self._derivatives.make_leaf(entry)
+        return tensor
+
+    def _detach(self, tensor: torch.Tensor) -> torch.Tensor:
+        entry = self._recorder.tracked(tensor)
+        entry.give_history(self._derivatives.detach(entry.read()))
         return tensor
 
     # torch.autograd.grad ------------------------------------------------------------
