@@ -60,36 +60,32 @@ def vjp_slice(op, cotangents, b: VjpBuilder) -> list:
     """Zeros around the gradient, and between its elements where there are steps."""
     (g,) = cotangents
     rank = len(op.starts)
-    ends, low, high = [0] * rank, [0] * rank, [0] * rank
+    low, high, excess = [0] * rank, [0] * rank, [0] * rank
     sizes = ty.shape_of(op.x.type)
-    for dim, step in enumerate(op.steps):
+    for dim, (start, step) in enumerate(zip(op.starts, op.steps, strict=True)):
         count = ty.shape_of(g.type)[dim]
         step = 1 if count == 1 else step
+        # Zeros stand on both sides of each element where that makes all begin in
+        # whole steps: then they are a column of a table, as `x[..., 1::2]` is.
+        before = start % step if isinstance(start, int) else 0
         if step > 1:
-            g = _spread(b, g, dim, step)
-        low[dim] = op.starts[dim]
+            g = _spread(b, g, dim, before, step)
+        low[dim] = start - before
         rest = sizes[dim] - low[dim] - count * step
         # Zeros after the last element may end behind x; how many is known later.
-        ends[dim] = _overhang(rest, step)
-        high[dim] = rest + ends[dim]
+        excess[dim] = max(-rest, 0) if isinstance(rest, int) else step - 1
+        high[dim] = rest + excess[dim]
     return [slice_at(b, pad_with_zeros(b, g, low, high), [0] * rank, sizes)]
 
 
-def _overhang(rest: Size, step: int) -> int:
-    if isinstance(rest, int):
-        return max(-rest, 0)
-    return step - 1
-
-
-def _spread(b: VjpBuilder, x: ir.Value, dim: int, step: int) -> ir.Value:
-    """Puts ``step - 1`` zeros after each element along a dim."""
+def _spread(b: VjpBuilder, x: ir.Value, dim: int, before: int, step: int) -> ir.Value:
+    """Each element along a dim becomes ``step``: ``before`` zeros, itself, zeros."""
     shape = ty.shape_of(x.type)
-    before, size, after = shape[:dim], shape[dim], shape[dim + 1 :]
-    split = b.reshape(x, (*before, size, 1, *after))
-    high = [0] * (len(shape) + 1)
-    high[dim + 1] = step - 1
-    padded = pad_with_zeros(b, split, [0] * len(high), high)
-    return b.reshape(padded, (*before, size * step, *after))
+    split = b.reshape(x, (*shape[: dim + 1], 1, *shape[dim + 1 :]))
+    low, high = [0] * (len(shape) + 1), [0] * (len(shape) + 1)
+    low[dim + 1], high[dim + 1] = before, step - 1 - before
+    padded = pad_with_zeros(b, split, low, high)
+    return b.reshape(padded, (*shape[:dim], shape[dim] * step, *shape[dim + 1 :]))
 
 
 @vjp("concat")

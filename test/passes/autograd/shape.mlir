@@ -47,17 +47,31 @@ func.func @slice(%x: tensor<10xf32> {graph.requires_grad}) -> tensor<3xf32> {
 
 // -----
 
-// Zeros are put between the elements by a dim of size 3, and those behind x cut off.
+// Each element becomes three, of which it is the second.
 // CHECK-LABEL: func.func @slice_with_steps
-// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<3xf32> {graph.cotangent = 0 : i64}
-// CHECK: [[COLUMN:%.+]] = "graph.reshape"([[G]]) : {{.*}} -> tensor<3x1xf32>
-// CHECK: [[WIDE:%.+]] = "graph.pad"([[COLUMN]]) {high = [0, 2], low = [0, 0], {{.*}}
-// CHECK: [[FLAT:%.+]] = "graph.reshape"([[WIDE]]) : {{.*}} -> tensor<9xf32>
-// CHECK: [[PADDED:%.+]] = "graph.pad"([[FLAT]]) {high = [0], low = [1], {{.*}}
-// CHECK: "graph.slice"([[PADDED]]) {{.*}} -> tensor<9xf32>
-func.func @slice_with_steps(%x: tensor<9xf32> {graph.requires_grad}) -> tensor<3xf32> {
-  %0 = "graph.slice"(%x) {starts = [1], steps = array<i64: 3>}
-      : (tensor<9xf32>) -> tensor<3xf32>
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2xf32> {graph.cotangent = 0 : i64}
+// CHECK: [[COLUMN:%.+]] = "graph.reshape"([[G]]) : {{.*}} -> tensor<2x1xf32>
+// CHECK: [[TABLE:%.+]] = "graph.pad"([[COLUMN]]) {high = [0, 1], low = [0, 1], {{.*}}
+// CHECK: [[FLAT:%.+]] = "graph.reshape"([[TABLE]]) : {{.*}} -> tensor<6xf32>
+// CHECK: "graph.pad"([[FLAT]]) {high = [2], low = [3], {{.*}} -> tensor<11xf32>
+// CHECK-NOT: graph.slice
+func.func @slice_with_steps(%x: tensor<11xf32> {graph.requires_grad})
+    -> tensor<2xf32> {
+  %0 = "graph.slice"(%x) {starts = [4], steps = array<i64: 3>}
+      : (tensor<11xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Zeros behind x are cut off.
+// CHECK-LABEL: func.func @slice_to_the_end
+// CHECK: [[FLAT:%.+]] = "graph.reshape"({{.*}} -> tensor<9xf32>
+// CHECK: "graph.slice"([[FLAT]]) {{.*}} -> tensor<7xf32>
+func.func @slice_to_the_end(%x: tensor<7xf32> {graph.requires_grad})
+    -> tensor<3xf32> {
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 3>}
+      : (tensor<7xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
 
