@@ -15,6 +15,7 @@ def _filled(b: Builder, number) -> Operand:
 
 
 @imports(
+    "_efficientzerotensor",
     "zeros",
     "zeros_like",
     "new_zeros",

@@ -90,7 +90,7 @@ class Recorder(TorchDispatchMode):
         handler = self._handlers.get(func)
         if handler is None:
             handler = self._handlers[func] = self._choose(func)
-        if handler is _run_only:
+        if handler is _run_only or _is_about_shapes(args, kwargs):
             return func(*args, **kwargs)
         self._locate(func)
         if handler is not Recorder._import_literal:
@@ -470,6 +470,18 @@ def _operands_of(value: Any) -> Iterator[Operand]:
 def _may_run(twin) -> bool:
     # A random op must not advance anything twice; its result has the target's shape.
     return not op_info(twin).is_random
+
+
+_META = torch.device("meta")
+
+
+def _is_about_shapes(args: tuple, kwargs: dict) -> bool:
+    """Whether ATen looks how shapes broadcast, by tensors that have no data."""
+    if kwargs:
+        device = kwargs.get("device")
+    else:
+        device = getattr(args[0], "fake_device", None) if args else None
+    return device == _META
 
 
 def _run_only(recorder, func, args, kwargs):
