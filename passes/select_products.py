@@ -19,6 +19,10 @@ After::
     %0 = "graph.permute"(%y) {permutation = array<i64: 1, 0>} : ...
     %1 = "graph.extern"(%x, %0, %b) {op = "mkldnn._linear_pointwise.default", ...} : ...
 
+oneDNN copies a first operand that is a transposed view, as those of the gradients of
+weights are; ``convert-graph-to-host`` has a kernel do that. Where it is smaller, the
+other operand is copied: the product is transposed.
+
 It leaves alone batches of matrices, other dtypes, and small products, which a call of
 oneDNN costs more than it saves.
 """
@@ -132,17 +136,50 @@ def replace(op: ir.OpView, product: Product) -> None:
     weight = product.weight
     if product.turned:
         weight = b.op("permute", weight, permutation=(1, 0))
-    operands = [product.x, weight]
-    operands += [] if product.bias is None else [product.bias]
-    bias = None if product.bias is None else OperandRef(2)
-    (result,) = op.results
-    call = b.typed(
+    if is_cheaper_transposed(product):
+        value = b.op("permute", _call(b, weight, product.x), permutation=(1, 0))
+    else:
+        value = _call(b, product.x, weight, product.bias)
+    op.results[0].replace_all_uses_with(value)
+    op.operation.erase()
+
+
+def is_cheaper_transposed(product: Product) -> bool:
+    """Whether less has to be copied for the transpose of the result.
+
+    oneDNN wants rows of ``x`` to be contiguous, and does not mind how ``weight`` lies.
+    In the gradient of a weight, ``x`` is a transposed view: it is copied, or else the
+    other operand is, and the result.
+    """
+    if product.bias is not None or not product.turned or not _is_transposed(product.x):
+        return False
+    m, k = ty.shape_of(product.x.type)
+    n = _columns(product)
+    if any(isinstance(size, Dim) for size in (m, k, n)):
+        return False
+    other = 0 if _is_transposed(product.weight) else k * n
+    return other + m * n < m * k
+
+
+def _is_transposed(value: ir.Value) -> bool:
+    op = value.owner
+    return (
+        not isinstance(op, ir.Block)
+        and op.name == "graph.permute"
+        and tuple(op.permutation) == (1, 0)
+    )
+
+
+def _call(
+    b: GraphBuilder, x: ir.Value, weight: ir.Value, bias: ir.Value | None = None
+) -> ir.Value:
+    operands = [x, weight] if bias is None else [x, weight, bias]
+    added = None if bias is None else OperandRef(2)
+    return b.typed(
         "extern",
         [operands],
-        ty.shape_of(result.type),
-        result.type.element_type,
+        (*ty.shape_of(x.type)[:-1], ty.shape_of(weight.type)[0]),
+        x.type.element_type,
         op=ONEDNN_LINEAR,
-        args=(OperandRef(0), OperandRef(1), bias, "none", (), ""),
+        args=(OperandRef(0), OperandRef(1), added, "none", (), ""),
     )
-    result.replace_all_uses_with(call)
-    op.operation.erase()

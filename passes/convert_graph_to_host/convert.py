@@ -144,7 +144,10 @@ class Conversion:
         if strides is None:
             return [self.buffer(value) for value in op.operands]
         pairs = zip(op.operands, strides, strict=True)
-        return [self._laid_out(value, wanted, op) for value, wanted in pairs]
+        return [
+            self.buffer(value) if own is None else self._laid_out(value, own, op)
+            for value, own in pairs
+        ]
 
     def _laid_out(
         self, value: ir.Value, strides: tuple[Size, ...], op: ir.OpView

@@ -90,19 +90,24 @@ def _wanted_strides(
     *ops, last = block.operations
     wanted = {}
     for op in ops:
-        wanted.update(zip(op.operands, operand_strides(op) or (), strict=False))
+        strides = zip(op.operands, operand_strides(op) or (), strict=False)
+        wanted.update((value, own) for value, own in strides if own is not None)
     for value, info in zip(last.operands, infos, strict=True):
         if info.strides is not None and info.is_fresh:
             wanted[value] = info.strides
     return wanted
 
 
-def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...], ...] | None:
-    """Eager's strides of an ATen call's operands, None where they do not matter."""
+def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None:
+    """Strides that an ATen call's operands should have, None where they don't matter.
+
+    Those of eager; or those without which oneDNN's product would begin with a copy.
+    """
     if op.name in _TAKES_ANY_STRIDES or op.name not in graph.LIBRARY:
         return None
     if op.name == "graph.extern" and op.op == ONEDNN_LINEAR:
-        return None
+        shape = shape_of(op.operands[0].type)
+        return (tuple(contiguous_strides(shape)), *(None,) * (len(op.operands) - 1))
     if "operand_strides" in op.attributes:
         return attr.LAYOUTS.decode(op.attributes["operand_strides"])
     return tuple(contiguous_strides(shape_of(value.type)) for value in op.operands)

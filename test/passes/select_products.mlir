@@ -60,3 +60,29 @@ func.func @bias_that_is_a_matrix(%x: tensor<512x512xf32>) -> tensor<512x512xf32>
   %0 = "graph.addmm"(%x, %x, %x) {beta = 1 : i64, alpha = 1 : i64} : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
+
+// The gradient of a weight: the smaller operand comes first, which is copied.
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: ([[G:%.+]]: tensor<1024x256xf32>, [[X:%.+]]: tensor<1024x64xf32>)
+// CHECK: [[GT:%.+]] = "graph.permute"([[G]])
+// CHECK: [[XT:%.+]] = "graph.permute"([[X]])
+// CHECK: [[Y:%.+]] = "graph.extern"([[XT]], [[GT]])
+// CHECK: [[Z:%.+]] = "graph.permute"([[Y]])
+// CHECK-NEXT: return [[Z]]
+func.func @transposed(%g: tensor<1024x256xf32>, %x: tensor<1024x64xf32>) -> tensor<256x64xf32> {
+  %0 = "graph.permute"(%g) {permutation = array<i64: 1, 0>} : (tensor<1024x256xf32>) -> tensor<256x1024xf32>
+  %1 = "graph.mm"(%0, %x) : (tensor<256x1024xf32>, tensor<1024x64xf32>) -> tensor<256x64xf32>
+  return %1 : tensor<256x64xf32>
+}
+
+// CHECK-LABEL: func.func @smaller_already
+// CHECK-SAME: ([[G:%.+]]: tensor<1024x64xf32>, [[X:%.+]]: tensor<1024x256xf32>)
+// CHECK: [[GT:%.+]] = "graph.permute"([[G]])
+// CHECK: [[XT:%.+]] = "graph.permute"([[X]])
+// CHECK-NEXT: [[Y:%.+]] = "graph.extern"([[GT]], [[XT]])
+// CHECK-NEXT: return [[Y]]
+func.func @smaller_already(%g: tensor<1024x64xf32>, %x: tensor<1024x256xf32>) -> tensor<64x256xf32> {
+  %0 = "graph.permute"(%g) {permutation = array<i64: 1, 0>} : (tensor<1024x64xf32>) -> tensor<64x1024xf32>
+  %1 = "graph.mm"(%0, %x) : (tensor<64x1024xf32>, tensor<1024x256xf32>) -> tensor<64x256xf32>
+  return %1 : tensor<64x256xf32>
+}
