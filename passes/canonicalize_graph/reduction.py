@@ -1,4 +1,4 @@
-"""Reductions: dims of size 1, nested reductions of one kind."""
+"""Reductions: dims of size 1, nested reductions of one kind, sums of one element."""
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -50,3 +50,58 @@ def merge_reductions(op, b: Simplifier) -> ir.Value | None:
     if rounds and str(op.x.type.element_type) in ("bf16", "f16"):
         return None
     return b.op(_name(op), inner.x, dims=tuple(sorted({*op.dims, *inner.dims})))
+
+
+@canonicalizes("reduce_sum")
+def pick_only_summand(op, b: Simplifier) -> ir.Value | None:
+    """sum(where(iota == index, x, 0)) is x, where the index is in range.
+
+    The gradient of a cross entropy has such a sum over all classes.
+    """
+    shape = ty.shape_of(op.x.type)
+    if len(op.dims) != 1 or not isinstance(shape[op.dims[0]], int):
+        return None
+    (dim,) = op.dims
+    cast = b.producer(op.x, "cast")
+    chosen = b.producer(op.x if cast is None else cast.x, "where")
+    if chosen is None or b.number(chosen.b) != 0:
+        return None
+    index = _position_that_is(chosen.cond, len(shape), dim, b)
+    if index is None or not _is_constant_along(chosen.a, len(shape), dim):
+        return None
+    inside = b.op(
+        "logical_and",
+        b.op("ge", index, b.like(0, index)),
+        b.op("lt", index, b.like(shape[dim], index)),
+    )
+    picked = b.op("where", inside, chosen.a, b.like(0.0, chosen.a))
+    return b.broadcast(b.cast(picked, op.y.type.element_type), op.y.type)
+
+
+def _position_that_is(
+    condition: ir.Value, rank: int, dim: int, b: Simplifier
+) -> ir.Value | None:
+    """The index that a counter along a dim is compared with, constant along it."""
+    equal = b.producer(condition, "eq")
+    if equal is None:
+        return None
+    for counter, index in ((equal.lhs, equal.rhs), (equal.rhs, equal.lhs)):
+        counts = _is_counter_along(counter, rank, dim, b)
+        if counts and _is_constant_along(index, rank, dim):
+            return index
+    return None
+
+
+def _is_counter_along(x: ir.Value, rank: int, dim: int, b: Simplifier) -> bool:
+    shape = ty.shape_of(x.type)
+    if len(shape) != rank - dim or any(size != 1 for size in shape[1:]):
+        return False
+    view = b.producer(x, "reshape")
+    source = b.producer(x if view is None else view.x, "iota")
+    return source is not None and (source.start, source.step) == (0, 1)
+
+
+def _is_constant_along(x: ir.Value, rank: int, dim: int) -> bool:
+    shape = ty.shape_of(x.type)
+    axis = dim - (rank - len(shape))
+    return axis < 0 or shape[axis] == 1
