@@ -115,6 +115,7 @@ def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
 _ARGUMENT = {
     "graph.cotangent": (INT, _any),
     "graph.donated": (UNIT, _any),
+    "graph.kept": (UNIT, _any),
     "graph.name": (STRING, _any),
     "graph.number": (UNIT, _of_a_number),
     "graph.requires_grad": (UNIT, _any),
@@ -126,6 +127,7 @@ _ARGUMENT = {
 _RESULT = {
     "graph.detached": (UNIT, _any),
     "graph.gradient": (INT, _any),
+    "graph.kept": (UNIT, _any),
     "graph.offset": (SIZE, _any),
     "graph.saved": (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),

@@ -7,6 +7,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.passes.autograd.kept import read_behind
 from girih.passes.autograd.reverse import active_values, can_be_active, gradients_of
 
 Attributes = dict[str, ir.Attribute]
@@ -82,7 +83,22 @@ def make_joint(function: ir.OpView) -> None:
             signature.results.append(
                 {"graph.gradient": attr.INT.encode(number)} | given
             )
+    if ops:
+        _mark_kept(block, signature, ops[-1])
     signature.apply(function)
+
+
+def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:
+    """Marks the program's arguments and results that derivatives read."""
+    arguments, results = list(block.arguments), signature.values
+    read = read_behind({*arguments, *results}, last)
+    for value, given in [
+        *zip(arguments, signature.arguments, strict=True),
+        *zip(results, signature.results, strict=True),
+    ]:
+        own = not {"graph.cotangent", "graph.gradient"} & given.keys()
+        if own and value in read:
+            given["graph.kept"] = ir.UnitAttr.get()
 
 
 def _add_cotangents(

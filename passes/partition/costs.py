@@ -58,7 +58,8 @@ class Costs:
         if value not in program.by_reference:
             return False
         is_argument = program.values[value].node is None
-        return value in usage.read_late or (is_argument and self._may_alias(value))
+        is_kept = value in usage.read_late or value in program.kept
+        return is_kept or (is_argument and self._may_alias(value))
 
     def _may_alias(self, value: int) -> bool:
         """Whether a checkpoint, or a budget, asks for the argument to be used again."""

@@ -87,6 +87,7 @@ class Program:
         gradients: the values that follow them.
         by_reference: arguments and results that may be kept as they are: what eager
             gives to nobody else, or checks the version of.
+        kept: arguments and results that the derivative reads.
         numbers: arguments that are Python numbers.
     """
 
@@ -97,6 +98,7 @@ class Program:
     results: tuple[int, ...] = ()
     gradients: tuple[int, ...] = ()
     by_reference: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
     numbers: frozenset[int] = frozenset()
 
     def producer(self, value: int) -> Node | None:

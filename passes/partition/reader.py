@@ -120,6 +120,9 @@ class JointReader:
             if "graph.number" in given or "graph.symbol" in given
         )
         program.by_reference = self._by_reference()
+        values = zip(program.results, signature.results, strict=False)
+        marked = [*enumerate(signature.arguments), *values]
+        program.kept = frozenset(v for v, given in marked if "graph.kept" in given)
 
     def _by_reference(self) -> frozenset[int]:
         program, signature = self.program, self.signature

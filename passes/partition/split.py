@@ -52,6 +52,8 @@ class _Splitter:
         self._fill_backward()
         self._end_forward()
         self.backward.values = [self._value(v) for v in self.program.gradients]
+        for given in (*self.forward.arguments, *self.forward.results):
+            given.pop("graph.kept", None)
         self.backward.apply(self.body.owner.opview)
         self.forward.apply(self.function)
 

@@ -1,0 +1,34 @@
+"""Which arguments and results derivatives read: eager keeps these for backward.
+
+Simplification merges what derivatives compute with what the program computes, so this
+is found out right after differentiation.
+"""
+
+from collections.abc import Iterable
+
+from girih.dialects.bindings import ir
+
+# What shows or stands for the same tensor.
+_VIEWS = frozenset(
+    f"graph.{name}"
+    for name in ("alias", "broadcast_to", "detach", "permute", "reshape", "slice")
+)
+
+
+def read_behind(values: Iterable[ir.Value], op: ir.OpView) -> set[ir.Value]:
+    """The values that ops behind ``op`` in its block read, directly or as views."""
+    return {value for value in values if _is_read_behind(value, op)}
+
+
+def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.owner
+            if user.name == "func.return":
+                continue
+            if user.name in _VIEWS:
+                pending.append(user.results[0])
+            elif op.operation.is_before_in_block(user.operation):
+                return True
+    return False
