@@ -20,7 +20,12 @@ from typing import Any
 import torch
 
 from girih import collector, exclusive
-from girih.compiler.convention import as_results, with_calling_convention
+from girih.compiler.convention import (
+    as_results,
+    calls_aten_writes,
+    with_calling_convention,
+    without_grad,
+)
 from girih.compiler.failures import why_eager
 from girih.compiler.lowering import Lowering, forget_libraries
 from girih.compiler.training import compile_differentiable
@@ -103,6 +108,8 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
         program = compile_differentiable(imported.module, options, report, eager)
     else:
         program = Lowering(options, report).program(imported.module, "graph", eager)
+        if torch.is_grad_enabled() and calls_aten_writes(imported.module):
+            program = without_grad(program)
     return with_calling_convention(program, imported)
 
 
@@ -110,7 +117,7 @@ def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> 
     """Whether eager's run of a graph would be recorded by autograd."""
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
     needs = [tensor.requires_grad for tensor in [*tensors, *_example_results(gm)]]
-    return any(needs) and (torch.is_grad_enabled() or _enables_grad(gm))
+    return any(needs) and _computes_with_grad(gm)
 
 
 def _why_eager(example_inputs: Sequence[Any]) -> str | None:
@@ -122,10 +129,15 @@ def _why_eager(example_inputs: Sequence[Any]) -> str | None:
     return None
 
 
-def _enables_grad(gm: torch.fx.GraphModule) -> bool:
-    """Whether a graph that starts without grad mode switches it on."""
-    nodes = gm.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled)
-    return any(node.args[0] for node in nodes)
+def _computes_with_grad(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph calls anything in grad mode: an optimizer's step does not."""
+    mode = torch.is_grad_enabled()
+    for node in gm.graph.nodes:
+        if node.target is torch._C._set_grad_enabled:
+            mode = node.args[0]
+        elif mode and node.op.startswith("call_"):
+            return True
+    return False
 
 
 def _example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:

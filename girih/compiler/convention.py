@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from girih.codegen.runtime.mutation import written_arguments
+from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 
 
@@ -23,6 +25,30 @@ def with_calling_convention(program, imported: ImportedGraph) -> Callable:
         if tree is None:
             return tuple(outputs)
         return torch.utils._pytree.tree_unflatten(outputs, tree)
+
+    return call
+
+
+def calls_aten_writes(module: ir.Module) -> bool:
+    """Whether a launch program has ATen write into its arguments."""
+    operations = module.body.operations
+    functions = [op for op in operations if op.operation.name == "func.func"]
+    return any(written_arguments(function).by_aten for function in functions)
+
+
+def without_grad(program: Callable) -> Callable:
+    """The program in a region where parameters may be written.
+
+    For graphs that switch grad mode off before they compute anything.
+    """
+
+    def call(*inputs):
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+        try:
+            return program(*inputs)
+        finally:
+            torch._C._set_grad_enabled(before)
 
     return call
 

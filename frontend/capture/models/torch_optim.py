@@ -10,12 +10,13 @@ trace has a node for each operation on all parameters.
 from __future__ import annotations
 
 import importlib
+import inspect
 import types
 
 import torch
 from torch.optim import optimizer as _optimizer
 
-from girih.frontend.capture.models.registry import models, models_of_code
+from girih.frontend.capture.models.registry import models, models_named, models_of_code
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
@@ -42,6 +43,28 @@ def _step_with_grad_mode(tracer, function, optimizer, *args, **kwargs):
         return tracer.call(cells["func"].content, [optimizer, *args], kwargs)
     finally:
         tracer.state.set_grad(before)
+
+
+def _unmarked(function: types.FunctionType) -> types.FunctionType:
+    """A function that torch keeps away from TorchDynamo, under a name of its own."""
+    original = inspect.unwrap(function)
+    copy = types.FunctionType(
+        original.__code__, original.__globals__, original.__name__
+    )
+    copy.__defaults__, copy.__kwdefaults__ = (
+        original.__defaults__,
+        original.__kwdefaults__,
+    )
+    copy.__qualname__ = f"{original.__qualname__} of torch"
+    return copy
+
+
+_zero_grad_of_torch = _unmarked(_optimizer.Optimizer.zero_grad)
+
+
+@models_named("torch.optim.optimizer", "Optimizer.zero_grad")
+def _zero_grad(tracer, *args, **kwargs):
+    return tracer.call(tracer.held(_zero_grad_of_torch), list(args), kwargs)
 
 
 @models(_optimizer._get_value)

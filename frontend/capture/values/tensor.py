@@ -250,6 +250,8 @@ class TensorValue(Value):
             )
         if name in _ABOUT_MEMORY:
             return self._about_memory(tracer, name, args)
+        if name == "requires_grad_" and self._requires_already(args, kwargs):
+            return self
         if name == "is_inference":
             if self.real is not None:
                 return tracer.constant(self.real.is_inference())
@@ -264,6 +266,12 @@ class TensorValue(Value):
         if isinstance(kwargs.get(_FACTORS.get(name)), TensorValue):
             args, kwargs = _with_product(tracer, _FACTORS[name], args, kwargs)
         return tracer.graph.call_method(name, [self, *args], kwargs)
+
+    def _requires_already(self, args: list[Value], kwargs: dict[str, Value]) -> bool:
+        """Whether ``requires_grad_`` changes nothing."""
+        given = [*args, *kwargs.values()]
+        wanted = bool(given[0].as_python()) if given else True
+        return self.fake.requires_grad == wanted
 
     def _about_memory(self, tracer, name: str, args: list[Value]) -> Value:
         if self.real is None or args:
