@@ -6,6 +6,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.fields import Group
+from girih.passes.autograd.accumulation import accumulated
 from girih.passes.autograd.rules import (
     INACTIVE,
     NOT_DIFFERENTIABLE,
@@ -125,8 +126,9 @@ class Sweep:
                 f"girih bug: a gradient of type {gradient.type} for {value.type}"
             )
         known = self.cotangents.get(value)
-        total = gradient if known is None else self.builder.add(known, gradient)
-        self.cotangents[value] = total
+        if known is not None:
+            gradient = accumulated(self.builder, known, gradient)
+        self.cotangents[value] = gradient
 
     def _check(self, op: ir.OpView, gradients: list) -> None:
         declared = len(OPS[op.operation.name].OPERANDS)
