@@ -30,7 +30,9 @@ def compiled(module, inputs, results, monkeypatch):
     imported = ImportedGraph(
         module, "main", list(range(len(inputs))), len(inputs), [], outputs
     )
-    monkeypatch.setattr(compiler, "import_graph", lambda gm, example_inputs, **_: imported)
+    monkeypatch.setattr(
+        compiler, "import_graph", lambda gm, example_inputs, **_: imported
+    )
     options = Options(fallback=False)
     return compiler.compile_graph(NoFallback(), inputs, options, Report("random"))
 
