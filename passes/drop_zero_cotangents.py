@@ -6,7 +6,8 @@ structure, whatever it is multiplied by (infinities too), as in eager.
 Requires: backward functions as ``partition`` makes them: ``index`` arguments bind all
 symbols. ``cotangents`` are numbers of results of the program.
 Establishes: no function has an argument for these cotangents; of the saved tensors only
-those are arguments that something reads. Gradients that are zero stay, as zeros.
+those are arguments that something reads. Gradients that are zero by their structure are
+no results: eager has None for them.
 
 Before (cotangents=1)::
 
@@ -77,11 +78,22 @@ def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
     *ops, last = block.operations
     for op in ops:
         zeros.visit(op)
-    zeros.materialize(last)
-    erase_dead_ops(block)
-    signature.values = list(last.operands)
-    _drop_arguments(block, signature, dropped)
+    _drop_results(signature, zeros, list(last.operands))
     signature.apply(function)
+    erase_dead_ops(block)
+    _drop_arguments(block, signature, dropped)
+    signature.values = list(list(block.operations)[-1].operands)
+    signature.apply(function)
+
+
+def _drop_results(
+    signature: Signature, zeros: "_Zeros", returned: list[ir.Value]
+) -> None:
+    """Leaves the gradients that are not zero."""
+    pairs = zip(returned, signature.results, strict=True)
+    kept = [(value, given) for value, given in pairs if value not in zeros]
+    signature.values = [value for value, _ in kept]
+    signature.results = [given for _, given in kept]
 
 
 def _drop_arguments(block: ir.Block, signature: Signature, dropped: set[int]) -> None:

@@ -18,18 +18,21 @@ func.func @sum(%x: tensor<4xf32> {graph.saved = "arg0"},
   return %2 : tensor<4xf32>
 }
 
-// A gradient that is zero stays, as zeros; so do sizes.
+// A gradient that is zero is no result; arguments that are sizes stay.
 // CHECK-LABEL: func.func @zero
 // CHECK-SAME: ({{%.+}}: index {graph.saved = "out1", graph.symbol = "s0"})
-// CHECK-NEXT: [[DX:%.+]] = "graph.full"() {value = 0.000000e+00 : f64}
-// CHECK-NEXT: return [[DX]]
+// CHECK-SAME: -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64})
+// CHECK-NEXT: [[DY:%.+]] = "graph.full"() {value = 1.000000e+00 : f64}
+// CHECK-NEXT: return [[DY]]
 func.func @zero(%n: index {graph.saved = "out1", graph.symbol = "s0"},
     %w: tensor<4x4xf32> {graph.saved = "arg1"},
     %h: tensor<?x4xf32, ["s0"]> {graph.cotangent = 3 : i64})
-    -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 0 : i64}) {
+    -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 0 : i64},
+        tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64}) {
   %0 = "graph.mm"(%h, %w)
       : (tensor<?x4xf32, ["s0"]>, tensor<4x4xf32>) -> tensor<?x4xf32, ["s0"]>
-  return %0 : tensor<?x4xf32, ["s0"]>
+  %1 = "graph.full"() {value = 1.0 : f64} : () -> tensor<?x4xf32, ["s0"]>
+  return %0, %1 : tensor<?x4xf32, ["s0"]>, tensor<?x4xf32, ["s0"]>
 }
 
 // Where the other operand is smaller it is broadcast.
