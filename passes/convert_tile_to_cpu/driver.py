@@ -23,6 +23,8 @@ class ConvertTileToCpuOptions:
     """Width of the processor's vector registers."""
     parallel_threshold: int = 32768
     """Elements that a grid must touch to be worth waking other threads (about 5 us)."""
+    table_launches: int = 24
+    """Launches from which on a run is a loop over a table, which is less to compile."""
 
 
 @register_pass("convert-tile-to-cpu", options=ConvertTileToCpuOptions)
@@ -41,7 +43,7 @@ def run(op: ir.Operation, options: ConvertTileToCpuOptions) -> None:
     for number, native in enumerate(runs):
         name = f"run{number}"
         with native.location, ir.InsertionPoint(block):
-            make_run(native, name, options.vector_bits)
+            make_run(native, name, options.vector_bits, options.table_launches)
         native.attributes["function"] = ir.FlatSymbolRefAttr.get(name)
 
 

@@ -18,17 +18,20 @@ from girih.passes.convert_tile_to_cpu.kernel import load_word, make_function, wo
 
 Value = ir.Value
 
-MANY_LAUNCHES = 24
-"""From here on the table is faster to compile, and costs nothing to run."""
 
-
-def make_run(native: ir.OpView, name: str, vector_bits: int) -> None:
+def make_run(native: ir.OpView, name: str, vector_bits: int, many: int) -> None:
     """Adds the function that makes a run's launches; inserts at the module's end.
 
     Its buffers and symbols are `native.buffers` and `native.symbols`.
+
+    Args:
+        native: the run.
+        name: name of the function.
+        vector_bits: width of the processor's vector registers.
+        many: launches from which on a table is made.
     """
     calls = _calls_of(native)
-    table = _Table.of(calls) if len(calls) >= MANY_LAUNCHES else None
+    table = _Table.of(calls) if len(calls) >= many else None
     if table is not None:
         _make_constant(f"{name}_table", table.words)
     function = make_function(name, True, vector_bits)

@@ -369,3 +369,17 @@ def test_few_kernels() -> None:
     report = girih.report(step).graphs[-1]
     assert (report.kernels, report.native_calls, report.externs) == (2, 1, 0)
     assert not report.workspace_bytes or report.workspace_bytes < 64 * 3 * len(shapes)
+
+
+def test_arguments_that_overwrite_each_other() -> None:
+    """A kernel loads all that it needs of an element before it stores any of it."""
+
+    def exchange(x, y):
+        x_before = x.clone()
+        x.copy_(y.sin())
+        y.copy_(x_before.cos())
+
+    x, y = torch.randn(1000), torch.randn(1000)
+    expected = y.sin(), x.cos()
+    girih.compile(exchange)(x, y)
+    torch.testing.assert_close((x, y), expected)

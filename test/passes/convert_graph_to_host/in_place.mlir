@@ -21,6 +21,25 @@ func.func @update(%x: !t) -> (!t {graph.writes = 0}, !t {graph.storage = "arg0"}
 
 !t = tensor<4xf32>
 
+// So does one with several results, also where one result needs what another overwrites.
+// CHECK-LABEL: func.func @update_both
+// CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4], [1]>, %[[Y:.*]]: !tile.buffer<f32, [4], [1]>)
+// CHECK-NEXT: "host.launch"(%[[X]], %[[Y]], %[[X]], %[[Y]]) {kernel = @k0
+// CHECK-NEXT: "host.return"()
+func.func @update_both(%x: !t, %y: !t) -> (!t {graph.writes = 0}, !t {graph.writes = 1}) {
+  %0:2 = "graph.fusion"(%x, %y) ({
+  ^bb0(%a: !t, %b: !t):
+    %1 = "graph.sin"(%b) : (!t) -> !t
+    %2 = "graph.cos"(%a) : (!t) -> !t
+    "graph.yield"(%1, %2) : (!t, !t) -> ()
+  }) {domain = [4], reduced = array<i64>} : (!t, !t) -> (!t, !t)
+  return %0#0, %0#1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
 // What reads the result later reads the argument.
 // CHECK-LABEL: func.func @read_later
 // CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4], [1]>, %[[Y:.*]]: !tile.buffer<f32, [4], [1]>)
