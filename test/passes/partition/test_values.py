@@ -1,11 +1,14 @@
 """A joint function gives the same in two parts, whatever is saved."""
 
+import random
+
 import pytest
 import torch
-from graph_reference import evaluate
+from graph_reference import evaluate, function_of
 from joint_graphs import random_gradients, random_joint, run_split
 from torch import Tensor
 
+from girih.dialects import attributes as attr
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
@@ -44,3 +47,22 @@ def test_random_gradients(budget: float, symbolic: bool) -> None:
         with make_context(), ir.Location.unknown():
             module, inputs = random_gradients(seed, 5 + seed % 30, symbolic=symbolic)
             check(module, inputs, budget)
+
+
+@pytest.mark.parametrize("budget", [0.5, 1])
+def test_random_checkpoints(budget: float) -> None:
+    for seed in range(60):
+        with make_context(), ir.Location.unknown():
+            module, inputs = random_joint(seed, 10 + seed % 30, barriers=15)
+            mark_checkpoints(module, random.Random(seed))
+            check(module, inputs, budget)
+
+
+def mark_checkpoints(module: ir.Module, rng: random.Random) -> None:
+    """Puts ops into regions, as if parts of the program were checkpointed."""
+    region = 1
+    *ops, _ = function_of(module).regions[0].blocks[0].operations
+    for op in ops:
+        region += rng.random() < 0.2
+        if op.operation.name.startswith("graph.") and region % 3:
+            op.operation.attributes["graph.checkpoint"] = attr.INT.encode(region)
