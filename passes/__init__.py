@@ -28,6 +28,7 @@ PASS_MODULES = {
     "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
     "select-products": "girih.passes.select_products",
+    "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
     "tile": "girih.passes.tile",
 }

@@ -26,6 +26,9 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep(
             "eliminate-common-subexpressions", "equal ops become one before grouping"
         ),
+        PipelineStep(
+            "separate-reductions", "sums along columns store nothing for rows' kernels"
+        ),
         PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
     ),
     "derivatives": (
@@ -41,6 +44,9 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("canonicalize-graph", "each function by itself has less to do"),
         PipelineStep(
             "eliminate-common-subexpressions", "equal ops become one before grouping"
+        ),
+        PipelineStep(
+            "separate-reductions", "sums along columns store nothing for rows' kernels"
         ),
         PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
     ),

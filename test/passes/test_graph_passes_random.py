@@ -14,6 +14,7 @@ from girih.passes.registry import run_pipeline
 PIPELINES = (
     "canonicalize-graph",
     "decompose",
+    "decompose,separate-reductions,fuse",
     "decompose,fuse",
     "decompose,fuse{max-inputs=3 max-concat-operands=2 parallel-rows=1}",
     "graph",
