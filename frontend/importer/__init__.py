@@ -13,10 +13,10 @@ What lives here, in the order to read it:
 * ``extern``      calls of ATen ops without a rule
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
 * ``gradients``   gradients that rules give themselves, and gradients of rules
-* rules by family: ``views``, ``elementwise``, ``logic``, ``activation``, ``losses``,
-  ``reduction``, ``contraction``, ``normalization``, ``classification``, ``shape``,
+* rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
+  ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``, ``classification``, ``shape``,
   ``indexing``, ``creation``, ``pooling``, ``foreach`` (lists of tensors),
-  ``backward`` (of activations and losses)
+  ``backward`` (of activations and losses), ``view_gradients`` (of views)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
@@ -28,12 +28,14 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     elementwise,
     foreach,
     indexing,
+    logarithms,
     logic,
     losses,
     normalization,
     pooling,
     reduction,
     shape,
+    view_gradients,
     views,
 )
 from girih.frontend.importer.importer import ImportedGraph, import_graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from girih.dialects.dims import Dim
+from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.registry import imports
 
@@ -63,8 +63,11 @@ def flip(b: Builder, self, dims):
 @imports("roll")
 def roll(b: Builder, self, shifts, dims=()):
     """Elements moved along dims, those at the end to the front."""
-    if not dims or any(isinstance(shift, Dim) for shift in shifts):
+    if any(isinstance(shift, Dim) for shift in shifts):
         return NotImplemented
+    if not dims:
+        flat = b.reshape(self, (product(self.shape),))
+        return b.reshape(_roll(b, flat, shifts[0], 0), self.shape)
     for shift, dim in zip(shifts, dims, strict=True):
         self = _roll(b, self, shift, dim % max(self.rank, 1))
     return self
@@ -161,10 +164,46 @@ def pixel_unshuffle(b: Builder, self, downscale_factor):
     return b.reshape(b.permute(split, order), b.out[0].shape)
 
 
+@imports("rot90")
+def rot90(b: Builder, self, k=1, dims=(0, 1)):
+    """Quarter turns from the first of two dims to the second."""
+    first, second = (dim % self.rank for dim in dims)
+    flipped = {0: [], 1: [second], 2: sorted((first, second)), 3: [first]}[k % 4]
+    order = list(range(self.rank))
+    if k % 2:
+        order[first], order[second] = second, first
+    return b.permute(b.flip(self, flipped), order)
+
+
 @imports("diag_embed")
 def diag_embed(b: Builder, self, offset=0, dim1=-2, dim2=-1):
-    """Left to ATen."""
-    return NotImplemented
+    """The last dim as a diagonal of two new ones, zeros beside it."""
+    rank = self.rank + 1
+    rows, columns = dim1 % rank, dim2 % rank
+    low, high = [0] * self.rank, [0] * self.rank
+    low[-1], high[-1] = max(-offset, 0), max(offset, 0)
+    column = b.pad(self, low, high, 0) if offset else self
+    size = column.shape[-1]
+    row = b.iota_along((size, size), 0)
+    shift = b.constant(offset, torch.int64)
+    hit = b.compare("eq", b.iota(size, torch.int64), b.add(row, shift))
+    zero = b.constant(0, self.dtype)
+    table = b.where(hit, b.reshape(column, (*column.shape, 1)), zero)
+    rest = iter(range(rank - 2))
+    places = {rows: rank - 2, columns: rank - 1}
+    order = [places[d] if d in places else next(rest) for d in range(rank)]
+    return b.permute(table, order)
+
+
+@imports("trace")
+def trace(b: Builder, self):
+    """The sum of a diagonal."""
+    rows, columns = self.shape
+    if isinstance(rows, Dim) or isinstance(columns, Dim):
+        return NotImplemented
+    flat = b.reshape(b.cast(self, b.out[0].dtype), (rows * columns,))
+    diagonal = b.slice(flat, 0, 0, min(rows, columns), columns + 1)
+    return b.reshape(b.reduce("reduce_sum", diagonal, [0]), ())
 
 
 # Views written as new tensors (the inverse of views, for writes).

@@ -230,8 +230,45 @@ def _extern(b: Builder, specs: list, func, args: tuple) -> Operand:
 
 @views("diagonal")
 def diagonal(b: Builder, shape: Shape, offset=0, dim1=0, dim2=1) -> ViewStep:
-    """A diagonal of two dims."""
-    args = (offset, dim1, dim2)
+    """A diagonal of two dims: of both as one dim it is a slice with steps."""
+    rows, columns = (wrap(dim, len(shape)) for dim in (dim1, dim2))
+    sizes = shape[rows], shape[columns], offset
+    if any(isinstance(size, Dim) for size in sizes) or 0 in b.out[0].shape:
+        return _copied_diagonal(b, offset, dim1, dim2)
+    rest = [dim for dim in range(len(shape)) if dim not in (rows, columns)]
+    order = [*rest, rows, columns]
+    permuted = tuple(shape[dim] for dim in order)
+    flat = (*permuted[:-2], permuted[-2] * permuted[-1])
+    start = offset if offset >= 0 else -offset * shape[columns]
+    count, step = b.out[0].shape[-1], shape[columns] + 1
+    steps = [
+        _permute_step(b, order),
+        _reshape_step(b, permuted, flat),
+        slice_step(b, len(flat) - 1, start, count, step),
+    ]
+    return _chained(steps)
+
+
+def _chained(steps: list[ViewStep]) -> ViewStep:
+    """Views of views as one."""
+
+    def forward(base: Operand) -> Operand:
+        for step in steps:
+            base = step.forward(base)
+        return base
+
+    def inverse(base: Operand, new: Operand) -> Operand:
+        bases = [base]
+        for step in steps[:-1]:
+            bases.append(step.forward(bases[-1]))
+        for step, inner in zip(reversed(steps), reversed(bases), strict=True):
+            new = step.inverse(inner, new)
+        return new
+
+    return ViewStep(forward, inverse)
+
+
+def _copied_diagonal(b: Builder, *args) -> ViewStep:
     aten = torch.ops.aten
     return _extern_step(
         b, aten.diagonal_copy.default, args, aten.diagonal_scatter.default, args

@@ -294,12 +294,33 @@ REARRANGEMENTS = dict(
     meshgrid=lambda x: torch.meshgrid(x[0, 0], x[0, :, 0], indexing="ij"),
     swap=lambda x: torch.swapaxes(x, 0, 1),
     rot90=lambda x: torch.rot90(x, 1, (0, 1)),
+    rot180=lambda x: torch.rot90(x, 2, (2, 0)),
+    rot270=lambda x: torch.rot90(x, -1, (-1, 0)),
+    diag_embed=lambda x: torch.diag_embed(x),
+    diag_embed_above=lambda x: torch.diag_embed(x, 2, 0, 2),
+    diag_embed_below=lambda x: torch.diag_embed(x, -1, -1, 1),
+    diag=lambda x: torch.diag(x[0, 0], 1),
 )
 
 
 @cases(**REARRANGEMENTS)
 def test_rearrangement(function):
-    assert_imports(function, randn(2, 4, 6), exact=True)
+    assert_imports(function, randn(2, 4, 6), exact=True, native=True)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (0, 2), (1, 1)])
+def test_trace(shape):
+    assert_imports(torch.trace, randn(*shape), native=True)
+    assert_imports(torch.trace, randn(*shape).int(), exact=True, native=True)
+
+
+@pytest.mark.parametrize("offset", [-3, -1, 0, 2, 5])
+def test_diagonals(offset):
+    x, y = randn(2, 5, 3), randn(3, 4)
+    assert_imports(lambda x: x.diagonal(offset, 1, 2) + 1, x, exact=True)
+    assert_imports(lambda x: x.diagonal(offset, -1, 0) + 1, x, exact=True)
+    assert_imports(lambda y: y.diagonal(offset).mul_(2), y, exact=True)
+    assert_imports(lambda x: x.diagonal(offset, 2, 0)[1:].fill_(7), x, exact=True)
 
 
 def test_pixel_shuffle():
