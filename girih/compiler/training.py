@@ -33,15 +33,27 @@ from girih.codegen.runtime.differentiable import (
 from girih.compiler.failures import as_compile_error, why_eager
 from girih.compiler.lowering import Lowering
 from girih.dialects import context as contexts
+from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
 from girih.log import logger
 from girih.options import Options
 from girih.passes.autograd.joint import Signature
 from girih.passes.autograd.ties import tied
+from girih.passes.graph_builder import erase_dead_ops
 from girih.reports import Report
 
 _log = logger("compiler")
+
+# Marks what an argument was before the program wrote it.
+_BEFORE = "graph.before_write"
+
+
+class OverwrittenError(RuntimeError):
+    """A derivative needs what an argument was before the program wrote it.
+
+    Eager raises likewise: the tensor that it saved has another version.
+    """
 
 
 def compile_differentiable(
@@ -189,6 +201,8 @@ class _Level:
                 program = level.compile(module)
             used = level.used & frozenset(range(self.interface.arguments))
             found = Derivative(program, numbers, used)
+        except OverwrittenError:
+            raise
         except Exception as error:
             self._give_up(error, report)
             everything = frozenset(range(self.interface.arguments))
@@ -215,6 +229,7 @@ class _Level:
             if number not in results:
                 attributes["graph.detached"] = ir.UnitAttr.get()
         signature.apply(function)
+        _read_after_writes(function, signature)
         lowering = Lowering(self.options, report)
         lowering.run_texts("autograd", ["autograd"], module.operation)
         signature = Signature.of(function)
@@ -233,6 +248,8 @@ class _Level:
         signature.results = [attributes for _, attributes in kept]
         numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
         signature.apply(function)
+        erase_dead_ops(function.regions[0].blocks[0])
+        _refuse_overwritten(function)
         return numbers
 
     def _report(self, what: str) -> Report:
@@ -381,6 +398,35 @@ def _is_random(function: ir.OpView) -> bool:
         op.operation.name.startswith("graph.") and effects_of(op) is Effects.ORDERED
         for op in ops
     )
+
+
+def _read_after_writes(function: ir.OpView, signature: Signature) -> None:
+    """Has arguments that the program writes read as they are after the call.
+
+    That is all there is when a derivative of higher order is computed. What they were
+    before is an ``alias`` that nothing may need in the end.
+    """
+    block = function.regions[0].blocks[0]
+    for value, given in zip(signature.values, signature.results, strict=True):
+        if "graph.writes" not in given:
+            continue
+        argument = block.arguments[given["graph.writes"].value]
+        ip = ir.InsertionPoint.at_block_begin(block)
+        alias = graph.build("alias", [argument], loc=function.location, ip=ip)
+        alias.attributes[_BEFORE] = given["graph.writes"]
+        argument.replace_all_uses_except(alias.result, alias)
+        value.replace_all_uses_with(argument)
+
+
+def _refuse_overwritten(function: ir.OpView) -> None:
+    """Raises where what an argument was before the call would have to be known."""
+    for op in function.regions[0].blocks[0].operations:
+        if _BEFORE in op.attributes:
+            raise OverwrittenError(
+                "one of the variables needed for gradient computation has been "
+                f"modified by an inplace operation: argument {op.attributes[_BEFORE].value} "
+                "of a compiled graph, which the graph itself writes"
+            )
 
 
 def _tied(

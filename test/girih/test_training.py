@@ -166,3 +166,32 @@ class Doubled(torch.autograd.Function):
 def test_function_with_a_backward_of_its_own():
     model = perceptron(nn.Identity())
     check(model, lambda model: Doubled.apply(model(torch.randn(4, 6)), 3.0).sum())
+
+
+def test_derivatives_of_a_graph_that_writes_a_parameter():
+    def program(x, w):
+        with torch.no_grad():
+            w.sub_(0.1)
+        return (w * w * x).sum()
+
+    def gradients(function):
+        x, w = (torch.linspace(-1, 2, 5, requires_grad=True) for _ in range(2))
+        first = torch.autograd.grad(function(x, w), [x, w], create_graph=True)
+        return *first, *torch.autograd.grad(sum(g.pow(2).sum() for g in first), [x, w])
+
+    expected, actual = gradients(program), gradients(girih.compile(program))
+    for one, other in zip(actual, expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_a_derivative_that_needs_what_was_overwritten_raises_as_in_eager():
+    def program(x, w):
+        y = (w * w).sum()
+        with torch.no_grad():
+            w.sub_(0.1)
+        return (w * x).sum() + y
+
+    for function in (program, girih.compile(program)):
+        x, w = (torch.ones(5, requires_grad=True) for _ in range(2))
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.grad(function(x, w), [x, w], create_graph=True)
