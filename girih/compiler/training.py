@@ -422,10 +422,11 @@ def _refuse_overwritten(function: ir.OpView) -> None:
     """Raises where what an argument was before the call would have to be known."""
     for op in function.regions[0].blocks[0].operations:
         if _BEFORE in op.attributes:
+            number = op.attributes[_BEFORE].value
             raise OverwrittenError(
                 "one of the variables needed for gradient computation has been "
-                f"modified by an inplace operation: argument {op.attributes[_BEFORE].value} "
-                "of a compiled graph, which the graph itself writes"
+                f"modified by an inplace operation: argument {number} of a compiled "
+                "graph, which the graph itself writes"
             )
 
 
