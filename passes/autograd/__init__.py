@@ -50,6 +50,7 @@ from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     random,
     reduction,
     scan,
+    selection,
     shape,
 )
 from girih.passes.autograd.joint import make_joint

@@ -1,5 +1,7 @@
 """Derivatives of reductions, of which the reduced dims have size 1."""
 
+from collections.abc import Sequence
+
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.passes.autograd.products import products_of_others
@@ -73,14 +75,35 @@ def _extremum(op, g: ir.Value, b: VjpBuilder, index_op: str) -> ir.Value:
     if op.ties == "first":
         index = b.op(index_op, op.x, dim=op.dims[0])
         return b.masked(position_is(b, op.x, index, op.dims[0]), g)
-    chosen, wide = b.op("eq", op.x, op.y), b.widened(g)
-    if op.ties == "nan":
-        both = b.op("logical_and", b.op("isnan", op.x), b.op("isnan", op.y))
+    return evenly_shared(b, op.x, op.y, g, op.dims, nan_equals_nan=op.ties == "nan")
+
+
+def evenly_shared(
+    b: VjpBuilder,
+    x: ir.Value,
+    y: ir.Value,
+    g: ir.Value,
+    dims: Sequence[int],
+    *,
+    nan_equals_nan: bool,
+) -> ir.Value:
+    """The gradient of a selected element, shared by all elements that equal it.
+
+    Args:
+        b: The builder.
+        x: What was selected from.
+        y: What was selected, with size 1 in ``dims``; ``g`` is its gradient.
+        g: The gradient of y.
+        dims: Dims of x.
+        nan_equals_nan: Else no element equals a NaN, which makes all shares NaN.
+    """
+    chosen, wide = b.op("eq", x, y), b.widened(g)
+    if nan_equals_nan:
+        both = b.op("logical_and", b.op("isnan", x), b.op("isnan", y))
         chosen = b.op("logical_or", chosen, both)
-    count = b.sum(b.cast(chosen, wide.type.element_type), op.dims)
-    # Without "nan" a NaN is not chosen, so that the count is 0 and the shares NaN.
-    if op.ties == "nan":
+    count = b.sum(b.cast(chosen, wide.type.element_type), dims)
+    if nan_equals_nan:
         share = b.masked(chosen, b.div(wide, count))
     else:
         share = b.div(b.masked(chosen, wide), count)
-    return b.cast(share, op.x.type.element_type)
+    return b.cast(share, x.type.element_type)
