@@ -14,9 +14,10 @@ What lives here, in the order to read it:
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
 * ``gradients``   gradients that rules give themselves, and gradients of rules
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
-  ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``, ``classification``, ``shape``,
-  ``indexing``, ``creation``, ``pooling``, ``foreach`` (lists of tensors),
-  ``backward`` (of activations and losses), ``view_gradients`` (of views)
+  ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
+  ``classification``, ``shape``, ``indexing``, ``creation``, ``pooling``,
+  ``foreach`` (lists of tensors), ``backward`` (of activations and losses),
+  ``view_gradients`` (of views)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from girih.frontend.importer import activation as forward
-from girih.frontend.importer import losses
+from girih.frontend.importer import logarithms, losses
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.classification import widened
 from girih.frontend.importer.gradients import gradients_of
@@ -31,6 +31,7 @@ _OF_OPERAND = {
     "hardswish_backward": forward.hardswish,
     "hardtanh_backward": forward.hardtanh,
     "huber_loss_backward": losses.huber_loss,
+    "logit_backward": logarithms.logit,
     "mish_backward": forward.mish,
     "mse_loss_backward": losses.mse_loss,
     "silu_backward": forward.silu,

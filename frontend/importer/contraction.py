@@ -7,7 +7,8 @@ import math
 import torch
 
 from girih.dialects.dims import Dim
-from girih.frontend.importer.builder import Builder
+from girih.frontend.importer.builder import Builder, Scalar
+from girih.frontend.importer.elementwise import scaled
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.registry import imports
 
@@ -43,6 +44,15 @@ def mv(b: Builder, self, vec):
     rows = self.shape[0]
     y = b.op("mm", [self, column], {}, ((rows, 1), self.dtype))
     return b.reshape(y, (rows,))
+
+
+@imports("addmv")
+def addmv(b: Builder, self, mat, vec, beta=1, alpha=1):
+    """beta * self + alpha * mat @ vec; a beta of 0 drops even NaN."""
+    product = scaled(b, mv(b, mat, vec), alpha)
+    if not isinstance(beta, (Dim, Scalar)) and beta == 0:
+        return product
+    return b.add(scaled(b, self, beta), product)
 
 
 @imports("dot")

@@ -14,7 +14,6 @@ from girih.dialects.dims import Dim
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
-from girih.frontend.importer.gradients import with_gradient
 from girih.frontend.importer.registry import imports
 
 
@@ -194,29 +193,6 @@ def lerp(b: Builder, self, end, weight):
     return b.where(small, near, far)
 
 
-@imports("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self")
-def xlogy(b: Builder, self, other):
-    """self * log(other); 0 where self is 0, but NaN where other is NaN."""
-    x, y = promoted_to_float(b, self, other)
-    x, y = (b.broadcast_to(value, b.out[0].shape) for value in (x, y))
-
-    def gradient(g: Operand) -> list[Operand]:
-        zero = b.constant(0, g.dtype)
-        is_zero, is_low = b.compare("eq", x, zero), b.compare("le", y, zero)
-        flat = b.binary("logical_and", is_zero, is_low)
-        by_x = b.where(flat, zero, _times_log(b, g, y))
-        return [by_x, b.div(b.mul(g, x), y)]
-
-    return with_gradient(b, _times_log(b, x, y), [x, y], gradient)
-
-
-def _times_log(b: Builder, x: Operand, y: Operand) -> Operand:
-    zero = b.constant(0, x.dtype)
-    product = b.mul(x, b.unary("log", y))
-    result = b.where(b.compare("eq", x, zero), zero, product)
-    return b.where(b.predicate("isnan", y), y, result)
-
-
 @imports("square")
 def square(b: Builder, self):
     """self * self."""
@@ -245,10 +221,25 @@ def _extremum(b: Builder, name: str, of_bools: str, *values):
     return b.binary(name, lhs, rhs)
 
 
-@imports("fmax", "fmin")
+@imports("fmax")
 def fmax(b: Builder, self, other):
-    """Left to ATen: the number if one is NaN."""
-    return NotImplemented
+    """The larger; the number if one is NaN."""
+    return _number_of_two(b, "ge", "maximum", "logical_or", self, other)
+
+
+@imports("fmin")
+def fmin(b: Builder, self, other):
+    """The smaller; the number if one is NaN."""
+    return _number_of_two(b, "le", "minimum", "logical_and", self, other)
+
+
+def _number_of_two(b: Builder, wins: str, name: str, of_bools: str, *values):
+    lhs, rhs = promoted(b, *values)
+    if not lhs.dtype.is_floating_point:
+        return _extremum(b, name, of_bools, lhs, rhs)
+    first = b.compare(wins, lhs, rhs)
+    first = b.binary("logical_or", first, b.predicate("isnan", rhs))
+    return b.where(first, lhs, rhs)
 
 
 @imports("clamp", "clamp.Tensor")

@@ -47,6 +47,8 @@ UNARY = {
     "log10": (torch.log10, 0.5, 3),
     "log1p": (torch.log1p, -0.5, 3),
     "log2": (torch.log2, 0.5, 3),
+    "logit": (torch.logit, 0.1, 0.9),
+    "logit-eps": (lambda x: torch.logit(x, 0.2), 0.1, 0.9),
     "logsigmoid": (F.logsigmoid, -5, 5),
     "mish": (F.mish, -5, 5),
     "nan_to_num": (torch.nan_to_num, -2, 2),
@@ -82,7 +84,10 @@ BINARY = {
     "div": torch.div,
     "div-floor": lambda x, y: x + torch.div(x, y, rounding_mode="floor"),
     "fmod": torch.fmod,
+    "fmax": torch.fmax,
+    "fmin": torch.fmin,
     "lerp": lambda x, y: torch.lerp(x, y, 0.3),
+    "logaddexp": torch.logaddexp,
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "mul": torch.mul,
@@ -91,6 +96,7 @@ BINARY = {
     "remainder": torch.remainder,
     "sub": torch.sub,
     "where": lambda x, y: torch.where(x > y, x, y * 2),
+    "xlog1py": torch.special.xlog1py,
     "xlogy": torch.xlogy,
 }
 
@@ -164,6 +170,7 @@ SPECIAL = {
     "inverse-square": (lambda x: x**-2, [0.0, 1e-30, -1e-30, INF]),
     "leaky_relu": (F.leaky_relu, [0.0, -0.0, INF, -INF]),
     "log": (torch.log, [0.0, INF, -1.0]),
+    "logit": (torch.logit, [0.0, 1.0, 2.0, -1.0]),
     "pow-0": (lambda x: x**0, [0.0, INF, 1.0]),
     "relu": (F.relu, [0.0, -0.0, INF, -INF]),
     "softplus": (F.softplus, [20.0, 21.0, 200.0, -200.0]),
@@ -180,7 +187,21 @@ def test_special_values(name):
 
 def test_ties():
     x, y = torch.tensor([0.0, 1, 2]), torch.tensor([0.0, 2, 1])
-    check_gradients(lambda x, y: (torch.maximum(x, y), torch.minimum(y, x)), [x, y])
+    for function in (torch.maximum, torch.minimum, torch.fmax, torch.fmin):
+        check_gradients(function, [x, y])
+
+
+def test_numbers_win_over_nan():
+    x, y = (
+        torch.tensor([math.nan, 1, math.nan]),
+        torch.tensor([0.0, math.nan, math.nan]),
+    )
+    check_gradients(lambda x, y: (torch.fmax(x, y), torch.fmin(x, y)), [x, y])
+
+
+def test_logaddexp_of_infinities():
+    x, y = torch.tensor([INF, -INF, INF, 0.0]), torch.tensor([0.0, 1.0, -INF, -INF])
+    check_gradients(torch.logaddexp, [x, y])
 
 
 def test_far_losses_have_gradients():
