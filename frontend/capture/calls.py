@@ -14,7 +14,7 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.models import families  # noqa: F401  (registers models)
-from girih.frontend.capture.models.registry import model_of
+from girih.frontend.capture.models.registry import model_of, prepare
 from girih.frontend.capture.models.torch_operations import (
     TorchCalls,
     is_operation,
@@ -89,6 +89,7 @@ class Calls(TorchCalls):
                 made = self.call_operation(function.real, args, kwargs)
                 if made is not None:
                     return made
+            prepare(function.real)
         self._check_followable(function)
         frame = Frame(function, self.bind(function, args, kwargs))
         frame.node_count = self.graph.node_count

@@ -22,6 +22,7 @@ from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.models.compiler_api import breaks_are_errors
+from girih.frontend.capture.models.registry import prepare
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source, global_label
@@ -577,4 +578,5 @@ def _bug(error: Exception) -> UnsupportedError:
 
 def root_function(tracer: Tracer, function) -> FunctionValue:
     """The traced value of the function that is captured."""
+    prepare(function)
     return tracer.wrap(function, tracer.roots.function)

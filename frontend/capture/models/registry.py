@@ -16,6 +16,7 @@ from girih.frontend.capture.models.marked import marked_model
 _MODELS: dict[Any, Callable] = {}
 _NAMED_MODELS: dict[tuple[str, str], Callable] = {}
 _CODE_MODELS: dict[CodeType, Callable] = {}
+_PREPARATIONS: dict[CodeType, Callable] = {}
 
 
 def models(*functions: Any):
@@ -54,6 +55,27 @@ def models_of_code(code: CodeType):
         return model
 
     return register
+
+
+def before_tracing(code: CodeType):
+    """Registers what is done with a function of this code before it is traced.
+
+    It changes what only a first call would change, where calls that are traced do not
+    look at that, so that the first call is like all others.
+    """
+
+    def register(preparation: Callable) -> Callable:
+        _PREPARATIONS[code] = preparation
+        return preparation
+
+    return register
+
+
+def prepare(function: FunctionType) -> None:
+    """Does what is to be done before a function is traced."""
+    preparation = _PREPARATIONS.get(function.__code__)
+    if preparation is not None:
+        preparation(function)
 
 
 def _with_function(model: Callable, function: FunctionType) -> Callable:

@@ -14,35 +14,90 @@ import inspect
 import types
 
 import torch
+from torch.optim import lr_scheduler
 from torch.optim import optimizer as _optimizer
 
-from girih.frontend.capture.models.registry import models, models_named, models_of_code
+from girih.frontend.capture.models.registry import (
+    before_tracing,
+    models,
+    models_named,
+    models_of_code,
+)
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 
-def _inner_code(function: types.FunctionType, name: str) -> types.CodeType:
+def _named(code: types.CodeType, name: str) -> types.CodeType:
     """The code of a function that a function defines."""
-    codes = function.__code__.co_consts
-    return next(c for c in codes if getattr(c, "co_name", None) == name)
+    return next(c for c in code.co_consts if getattr(c, "co_name", None) == name)
 
 
-@models_of_code(_inner_code(_optimizer._use_grad_for_differentiable, "_use_grad"))
+@models_of_code(_named(_optimizer._use_grad_for_differentiable.__code__, "_use_grad"))
 def _step_with_grad_mode(tracer, function, optimizer, *args, **kwargs):
     """``step`` without gradients, unless the optimizer is to be differentiated.
 
     The original breaks the graph around the call, to please another compiler.
     """
-    cells = dict(zip(function.code.co_freevars, function.closure(tracer), strict=True))
+    _make_state(tracer, optimizer)
+    step = _cells(tracer, function)["func"].content
     defaults = tracer.get_attr(optimizer, "defaults")
     wanted = tracer.get_item(defaults, tracer.constant("differentiable"))
     before = torch.is_grad_enabled()
     tracer.state.set_grad(wanted.truth(tracer))
     try:
-        return tracer.call(cells["func"].content, [optimizer, *args], kwargs)
+        return tracer.call(step, [optimizer, *args], kwargs)
     finally:
         tracer.state.set_grad(before)
+
+
+def _cells(tracer, function) -> dict[str, Value]:
+    names = function.code.co_freevars
+    return dict(zip(names, function.closure(tracer), strict=True))
+
+
+def _make_state(tracer, optimizer: Value) -> None:
+    """Makes the state that the first step would make, so that it is like all others.
+
+    A step that finds it made does the same, also where this one is not captured: there
+    are zeros in it. So it may be made before the step runs, unless that is about to see
+    other gradients than those that are there.
+    """
+    real = getattr(optimizer, "real", None)
+    if not isinstance(real, torch.optim.Optimizer) or _changes_gradients(tracer):
+        return
+    make = getattr(real, "_init_group", None)
+    if make is None or not make.__func__.__module__.startswith("torch.optim."):
+        return
+    lists = list(inspect.signature(make).parameters)[1:]
+    try:
+        with torch.no_grad():
+            for group in real.param_groups:
+                make(group, *([] for _ in lists))
+    except Exception:  # the traced step comes to it, too
+        return
+
+
+def _changes_gradients(tracer) -> bool:
+    changes = tracer.effects.objects.values()
+    return any(isinstance(change.owner, TensorValue) for change in changes)
+
+
+def _of_scheduler() -> types.CodeType:
+    """The code of what a scheduler puts around ``step``, to know that it was called."""
+    code = inspect.unwrap(lr_scheduler.LRScheduler.__init__).__code__
+    for name in ("patch_track_step_called", "wrap_step", "wrapper"):
+        code = _named(code, name)
+    return code
+
+
+@before_tracing(_of_scheduler())
+def _note_call(step: types.FunctionType) -> None:
+    """Notes now that ``step`` was called, so that the first call is like all others."""
+    cells = dict(zip(step.__code__.co_freevars, step.__closure__, strict=True))
+    optimizer = cells["opt_ref"].cell_contents()
+    if optimizer is not None:
+        optimizer._opt_called = True
 
 
 def _unmarked(function: types.FunctionType) -> types.FunctionType:
