@@ -84,7 +84,7 @@ def assert_same_gradients(
     is_native: bool = True,
     tolerance: float = 1e-9,
     **given: Any,
-) -> None:
+) -> list[str | None]:
     """Asserts that the compiled program shows what the eager one shows.
 
     Args:
@@ -94,6 +94,9 @@ def assert_same_gradients(
         is_native: Whether every graph must be compiled; else some run eager.
         tolerance: Absolute and relative.
         **given: Options of ``girih.compile``.
+
+    Returns:
+        For each graph why it ran eager, or None.
     """
     expected = observe(function, inputs, order)
     girih.reset()
@@ -106,6 +109,7 @@ def assert_same_gradients(
     assert reasons, "no graph was captured"
     if is_native:
         assert not any(reasons), f"runs eager: {reasons}"
+    return reasons
 
 
 def _assert_same(actual: Observation, expected: Observation, tolerance: float) -> None:
