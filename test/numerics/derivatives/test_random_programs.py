@@ -1,0 +1,73 @@
+"""Random programs with writes, views and control flow: gradients are eager's."""
+
+import torch
+from gradient_programs import gradient_programs
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import girih
+
+TOLERANCE = 1e-8
+
+
+def bounded(examples):
+    """Always the same programs; ``fuzz.py`` draws others."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def run(program, order: int, **options) -> None:
+    """Compares a program with eager, called twice."""
+    try:
+        expected = program.observe(program.function(), order)
+    except RuntimeError:
+        # A leaf or something saved was written to: eager has no gradients.
+        assume(False)
+    finite = [v for v in expected if isinstance(v, torch.Tensor)]
+    assume(all(v.isfinite().all() and v.abs().max() < 1e6 for v in finite))
+    girih.reset()
+    compiled = girih.compile(program.function(), options={"fallback": False}, **options)
+    for _ in range(2):
+        _assert_same(program.observe(compiled, order), expected)
+
+
+def _assert_same(actual: list, expected: list) -> None:
+    assert len(actual) == len(expected)
+    for number, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
+        if isinstance(theirs, list):
+            assert mine == theirs, "which results need gradients"
+        elif isinstance(theirs, torch.Tensor) and isinstance(mine, torch.Tensor):
+            scale = max(1.0, theirs.abs().max().item())
+            error = (mine - theirs).abs().max().item()
+            assert error <= TOLERANCE * scale, f"observation {number}: {error}"
+        else:
+            given = mine if theirs is None else theirs
+            assert given is None, f"observation {number}: {mine} for {theirs}"
+
+
+@bounded(50)
+@given(gradient_programs(on_data=False))
+def test_first_order(program):
+    run(program, 1, fullgraph=True)
+
+
+@bounded(25)
+@given(gradient_programs(max_statements=5, on_data=False))
+def test_second_order(program):
+    run(program, 2, fullgraph=True)
+
+
+@bounded(25)
+@given(gradient_programs())
+def test_decisions_on_data(program):
+    run(program, 1)
+
+
+@bounded(15)
+@given(gradient_programs(max_statements=5), st.integers(1, 2))
+def test_symbolic_sizes(program, order):
+    run(program, order, dynamic=True)
