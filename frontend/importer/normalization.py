@@ -99,6 +99,17 @@ def _moved(b: Builder, running: Operand, batch: Operand, momentum: float) -> Ope
     return b.add(old, b.mul(batch, b.constant(momentum, running.dtype)))
 
 
+@imports("_weight_norm_interface")
+def weight_norm(b: Builder, v, g, dim=0):
+    """v * (g / norm), the norms over all dims but one; also the norms."""
+    x = widened(b, v)
+    dims = [d for d in range(v.rank) if d != dim % v.rank]
+    norm = b.unary("sqrt", b.reduce("reduce_sum", b.mul(x, x), dims))
+    y = b.mul(x, b.div(b.cast(g, x.dtype), norm))
+    norm = b.cast(b.reshape(norm, b.out[1].shape), b.out[1].dtype)
+    return b.cast(y, v.dtype), norm
+
+
 # Gradients ----------------------------------------------------------------------
 
 

@@ -393,6 +393,10 @@ def test_normalization(dtype):
     w, b = w[:4].clone(), b[:4].clone()
     assert_imports(lambda x, w, b: F.group_norm(x, 2, w, b), x, w, b, native=True)
     assert_imports(lambda x: F.instance_norm(x), x)
+    g = randn(3, 1, 1, dtype=dtype)
+    assert_imports(lambda x, g: torch._weight_norm(x, g, 0), x, g, native=True)
+    g = randn(1, 1, 6, dtype=dtype)
+    assert_imports(lambda x, g: torch._weight_norm(x, g, 2), x, g, native=True)
 
 
 @pytest.mark.parametrize("training", [False, True])
