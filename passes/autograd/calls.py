@@ -65,7 +65,8 @@ def vjp_index_add(op, cotangents, b: VjpBuilder) -> Any:
     """x: 1; src: the gradient at the index, times alpha."""
     (g,) = cotangents
     alpha = op.kwargs.get("alpha", 1)
-    if isinstance(alpha, ItemRef | complex) or not _has_dims(op):
+    is_complex = isinstance(g.type.element_type, ir.ComplexType)
+    if isinstance(alpha, ItemRef) or is_complex or not _has_dims(op):
         return NotImplemented
     read = _read(op, g, _operand(op, op.args[3]), b)
     if read is not None and alpha != 1:
@@ -136,6 +137,16 @@ def vjp_embedding_dense_backward(op, cotangents, b: VjpBuilder) -> Any:
         column = b.reshape(is_padding, (*ty.shape_of(index.type), 1))
         rows = b.where(column, b.like(0.0, rows), rows)
     return _placed(op, b, (op.args[0], rows))
+
+
+@calls("aten.copy.default")
+def vjp_copy(op, cotangents, b: VjpBuilder) -> Any:
+    """What was overwritten gets nothing; torch has no derivative of this op."""
+    (g,) = cotangents
+    source = _operand(op, op.args[1])
+    if source is None or source.type.element_type != g.type.element_type:
+        raise NotDifferentiable(f"{op.op} changes the dtype of {source}")
+    return _placed(op, b, (op.args[1], b.unbroadcast(g, source)))
 
 
 # Sampling -------------------------------------------------------------------------

@@ -24,7 +24,7 @@ WATCHED = {
 }
 
 # What these draw or write depends on no operand.
-NOISE = frozenset(
+CONSTANT = frozenset(
     f"aten.{name}"
     for name in (
         "bernoulli.Tensor",
@@ -32,6 +32,7 @@ NOISE = frozenset(
         "bernoulli.p",
         "cauchy.default",
         "exponential.default",
+        "fill.Scalar",
         "geometric.default",
         "log_normal.default",
         "multinomial.default",
@@ -48,6 +49,7 @@ NOISE = frozenset(
         "random.from",
         "random.to",
         "uniform.default",
+        "zero.default",
     )
 )
 
@@ -72,7 +74,7 @@ def calls(*names: str) -> Callable:
 @vjp("extern")
 def vjp_extern(op, cotangents, b: VjpBuilder) -> list:
     """By the op's name, or the derivative that ATen defines."""
-    if op.op in NOISE:
+    if op.op in CONSTANT:
         return [None]
     rule = CALLS.get(op.op)
     gradients = NotImplemented if rule is None else rule(op, cotangents, b)

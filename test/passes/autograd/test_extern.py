@@ -156,6 +156,22 @@ def test_embedding_dense_backward():
     call(name, [g, index], [X, Y, 5, -1, True], [random(5, 2)])
 
 
+def test_overwriting():
+    """What is written gets the gradient; torch has no derivative of the op."""
+    x, g = random(3, dtype=torch.complex128), random(3, dtype=torch.complex128)
+    with make_context(), ir.Location.unknown():
+        module = _module("aten.copy.default", x, x, args=[X, X])
+        run_pipeline(module, "autograd")
+        _, gradient = evaluate(module, [x, g])
+    torch.testing.assert_close(gradient, g)
+
+
+def test_index_add_of_complex_numbers():
+    x, index = random(3, dtype=torch.complex128), torch.tensor([1, 1, 0])
+    arguments = [X, 0, Y, OperandRef(2)]
+    call("aten.index_add.default", [x, index, x * 2], arguments, [x], alpha=2)
+
+
 def test_noise_depends_on_nothing():
     x = random(3)
     with make_context(), ir.Location.unknown():
