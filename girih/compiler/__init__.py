@@ -6,7 +6,9 @@
                              └── training ──► forward, backward ...       with gradients
 
 * ``lowering``    a ``graph`` module becomes a program
-* ``training``    derivatives: joint functions, backward programs, higher orders
+* ``training``    derivatives: joint functions, backward programs, higher orders;
+  ``interface`` what they are to autograd, ``gradient_function`` the next order,
+  ``modules`` how they wait
 * ``failures``    what becomes of an error
 * ``convention``  the program's inputs and outputs become the function's
 """

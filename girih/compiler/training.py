@@ -12,7 +12,6 @@ Sources and backward functions wait as MLIR bytecode: they keep no context alive
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,33 +26,19 @@ from girih.codegen.runtime.differentiable import (
     Differentiable,
     Fallback,
     Interface,
-    Saved,
-    View,
 )
 from girih.compiler.failures import as_compile_error, why_eager
+from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
+from girih.compiler.interface import detached_views, interface_of, used_arguments
 from girih.compiler.lowering import Lowering
-from girih.dialects import context as contexts
-from girih.dialects import graph
+from girih.compiler.modules import alone, bytecode_of, functions_of, parse
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of
 from girih.log import logger
 from girih.options import Options
 from girih.passes.autograd.joint import Signature
-from girih.passes.autograd.ties import tied
-from girih.passes.graph_builder import erase_dead_ops
 from girih.reports import Report
 
 _log = logger("compiler")
-
-# Marks what an argument was before the program wrote it.
-_BEFORE = "graph.before_write"
-
-
-class OverwrittenError(RuntimeError):
-    """A derivative needs what an argument was before the program wrote it.
-
-    Eager raises likewise: the tensor that it saved has another version.
-    """
 
 
 def compile_differentiable(
@@ -96,18 +81,18 @@ class _Level:
     def compile(self, module: ir.Module) -> Callable:
         """Makes the forward program, with what leads to the others."""
         lowering = Lowering(self.options, self.report)
-        self.source = _bytecode(module)
+        self.source = bytecode_of(module)
         with module.context, ir.Location.unknown():
             lowering.dump("graph", module.operation)
             lowering.run("derivatives", module.operation)
-            functions = _functions(module)
-            self.used = _used_arguments(functions["main"])
+            functions = functions_of(module)
+            self.used = used_arguments(functions["main"])
             if "backward" not in functions:
-                detached = _detached_views(functions["main"])
+                detached = detached_views(functions["main"])
                 program = lowering.program(module, "fusions", self.eager)
                 return _DetachedViews(program, detached) if detached else program
             lowering.dump("derivatives", module.operation)
-            self.backward = _bytecode(_alone(functions["backward"]))
+            self.backward = bytecode_of(alone(functions["backward"]))
             self.interface = interface_of(functions["main"], functions["backward"])
             functions["backward"].operation.erase()
         forward = lowering.program(module, "fusions", Fallback.raised)
@@ -124,7 +109,7 @@ class _Level:
         try:
             with exclusive.compilation(), collector.paused():
                 lowering = Lowering(self.options, report)
-                module = _parse(self.backward)
+                module = parse(self.backward)
                 with module.context, ir.Location.unknown():
                     self._drop_cotangents(lowering, module, given)
                     program = self._backward_program(lowering, module)
@@ -159,7 +144,7 @@ class _Level:
     def _backward_program(
         self, lowering: Lowering, module: ir.Module
     ) -> BackwardProgram:
-        function = _functions(module)["main"]
+        function = functions_of(module)["main"]
         signature = Signature.of(function)
         interface = self.interface
         kept = [interface.private, (*interface.tracked, *interface.plain)]
@@ -193,9 +178,10 @@ class _Level:
         eager = self._eager_gradients(given)
         try:
             with exclusive.compilation(), collector.paused():
-                module = _parse(self.source)
+                module = parse(self.source)
                 with module.context, ir.Location.unknown():
-                    numbers = self._gradients_only(module, report, results, marked)
+                    lowering = Lowering(self.options, report)
+                    numbers = make_gradient_function(module, lowering, results, marked)
                 eager = _EagerGradients(self.eager, results, numbers)
                 level = _Level(self.options, report, eager)
                 program = level.compile(module)
@@ -214,43 +200,6 @@ class _Level:
         """Gradients for these cotangents as torch computes them."""
         results = [self.interface.differentiable[i] for i in given]
         return _EagerGradients(self.eager, results, self.interface.wanted)
-
-    def _gradients_only(
-        self,
-        module: ir.Module,
-        report: Report,
-        results: Sequence[int],
-        marked: Sequence[bool],
-    ) -> tuple[int, ...]:
-        """Makes ``@main`` the function from (arguments, cotangents) to gradients."""
-        function = _functions(module)["main"]
-        signature = Signature.of(function)
-        for number, attributes in enumerate(signature.results):
-            if number not in results:
-                attributes["graph.detached"] = ir.UnitAttr.get()
-        signature.apply(function)
-        _read_after_writes(function, signature)
-        lowering = Lowering(self.options, report)
-        lowering.run_texts("autograd", ["autograd"], module.operation)
-        signature = Signature.of(function)
-        flags = iter(marked)
-        for attributes in signature.arguments:
-            if attributes.pop("graph.cotangent", None) is not None and next(flags):
-                attributes["graph.requires_grad"] = ir.UnitAttr.get()
-        kept = [
-            (value, attributes)
-            for value, attributes in zip(
-                signature.values, signature.results, strict=True
-            )
-            if "graph.gradient" in attributes
-        ]
-        signature.values = _tied(function, signature, [value for value, _ in kept])
-        signature.results = [attributes for _, attributes in kept]
-        numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
-        signature.apply(function)
-        erase_dead_ops(function.regions[0].blocks[0])
-        _refuse_overwritten(function)
-        return numbers
 
     def _report(self, what: str) -> Report:
         report = Report(name=f"{self.report.name}.{what}")
@@ -312,168 +261,3 @@ class _EagerGradients:
             )
         pairs = zip(found, inputs, strict=True)
         return tuple(torch.zeros_like(x) if g is None else g for g, x in pairs)
-
-
-# Signatures -------------------------------------------------------------------------
-
-
-def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
-    """What the functions that ``partition`` made are to autograd."""
-    signature, behind = Signature.of(main), Signature.of(backward)
-    given = list(enumerate(signature.results))
-    own = [n for n, a in given if "graph.saved" not in a]
-    outside = ("graph.writes", "graph.update")
-    writes = any(name in a for _, a in given for name in outside)
-    gradients = [a["graph.gradient"] for a in behind.results]
-    cotangents = [a["graph.cotangent"] for a in behind.arguments if _is_cotangent(a)]
-    places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
-    saved = [_saved(place, main, signature) for place in places]
-    return Interface(
-        arguments=len(signature.arguments),
-        returned=tuple(
-            n for n in own if not any(name in signature.results[n] for name in outside)
-        ),
-        differentiable=tuple(number.value for number in cotangents),
-        views=tuple(_view(n, a) for n, a in given if "graph.storage" in a),
-        updates=tuple(
-            (n, a["graph.update"].value) for n, a in given if "graph.update" in a
-        ),
-        tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
-        private=tuple(s for s in saved if s.kind == "private"),
-        plain=tuple(s for s in saved if s.kind in ("number", "size")),
-        tensors=tuple(
-            n for n in range(len(signature.arguments)) if _is_tensor(main, n)
-        ),
-        program_results=tuple(n for n, a in given if "graph.writes" not in a),
-        wanted=tuple(number.value for number in gradients),
-        writes=writes,
-        is_random=_is_random(main),
-    )
-
-
-def _detached_views(main: ir.OpView) -> frozenset[int]:
-    """Places, among the results that are returned, of views without a gradient."""
-    given = Signature.of(main).results
-    returned = [a for a in given if "graph.writes" not in a]
-    flags = ("graph.storage", "graph.detached")
-    return frozenset(
-        place for place, a in enumerate(returned) if all(flag in a for flag in flags)
-    )
-
-
-def _is_cotangent(attributes: dict) -> bool:
-    return "graph.cotangent" in attributes
-
-
-def _view(number: int, attributes: dict) -> View:
-    kind, index = _place(attributes["graph.storage"].value)
-    is_detached = "graph.detached" in attributes
-    return View(number, "argument" if kind == "arg" else "result", index, is_detached)
-
-
-def _place(text: str) -> tuple[str, int]:
-    return text[:3], int(text[3:])
-
-
-def _saved(text: str, main: ir.OpView, signature: Signature) -> Saved:
-    kind, index = _place(text)
-    if kind == "arg":
-        return Saved("argument" if _is_tensor(main, index) else "number", index)
-    if isinstance(signature.values[index].type, ir.IndexType):
-        return Saved("size", index)
-    is_private = "graph.saved" in signature.results[index]
-    return Saved("private" if is_private else "result", index)
-
-
-def _is_tensor(function: ir.OpView, number: int) -> bool:
-    """Whether the caller gives a tensor for an argument."""
-    argument = function.regions[0].blocks[0].arguments[number]
-    given = function.attributes["arg_attrs"][number]
-    return not isinstance(argument.type, ir.IndexType) and "graph.number" not in given
-
-
-def _is_random(function: ir.OpView) -> bool:
-    ops = function.regions[0].blocks[0].operations
-    return any(
-        op.operation.name.startswith("graph.") and effects_of(op) is Effects.ORDERED
-        for op in ops
-    )
-
-
-def _read_after_writes(function: ir.OpView, signature: Signature) -> None:
-    """Has arguments that the program writes read as they are after the call.
-
-    That is all there is when a derivative of higher order is computed. What they were
-    before is an ``alias`` that nothing may need in the end.
-    """
-    block = function.regions[0].blocks[0]
-    for value, given in zip(signature.values, signature.results, strict=True):
-        if "graph.writes" not in given:
-            continue
-        argument = block.arguments[given["graph.writes"].value]
-        ip = ir.InsertionPoint.at_block_begin(block)
-        alias = graph.build("alias", [argument], loc=function.location, ip=ip)
-        alias.attributes[_BEFORE] = given["graph.writes"]
-        argument.replace_all_uses_except(alias.result, alias)
-        value.replace_all_uses_with(argument)
-
-
-def _refuse_overwritten(function: ir.OpView) -> None:
-    """Raises where what an argument was before the call would have to be known."""
-    for op in function.regions[0].blocks[0].operations:
-        if _BEFORE in op.attributes:
-            number = op.attributes[_BEFORE].value
-            raise OverwrittenError(
-                "one of the variables needed for gradient computation has been "
-                f"modified by an inplace operation: argument {number} of a compiled "
-                "graph, which the graph itself writes"
-            )
-
-
-def _tied(
-    function: ir.OpView, signature: Signature, gradients: list[ir.Value]
-) -> list[ir.Value]:
-    """Gradients that require a gradient where eager's do."""
-    block = function.regions[0].blocks[0]
-    inputs = [
-        argument
-        for argument, given in zip(block.arguments, signature.arguments, strict=True)
-        if "graph.requires_grad" in given
-    ]
-    *ops, last = block.operations
-    return tied(gradients, ops, inputs, ir.InsertionPoint(last))
-
-
-def _used_arguments(function: ir.OpView) -> frozenset[int]:
-    arguments = function.regions[0].blocks[0].arguments
-    used = [next(iter(argument.uses), None) is not None for argument in arguments]
-    return frozenset(number for number, is_used in enumerate(used) if is_used)
-
-
-# Modules ----------------------------------------------------------------------------
-
-
-def _functions(module: ir.Module) -> dict[str, ir.OpView]:
-    return {
-        op.attributes["sym_name"].value: op
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-
-
-def _alone(function: ir.OpView) -> ir.Module:
-    """A module with a copy of a function, called ``@main``."""
-    module = ir.Module.create(function.location)
-    copy = function.operation.clone(ip=ir.InsertionPoint(module.body))
-    copy.attributes["sym_name"] = ir.StringAttr.get("main")
-    return module
-
-
-def _bytecode(module: ir.Module) -> bytes:
-    file = io.BytesIO()
-    module.operation.write_bytecode(file)
-    return file.getvalue()
-
-
-def _parse(bytecode: bytes) -> ir.Module:
-    return ir.Module.parse(bytecode, contexts.shared())

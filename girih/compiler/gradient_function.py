@@ -1,0 +1,101 @@
+"""From a function to its gradients as a function, which has derivatives again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.compiler.lowering import Lowering
+from girih.compiler.modules import functions_of
+from girih.dialects import graph
+from girih.dialects.bindings import ir
+from girih.passes.autograd.joint import Signature
+from girih.passes.autograd.ties import tied
+from girih.passes.graph_builder import erase_dead_ops
+
+# Marks what an argument was before the program wrote it.
+_BEFORE = "graph.before_write"
+
+
+class OverwrittenError(RuntimeError):
+    """A derivative needs what an argument was before the program wrote it.
+
+    Eager raises likewise: the tensor that it saved has another version.
+    """
+
+
+def make_gradient_function(
+    module: ir.Module,
+    lowering: Lowering,
+    results: Sequence[int],
+    marked: Sequence[bool],
+) -> tuple[int, ...]:
+    """Makes ``@main`` the function from (arguments, cotangents) to gradients."""
+    function = functions_of(module)["main"]
+    signature = Signature.of(function)
+    for number, attributes in enumerate(signature.results):
+        if number not in results:
+            attributes["graph.detached"] = ir.UnitAttr.get()
+    signature.apply(function)
+    _read_after_writes(function, signature)
+    lowering.run_texts("autograd", ["autograd"], module.operation)
+    signature = Signature.of(function)
+    flags = iter(marked)
+    for attributes in signature.arguments:
+        if attributes.pop("graph.cotangent", None) is not None and next(flags):
+            attributes["graph.requires_grad"] = ir.UnitAttr.get()
+    kept = [
+        (value, attributes)
+        for value, attributes in zip(signature.values, signature.results, strict=True)
+        if "graph.gradient" in attributes
+    ]
+    signature.values = _tied(function, signature, [value for value, _ in kept])
+    signature.results = [attributes for _, attributes in kept]
+    numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
+    signature.apply(function)
+    erase_dead_ops(function.regions[0].blocks[0])
+    _refuse_overwritten(function)
+    return numbers
+
+
+def _read_after_writes(function: ir.OpView, signature: Signature) -> None:
+    """Has arguments that the program writes read as they are after the call.
+
+    That is all there is when a derivative of higher order is computed. What they were
+    before is an ``alias`` that nothing may need in the end.
+    """
+    block = function.regions[0].blocks[0]
+    for value, given in zip(signature.values, signature.results, strict=True):
+        if "graph.writes" not in given:
+            continue
+        argument = block.arguments[given["graph.writes"].value]
+        ip = ir.InsertionPoint.at_block_begin(block)
+        alias = graph.build("alias", [argument], loc=function.location, ip=ip)
+        alias.attributes[_BEFORE] = given["graph.writes"]
+        argument.replace_all_uses_except(alias.result, alias)
+        value.replace_all_uses_with(argument)
+
+
+def _refuse_overwritten(function: ir.OpView) -> None:
+    """Raises where what an argument was before the call would have to be known."""
+    for op in function.regions[0].blocks[0].operations:
+        if _BEFORE in op.attributes:
+            number = op.attributes[_BEFORE].value
+            raise OverwrittenError(
+                "one of the variables needed for gradient computation has been "
+                f"modified by an inplace operation: argument {number} of a compiled "
+                "graph, which the graph itself writes"
+            )
+
+
+def _tied(
+    function: ir.OpView, signature: Signature, gradients: list[ir.Value]
+) -> list[ir.Value]:
+    """Gradients that require a gradient where eager's do."""
+    block = function.regions[0].blocks[0]
+    inputs = [
+        argument
+        for argument, given in zip(block.arguments, signature.arguments, strict=True)
+        if "graph.requires_grad" in given
+    ]
+    *ops, last = block.operations
+    return tied(gradients, ops, inputs, ir.InsertionPoint(last))

@@ -1,0 +1,98 @@
+"""What the functions that ``partition`` made are to autograd."""
+
+from __future__ import annotations
+
+from girih.codegen.runtime.differentiable import Interface, Saved, View
+from girih.dialects.bindings import ir
+from girih.dialects.definition import Effects, effects_of
+from girih.passes.autograd.joint import Signature
+
+
+def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
+    """What the functions that ``partition`` made are to autograd."""
+    signature, behind = Signature.of(main), Signature.of(backward)
+    given = list(enumerate(signature.results))
+    own = [n for n, a in given if "graph.saved" not in a]
+    outside = ("graph.writes", "graph.update")
+    writes = any(name in a for _, a in given for name in outside)
+    gradients = [a["graph.gradient"] for a in behind.results]
+    cotangents = [a["graph.cotangent"] for a in behind.arguments if _is_cotangent(a)]
+    places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
+    saved = [_saved(place, main, signature) for place in places]
+    return Interface(
+        arguments=len(signature.arguments),
+        returned=tuple(
+            n for n in own if not any(name in signature.results[n] for name in outside)
+        ),
+        differentiable=tuple(number.value for number in cotangents),
+        views=tuple(_view(n, a) for n, a in given if "graph.storage" in a),
+        updates=tuple(
+            (n, a["graph.update"].value) for n, a in given if "graph.update" in a
+        ),
+        tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
+        private=tuple(s for s in saved if s.kind == "private"),
+        plain=tuple(s for s in saved if s.kind in ("number", "size")),
+        tensors=tuple(
+            n for n in range(len(signature.arguments)) if _is_tensor(main, n)
+        ),
+        program_results=tuple(n for n, a in given if "graph.writes" not in a),
+        wanted=tuple(number.value for number in gradients),
+        writes=writes,
+        is_random=_is_random(main),
+    )
+
+
+def detached_views(main: ir.OpView) -> frozenset[int]:
+    """Places, among the results that are returned, of views without a gradient."""
+    given = Signature.of(main).results
+    returned = [a for a in given if "graph.writes" not in a]
+    flags = ("graph.storage", "graph.detached")
+    return frozenset(
+        place for place, a in enumerate(returned) if all(flag in a for flag in flags)
+    )
+
+
+def _is_cotangent(attributes: dict) -> bool:
+    return "graph.cotangent" in attributes
+
+
+def _view(number: int, attributes: dict) -> View:
+    kind, index = _place(attributes["graph.storage"].value)
+    is_detached = "graph.detached" in attributes
+    return View(number, "argument" if kind == "arg" else "result", index, is_detached)
+
+
+def _place(text: str) -> tuple[str, int]:
+    return text[:3], int(text[3:])
+
+
+def _saved(text: str, main: ir.OpView, signature: Signature) -> Saved:
+    kind, index = _place(text)
+    if kind == "arg":
+        return Saved("argument" if _is_tensor(main, index) else "number", index)
+    if isinstance(signature.values[index].type, ir.IndexType):
+        return Saved("size", index)
+    is_private = "graph.saved" in signature.results[index]
+    return Saved("private" if is_private else "result", index)
+
+
+def _is_tensor(function: ir.OpView, number: int) -> bool:
+    """Whether the caller gives a tensor for an argument."""
+    argument = function.regions[0].blocks[0].arguments[number]
+    given = function.attributes["arg_attrs"][number]
+    return not isinstance(argument.type, ir.IndexType) and "graph.number" not in given
+
+
+def _is_random(function: ir.OpView) -> bool:
+    ops = function.regions[0].blocks[0].operations
+    return any(
+        op.operation.name.startswith("graph.") and effects_of(op) is Effects.ORDERED
+        for op in ops
+    )
+
+
+def used_arguments(function: ir.OpView) -> frozenset[int]:
+    """Numbers of the arguments that something reads."""
+    arguments = function.regions[0].blocks[0].arguments
+    used = [next(iter(argument.uses), None) is not None for argument in arguments]
+    return frozenset(number for number, is_used in enumerate(used) if is_used)
