@@ -107,7 +107,7 @@ class _Builder:
     # Arguments and symbols
 
     def _slots(self, count: int, donated: list[int]) -> list[Value]:
-        """Where each argument is found; the donated ones are taken out of their list."""
+        """Where each argument is found: donated ones are taken out of their list."""
         taken = {
             index: self.assembler.call(list.pop, [ValueItem(0)])
             for index in reversed(donated)
@@ -237,7 +237,11 @@ class _Builder:
         if torch_entry.returns_one_tensor(op.op):
             return [value]
         if not torch_entry.returns_tensors(op.op, len(op.results)):
-            value = self.assembler.call(torch_entry.flatten_tensors, [ValueItem(value)])
+            returned = value
+            value = self.assembler.call(
+                torch_entry.flatten_tensors, [ValueItem(returned)]
+            )
+            self.assembler.free(returned)
         used = [not _is_unused(result) for result in op.results]
         slots = self.assembler.unpack(value, used)
         self.assembler.free(value)
