@@ -223,6 +223,10 @@ class Differentiable:
         return self._results(call.results, made, arguments)
 
     def _recorded(self, call: _Call, arguments: Sequence) -> Any:
+        if not self.made:
+            with torch.no_grad():
+                call.results = list(self.forward(*arguments))
+            return ()
         if torch.is_grad_enabled():
             return _apply(call, *arguments)
         # The program has a region with grad mode.

@@ -8,9 +8,10 @@ from girih.dialects.definition import Effects, effects_of
 from girih.passes.autograd.joint import Signature
 
 
-def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
-    """What the functions that ``partition`` made are to autograd."""
-    signature, behind = Signature.of(main), Signature.of(backward)
+def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
+    """What the functions are to autograd; no result may need a backward function."""
+    signature = Signature.of(main)
+    behind = Signature([], []) if backward is None else Signature.of(backward)
     given = list(enumerate(signature.results))
     own = [n for n, a in given if "graph.saved" not in a]
     outside = ("graph.writes", "graph.update")
@@ -39,16 +40,6 @@ def interface_of(main: ir.OpView, backward: ir.OpView) -> Interface:
         wanted=tuple(number.value for number in gradients),
         writes=writes,
         is_random=_is_random(main),
-    )
-
-
-def detached_views(main: ir.OpView) -> frozenset[int]:
-    """Places, among the results that are returned, of views without a gradient."""
-    given = Signature.of(main).results
-    returned = [a for a in given if "graph.writes" not in a]
-    flags = ("graph.storage", "graph.detached")
-    return frozenset(
-        place for place, a in enumerate(returned) if all(flag in a for flag in flags)
     )
 
 

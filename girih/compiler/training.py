@@ -29,7 +29,7 @@ from girih.codegen.runtime.differentiable import (
 )
 from girih.compiler.failures import as_compile_error, why_eager
 from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
-from girih.compiler.interface import detached_views, interface_of, used_arguments
+from girih.compiler.interface import interface_of, used_arguments
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import alone, bytecode_of, functions_of, parse
 from girih.dialects.bindings import ir
@@ -87,14 +87,12 @@ class _Level:
             lowering.run("derivatives", module.operation)
             functions = functions_of(module)
             self.used = used_arguments(functions["main"])
-            if "backward" not in functions:
-                detached = detached_views(functions["main"])
-                program = lowering.program(module, "fusions", self.eager)
-                return _DetachedViews(program, detached) if detached else program
             lowering.dump("derivatives", module.operation)
-            self.backward = bytecode_of(alone(functions["backward"]))
-            self.interface = interface_of(functions["main"], functions["backward"])
-            functions["backward"].operation.erase()
+            backward = functions.get("backward")
+            self.interface = interface_of(functions["main"], backward)
+            if backward is not None:
+                self.backward = bytecode_of(alone(backward))
+                backward.operation.erase()
         forward = lowering.program(module, "fusions", Fallback.raised)
         derivatives = Derivatives(
             self._backward, self._derivative, self.eager, self._eager_gradients
@@ -205,28 +203,6 @@ class _Level:
         report = Report(name=f"{self.report.name}.{what}")
         self.report.derivatives.append(report)
         return report
-
-
-@dataclass(frozen=True)
-class _DetachedViews:
-    """A program some of whose results are views of arguments, without a gradient.
-
-    Attributes:
-        program: It returns them as views that autograd knows.
-        places: Where they stand among the results.
-    """
-
-    program: Callable
-    places: frozenset[int]
-
-    def __call__(self, *arguments: Any) -> Any:
-        results = self.program(*arguments)
-        if not isinstance(results, tuple):
-            return results  # of the eager fallback
-        return tuple(
-            result.detach() if place in self.places else result
-            for place, result in enumerate(results)
-        )
 
 
 @dataclass(frozen=True)
