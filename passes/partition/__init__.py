@@ -33,7 +33,8 @@ It never runs an op with effects twice, and a library op only where
 ``print-partition`` prints what ``partition`` would save and changes nothing.
 
 Read in this order: ``program`` (the records), ``reader``, ``usage`` (who needs what),
-``costs``, ``plan`` (the choice), ``max_flow``, ``split`` and ``strides`` (the result).
+``costs``, ``plan``, ``cut`` and ``max_flow`` (the choice), ``order``, ``split`` and
+``strides`` (the result), ``report``.
 Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016 (computing
 again); He and Yu, Transcending Runtime-Memory Tradeoffs in Checkpointing by being
 Fusion Aware, MLSys 2023 (as a minimum cut).
