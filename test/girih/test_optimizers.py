@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -398,3 +400,19 @@ def test_arguments_that_overwrite_each_other() -> None:
     expected = y.sin(), x.cos()
     girih.compile(exchange)(x, y)
     torch.testing.assert_close((x, y), expected)
+
+
+def test_beside_torch_compile() -> None:
+    """TorchDynamo marks methods of optimizers, which says nothing about girih."""
+    code = """
+import torch, torch._dynamo, girih
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+parameter = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.Adam([parameter])
+step = girih.compile(optimizer.step, fullgraph=True)
+for _ in range(2):
+    parameter.grad = torch.ones(3)
+    step()
+assert len(girih.report(step).graphs) == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

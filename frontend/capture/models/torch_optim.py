@@ -114,12 +114,19 @@ def _unmarked(function: types.FunctionType) -> types.FunctionType:
     return copy
 
 
-_zero_grad_of_torch = _unmarked(_optimizer.Optimizer.zero_grad)
+def _follow_in_spite_of_marks(cls: type, name: str) -> None:
+    """A method that torch, or TorchDynamo once it is loaded, marks as not traceable."""
+    original = _unmarked(vars(cls)[name])
+
+    @models_named(cls.__module__, f"{cls.__qualname__}.{name}")
+    def model(tracer, *args, **kwargs):
+        return tracer.call(tracer.held(original), list(args), kwargs)
 
 
-@models_named("torch.optim.optimizer", "Optimizer.zero_grad")
-def _zero_grad(tracer, *args, **kwargs):
-    return tracer.call(tracer.held(_zero_grad_of_torch), list(args), kwargs)
+_follow_in_spite_of_marks(_optimizer.Optimizer, "zero_grad")
+for _cls in vars(torch.optim).values():
+    if isinstance(_cls, type) and "_init_group" in vars(_cls):
+        _follow_in_spite_of_marks(_cls, "_init_group")
 
 
 @models(_optimizer._get_value)
