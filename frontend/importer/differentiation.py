@@ -76,6 +76,9 @@ WITHOUT_DERIVATIVE = {
 # Ops of which an operand says only what the result looks like.
 _TEMPLATES = ("new_", "empty", "full_like", "ones_like", "rand", "zeros_like")
 
+# Ops that overwrite their first operand.
+_OVERWRITES = ("copy", "fill.Tensor", "select_scatter", "slice_scatter")
+
 # They do something else where their operands require a gradient.
 _LOOKS_AT_GRADIENTS = ("torch_nn::_linear_cross_entropy_batch_chunked",)
 
@@ -188,11 +191,31 @@ class Derivatives:
             )
         if name.startswith(_TEMPLATES):
             return list(values)
+        if name in _OVERWRITES:
+            values = [self._also_of(values[0], operands[0])]
         without = WITHOUT_DERIVATIVE.get(name, ())
         return [
             self.detach(value) if place in without else self.overwrite(value, operands)
             for place, value in enumerate(values)
         ]
+
+    def _also_of(self, value: Operand, old: Operand) -> Operand:
+        """``value``, of which autograd thinks that it depends on ``old`` as well.
+
+        The gradient of what was overwritten is zeros, not None.
+        """
+        if not (self.is_active(value.value) and self.is_active(old.value)):
+            return value
+        if depends([value.value], old.value):
+            return value
+        b, type_ = self._builder, (value.shape, value.dtype)
+        (made,), block = b.region_op(
+            "custom_vjp", [[value], [value, old]], [type_], type_
+        )
+        with b.inside(block):
+            cotangent = Operand(block.arguments[0], *type_)
+            b.finish([cotangent, b.constant(0.0, old.dtype)])
+        return made._replace(strides=value.strides)
 
     # Tensors ------------------------------------------------------------------------
 
