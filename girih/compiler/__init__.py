@@ -118,8 +118,9 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
 def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
     """Whether eager's run of a graph would be recorded by autograd."""
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
-    needs = [tensor.requires_grad for tensor in [*tensors, *_example_results(gm)]]
-    return any(needs) and _computes_with_grad(gm)
+    if any(tensor.requires_grad for tensor in _example_results(gm)):
+        return torch.is_grad_enabled() or _enables_grad(gm)
+    return any(t.requires_grad for t in tensors) and _computes_with_grad(gm)
 
 
 def _why_eager(example_inputs: Sequence[Any]) -> str | None:
@@ -129,6 +130,12 @@ def _why_eager(example_inputs: Sequence[Any]) -> str | None:
     if devices:
         return f"girih compiles for the CPU only so far, got {', '.join(devices)}"
     return None
+
+
+def _enables_grad(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph that starts without grad mode switches it on."""
+    nodes = gm.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled)
+    return any(node.args[0] for node in nodes)
 
 
 def _computes_with_grad(gm: torch.fx.GraphModule) -> bool:
