@@ -1,7 +1,10 @@
 """Derivatives of pooling.
 
-Windows that neither overlap nor go beyond x are reshapes: their gradients are computed
-in kernels. All others are ATen's own backward ops, whose derivative is a pooling again.
+Means over windows that neither overlap nor go beyond x are reshapes: their gradients
+are computed in kernels. All others are ATen's own backward ops, whose derivative is a
+pooling again. (For the maximum, comparing positions in a kernel takes longer than the
+few writes of ATen's op: 0.9 ms and 0.6 ms for 16 x 64 x 32 x 32 in windows of 2 x 2, one
+core, 2026-11-20.)
 """
 
 from collections.abc import Sequence
@@ -22,15 +25,7 @@ _WINDOW = ("kernel", "stride", "padding", "dilation")
 def vjp_max_pool(op, cotangents, b: VjpBuilder) -> list:
     """Each gradient goes to where its value came from."""
     g, _ = cotangents
-    if g is None:
-        return [None]
-    windows = _disjoint_windows(op)
-    if windows is None:
-        return [_max_pool_backward(op, g, b)]
-    index, shares = (_beside_windows(b, value, windows) for value in (op.index, g))
-    position = _positions(b, op, windows)
-    chosen = b.masked(b.op("eq", position, index), shares)
-    return [_joined(b, chosen, op.x, windows)]
+    return [None if g is None else _max_pool_backward(op, g, b)]
 
 
 @vjp("avg_pool")
@@ -63,8 +58,7 @@ def _shape(value: ir.Value) -> tuple[Size, ...]:
 def _disjoint_windows(op) -> tuple[int, ...] | None:
     """The windows' sizes where they tile a part of x, else None."""
     count = len(op.kernel)
-    dilation = getattr(op, "dilation", (1,) * count)
-    plain = op.kernel == op.stride and not any(op.padding) and set(dilation) == {1}
+    plain = op.kernel == op.stride and not any(op.padding)
     sizes = zip(_shape(op.x)[-count:], _shape(op.y)[-count:], op.kernel, strict=True)
     inside = all(
         isinstance(size, int) and isinstance(out, int) and out * step <= size
@@ -121,21 +115,6 @@ def _shared(
     for n, size in enumerate(windows):
         shape[first + 2 * n + 1] = size
     return _joined(b, b.broadcast_to(share, shape), op.x, windows)
-
-
-def _positions(b: VjpBuilder, op, windows: Sequence[int]) -> ir.Value:
-    """The index of each element of the windows within its plane."""
-    count = len(windows)
-    plane, pooled = _shape(op.x)[-count:], _shape(op.y)[-count:]
-    total = None
-    for n, (out, window) in enumerate(zip(pooled, windows, strict=True)):
-        step = product(plane[n + 1 :])
-        sizes, element = (out * window,), op.index.type.element_type
-        counter = b.typed("iota", [], sizes, element, start=0, step=step)
-        trailing = (1,) * (2 * (count - n - 1))
-        counter = b.reshape(counter, (out, window, *trailing))
-        total = counter if total is None else b.add(total, counter)
-    return total
 
 
 # ATen's own ---------------------------------------------------------------------

@@ -1,35 +1,19 @@
 // RUN: %girih-opt --autograd --split-input-file %s | filecheck %s
 
-// Windows side by side: each element asks whether it was the largest of its window.
+// ATen's backward op.
 // CHECK-LABEL: func.func @max_pool
-// CHECK-SAME: %arg1: tensor<1x2x3xf32> {graph.cotangent = 0 : i64}
-// CHECK: [[R:%.+]]:2 = "graph.max_pool"(%arg0)
-// CHECK: [[INDEX:%.+]] = "graph.reshape"([[R]]#1) {{.*}} -> tensor<1x2x1x3x1xi64>
-// CHECK: [[G:%.+]] = "graph.reshape"(%arg1) {{.*}} -> tensor<1x2x1x3x1xf32>
-// CHECK: [[CHOSEN:%.+]] = "graph.eq"(%{{.*}}, [[INDEX]]) {{.*}} -> tensor<1x2x2x3x2xi1>
-// CHECK: [[PARTS:%.+]] = "graph.where"([[CHOSEN]], [[G]], %{{.*}})
-// CHECK: [[D:%.+]] = "graph.reshape"([[PARTS]]) {{.*}} -> tensor<1x4x6xf32>
-// CHECK: return [[R]]#0, [[D]]
-func.func @max_pool(%x: tensor<1x4x6xf32> {graph.requires_grad}) -> tensor<1x2x3xf32> {
-  %0:2 = "graph.max_pool"(%x) {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, ceil_mode = false} : (tensor<1x4x6xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xi64>)
-  return %0#0 : tensor<1x2x3xf32>
-}
-
-// -----
-
-// Windows that overlap: ATen's backward op.
-// CHECK-LABEL: func.func @overlapping_max_pool
+// CHECK-SAME: %arg1: tensor<1x3x5xf32> {graph.cotangent = 0 : i64}
 // CHECK: [[R:%.+]]:2 = "graph.max_pool"(%arg0)
 // CHECK: [[D:%.+]] = "graph.extern"(%arg1, %arg0, [[R]]#1) {{.*}}"aten.max_pool2d_with_indices_backward.default"
 // CHECK: return [[R]]#0, [[D]]
-func.func @overlapping_max_pool(%x: tensor<1x4x6xf32> {graph.requires_grad}) -> tensor<1x3x5xf32> {
+func.func @max_pool(%x: tensor<1x4x6xf32> {graph.requires_grad}) -> tensor<1x3x5xf32> {
   %0:2 = "graph.max_pool"(%x) {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, ceil_mode = false} : (tensor<1x4x6xf32>) -> (tensor<1x3x5xf32>, tensor<1x3x5xi64>)
   return %0#0 : tensor<1x3x5xf32>
 }
 
 // -----
 
-// What no window covers gets zeros.
+// Windows side by side; what no window covers gets zeros.
 // CHECK-LABEL: func.func @avg_pool
 // CHECK: [[SHARE:%.+]] = "graph.div"(%arg1, %{{.*}})
 // CHECK: [[BESIDE:%.+]] = "graph.reshape"([[SHARE]]) {{.*}} -> tensor<1x2x1x3x1xf32>
