@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import torch
+
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
-from girih.frontend.importer.registry import imports
+from girih.frontend.importer.registry import effects, imports
+from girih.frontend.importer.schema import with_defaults
 
 
 def _activation(b: Builder, name: str, x: Operand, **attributes) -> Operand:
@@ -136,8 +139,20 @@ def glu(b: Builder, self, dim=-1):
 
 
 @imports("rrelu_with_noise_functional")
-def rrelu(b: Builder, self, noise, lower=0.125, upper=1 / 3, training=False, **options):
+def rrelu(b: Builder, self, noise, lower=0.125, upper=1 / 3, training=False, *rest):
     """In evaluation: x, or the mean slope times x below 0."""
     if training:
         return NotImplemented
     return leaky_relu(b, self, (lower + upper) / 2), noise
+
+
+@effects("rrelu_with_noise")
+def rrelu_with_noise(recorder, func, args, kwargs):
+    """Writes the slopes that it draws, in training, to its second argument."""
+    result, noise = func(*args, **kwargs), args[1]
+    twin = torch.ops.aten.rrelu_with_noise_functional.default
+    args = with_defaults(func, args)
+    value, slopes = recorder.compute(twin, args, kwargs, [result, noise])
+    recorder.add_value(result, value)
+    recorder.write(noise, slopes, unseen=True)
+    return result

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from math import pi, sqrt
 
 from girih.dialects.bindings import ir
+from girih.passes.autograd.extern import calls
 from girih.passes.autograd.functions import one_minus, one_plus
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
@@ -146,3 +147,10 @@ def _joined(connective: str, b: VjpBuilder, *comparisons: tuple) -> ir.Value:
         if lhs is not None and rhs is not None
     ]
     return given[0] if len(given) == 1 else b.op(connective, *given)
+
+
+@calls("aten.rrelu_with_noise_functional.default")
+def vjp_rrelu(op, cotangents, b: VjpBuilder) -> list:
+    """The slopes that were drawn, which are the second result."""
+    g, _ = cotangents
+    return [None if g is None else b.mul(g, op.outputs[1]), None]

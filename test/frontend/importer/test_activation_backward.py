@@ -93,3 +93,13 @@ def test_of_results_inside_of_transforms():
         return [torch.func.grad(lambda v, f=f: f(v).sum())(x) for f in layers]
 
     assert_imports(gradients, torch.randn(5), native=True)
+
+
+def test_rrelu_writes_the_slopes_that_it_draws():
+    x, noise = torch.randn(20), torch.zeros(20)
+
+    def call(x, noise):
+        drawn = aten.rrelu_with_noise(x, noise, 0.1, 0.3, True)
+        return drawn, aten.rrelu_with_noise(x, noise, 0.1, 0.3, False)
+
+    assert_imports(call, x, noise)
