@@ -2,11 +2,12 @@
 
 What was read is added up where it came from. One index for all of a row of gradients
 is compared with a counter instead (``where(iota == index, g, 0)``): that needs no
-library call and fuses with what follows. Sums go through ``aten.index_add``, several
-indices as one into the dims they index taken together: of ATen's accumulating ops it
-is the fastest (512 x 768 from 1,024 rows: 54 us; ``scatter_add`` 514 us, ``index_put``
-1,932 us, ``embedding_dense_backward`` 104 us; torch 2.13, 2 cores, 2026-11-20), and it
-adds in a fixed order.
+library call and fuses with what follows. Rows in a row, as the positions of a sequence,
+are padded. Other sums go through ``aten.index_add``, several indices as one into the
+dims they index taken together: of ATen's accumulating ops it is the fastest (512 x 768
+from 1,024 rows: 54 us; ``scatter_add`` 514 us, ``index_put`` 1,932 us,
+``embedding_dense_backward`` 104 us; torch 2.13, 2 cores, 2026-11-20), and it adds in a
+fixed order.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, product
+from girih.dialects.graph.creation import IotaOp
+from girih.dialects.graph.shape import ReshapeOp
 from girih.passes.autograd.rules import VjpBuilder, vjp
 from girih.passes.autograd.shape import pad_with_zeros
 
@@ -54,13 +57,43 @@ def _take_gradient(
     b: VjpBuilder, g: ir.Value, x: ir.Value, index: ir.Value, dim: int
 ) -> ir.Value:
     sizes = ty.shape_of(x.type)
-    index = wrapped(b, index, sizes[dim])
     count = product(ty.shape_of(index.type))
     g = b.reshape(g, (*sizes[:dim], count, *sizes[dim + 1 :]))
+    if (start := _start_of_run(index)) is not None:
+        padded = _padded_along(b, g, dim, start, sizes[dim])
+        if padded is not None:
+            return padded
+    index = wrapped(b, index, sizes[dim])
     if count == 1:
         chosen = b.reshape(index, (1,) * (len(sizes) - dim))
         return b.masked(_is_at(b, chosen, sizes, dim), g)
     return add_rows(b, g, b.reshape(index, (count,)), dim, sizes[dim])
+
+
+def _start_of_run(index: ir.Value) -> int | None:
+    """The first of indices that are a number, the next one, and so on."""
+    while isinstance(index, ir.OpResult):
+        op = index.owner.opview
+        if isinstance(op, IotaOp):
+            is_run = isinstance(op.start, int) and op.start >= 0 and op.step == 1
+            return op.start if is_run else None
+        if not isinstance(op, ReshapeOp):
+            return None
+        index = op.x
+    return None
+
+
+def _padded_along(
+    b: VjpBuilder, x: ir.Value, dim: int, start: int, size: Size
+) -> ir.Value | None:
+    """Zeros of this size along a dim with x in them, None where x does not fit."""
+    shape = ty.shape_of(x.type)
+    rest = size - start - shape[dim]
+    if isinstance(rest, int) and rest < 0:
+        return None
+    low, high = [0] * len(shape), [0] * len(shape)
+    low[dim], high[dim] = start, rest
+    return pad_with_zeros(b, x, low, high)
 
 
 def add_rows(

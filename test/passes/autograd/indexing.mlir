@@ -2,8 +2,8 @@
 
 // CHECK-LABEL: func.func @take
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x6x4xf32> {graph.cotangent = 0 : i64}
-// CHECK: [[PLACE:%.+]] = "graph.where"({{.*}}, %arg1)
 // CHECK: [[ROWS:%.+]] = "graph.reshape"([[G]]) {{.*}} -> tensor<12x4xf32>
+// CHECK: [[PLACE:%.+]] = "graph.where"({{.*}}, %arg1)
 // CHECK: [[INDEX:%.+]] = "graph.reshape"([[PLACE]]) {{.*}} -> tensor<12xi64>
 // CHECK: [[ZEROS:%.+]] = "graph.full"() {value = 0.000000e+00 : f64}
 // CHECK: "graph.extern"([[ZEROS]], [[INDEX]], [[ROWS]])
@@ -30,6 +30,23 @@ func.func @take_one(%x: tensor<8x4xf32> {graph.requires_grad}, %i: tensor<i64>)
   %0 = "graph.take"(%x, %i) {dim = 0 : i64}
       : (tensor<8x4xf32>, tensor<i64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Positions 2, 3, 4 are rows in a row.
+// CHECK-LABEL: func.func @take_positions
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<1x3x4xf32> {graph.cotangent = 0 : i64}
+// CHECK: [[ROWS:%.+]] = "graph.reshape"([[G]]) {{.*}} -> tensor<3x4xf32>
+// CHECK: "graph.pad"([[ROWS]]) {high = [3, 0], low = [2, 0], {{.*}}
+// CHECK-NOT: graph.extern
+func.func @take_positions(%x: tensor<8x4xf32> {graph.requires_grad})
+    -> tensor<1x3x4xf32> {
+  %0 = "graph.iota"() {start = 2 : i64, step = 1 : i64} : () -> tensor<3xi64>
+  %1 = "graph.reshape"(%0) : (tensor<3xi64>) -> tensor<1x3xi64>
+  %2 = "graph.take"(%x, %1) {dim = 0 : i64}
+      : (tensor<8x4xf32>, tensor<1x3xi64>) -> tensor<1x3x4xf32>
+  return %2 : tensor<1x3x4xf32>
 }
 
 // -----
