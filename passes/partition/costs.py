@@ -55,10 +55,10 @@ class Costs:
         program, usage = self._program, self._usage
         if value in program.numbers:
             return True
-        if value not in program.by_reference:
+        if value not in program.owners:
             return False
         is_argument = program.values[value].node is None
-        is_kept = value in usage.read_late or value in program.kept
+        is_kept = value in usage.read_late or program.owners[value] in program.kept
         return is_kept or (is_argument and self._may_alias(value))
 
     def _may_alias(self, value: int) -> bool:
@@ -81,7 +81,7 @@ class Costs:
         if node.kind is Kind.VIEW:
             return size * (2 * READ + WRITE + self._hold)
         is_stored = value in self._usage.stored_forward
-        is_copied = value in program.results and not self.is_reference(value)
+        is_copied = value in program.taken and not self.is_reference(value)
         is_written = is_copied or record.is_flag or not is_stored
         return size * (READ + self._hold + (WRITE if is_written else 0))
 

@@ -85,8 +85,10 @@ class Program:
         cotangents: the others.
         results: the values that the program returns.
         gradients: the values that follow them.
-        by_reference: arguments and results that may be kept as they are: what eager
-            gives to nobody else, or checks the version of.
+        owners: for values that need no copy the caller's argument or result that
+            holds their elements in their order: what eager gives to nobody else, or
+            checks the version of.
+        taken: values whose memory a result of the program takes.
         kept: arguments and results that the derivative reads.
         numbers: arguments that are Python numbers.
     """
@@ -97,7 +99,8 @@ class Program:
     cotangents: tuple[int, ...] = ()
     results: tuple[int, ...] = ()
     gradients: tuple[int, ...] = ()
-    by_reference: frozenset[int] = frozenset()
+    owners: dict[int, int] = field(default_factory=dict)
+    taken: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
     numbers: frozenset[int] = frozenset()
 

@@ -119,24 +119,40 @@ class JointReader:
             for number, given in enumerate(signature.arguments)
             if "graph.number" in given or "graph.symbol" in given
         )
-        program.by_reference = self._by_reference()
-        values = zip(program.results, signature.results, strict=False)
+        values = list(zip(program.results, signature.results, strict=False))
         marked = [*enumerate(signature.arguments), *values]
         program.kept = frozenset(v for v, given in marked if "graph.kept" in given)
+        self._find_owners(values)
 
-    def _by_reference(self) -> frozenset[int]:
-        program, signature = self.program, self.signature
-        count = len(program.results)
-        written = set()
-        owned = []
-        for value, given in zip(
-            program.results, signature.results[:count], strict=True
-        ):
-            written.update(_written(given))
-            if not _NOT_FRESH & given.keys() and program.values[value].node is not None:
-                owned.append(value)
-        kept = (number for number in program.arguments if number not in written)
-        return frozenset([*kept, *owned])
+    def _find_owners(self, results: list[tuple[int, Attributes]]) -> None:
+        program = self.program
+        written = {number for _, given in results for number in _written(given)}
+        own = [number for number in program.arguments if number not in written]
+        program.owners.update(zip(own, own, strict=True))
+        taken = set()
+        for value, given in results:
+            base = program.values[value].base
+            if not is_fresh(given) or program.values[base].node is None:
+                continue
+            taken.update((value, base))
+            program.owners.setdefault(value, value)
+            if "graph.strides" not in given and self._only_reshapes(value):
+                program.owners.setdefault(base, value)
+        program.taken = frozenset(taken)
+
+    def _only_reshapes(self, value: int) -> bool:
+        """Whether a value has the elements of its base, in the same order."""
+        while self.program.values[value].base != value:
+            node = self.program.producer(value)
+            if node.name != "reshape":
+                return False
+            value = node.operands[0]
+        return True
+
+
+def is_fresh(given: Attributes) -> bool:
+    """Whether a result is the caller's alone, in memory of its own."""
+    return given.keys().isdisjoint(_NOT_FRESH)
 
 
 _NOT_FRESH = frozenset({"graph.size", "graph.storage", "graph.update", "graph.writes"})

@@ -9,7 +9,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, symbol
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.partition.plan import PartitionPlan
-from girih.passes.partition.reader import JointReader
+from girih.passes.partition.reader import JointReader, is_fresh
 from girih.passes.partition.strides import Strides
 
 _KEPT = ("graph.number", "graph.strides")
@@ -43,6 +43,11 @@ class _Splitter:
         self.body = self._make_backward()
         self.end = list(self.body.operations)[-1]
         self.values: dict[int, ir.Value] = {}
+        self._number_of = {
+            value: number
+            for number, value in reversed([*enumerate(self.program.results)])
+            if is_fresh(self.forward.results[number])
+        }
 
     def run(self) -> None:
         self._order_forward()
@@ -114,37 +119,41 @@ class _Splitter:
 
     def _pass_saved(self) -> None:
         strides = Strides(self.reader)
-        number_of = {v: n for n, v in reversed([*enumerate(self.program.results)])}
         for value in self.plan.saved:
-            ir_value = self.reader.ir_values[value]
-            is_reference = value in self.plan.references
-            is_flag = self.program.values[value].is_flag and not is_reference
-            if is_flag:
-                ir_value = self._as_flags(value)
-            if not is_reference:
-                given = _strides_attribute(strides.of_fresh(value))
-                place = self._return(ir_value, given)
-            elif self.program.values[value].node is None:
-                given = self.reader.signature.arguments[value]
-                place = f"arg{value}"
+            if value in self.plan.references:
+                self.values[value] = self._pass_reference(value)
             else:
-                given = self.forward.results[number_of[value]]
-                place = f"out{number_of[value]}"
-            kept = {name: given[name] for name in _KEPT if name in given}
-            argument = self._take(ir_value.type, place, kept)
-            self.values[value] = self._as_numbers(value, argument, is_flag)
+                known = _strides_attribute(strides.of_fresh(value))
+                self.values[value] = self._pass_copy(value, known)
 
-    def _as_flags(self, value: int) -> ir.Value:
-        """A value that is 0 or 1 everywhere, as booleans."""
-        ir_value = self.reader.ir_values[value]
-        op = self.reader.operations[self.program.values[value].node]
-        return _cast(ir_value, ty.element_type("i1"), ir.InsertionPoint.after(op))
+    def _pass_reference(self, value: int) -> ir.Value:
+        """What the caller's argument or result holds."""
+        owner = self.program.owners[value]
+        if self.program.values[owner].node is None:
+            place, given = f"arg{owner}", self.reader.signature.arguments[owner]
+        else:
+            number = self._number_of[owner]
+            place, given = f"out{number}", self.forward.results[number]
+        type_ = self.reader.ir_values[owner].type
+        kept = {name: given[name] for name in _KEPT if name in given}
+        return self._converted("reshape", self._take(type_, place, kept), value)
 
-    def _as_numbers(self, value: int, argument: ir.Value, is_flag: bool) -> ir.Value:
-        if not is_flag:
+    def _pass_copy(self, value: int, strides: Attributes) -> ir.Value:
+        """A result of its own; draws of 0 and 1 as booleans."""
+        saved = self.reader.ir_values[value]
+        if self.program.values[value].is_flag:
+            op = self.reader.operations[self.program.values[value].node]
+            type_ = ty.tensor_type(ty.shape_of(saved.type), ty.element_type("i1"))
+            saved = _made("cast", saved, type_, ir.InsertionPoint.after(op))
+        place = self._return(saved, dict(strides))
+        return self._converted("cast", self._take(saved.type, place, strides), value)
+
+    def _converted(self, name: str, argument: ir.Value, value: int) -> ir.Value:
+        """An argument of the backward function as the value that it stands for."""
+        type_ = self.reader.ir_values[value].type
+        if argument.type == type_:
             return argument
-        element = self.reader.ir_values[value].type.element_type
-        return _cast(argument, element, ir.InsertionPoint(self.end))
+        return _made(name, argument, type_, ir.InsertionPoint(self.end))
 
     def _return(self, value: ir.Value, given: Attributes) -> str:
         """Adds a result to the forward function; returns its name."""
@@ -212,9 +221,8 @@ class _Splitter:
         return self.values.get(value, self.reader.ir_values[value])
 
 
-def _cast(x: ir.Value, element: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
-    type_ = ty.tensor_type(ty.shape_of(x.type), element)
-    made = graph.build("cast", [x], results=[type_], loc=x.location, ip=ip)
+def _made(name: str, x: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
+    made = graph.build(name, [x], results=[type_], loc=x.location, ip=ip)
     return made.results[0]
 
 

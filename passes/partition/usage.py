@@ -113,7 +113,7 @@ def _stored_forward(program: Program, forward: set[int]) -> frozenset[int]:
     """
     stages = _stages(program, forward)
     readers: dict[int, set[int]] = {}
-    stored = set(program.results)
+    stored = {*program.results, *program.taken}
     for position in sorted(forward, reverse=True):
         node = program.nodes[position]
         if node.kind is Kind.VIEW:
