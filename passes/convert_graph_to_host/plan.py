@@ -183,18 +183,37 @@ class _Planner:
         return None if layout is None else Place(source.root, layout)
 
     def _kernel_layout(self, op: ir.OpView, index: int) -> Layout:
-        """Eager's strides where they are promised, else those of the largest input."""
+        """Eager's strides where they are promised, else those of an input.
+
+        Row-major where that spares a copy: an input is so, or a reader reshapes.
+        """
         result = op.results[index]
         shape = shape_of(result.type)
         if result in self._wanted and 0 not in self._wanted[result]:
             return Layout(shape, self._wanted[result])
-        for operand in op.operands:
-            place = self.places.get(operand)
-            if place is not None and place.layout.shape == shape:
-                like = layouts.dense_like(shape, place.layout.strides)
-                if like is not None:
-                    return like
-        return layouts.contiguous(shape)
+        row_major = layouts.contiguous(shape)
+        found = self._layouts_of_inputs(op, shape) or [row_major]
+        if row_major in found or _is_copied_by_reshape(result, found[0]):
+            return row_major
+        return found[0]
+
+    def _layouts_of_inputs(
+        self, op: ir.OpView, shape: tuple[Size, ...]
+    ) -> list[Layout]:
+        """Dense layouts like those of the inputs of this shape, in order."""
+        places = [self.places[value] for value in op.operands if value in self.places]
+        same = [place.layout for place in places if place.layout.shape == shape]
+        like = [layouts.dense_like(shape, layout.strides) for layout in same]
+        return [layout for layout in like if layout is not None]
+
+
+def _is_copied_by_reshape(value: ir.Value, layout: Layout) -> bool:
+    """Whether a reader reshapes the value, and could not do so without a copy."""
+    reshapes = [use.owner for use in value.uses if use.owner.name == "graph.reshape"]
+    return any(
+        layouts.reshape(layout, shape_of(reshape.results[0].type)) is None
+        for reshape in reshapes
+    )
 
 
 def _extern_layout(op: ir.OpView, index: int) -> Layout:
