@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import functions_of
@@ -28,15 +28,28 @@ def make_gradient_function(
     lowering: Lowering,
     results: Sequence[int],
     marked: Sequence[bool],
+    copied: Collection[int],
 ) -> tuple[int, ...]:
-    """Makes ``@main`` the function from (arguments, cotangents) to gradients."""
+    """Makes ``@main`` the function from (arguments, cotangents) to gradients.
+
+    Args:
+        module: With the function from arguments to results.
+        lowering: Runs the pass.
+        results: Numbers of the results that have a cotangent.
+        marked: Which of these cotangents require a gradient.
+        copied: Numbers of arguments that are passed as they were before the program
+            wrote them.
+
+    Returns:
+        For each result of the function the number of the argument it belongs to.
+    """
     function = functions_of(module)["main"]
     signature = Signature.of(function)
     for number, attributes in enumerate(signature.results):
         if number not in results:
             attributes["graph.detached"] = ir.UnitAttr.get()
     signature.apply(function)
-    _read_after_writes(function, signature)
+    _read_after_writes(function, signature, copied)
     lowering.run_texts("autograd", ["autograd"], module.operation)
     signature = Signature.of(function)
     flags = iter(marked)
@@ -57,15 +70,17 @@ def make_gradient_function(
     return numbers
 
 
-def _read_after_writes(function: ir.OpView, signature: Signature) -> None:
-    """Has arguments that the program writes read as they are after the call.
+def _read_after_writes(
+    function: ir.OpView, signature: Signature, copied: Collection[int]
+) -> None:
+    """Has other arguments that the program writes read as they are after the call.
 
     That is all there is when a derivative of higher order is computed. What they were
     before is an ``alias`` that nothing may need in the end.
     """
     block = function.regions[0].blocks[0]
     for value, given in zip(signature.values, signature.results, strict=True):
-        if "graph.writes" not in given:
+        if "graph.writes" not in given or given["graph.writes"].value in copied:
             continue
         argument = block.arguments[given["graph.writes"].value]
         ip = ir.InsertionPoint.at_block_begin(block)

@@ -179,7 +179,10 @@ class _Level:
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
                     lowering = Lowering(self.options, report)
-                    numbers = make_gradient_function(module, lowering, results, marked)
+                    copied = {argument for _, argument in self.interface.updates}
+                    numbers = make_gradient_function(
+                        module, lowering, results, marked, copied
+                    )
                 eager = _EagerGradients(self.eager, results, numbers)
                 level = _Level(self.options, report, eager)
                 program = level.compile(module)

@@ -250,3 +250,31 @@ def linear_functions(compile):
     loss = compile(lambda x, y: (x * y).sum())(x, y)
     (g,) = torch.autograd.grad(loss, [x], create_graph=True)
     return g.requires_grad, outcome_of(lambda: torch.autograd.grad(g.sum(), [x]))
+
+
+@scenarios.add
+def of_a_written_input(compile):
+    x, y = leaf(3), leaf(3, seed=1)
+
+    def program(z, y):
+        z.mul_(y)
+        return z.sin()
+
+    inner = x * 3
+    loss = compile(program)(inner, y).exp().sum() + inner.square().sum()
+    first = torch.autograd.grad(loss, [x, y], create_graph=True)
+    return first, torch.autograd.grad(sum(g.square().sum() for g in first), [x, y])
+
+
+@scenarios.add
+def of_an_input_written_without_grad_mode(compile):
+    x, weight = leaf(3), leaf(3, seed=1)
+
+    def program(x, weight):
+        with torch.no_grad():
+            weight.sub_(0.1)
+        return (weight * weight * x).sum()
+
+    loss = compile(program)(x, weight)
+    first = torch.autograd.grad(loss, [x, weight], create_graph=True)
+    return first, torch.autograd.grad(sum(g.sum() for g in first), [x, weight])
