@@ -74,21 +74,23 @@ WRITES = (
     "{place}.zero_()",
     "{place}.clamp_(-0.5, 0.6)",
     "{place}.add_({b}.mean())",
-    "{place}.mul_({b}[0, 1])",
+    "{place}.mul_({b}[0, 1] * 1)",
     "{place}.copy_({b}.sum())",
-    "{place}.fill_({b}[3, 3])",
+    "{place}.fill_({b}[3, 3] / 2)",
 )
+# What is written is computed first: eager's result is undefined where it is read from
+# the memory that is being written.
 ASSIGNMENTS = (
-    "{a}[0] = {b}[1]",
+    "{a}[0] = {b}[1] * 1",
     "{a}[:, 2] = {b}[3] * 2",
-    "{a}[1:3] += {b}[:2]",
+    "{a}[1:3] += {b}[:2] * 3",
     "{a}[{a} > 0.5] = 0.25",
-    "{a}[torch.tensor([0, 3])] = {b}[1:3]",
-    "{a}.t()[1] = {b}[0]",
-    "{a} += {b}",
+    "{a}[torch.tensor([0, 3])] = {b}[1:3] - 1",
+    "{a}.t()[1] = {b}[0].cos()",
+    "{a} += {b}.sin()",
     "{a} *= torch.cos({b})",
     "{a}.copy_({b} * 0.5)",
-    "{a}.index_add_(0, torch.tensor([1, 1]), {b}[:2])",
+    "{a}.index_add_(0, torch.tensor([1, 1]), {b}[:2] * 2)",
     "{a}.masked_fill_({b} > 0, -0.3)",
 )
 CONDITIONS = ("flag", "not flag", "{a}.shape[0] > 3", "{a}.dim() == 3")
