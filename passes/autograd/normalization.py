@@ -53,6 +53,13 @@ class _Shapes:
         """The shape of mean and rstd."""
         return tuple(1 if d in self.dims else n for d, n in enumerate(self.x))
 
+    @property
+    def shared(self) -> list[int]:
+        """The dims of statistics along which weight and bias are constant."""
+        leading = len(self.x) - len(self.parameters)
+        sizes = (1,) * leading + self.parameters
+        return [dim for dim in self.dims if sizes[dim] == 1]
+
 
 def _last_dims(op) -> _Shapes:
     shape = ty.shape_of(op.x.type)
@@ -87,7 +94,12 @@ def vjp_batch_norm_training(op, cotangents, b: VjpBuilder) -> list:
 
 
 def _vjp_normalization(op, cotangents, b: VjpBuilder, shapes: _Shapes) -> list:
-    """With z = (x - mean) rstd: rstd (g w - mean(g w) - z mean(g w z)); g z; g."""
+    """With z = (x - mean) rstd: rstd (g w - mean(g w) - z mean(g w z)); g z; g.
+
+    [Note: sums of a normalisation's gradient] The sums for x take g w, those for the
+    parameters g. Where the weight is constant along dims, the sums over these are
+    shared: sum(g w) = w sum(g).
+    """
     g, *of_statistics = cotangents
     x = b.reshape(b.widened(op.x), shapes.x)
     mean, rstd = _statistics(op, b, x, shapes)
@@ -95,10 +107,12 @@ def _vjp_normalization(op, cotangents, b: VjpBuilder, shapes: _Shapes) -> list:
     of_x, of_weight, of_bias = None, None, None
     if g is not None:
         g = b.reshape(b.widened(g), shapes.x)
-        of_weight = _of_parameter(b, b.mul(g, normal), op.weight, shapes)
-        of_bias = _of_parameter(b, g, op.bias, shapes)
+        sums = [b.sum(value, shapes.shared) for value in (g, b.mul(g, normal))]
+        of_bias = _of_parameter(b, sums[0], op.bias, shapes)
+        of_weight = _of_parameter(b, sums[1], op.weight, shapes)
+        if b.needs(op.x):
+            of_x = _through_values(op, g, b, sums, (normal, rstd), shapes)
     if b.needs(op.x):
-        of_x = _through_values(op, g, b, normal, rstd, shapes)
         of_x = _through_statistics(of_x, of_statistics, b, normal, rstd, shapes)
         of_x = _as_operand(b, of_x, op.x)
     return [of_x, of_weight, of_bias]
@@ -140,14 +154,20 @@ def _weighted(
 
 
 def _through_values(
-    op, g: ir.Value | None, b: VjpBuilder, normal: ir.Value, rstd: ir.Value, shapes
-) -> ir.Value | None:
-    if g is None:
-        return None
+    op,
+    g: ir.Value,
+    b: VjpBuilder,
+    sums: Sequence[ir.Value],
+    normalized: tuple[ir.Value, ir.Value],
+    shapes: _Shapes,
+) -> ir.Value:
+    normal, rstd = normalized
+    rest = [dim for dim in shapes.dims if dim not in shapes.shared]
+    count = size_along(b, normal, shapes.dims)
+    weighted = [_weighted(b, value, op.weight, shapes.parameters) for value in sums]
+    mean, along = (b.div(b.sum(value, rest), count) for value in weighted)
     g = _weighted(b, g, op.weight, shapes.parameters)
-    along = b.op("mean", b.mul(g, normal), dims=shapes.dims)
-    centered = b.sub(g, b.op("mean", g, dims=shapes.dims))
-    return b.mul(rstd, b.sub(centered, b.mul(normal, along)))
+    return b.mul(rstd, b.sub(b.sub(g, mean), b.mul(normal, along)))
 
 
 def _through_statistics(

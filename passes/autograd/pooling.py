@@ -3,8 +3,8 @@
 Means over windows that neither overlap nor go beyond x are reshapes: their gradients
 are computed in kernels. All others are ATen's own backward ops, whose derivative is a
 pooling again. (For the maximum, comparing positions in a kernel takes longer than the
-few writes of ATen's op: 0.9 ms and 0.6 ms for 16 x 64 x 32 x 32 in windows of 2 x 2, one
-core, 2026-11-20.)
+few writes of ATen's op: 0.9 ms instead of 0.6 ms for 16 x 64 x 32 x 32 in windows of
+2 x 2, one core, 2026-11-20.)
 """
 
 from collections.abc import Sequence
