@@ -279,6 +279,9 @@ class _Import:
             self.arguments[number]["graph.static"] = ir.UnitAttr.get()
         if self.required[position]:
             self._require_gradient(number, operand)
+        if self.differentiates:
+            # As it is when the program has written it.
+            self.recorder.derivatives.required[id(fake)] = value.requires_grad
         return fake
 
     def _require_gradient(self, number: int, operand: Operand) -> None:

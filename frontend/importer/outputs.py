@@ -181,24 +181,25 @@ class Results:
                     explanation="An in-place view changed the shape of an input.",
                 )
             if entry.storage.version:
-                self._add_write(entry.storage)
+                self._add_write(entry.tensor, entry.storage)
 
-    def _add_write(self, storage: Storage) -> None:
+    def _add_write(self, tensor: torch.Tensor, storage: Storage) -> None:
         value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
         attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
-        if self._keeps_history(value, storage.argument):
+        if self._keeps_history(tensor, storage):
             attributes["graph.detached"] = ir.UnitAttr.get()
         self._add(value, attributes)
 
-    def _keeps_history(self, value: ir.Value, number: int) -> bool:
+    def _keeps_history(self, tensor: torch.Tensor, storage: Storage) -> bool:
         """Whether an argument has the history that it had, after all writes."""
         derivatives = self._recorder.derivatives
         if derivatives is None:
             return False
-        argument = self._recorder.builder.block.arguments[number]
-        is_active = derivatives.is_active(value) or derivatives.is_active(argument)
-        return not is_active or origin_of(value) == argument
+        argument = self._recorder.builder.block.arguments[storage.argument]
+        if derivatives.is_active(argument):
+            return origin_of(storage.value.value) == argument
+        return not derivatives.requires_gradient(tensor, storage.value)
 
 
 def _size(size: Size) -> ir.Attribute:

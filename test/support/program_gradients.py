@@ -44,10 +44,10 @@ class Observation:
 def observe(function: Callable, inputs: Sequence[Tensor], order: int) -> Observation:
     """Runs a program on copies of the inputs, which stay leaves."""
     leaves = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
+    wanted = [x for x in leaves if x.requires_grad]
     torch.manual_seed(0)
     results = pytree.tree_leaves(function(*leaves))
     seen = Observation(results, leaves)
-    wanted = [x for x in leaves if x.requires_grad]
     values, numbers = results, torch.Generator().manual_seed(1)
     for level in range(1, order + 1):
         loss = _weighed(values, numbers)
