@@ -162,8 +162,9 @@ class Tracer(Operators, Calls):
 
     def _is_buffer(self, source: Source) -> bool:
         base = source.base
-        names = ("_buffers", "_parameters")
-        return base is not None and base.access == "dict_item" and base.key in names
+        if base is None or base.access != "dict_item" or type(base.key) is not str:
+            return False
+        return base.key in ("_buffers", "_parameters")
 
     def keeps_numbers(self) -> bool:
         """Whether numbers that depend on data stay in the graph."""

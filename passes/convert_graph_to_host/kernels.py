@@ -36,6 +36,7 @@ class Kernels:
         self._before = before
         self._has_symbols = has_symbols
         self._names: dict[str, str] = {}
+        self._fusions: dict[tuple, KernelCall] = {}
 
     def outline(
         self, op: ir.OpView, inputs: Sequence[ir.Type], outputs: Sequence[ir.Type]
@@ -47,6 +48,20 @@ class Kernels:
             inputs: buffer types of the operands.
             outputs: buffer types of the results.
         """
+        is_fusion = op.name == "graph.fusion"
+        known = None
+        if is_fusion:
+            known = (_text(op), _pattern(op), tuple(inputs), tuple(outputs))
+            if known in self._fusions:
+                return self._fusions[known]
+        call = self._outline(op, inputs, outputs)
+        if known is not None:
+            self._fusions[known] = call
+        return call
+
+    def _outline(
+        self, op: ir.OpView, inputs: Sequence[ir.Type], outputs: Sequence[ir.Type]
+    ) -> KernelCall:
         is_fusion = op.name == "graph.fusion"
         body = list(op.regions[0].blocks[0].operations)[:-1] if is_fusion else [op]
         space = iteration_space(op)
@@ -117,16 +132,27 @@ class Kernels:
 
     def _share(self, kernel: ir.Operation) -> str:
         """Names the kernel, or erases it where an equal one exists."""
-        # Without a scope of its own, printing would number the whole module's values.
-        text = kernel.get_asm(
-            enable_debug_info=False, assume_verified=True, use_local_scope=True
-        )
+        text = _text(kernel)
         if text in self._names:
             kernel.erase()
             return self._names[text]
         name = self._names[text] = f"k{len(self._names)}"
         kernel.attributes["sym_name"] = ir.StringAttr.get(name)
         return name
+
+
+def _text(op: ir.Operation | ir.OpView) -> str:
+    """What an op is, but for its location."""
+    # Without a scope of its own, printing would number the whole module's values.
+    return op.operation.get_asm(
+        enable_debug_info=False, assume_verified=True, use_local_scope=True
+    )
+
+
+def _pattern(op: ir.OpView) -> tuple[int, ...]:
+    """Which operands are one value; from outside of its text they have no names."""
+    operands = list(op.operands)
+    return tuple(operands.index(value) for value in operands)
 
 
 def iteration_space(op: ir.OpView) -> tuple[tuple[Size, ...], tuple[int, ...]]:

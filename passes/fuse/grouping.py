@@ -7,6 +7,7 @@ path leads from one to the other through something outside of both, so that grou
 acyclic.
 """
 
+import bisect
 import itertools
 from dataclasses import dataclass
 
@@ -177,8 +178,16 @@ class _Grouper:
         )
         for position in placement.members:
             self.group_of[position] = joined
-        self._horizons = None
+        self._span(joined.first, joined.last)
         return joined
+
+    def _span(self, first: int, last: int) -> None:
+        """Notes that a group spans these positions, and what overlaps with them."""
+        horizons = self._horizons
+        if horizons is None or horizons[first] == horizons[last]:
+            return
+        start = bisect.bisect_left(horizons, first)  # where what spans the first begins
+        horizons[start : last + 1] = [horizons[last]] * (last + 1 - start)
 
     def _joint_inputs(self, first: Group, second: Group) -> set[int]:
         return {
