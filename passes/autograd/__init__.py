@@ -45,6 +45,7 @@ from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     extern,
     functions,
     indexing,
+    losses,
     normalization,
     pooling,
     random,

@@ -101,6 +101,7 @@ BINARY = {
 }
 
 LOSSES = {
+    "bce": F.binary_cross_entropy,
     "bce_with_logits": F.binary_cross_entropy_with_logits,
     "huber": lambda x, y: F.huber_loss(x, y, delta=0.3),
     "l1": F.l1_loss,
@@ -159,6 +160,18 @@ def test_weighted_cross_entropy():
         return F.binary_cross_entropy_with_logits(x, y, slope + 1, pos_weight=slope)
 
     check_gradients(loss, [x, y, slope], sums=True)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_cross_entropy_at_its_bounds(reduction):
+    x = torch.tensor([0.0, 1.0, 0.5, 1e-14, 0.3], dtype=torch.float64)
+    target = torch.tensor([0.0, 1.0, 1.0, 0.5, 0.2], dtype=torch.float64)
+
+    def loss(x, target, weight):
+        weight, target = weight.detach(), target.detach()
+        return F.binary_cross_entropy(x, target, weight, reduction=reduction)
+
+    check_gradients(loss, [x, target, target + 1])
 
 
 # Where eager's gradients are special: at kinks, ties, infinities.
