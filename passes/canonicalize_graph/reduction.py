@@ -56,23 +56,44 @@ def merge_reductions(op, b: Simplifier) -> ir.Value | None:
 def pick_only_summand(op, b: Simplifier) -> ir.Value | None:
     """sum(where(iota == index, x, 0)) is x, where the index is in range.
 
-    The gradient of a cross entropy has such a sum over all classes.
+    The gradient of a cross entropy has such a sum over all classes; with smoothed
+    labels it is sum(where(iota == index, x, 0) + c), which is x + n c.
     """
     shape = ty.shape_of(op.x.type)
     if len(op.dims) != 1 or not isinstance(shape[op.dims[0]], int):
         return None
+    if not ty.is_float(op.y.type.element_type):
+        return None
     (dim,) = op.dims
-    cast = b.producer(op.x, "cast")
-    chosen = b.producer(op.x if cast is None else cast.x, "where")
+    total = b.producer(op.x, "add")
+    if total is None:
+        return _only_summand(op.x, op, b)
+    for summand, rest in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        whole = ty.shape_of(summand.type) == shape
+        if whole and _is_constant_along(rest, len(shape), dim):
+            picked = _only_summand(summand, op, b)
+            if picked is not None:
+                times = b.op("mul", rest, b.like(float(shape[dim]), rest))
+                return b.broadcast(b.op("add", picked, times), op.y.type)
+    return None
+
+
+def _only_summand(x: ir.Value, op, b: Simplifier) -> ir.Value | None:
+    """The sum of x over the dim of ``op``, if x is 0 but at one index of each row."""
+    size, rank = ty.shape_of(op.x.type)[op.dims[0]], op.x.type.rank
+    cast = b.producer(x, "cast")
+    chosen = b.producer(x if cast is None else cast.x, "where")
     if chosen is None or b.number(chosen.b) != 0:
         return None
-    index = _position_that_is(chosen.cond, len(shape), dim, b)
-    if index is None or not _is_constant_along(chosen.a, len(shape), dim):
+    if not ty.is_float(chosen.y.type.element_type):
+        return None
+    index = _position_that_is(chosen.cond, rank, op.dims[0], b)
+    if index is None or not _is_constant_along(chosen.a, rank, op.dims[0]):
         return None
     inside = b.op(
         "logical_and",
         b.op("ge", index, b.like(0, index)),
-        b.op("lt", index, b.like(shape[dim], index)),
+        b.op("lt", index, b.like(size, index)),
     )
     picked = b.op("where", inside, chosen.a, b.like(0.0, chosen.a))
     return b.broadcast(b.cast(picked, op.y.type.element_type), op.y.type)

@@ -61,6 +61,25 @@ func.func @only_summand(%index: tensor<3x1xi64>, %x: tensor<3x1xf32>) -> tensor<
   return %4 : tensor<3x1xf32>
 }
 
+// What is the same for all classes counts as often as there are classes.
+// CHECK-LABEL: func.func @smoothed
+// CHECK-NOT: graph.reduce_sum
+// CHECK: [[X:%.+]] = "graph.where"(%{{.*}}, %arg1, %{{.*}}) {{.*}} -> tensor<3x1xf32>
+// CHECK: [[N:%.+]] = "graph.constant"() {value = 4.000000e+00 : f64}
+// CHECK: [[SHARE:%.+]] = "graph.mul"(%arg2, [[N]])
+// CHECK: [[Y:%.+]] = "graph.add"([[X]], [[SHARE]])
+// CHECK: return [[Y]]
+func.func @smoothed(%index: tensor<3x1xi64>, %x: tensor<3x1xf32>, %c: tensor<3x1xf32>)
+    -> tensor<3x1xf32> {
+  %0 = "graph.iota"() {start = 0 : i64, step = 1 : i64} : () -> tensor<4xi64>
+  %1 = "graph.eq"(%0, %index) : (tensor<4xi64>, tensor<3x1xi64>) -> tensor<3x4xi1>
+  %2 = "graph.constant"() {value = 0.0 : f64} : () -> tensor<f32>
+  %3 = "graph.where"(%1, %x, %2) : (tensor<3x4xi1>, tensor<3x1xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %4 = "graph.add"(%c, %3) : (tensor<3x1xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %5 = "graph.reduce_sum"(%4) {dims = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3x1xf32>
+  return %5 : tensor<3x1xf32>
+}
+
 // Rows of it, and what differs along the dim, stay.
 // CHECK-LABEL: func.func @many_summands
 // CHECK: "graph.reduce_sum"
