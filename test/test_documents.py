@@ -63,11 +63,15 @@ def test_example_pass(tmp_path):
     assert '"none"' in small and '"tanh"' in large
 
 
-EXAMPLES = examples(ROOT / "docs" / "capture.md")
+EXAMPLES = [
+    example
+    for page in ("capture.md", "training.md")
+    for example in examples(ROOT / "docs" / page)
+]
 
 
 @pytest.mark.parametrize(("program", "printed"), EXAMPLES, ids=range(len(EXAMPLES)))
-def test_examples_of_capture_print_what_the_page_says(program, printed, tmp_path):
+def test_examples_print_what_the_page_says(program, printed, tmp_path):
     """Where this fails for good reason: python test/support/documents.py FILE."""
     found = stable_part(output_of(program, tmp_path))
     assert found.strip() == stable_part(printed).strip()
