@@ -142,11 +142,10 @@ class Kernels:
 
 
 def _text(op: ir.Operation | ir.OpView) -> str:
-    """What an op is, but for its location."""
-    # Without a scope of its own, printing would number the whole module's values.
-    return op.operation.get_asm(
-        enable_debug_info=False, assume_verified=True, use_local_scope=True
-    )
+    """What an op is, but for its location and the names of its operands."""
+    # Inside of a module, printing would number all values of the module first.
+    alone = op.operation.clone(ip=False)
+    return alone.operation.get_asm(enable_debug_info=False, assume_verified=True)
 
 
 def _pattern(op: ir.OpView) -> tuple[int, ...]:
