@@ -39,6 +39,8 @@ def usage_of(program: Program) -> Usage:
     ordered = [n for n, node in enumerate(program.nodes) if node.is_ordered]
     early = [n for n in ordered if n not in dependent]
     forward = _needed(program, program.results, early)
+    depends = not forward.isdisjoint(dependent)
+    assert not depends, "girih bug: a result of the program depends on a cotangent"
     late_effects = [n for n in ordered if n in dependent]
     needed = _needed(program, program.gradients, late_effects)
     backward = needed & dependent
