@@ -232,13 +232,13 @@ class Builder:
 
     def binary(self, name: str, lhs: Operand, rhs: Operand) -> Operand:
         """An elementwise op of two operands of one dtype, which it keeps."""
-        shape = broadcast_shapes(lhs.shape, rhs.shape)
-        return self.op(name, [lhs, rhs], {}, (shape, lhs.dtype))
+        shape, operands = self._broadcast(lhs, rhs)
+        return self.op(name, operands, {}, (shape, lhs.dtype))
 
     def compare(self, name: str, lhs: Operand, rhs: Operand) -> Operand:
         """An elementwise op of two operands of one dtype that gives bool."""
-        shape = broadcast_shapes(lhs.shape, rhs.shape)
-        return self.op(name, [lhs, rhs], {}, (shape, torch.bool))
+        shape, operands = self._broadcast(lhs, rhs)
+        return self.op(name, operands, {}, (shape, torch.bool))
 
     def add(self, lhs: Operand, rhs: Operand) -> Operand:
         """lhs + rhs."""
@@ -258,8 +258,20 @@ class Builder:
 
     def where(self, condition: Operand, x: Operand, y: Operand) -> Operand:
         """x where the condition holds, else y."""
-        shape = broadcast_shapes(condition.shape, x.shape, y.shape)
-        return self.op("where", [condition, x, y], {}, (shape, x.dtype))
+        shape, operands = self._broadcast(condition, x, y)
+        return self.op("where", operands, {}, (shape, x.dtype))
+
+    def _broadcast(self, *operands: Operand) -> tuple[Shape, list[Operand]]:
+        """What operands broadcast to, and the operands with sizes written as there.
+
+        A guard may say that two sizes are equal which are different expressions.
+        """
+        shape = broadcast_shapes(*(x.shape for x in operands))
+        return shape, [self._spelled(x, shape) for x in operands]
+
+    def _spelled(self, x: Operand, shape: Shape) -> Operand:
+        pairs = zip(x.shape, shape[len(shape) - x.rank :], strict=True)
+        return self.reshape(x, tuple(1 if one == 1 else size for one, size in pairs))
 
     def cast(self, x: Operand, dtype: torch.dtype) -> Operand:
         """x with elements of another dtype."""
