@@ -1,7 +1,7 @@
 """Random programs of views, writes and regions without grad mode, for derivatives.
 
-A program is a list of steps over a pool of tensors. Steps that eager refuses (a write to
-a leaf, or to a view that was made without grad mode) are left out, so what is left runs.
+A program is a list of steps over a pool of tensors. Steps that eager refuses (writes to
+leaves, or to views that were made without grad mode) are left out: the others run.
 ``x.data`` is not among them: autograd does not notice that a saved tensor was written
 through it, and computes with what is there.
 """
