@@ -79,7 +79,7 @@ def _check_orders(module, function, tensors, reference, order, tolerance) -> Non
         run_pipeline(module, "autograd")
         verifier.verify(module.operation)
         function = function_of(module)
-        cotangents = _cotangents(function, reference)
+        cotangents = _cotangents(function, reference, level)
         wanted, actual = _gradients(module, function, [*tensors, *cotangents])
         sources = [reference[number] for number in _marks(function, "graph.cotangent")]
         expected = torch.autograd.grad(
@@ -97,7 +97,7 @@ def _check_orders(module, function, tensors, reference, order, tolerance) -> Non
                 rtol=tolerance,
                 atol=tolerance,
                 equal_nan=True,
-                msg=lambda text, n=number: f"order {level}, argument {n}: {text}",
+                msg=lambda text, n=number, i=level: f"order {i}, argument {n}: {text}",
             )
         if level == order or not any(_needs(value) for value in expected):
             return
@@ -158,7 +158,8 @@ def _mark(function: Any, tensors: Sequence[Tensor]) -> None:
 
 
 def _results(module: ir.Module, inputs: Sequence[Tensor]) -> list:
-    """The results of ``@main``, watched by torch's autograd."""
+    """The results of ``@main``, watched by torch's autograd; equal random numbers."""
+    torch.manual_seed(0)
     function = function_of(module)
     block = function.regions[0].blocks[0]
     state = State(precise=False)
@@ -172,10 +173,12 @@ def _marks(function: Any, name: str) -> list[int]:
     return [a[name].value for a in function.attributes[table] if name in a]
 
 
-def _cotangents(function: Any, reference: Sequence[Tensor]) -> list[Tensor]:
+def _cotangents(function: Any, reference: Sequence[Tensor], seed: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    sources = [reference[number] for number in _marks(function, "graph.cotangent")]
     return [
-        torch.randn_like(reference[number]).requires_grad_()
-        for number in _marks(function, "graph.cotangent")
+        torch.randn(s.shape, dtype=s.dtype, generator=generator).requires_grad_()
+        for s in sources
     ]
 
 

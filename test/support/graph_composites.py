@@ -198,6 +198,11 @@ def _attention(state, op, query, key, value, *mask):
     return weights @ value, lse.to(state.dtype(op.results[1].type))
 
 
+@evaluates("dropout")
+def _dropout(state, op, x):
+    return torch.native_dropout(x, op.p, True)
+
+
 @evaluates("cumsum")
 def _cumsum(state, op, x):
     return x.cumsum(op.dim, dtype=x.dtype)
