@@ -139,16 +139,23 @@ class GradientProgram:
         observed = [value.detach() for value in (*results, *inner)]
         observed.append([value.requires_grad for value in (*results, *inner)])
         for level in range(order):
-            is_last = level == order - 1
-            found = torch.autograd.grad(
-                loss, leaves, create_graph=not is_last, allow_unused=True
-            )
-            observed += [None if g is None else g.detach() for g in found]
+            found = _gradients(loss, leaves, create_graph=level < order - 1)
+            # Beyond the first order, none is as good as zeros: where a formula is
+            # linear, eager's gradient need not depend on anything.
+            none = torch.zeros_like(drawn[0]) if level else None
+            observed += [none if g is None else g.detach() for g in found]
             parts = [g for g in found if g is not None and g.requires_grad]
-            if not parts:
-                break
             loss = sum((g * drawn[3]).sum() for g in parts)
         return observed
+
+
+def _gradients(loss: Any, leaves: list, create_graph: bool) -> Any:
+    """The gradients of the leaves; none of a loss that depends on nothing."""
+    if not isinstance(loss, torch.Tensor):
+        return [None] * len(leaves)
+    return torch.autograd.grad(
+        loss, leaves, create_graph=create_graph, allow_unused=True
+    )
 
 
 @dataclass
