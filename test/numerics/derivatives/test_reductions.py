@@ -101,6 +101,7 @@ REDUCTIONS = (
     Sample("max-dim", lambda x: (x.round().max(1).values, x.min(0)[0]), (ROWS,)),
     Sample("logsumexp", lambda x: x.logsumexp(1), (ROWS,)),
     Sample("norm", lambda x: (x.norm(), x.norm(dim=1), x.norm(1, 0)), (ROWS,)),
+    Sample("std-constant", lambda x: (x * 0 + 1).std(1), (ROWS,)),
     Sample("norm-zeros", lambda x: (x * 0).norm(dim=1), (ROWS,)),
     Sample("cumsum", lambda x: x.cumsum(1), (ROWS,)),
     Sample("sort", lambda x: x.sort(1).values, (ROWS,)),
@@ -131,6 +132,34 @@ POOLING = (
 )
 def test_gradients(sample, dtype):
     check(sample, dtype)
+
+
+SIZES = {
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[1:]),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "cross_entropy": lambda x: F.cross_entropy(
+        x, torch.ones(x.shape[0], dtype=torch.int64), label_smoothing=0.1
+    ),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "var": lambda x: (x.var(), x.std(1), x.mean(0)),
+    "prod": lambda x: x.prod(1),
+    "max": lambda x: (x.max(), x.max(1).values, x.round().amin(0)),
+    "median": lambda x: x.median(1).values,
+    "max_pool": lambda x: F.max_pool2d(x[None], 2),
+    "avg_pool": lambda x: F.avg_pool2d(x[None], 2),
+    "adaptive_avg_pool": lambda x: F.adaptive_avg_pool2d(x[None], 1),
+}
+
+
+@pytest.mark.parametrize("function", SIZES.values(), ids=SIZES)
+def test_sizes_that_vary(function):
+    compiled = girih.compile(function, dynamic=True, fullgraph=True)
+    for shape in ((5, 7), (6, 9), (11, 13)):
+        x = torch.randn(shape, dtype=torch.float64)
+        actual, expected = gradients(compiled, [x]), gradients(function, [x])
+        torch.testing.assert_close(actual, expected)
+    (report,) = girih.report(compiled).graphs
+    assert report.fallback is None
 
 
 CLASSES = 11
