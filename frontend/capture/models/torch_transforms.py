@@ -166,6 +166,42 @@ for _transform in _TRANSFORMS:
     models(_transform)(_transforming(_transform))
 
 
+# What a transformed function calls that was made outside of the traced code.
+
+
+@models(eager_transforms.grad_impl)
+def _grad_impl(tracer, func, argnums, has_aux, args, kwargs):
+    options = {"argnums": argnums, "has_aux": has_aux}
+    return _call_made_outside(tracer, apis.grad, func, options, args, kwargs)
+
+
+@models(eager_transforms.grad_and_value_impl)
+def _grad_and_value_impl(tracer, func, argnums, has_aux, args, kwargs):
+    options = {"argnums": argnums, "has_aux": has_aux}
+    return _call_made_outside(tracer, apis.grad_and_value, func, options, args, kwargs)
+
+
+@models(apis.vmap_impl)
+def _vmap_impl(
+    tracer, func, in_dims, out_dims, randomness, chunk_size, *args, **kwargs
+):
+    options = {
+        "in_dims": in_dims,
+        "out_dims": out_dims,
+        "randomness": randomness,
+        "chunk_size": chunk_size,
+    }
+    known = {name: _python(tracer, option) for name, option in options.items()}
+    value = TransformValue(apis.vmap, func, known)
+    return value.call(tracer, list(args), kwargs)
+
+
+def _call_made_outside(tracer, transform, func, options, args, kwargs) -> Value:
+    known = {name: _python(tracer, option) for name, option in options.items()}
+    value = TransformValue(transform, func, known)
+    return value.call(tracer, list(args.items), template_of(tracer, kwargs, []))
+
+
 @models(eager_transforms.jvp)
 def _jvp(tracer, func, primals, tangents, *, strict=None, has_aux=None):
     given = {"strict": strict, "has_aux": has_aux}

@@ -279,6 +279,15 @@ def func_no_grad_inside(x, w):
     return func.grad(f)(x)
 
 
+slope = func.grad(lambda a, b: (a.sin() * b).sum())
+slopes = func.vmap(func.grad_and_value(lambda a, b: (a * b).tanh().sum()))
+
+
+def func_made_outside(x, w):
+    g, value = slopes(x, w)
+    return slope(x, w) * g, value
+
+
 FUNCTIONS = [
     saved_input,
     saved_output,
@@ -309,9 +318,15 @@ TRANSFORMS = [
     func_jvp,
     func_detached_inside,
     func_no_grad_inside,
+    func_made_outside,
 ]
 
 PROGRAMS = FUNCTIONS + TRANSFORMS
+
+
+@pytest.mark.parametrize("transformed", [slope, slopes], ids=["grad", "vmap"])
+def test_compiled_transforms(transformed):
+    assert_same_gradients(transformed, [leaf(3, 4), leaf(3, 4, seed=1)])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
