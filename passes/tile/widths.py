@@ -87,13 +87,27 @@ def _best_lanes(
 ) -> Coordinate | None:
     """The coordinate along which the walk costs least; later ones win ties."""
     best, best_cost = None, float("inf")
-    offsets = [store.offset for store in formula.stores]
     reductions = sum(isinstance(node, ReduceNode) for node in nodes)
+    # What does not vary along a row is done once a row.
+    rows = frozenset(formula.reduced)
+    length = max(known(product(c.size for c in rows), GUESSED_SIZE), 1)
+    weights = [(1.0, True), (1.0 / length, False)] if rows else [(1.0, False)]
+    parts = [
+        (
+            weight,
+            [node for node in nodes if bool(node.coordinates & rows) is varies],
+            [s.offset for s in formula.stores if bool(s.coordinates & rows) is varies],
+        )
+        for weight, varies in weights
+    ]
     for coordinate in coordinates:
         size = known(coordinate.size, GUESSED_SIZE)
         vectors = -(-size // width)
         turnable = _turnable(formula, coordinate, bool(reductions), options)
-        cost = float(walk_cost(nodes, offsets, coordinate, turnable))
+        cost = sum(
+            weight * walk_cost(own, offsets, coordinate, turnable)
+            for weight, own, offsets in parts
+        )
         if coordinate in formula.reduced:
             cost += reductions * HORIZONTAL / max(vectors, 1)
         cost *= vectors * width / max(size, 1)
