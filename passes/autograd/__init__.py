@@ -53,6 +53,7 @@ from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     scan,
     selection,
     shape,
+    signal_calls,
 )
 from girih.passes.autograd.joint import make_joint
 from girih.passes.autograd.reverse import gradients_of

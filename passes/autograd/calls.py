@@ -149,48 +149,6 @@ def vjp_copy(op, cotangents, b: VjpBuilder) -> Any:
     return _placed(op, b, (op.args[1], b.unbroadcast(g, source)))
 
 
-# Sampling -------------------------------------------------------------------------
-
-_UPSAMPLING = tuple(
-    f"aten.{name}.default"
-    for name in (
-        "_upsample_bicubic2d_aa",
-        "_upsample_bilinear2d_aa",
-        "_upsample_nearest_exact1d",
-        "_upsample_nearest_exact2d",
-        "_upsample_nearest_exact3d",
-        "upsample_bicubic2d",
-        "upsample_bilinear2d",
-        "upsample_linear1d",
-        "upsample_nearest1d",
-        "upsample_nearest2d",
-        "upsample_nearest3d",
-        "upsample_trilinear3d",
-    )
-)
-
-
-@calls(*_UPSAMPLING)
-def vjp_upsample(op, cotangents, b: VjpBuilder) -> Any:
-    """ATen's adjoint op, which needs the sizes alone."""
-    if len(op.inputs) != 1 or op.kwargs:
-        return NotImplemented
-    _, size, *rest = op.args
-    (x,) = op.inputs
-    arguments = [OperandRef(0), size, ty.shape_of(x.type), *rest]
-    name = op.op.replace(".default", "_backward.default")
-    return [call_aten(b, name, [cotangents[0]], arguments, x.type)]
-
-
-@calls("aten._fft_c2c.default")
-def vjp_fft(op, cotangents, b: VjpBuilder) -> Any:
-    """The transform in the other direction, with the same factor."""
-    _, dims, factor, forward = op.args
-    arguments = [OperandRef(0), dims, factor, not forward]
-    (x,) = op.inputs
-    return [call_aten(b, op.op, [cotangents[0]], arguments, x.type)]
-
-
 # Complex numbers ------------------------------------------------------------------
 
 _TWINS = {

@@ -108,6 +108,15 @@ BY_ATEN = dict(
     bicubic=lambda x, y: F.interpolate(
         x[None, None], size=(7, 3), mode="bicubic"
     ).exp(),
+    inverse_fft=lambda x, y: torch.fft.irfft2(torch.fft.rfft2(x.sin()) ** 2).exp(),
+    sampled=lambda x, y: F.grid_sample(
+        x[None, None].sin(), y.reshape(1, 5, 2, 2).tanh(), align_corners=False
+    ).exp(),
+    sampled_at_constants=lambda x, y: F.grid_sample(
+        x[None, None].sin(), y.detach().reshape(1, 5, 2, 2), align_corners=True
+    ).exp(),
+    windows_of_images=lambda x, y: F.unfold(x.sin()[None, None], 2).exp(),
+    images_of_windows=lambda x, y: F.fold(x[None, :4, :4].sin(), (3, 3), 2).exp(),
     renorm=lambda x, y: x.renorm(2, 0, 1.0).exp(),
 )
 

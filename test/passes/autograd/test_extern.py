@@ -145,8 +145,32 @@ def _upsample(name, rank):
 def test_fft(factor):
     x = random(3, 4, dtype=torch.complex128)
     call("aten._fft_c2c.default", [x], [X, (0, 1), factor, True], [x], order=3)
-    y = random(3, 3, dtype=torch.complex128)
-    call("aten._fft_r2c.default", [random(3, 4)], [X, (1,), factor, True], [y])
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+@pytest.mark.parametrize("dims", [(1,), (0, 1), (1, 0)])
+def test_fft_of_reals(size, dims):
+    x = random(size, size)
+    half = torch.fft.rfftn(x, dim=dims)
+    call("aten._fft_r2c.default", [x], [X, dims, 1, True], [half])
+    call("aten._fft_r2c.default", [x], [X, dims, 0, False], [x + 0j])
+    z = random(*half.shape, dtype=torch.complex128)
+    call("aten._fft_c2r.default", [z], [X, dims, 2, size], [x])
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_windows(stride):
+    x = random(2, 3, 5, 4)
+    rest = [(2, 3), (1, 1), (1, 0), (stride, 1)]
+    columns = torch.ops.aten.im2col(x, *rest)
+    call("aten.im2col.default", [x], [X, *rest], [columns])
+    call("aten.col2im.default", [columns], [X, (5, 4), *rest], [x])
+
+
+def test_grid_sampler():
+    x, grid = random(2, 3, 5, 4), torch.rand(2, 4, 3, 2, dtype=torch.float64) * 2 - 1
+    y = random(2, 3, 4, 3)
+    call("aten.grid_sampler_2d.default", [x, grid], [X, Y, 0, 0, True], [y])
 
 
 def test_embedding_dense_backward():
