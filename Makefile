@@ -51,6 +51,7 @@ bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
 	@$(BIN)/python -m benchmarks.training --output build/benchmarks/training
+	@$(BIN)/python -m benchmarks.optimizers --output build/benchmarks/optimizers
 	@$(BIN)/python -m benchmarks.startup --output build/benchmarks/startup
 	@$(BIN)/python -m benchmarks.overhead --output build/benchmarks/overhead
 	@$(BIN)/python -m benchmarks.capture --output build/benchmarks/capture

@@ -16,11 +16,13 @@ from benchmarks import (
     kernels,
     measure,
     memory,
+    optimizers,
     plot,
     results,
     training,
 )
 from benchmarks.cases import CASES, IN_CACHE, OUT_OF_CACHE, select
+from examples import digits
 
 CACHE_BYTES = 2**20
 LAST_CACHE_BYTES = 2**25
@@ -149,3 +151,23 @@ def test_unknown_model_lists_known_ones(capsys):
     with pytest.raises(SystemExit):
         capture.main(["--models", "nothing"])
     assert "known: gpt2" in capsys.readouterr().err
+
+
+def test_shapes_of_optimized_parameters():
+    shapes = optimizers.gpt2_shapes()
+    assert (len(shapes), sum(map(math.prod, shapes))) == (148, 124_439_808)
+    model = digits.VisionTransformer()
+    actual = sorted(tuple(parameter.shape) for parameter in model.parameters())
+    assert sorted(optimizers.digits_shapes()) == actual
+
+
+def test_optimizers_agree():
+    case = optimizers.Case("small", "AdamW", [(3, 4), (5,)], is_clipped=True)
+    results = []
+    for name in ("for-loop", "girih"):
+        parameters = optimizers.make_parameters(case.shapes)
+        step = optimizers.make_step(case, parameters, optimizers.ENGINES[name])
+        for _ in range(3):
+            step()
+        results.append([parameter.detach() for parameter in parameters])
+    agreement.check(case.name, results[1], results[0], torch.float32)
