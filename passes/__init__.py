@@ -13,6 +13,7 @@
 PASS_MODULES = {
     "autograd": "girih.passes.autograd",
     "canonicalize-graph": "girih.passes.canonicalize_graph",
+    "choose-convolution-layouts": "girih.passes.choose_convolution_layouts",
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",
     "convert-tile-to-cpu": "girih.passes.convert_tile_to_cpu",
     "decompose": "girih.passes.decompose",

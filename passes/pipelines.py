@@ -19,6 +19,7 @@ class PipelineStep(NamedTuple):
 
 PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     "graph": (
+        PipelineStep("choose-convolution-layouts", "oneDNN need not copy images"),
         PipelineStep("autograd", "gradients that the program asks for are computed"),
         PipelineStep("canonicalize-graph", "fewer, simpler ops before they multiply"),
         PipelineStep("decompose", "only primitives and library ops are left"),
@@ -32,6 +33,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("fuse", "every primitive with work to do stands in a fusion"),
     ),
     "derivatives": (
+        PipelineStep("choose-convolution-layouts", "oneDNN need not copy images"),
         PipelineStep("autograd", "a joint function: results and gradients"),
         PipelineStep("decompose", "only primitives and library ops are left"),
         PipelineStep("canonicalize-graph", "the rules of derivatives simplify nothing"),

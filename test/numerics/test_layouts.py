@@ -1,0 +1,108 @@
+"""Layouts that the compiler chooses: of images and of operands of matrix products."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import girih
+
+TOLERANCE = {"rtol": 1e-3, "atol": 1e-4}
+
+
+def lies_like(one, other):
+    """Whether strides are equal, but for dims of size 1."""
+    dims = zip(one.shape, one.stride(), other.stride(), strict=True)
+    return all(size == 1 or here == there for size, here, there in dims)
+
+
+def network():
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1, bias=False),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 8, 1),
+    )
+
+
+def depthwise():
+    return nn.Sequential(
+        nn.Conv2d(3, 12, 3), nn.GELU(), nn.Conv2d(12, 12, 3, groups=12)
+    )
+
+
+@pytest.mark.parametrize("make", [network, depthwise])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_images_lie_as_in_eager(make, layout):
+    torch.manual_seed(0)
+    model = make().eval()
+    x = torch.randn(4, 3, 17, 19).contiguous(memory_format=layout)
+    with torch.no_grad():
+        expected = model(x)
+        actual = girih.compile(model, fullgraph=True)(x)
+    assert actual.stride() == expected.stride()
+    torch.testing.assert_close(actual, expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize("make", [network, depthwise])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_gradients_lie_as_in_eager(make, layout):
+    torch.manual_seed(0)
+    model = make()
+    base = torch.randn(4, 3, 17, 19).contiguous(memory_format=layout)
+    found = []
+    for function in (model, girih.compile(model, fullgraph=True)):
+        x = base.clone().requires_grad_()
+        y = function(x)
+        found.append((y, *torch.autograd.grad(y.sin().sum(), [x, *model.parameters()])))
+    for actual, expected in zip(*reversed(found), strict=True):
+        torch.testing.assert_close(actual, expected, **TOLERANCE)
+    results, gradients = zip(*found, strict=True), found[1][2:]
+    assert all(lies_like(*pair) for pair in list(results)[:2])
+    weights = model.parameters()
+    assert all(map(lies_like, gradients, weights))
+
+
+def test_second_derivatives_of_convolutions():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.Tanh(), nn.Conv2d(4, 2, 3))
+    base = torch.randn(2, 2, 9, 9)
+    found = []
+    for function in (model, girih.compile(model, fullgraph=True)):
+        x = base.clone().requires_grad_()
+        (g,) = torch.autograd.grad(function(x).sin().sum(), x, create_graph=True)
+        found.append(torch.autograd.grad(g.square().sum(), [x, model[0].weight]))
+    for actual, expected in zip(*reversed(found), strict=True):
+        torch.testing.assert_close(actual, expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize("rows", [16, 256])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_large_products(rows, transposed):
+    """Sizes from which another library than MKL may compute them."""
+    torch.manual_seed(0)
+    weight, bias = torch.randn(300, 512), torch.randn(300)
+
+    def f(x, weight, bias):
+        x = x.t() if transposed else x
+        y = F.linear(x, weight, bias)
+        return y, x @ weight.t(), y.t() @ x
+
+    shape = (512, rows) if transposed else (rows, 512)
+    inputs = [torch.randn(shape), weight, bias]
+    expected = f(*inputs)
+    actual = girih.compile(f, fullgraph=True)(*inputs)
+    for one, other in zip(actual, expected, strict=True):
+        assert one.stride() == other.stride()
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-2)
+
+
+def test_large_products_of_any_batch():
+    torch.manual_seed(0)
+    model = nn.Linear(512, 300)
+    compiled = girih.compile(model, dynamic=True)
+    for batch in (2, 5, 300):
+        x = torch.randn(batch, 512)
+        torch.testing.assert_close(compiled(x), model(x), **TOLERANCE)

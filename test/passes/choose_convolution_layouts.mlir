@@ -1,0 +1,22 @@
+// RUN: %girih-opt --choose-convolution-layouts %s | filecheck %s
+
+// CHECK-LABEL: func.func @chain
+// CHECK: "graph.convolution"
+// CHECK-SAME: operand_strides = {{\[\[}}3072, 1, 96, 3], [27, 9, 3, 1]]
+// CHECK-SAME: strides = {{\[\[}}16384, 1, 512, 16]]
+// CHECK: "graph.convolution"
+// CHECK-SAME: operand_strides = {{\[\[}}16384, 1, 512, 16], [144, 9, 3, 1]]
+// CHECK-SAME: strides = {{\[\[}}4096, 1, 256, 16]]
+func.func @chain(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32> {
+  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
+  %1 = "graph.convolution"(%0, %w) {stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x32x32xf32>, tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32>
+  return %1 : tensor<8x16x16x16xf32>
+}
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: strides
+// CHECK: return
+func.func @alone(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32> {
+  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
+  return %0 : tensor<8x16x32x32xf32>
+}
