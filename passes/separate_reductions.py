@@ -27,7 +27,6 @@ It copies nothing that is stored anyway (a result, an operand of a library op), 
 nothing that depends on a reduction itself.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
@@ -58,30 +57,43 @@ def run(op: ir.Operation, options: SeparateOptions) -> None:
     """Gives sums over other dims copies of what they sum."""
     for block in function_bodies(op):
         program = _Program(list(block.operations))
-        for group in program.closing_groups():
-            _separate(program, group, options)
+        for family in program.closing_families():
+            _separate(program, family, options)
+
+
+def _name(op: ir.OpView) -> str:
+    return op.operation.name.removeprefix("graph.")
 
 
 def _kind(op: ir.OpView) -> Kind | None:
-    name = op.operation.name
-    return primitive_kind(name.removeprefix("graph.")) if "graph." in name else None
+    return primitive_kind(_name(op)) if "graph." in op.operation.name else None
+
+
+def _is_arithmetic(op: ir.OpView) -> bool:
+    return _kind(op) in (Kind.POINTWISE, Kind.VIEW) and _name(op) not in _GATHERING
 
 
 def _elements(value: ir.Value) -> Size:
     return product(ty.shape_of(value.type))
 
 
-def _users(value: ir.Value) -> Iterable[ir.OpView]:
+def _users(value: ir.Value) -> list[ir.OpView]:
     return [use.owner.opview for use in value.uses]
 
 
+def _dims_of(op: ir.OpView) -> tuple:
+    dims = op.dims if hasattr(op, "dims") else (op.dim,)
+    return ty.shape_of(op.operands[0].type), tuple(dims)
+
+
 class _Program:
-    """The ops of a block, and what reductions depend on."""
+    """The ops of a block, and what depends on reductions."""
 
     def __init__(self, ops: list[ir.OpView]):
         self._place = {op.operation: place for place, op in enumerate(ops)}
         self._producers = {value: op for op in ops for value in op.results}
-        self.reductions = [op for op in ops if _kind(op) is Kind.REDUCTION]
+        self._reductions = [op for op in ops if _kind(op) is Kind.REDUCTION]
+        self._inner = {op.operation for op in self._reductions if _is_inner(op)}
         self._after: set[ir.Value] = set()
         for op in ops:
             self._note(op)
@@ -95,43 +107,18 @@ class _Program:
         if kind is Kind.REDUCTION or follows:
             self._after.update(op.results)
 
-    def closing_groups(self) -> list[list[ir.OpView]]:
+    def closing_families(self) -> list[list[ir.OpView]]:
         """Reductions that nothing large depends on, those of the same dims together."""
-        groups: dict[tuple, list[ir.OpView]] = {}
-        for op in self.reductions:
-            if not self._is_inner(op):
-                groups.setdefault(_dims_of(op), []).append(op)
-        return list(groups.values())
+        families: dict[tuple, list[ir.OpView]] = {}
+        for op in self._reductions:
+            if op.operation not in self._inner:
+                families.setdefault(_dims_of(op), []).append(op)
+        return list(families.values())
 
-    def rivals(self, group: list[ir.OpView]) -> list[ir.OpView]:
-        """Reductions of other dims of as much data, which something large needs."""
-        dims, elements = _dims_of(group[0]), _elements(group[0].operands[0])
-        return [
-            op
-            for op in self.reductions
-            if _dims_of(op) != dims
-            and _elements(op.operands[0]) == elements
-            and self._is_inner(op)
-        ]
-
-    def _is_inner(self, reduction: ir.OpView) -> bool:
-        """Whether something as large as the operand is computed from the result."""
-        elements = _elements(reduction.operands[0])
-        pending, seen = list(reduction.results), set()
-        while pending:
-            for user in _users(pending.pop()):
-                kind = _kind(user)
-                if kind is Kind.POINTWISE and _elements(user.results[0]) == elements:
-                    return True
-                if kind in (Kind.POINTWISE, Kind.VIEW) and user.operation not in seen:
-                    seen.add(user.operation)
-                    pending.extend(user.results)
-        return False
-
-    def arithmetic_before(self, reductions: Iterable[ir.OpView]) -> list[ir.OpView]:
-        """The ops that compute what reductions reduce from what is stored, in order."""
+    def arithmetic_before(self, reduction: ir.OpView) -> list[ir.OpView]:
+        """The ops that compute what it reduces from what is stored, in order."""
         found: dict[ir.Operation, ir.OpView] = {}
-        pending = [op.operands[0] for op in reductions]
+        pending = [reduction.operands[0]]
         while pending:
             op = self._producers.get(pending.pop())
             if op is None or op.operation in found or not self._is_open(op):
@@ -141,15 +128,45 @@ class _Program:
         return sorted(found.values(), key=lambda op: self._place[op.operation])
 
     def _is_open(self, op: ir.OpView) -> bool:
-        if _kind(op) not in (Kind.POINTWISE, Kind.VIEW) or _name(op) in _GATHERING:
+        if not _is_arithmetic(op):
             return False
         (result,) = op.results
         return result not in self._after and not _is_stored(result)
 
+    def has_rival(self, reduction: ir.OpView, shared: list[ir.OpView]) -> bool:
+        """Whether a reduction of other dims, which something large needs, reads them.
 
-def _dims_of(op: ir.OpView) -> tuple:
-    dims = op.dims if hasattr(op, "dims") else (op.dim,)
-    return ty.shape_of(op.operands[0].type), tuple(dims)
+        Args:
+            reduction: What they are shared with.
+            shared: Ops that compute something of the size of its operand.
+        """
+        dims, elements = _dims_of(reduction), _elements(reduction.operands[0])
+        pending = [value for op in shared for value in op.results]
+        seen: set[ir.Operation] = set()
+        while pending:
+            for user in _users(pending.pop()):
+                if user.operation in self._inner:
+                    if _dims_of(user) != dims:
+                        return True
+                elif user.operation not in seen and _is_arithmetic(user):
+                    seen.add(user.operation)
+                    pending += [v for v in user.results if _elements(v) == elements]
+        return False
+
+
+def _is_inner(reduction: ir.OpView) -> bool:
+    """Whether something as large as the operand is computed from the result."""
+    elements = _elements(reduction.operands[0])
+    pending, seen = list(reduction.results), set()
+    while pending:
+        for user in _users(pending.pop()):
+            kind = _kind(user)
+            if kind is Kind.POINTWISE and _elements(user.results[0]) == elements:
+                return True
+            if kind in (Kind.POINTWISE, Kind.VIEW) and user.operation not in seen:
+                seen.add(user.operation)
+                pending.extend(user.results)
+    return False
 
 
 def _is_stored(value: ir.Value) -> bool:
@@ -165,58 +182,63 @@ def _is_stored(value: ir.Value) -> bool:
 
 
 def _separate(
-    program: _Program, group: list[ir.OpView], options: SeparateOptions
+    program: _Program, family: list[ir.OpView], options: SeparateOptions
 ) -> None:
-    rivals = program.rivals(group)
-    own = program.arithmetic_before(group)
-    theirs = {op.operation for op in program.arithmetic_before(rivals)}
-    if not any(op.operation in theirs for op in own):
-        return
-    if _is_worth_it(program, group, own, options):
-        _copy(group, own)
+    """Looks at reductions of the same dims, which may share their copies."""
+    before = [program.arithmetic_before(op) for op in family]
+    members = {op.operation for ops in (family, *before) for op in ops}
+    copies: dict[ir.Value, ir.Value] = {}
+    for reduction, own in zip(family, before, strict=True):
+        cost = _Cost.of(reduction, own, members)
+        if cost.is_at_most(options) and program.has_rival(reduction, cost.shared):
+            _copy(reduction, own, copies)
 
 
-def _is_worth_it(
-    program: _Program,
-    group: list[ir.OpView],
-    own: list[ir.OpView],
-    options: SeparateOptions,
-) -> bool:
-    members = {op.operation for op in (*own, *group)}
-    elements = _elements(group[0].operands[0])
+@dataclass(frozen=True)
+class _Cost:
+    """What it takes to compute again what would be stored.
 
-    def is_read_elsewhere(value: ir.Value) -> bool:
-        return any(user.operation not in members for user in _users(value))
+    Attributes:
+        shared: Ops whose large results others read too.
+        twice: The ops that these take.
+        sources: Large values that they read and others would not.
+    """
 
-    shared = [
-        op
-        for op in own
-        if _elements(op.results[0]) == elements and is_read_elsewhere(op.results[0])
-    ]
-    twice = _leading_to(shared, own)
-    computed = {value for op in own for value in op.results}
-    sources = {
-        value
-        for op in twice
-        for value in op.operands
-        if value not in computed
-        and _elements(value) == elements
-        and not is_read_elsewhere(value)
-    }
-    expensive = [op for op in twice if _name(op) not in CHEAP_OPS and not _is_view(op)]
-    return (
-        len(twice) <= options.max_ops
-        and len(expensive) <= options.max_expensive_ops
-        and len(sources) <= 2 * len(shared)
-    )
+    shared: list[ir.OpView]
+    twice: list[ir.OpView]
+    sources: set[ir.Value]
 
+    @classmethod
+    def of(
+        cls, reduction: ir.OpView, own: list[ir.OpView], members: set[ir.Operation]
+    ) -> "_Cost":
+        """Args: the arithmetic before a reduction; what is of reductions like it."""
+        elements = _elements(reduction.operands[0])
 
-def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+        def is_large(value: ir.Value) -> bool:
+            return _elements(value) == elements
 
+        def is_read_elsewhere(value: ir.Value) -> bool:
+            return any(user.operation not in members for user in _users(value))
 
-def _is_view(op: ir.OpView) -> bool:
-    return _kind(op) is Kind.VIEW
+        results = {op.results[0]: op for op in own}
+        shared = [
+            op for v, op in results.items() if is_large(v) and is_read_elsewhere(v)
+        ]
+        twice = _leading_to(shared, own)
+        read = {value for op in twice for value in op.operands}
+        sources = {v for v in read if v not in results and is_large(v)}
+        return cls(shared, twice, {v for v in sources if not is_read_elsewhere(v)})
+
+    def is_at_most(self, options: SeparateOptions) -> bool:
+        """Whether that is cheaper than to store and read it."""
+        computed = [op for op in self.twice if _kind(op) is Kind.POINTWISE]
+        expensive = [op for op in computed if _name(op) not in CHEAP_OPS]
+        return (
+            len(computed) <= options.max_ops
+            and len(expensive) <= options.max_expensive_ops
+            and len(self.sources) <= 2 * len(self.shared)
+        )
 
 
 def _leading_to(ops: list[ir.OpView], among: list[ir.OpView]) -> list[ir.OpView]:
@@ -230,13 +252,16 @@ def _leading_to(ops: list[ir.OpView], among: list[ir.OpView]) -> list[ir.OpView]
     return found
 
 
-def _copy(group: list[ir.OpView], own: list[ir.OpView]) -> None:
-    """Gives the reductions copies; what nobody else reads of the originals is dead."""
-    copies: dict[ir.Value, ir.Value] = {}
+def _copy(
+    reduction: ir.OpView, own: list[ir.OpView], copies: dict[ir.Value, ir.Value]
+) -> None:
+    """Gives a reduction copies; what nobody else reads of the originals is dead."""
     for op in own:
+        if op.results[0] in copies:
+            continue
         copy = op.operation.clone(ip=ir.InsertionPoint.after(op))
         for place, value in enumerate(copy.operands):
             copy.operands[place] = copies.get(value, value)
-        copies.update(zip(op.results, copy.results, strict=True))
-    for op in group:
-        op.operation.operands[0] = copies.get(op.operands[0], op.operands[0])
+        copies[op.results[0]] = copy.results[0]
+    (source,) = reduction.operands
+    reduction.operation.operands[0] = copies.get(source, source)
