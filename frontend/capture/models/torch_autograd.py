@@ -13,12 +13,14 @@ from girih.frontend.capture.models.registry import models, models_named
 from girih.frontend.capture.subgraph import (
     BodyTracer,
     flat_leaves,
+    operand,
     results_of,
     template_of,
     trace_call,
 )
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.sequence import TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
 
 _FROM_OUTSIDE = (
@@ -124,14 +126,14 @@ def _is_reentrant(value: Value | None) -> bool:
 
 
 class Context:
-    """Stands for ``ctx`` in a ``forward`` whose backward is never asked for."""
+    """Stands for ``ctx`` while ``forward`` and ``backward`` are traced."""
 
     def __init__(self, needs_input_grad):
         self.needs_input_grad = needs_input_grad
         self.saved_tensors = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps them; nobody will ask."""
+        """Keeps them."""
         self.saved_tensors = tensors
 
     def save_for_forward(self, *tensors):
@@ -172,21 +174,38 @@ def _apply(tracer, cls, *args, **kwargs):
             explanation="Only positional arguments can be given to a graph.",
         )
     if not needs_gradient(args):
-        return _forward(tracer, cls, args)
+        return _forward(tracer, cls, args)[1]
     body, grad = BodyTracer(tracer, list(args)), torch.is_grad_enabled()
     with body:  # shows that it has no effect, which evaluating it would have now
         try:
             torch._C._set_grad_enabled(False)
-            result = _forward(tracer, cls, args)
+            context, result = _forward(tracer, cls, args)
             flat_leaves(template_of(tracer, result, []))
+            torch._C._set_grad_enabled(True)
+            _backward_of(tracer, cls, context, result)
         finally:
             torch._C._set_grad_enabled(grad)
     body.discard()
     return tracer.graph.call_function(ApplyFunction(cls.cls), list(args), {})
 
 
-def _forward(tracer, cls: ClassValue, args) -> Value:
-    """What ``forward`` gives, without gradients."""
+def _backward_of(tracer, cls: ClassValue, context: Value, result: Value) -> None:
+    """Calls ``backward``: a compiler may call it once, not whenever autograd does."""
+    name = "backward" if cls.cls.vjp is Function.vjp else "vjp"
+    results = result.items if isinstance(result, TupleValue) else [result]
+    cotangents = [_cotangent(tracer, item) for item in results]
+    tracer.call(tracer.get_attr(cls, name), [context, *cotangents], {})
+
+
+def _cotangent(tracer, result: Value) -> Value:
+    if not isinstance(result, TensorValue):
+        return tracer.constant(None)
+    with tracer.graph.evaluator.mode:
+        return operand(tracer, result.fake.detach())
+
+
+def _forward(tracer, cls: ClassValue, args) -> tuple[Value, Value]:
+    """The context and what ``forward`` gives, without gradients."""
     forward = tracer.get_attr(cls, "forward")
     needs = [isinstance(a, TensorValue) and a.fake.requires_grad for a in args]
     needed = tracer.constant(tuple(needs))
@@ -200,7 +219,7 @@ def _forward(tracer, cls: ClassValue, args) -> Value:
         given = tracer.from_python(tuple(args))
         tracer.call(setup, [context, given, result], {})
     _check_new(tracer, result, args)
-    return result
+    return context, result
 
 
 def _check_new(tracer, result: Value, args) -> None:
