@@ -7,12 +7,14 @@ gives for a transposed operand is transposed too: after the way back it is conti
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import product
+from girih.passes.autograd.elementwise import refuse_complex
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
 
 @vjp("mm", "bmm")
 def vjp_matmul(op, cotangents, b: VjpBuilder) -> list:
     """d/dA A @ B = g @ B^T; d/dB = A^T @ g."""
+    refuse_complex(op)
     (g,) = cotangents
     return [
         _multiplied(b, g, _transposed(b, op.rhs), op.lhs) if b.needs(op.lhs) else None,
@@ -38,6 +40,7 @@ def _scaled(b: VjpBuilder, x: ir.Value, factor: float) -> ir.Value:
 @vjp("linear")
 def vjp_linear(op, cotangents, b: VjpBuilder) -> list:
     """d/dX X @ W^T = g @ W; d/dW = g^T @ X: one product each, over all rows."""
+    refuse_complex(op)
     (g,) = cotangents
     x = weight = bias = None
     rows = _as_rows(b, g)

@@ -13,6 +13,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.passes.autograd.elementwise import refuse_complex
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
@@ -115,6 +116,7 @@ def _layouts(
 @vjp("convolution")
 def vjp_convolution(op, cotangents, b: VjpBuilder) -> list:
     """x * w: convolutions of the gradient with w, and of x with the gradient."""
+    refuse_complex(op)
     setting = Setting.of(op, {name: getattr(op, name) for name in _SETTINGS})
     operands = {"x": op.x, "weight": op.weight, "bias": op.bias}
     wanted = {k: v if b.needs(v) else None for k, v in operands.items()}

@@ -11,6 +11,7 @@ from derivatives import check_module, check_op
 
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.passes.registry import PassError, run_pipeline
 
 INF, NAN = math.inf, math.nan
 
@@ -105,3 +106,21 @@ def test_cast():
     x = between(-3, 3, 5)
     check_op("cast", [x], result_types=[x.float()], tolerance=1e-6)
     check_op("cast", [x.float()], result_types=[x])
+
+
+COMPLEX = """
+func.func @main(%x: tensor<2x2xcomplex<f32>> {graph.requires_grad})
+    -> tensor<2x2xcomplex<f32>> {
+  %y = "graph.OP"(%x, %x) : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>)
+      -> tensor<2x2xcomplex<f32>>
+  return %y : tensor<2x2xcomplex<f32>>
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["mul", "div", "mm"])
+def test_products_of_complex_numbers_are_left_to_eager(name):
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(COMPLEX.replace("OP", name))
+        with pytest.raises(PassError, match="of complex numbers has no derivative"):
+            run_pipeline(module, "autograd")
