@@ -116,8 +116,10 @@ def vjp_hardswish(op, g: ir.Value, x: ir.Value, b: VjpBuilder) -> ir.Value:
 def vjp_hardtanh(op, cotangents, b: VjpBuilder) -> list:
     """1 between the bounds, 0 at them and beyond."""
     (g,) = cotangents
-    below = _compare(b, "le", op.x, float(op.min_value))
-    above = _compare(b, "ge", op.x, float(op.max_value))
+    # Eager rounds no bound to a small float.
+    x = b.widened(op.x)
+    below = _compare(b, "le", x, float(op.min_value))
+    above = _compare(b, "ge", x, float(op.max_value))
     return [b.where(b.op("logical_or", below, above), b.like(0.0, g), g)]
 
 

@@ -62,6 +62,11 @@ def test_small_floats(key, dtype):
     check_op(name, [x], attributes, order=1, tolerance=tolerance)
 
 
+def test_bounds_between_two_small_floats():
+    x = torch.tensor([0.69921875, 0.703125], dtype=torch.bfloat16)
+    check_op("hardtanh", [x], {"min_value": -1.0, "max_value": 0.7}, order=1)
+
+
 def every_combination(*columns: list[float]) -> list[torch.Tensor]:
     grids = torch.meshgrid(*map(torch.tensor, columns), indexing="ij")
     return [grid.reshape(-1).double() for grid in grids]
