@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import logging
 import os
@@ -252,6 +253,8 @@ class Compiler:
             return False if disabled.recursive else None
         if marks.is_left_alone(function.__code__):
             return None
+        if function.__code__.co_filename.startswith(_OWN):
+            return False  # a backward pass runs here, or is compiled
         origin = origin_of(function.__code__)
         if origin is not None and origin.kind != "resume":
             return None  # it runs one instruction
@@ -289,6 +292,21 @@ _LIBRARIES = (sysconfig.get_path("stdlib") + os.sep,)
 _SKIPPED = tuple(
     os.path.dirname(os.path.abspath(package.__file__)) + os.sep
     for package in (torch, frontend, girih)
+)
+
+
+def _folder_of(package: str) -> str:
+    """Where a package lies, which is not imported for that."""
+    (folder,) = importlib.util.find_spec(package).submodule_search_locations
+    return os.path.abspath(folder) + os.sep
+
+
+# Code of girih that calls no function of the user.
+_OWN = tuple(
+    map(
+        _folder_of,
+        ("girih.codegen", "girih.compiler", "girih.dialects", "girih.passes"),
+    )
 )
 
 
