@@ -67,7 +67,10 @@ class JointReader:
         return count, ty.ELEMENT_BYTES.get(name, 8), name in KERNEL_ELEMENTS
 
     def _number(self, size: Size) -> int:
-        return dims.evaluate(size, self._hints) if isinstance(size, Dim) else size
+        if not isinstance(size, Dim):
+            return size
+        # Less than nothing where the hint is out of a range that is not declared.
+        return max(dims.evaluate(size, self._hints), 0)
 
     def _add_node(self, position: int, op: ir.Operation) -> None:
         name = op.name

@@ -26,6 +26,14 @@ def backward_name(name: str) -> str:
 
 
 class _Splitter:
+    """The two functions that one becomes.
+
+    Attributes:
+        forward, backward: the signatures of the two functions.
+        body, end: the backward function's block and the end of it.
+        values: what the backward function has for values of the joint function.
+    """
+
     def __init__(self, function: ir.OpView, reader: JointReader, plan: PartitionPlan):
         self.function = function
         self.reader = reader
@@ -86,7 +94,7 @@ class _Splitter:
     def _pass_symbols(self) -> None:
         """Sizes that no tensor need bind: all symbols that the arguments bind."""
         index = ir.IndexType.get()
-        bound: dict[str, tuple[str, ir.Attribute]] = {}
+        bound: dict[str, str] = {}
         for number in self.program.arguments:
             given = self.reader.signature.arguments[number]
             if "graph.symbol" in given:
