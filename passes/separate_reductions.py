@@ -3,8 +3,9 @@
 The gradients of a normalisation sum one product along rows, for x, and along columns,
 for the weight. One kernel reduces one set of dims, so the product, or what it is made
 of, would be computed by one of the two kernels and stored for the other. Here the sums
-that nothing large depends on get copies of the arithmetic before them, where reading
-its operands again costs no more than storing and reading its results.
+that nothing large depends on, unless through other sums, get copies of the arithmetic
+before them, where reading its operands again costs no more than storing and reading its
+results.
 
 Requires: functions of primitives and library ops (``decompose`` ran).
 Establishes: nothing that a later pass relies on; ``fuse`` makes smaller groups of it.
@@ -134,13 +135,17 @@ class _Program:
         return result not in self._after and not _is_stored(result)
 
     def has_rival(self, reduction: ir.OpView, shared: list[ir.OpView]) -> bool:
-        """Whether a reduction of other dims, which something large needs, reads them.
+        """Whether another kernel reads them: one of other dims, or one that is later.
+
+        That is where a reduction of other dims, which something large needs, reads
+        them, or something that depends on this reduction through another one.
 
         Args:
             reduction: What they are shared with.
             shared: Ops that compute something of the size of its operand.
         """
         dims, elements = _dims_of(reduction), _elements(reduction.operands[0])
+        later = _depending_on(reduction)
         pending = [value for op in shared for value in op.results]
         seen: set[ir.Operation] = set()
         while pending:
@@ -148,6 +153,8 @@ class _Program:
                 if user.operation in self._inner:
                     if _dims_of(user) != dims:
                         return True
+                elif user.operation in later:
+                    return True
                 elif user.operation not in seen and _is_arithmetic(user):
                     seen.add(user.operation)
                     pending += [v for v in user.results if _elements(v) == elements]
@@ -167,6 +174,24 @@ def _is_inner(reduction: ir.OpView) -> bool:
                 seen.add(user.operation)
                 pending.extend(user.results)
     return False
+
+
+def _depending_on(reduction: ir.OpView) -> set[ir.Operation]:
+    """The arithmetic as large as its operand that depends on a reduction."""
+    elements = _elements(reduction.operands[0])
+    pending, seen = list(reduction.results), set()
+    large: set[ir.Operation] = set()
+    while pending:
+        for user in _users(pending.pop()):
+            is_known = user.operation in seen
+            if is_known or not (_is_arithmetic(user) or _kind(user) is Kind.REDUCTION):
+                continue
+            seen.add(user.operation)
+            if _is_arithmetic(user) and _elements(user.results[0]) == elements:
+                large.add(user.operation)
+            else:
+                pending.extend(user.results)
+    return large
 
 
 def _is_stored(value: ir.Value) -> bool:

@@ -68,3 +68,17 @@ func.func @after_a_reduction(%x: tensor<64x32xf32>)
   %4 = "graph.mul"(%2, %1) : (tensor<64x32xf32>, tensor<64x1xf32>) -> tensor<64x32xf32>
   return %3, %4 : tensor<1x32xf32>, tensor<64x32xf32>
 }
+
+// What reads %z depends on the sums through other sums: a later kernel.
+// CHECK-LABEL: func.func @in_steps
+// CHECK: [[Z:%.+]] = "graph.mul"(%arg0, %arg1)
+// CHECK: [[OWN:%.+]] = "graph.mul"(%arg0, %arg1)
+// CHECK: "graph.reduce_sum"([[OWN]]) {dims = array<i64: 2>}
+// CHECK: "graph.mul"([[Z]], %{{.*}})
+func.func @in_steps(%x: tensor<4x8x32xf32>, %r: tensor<4x1x1xf32>) -> tensor<4x8x32xf32> {
+  %0 = "graph.mul"(%x, %r) : (tensor<4x8x32xf32>, tensor<4x1x1xf32>) -> tensor<4x8x32xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 2>} : (tensor<4x8x32xf32>) -> tensor<4x8x1xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<4x8x1xf32>) -> tensor<4x1x1xf32>
+  %3 = "graph.mul"(%0, %2) : (tensor<4x8x32xf32>, tensor<4x1x1xf32>) -> tensor<4x8x32xf32>
+  return %3 : tensor<4x8x32xf32>
+}
