@@ -2,15 +2,19 @@
 
 The gradients of ``x[:n]`` and ``x[n:]`` are pads, each zero where the other is not.
 Their sum is a concat, which computes nothing twice: of ``T`` steps of a loop over
-``x[t]`` it is one concat of ``T`` parts, not a sum of ``T`` tensors of x's size.
+``x[t]`` it is one concat of ``T`` parts, not a sum of ``T`` tensors of x's size. And
+rows of an embedding are added to what is known of its gradient, not to zeros.
 """
 
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.graph.creation import FullOp
 from girih.dialects.graph.elementwise import AddOp
+from girih.dialects.graph.extern import ExternOp
 from girih.dialects.graph.shape import ConcatOp, PadOp, ReshapeOp
+from girih.passes.autograd.indexing import ADD_ROWS, call_aten
 from girih.passes.autograd.rules import VjpBuilder
 from girih.passes.autograd.shape import pad_with_zeros
 
@@ -18,6 +22,8 @@ from girih.passes.autograd.shape import pad_with_zeros
 def accumulated(b: VjpBuilder, known: ir.Value, gradient: ir.Value) -> ir.Value:
     """known + gradient; pads of zeros stand on the right, so that they are found."""
     joined = _joined(b, known, gradient)
+    if joined is None:
+        joined = _added_into(b, known, gradient)
     if joined is not None:
         return joined
     total = _maker(known, AddOp)
@@ -26,6 +32,22 @@ def accumulated(b: VjpBuilder, known: ir.Value, gradient: ir.Value) -> ir.Value:
     if _part(known) is not None:
         return b.add(gradient, known)
     return b.add(known, gradient)
+
+
+def _added_into(b: VjpBuilder, known: ir.Value, gradient: ir.Value) -> ir.Value | None:
+    """known + (zeros with rows added) is known with rows added; None for others."""
+    call = _maker(gradient, ExternOp)
+    if call is None or call.op != ADD_ROWS or str(known.type.element_type) not in _WIDE:
+        return None
+    zeros, *rest = call.inputs
+    full = _maker(zeros, FullOp)
+    if full is None or full.value != 0 or "alpha" in call.kwargs:
+        return None
+    return call_aten(b, ADD_ROWS, [known, *rest], call.args, known.type)
+
+
+# In smaller types a sum of many rows would be rounded to what it is added to each time.
+_WIDE = ("f32", "f64")
 
 
 @dataclass(frozen=True)

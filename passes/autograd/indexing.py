@@ -21,6 +21,8 @@ from girih.dialects.graph.shape import ReshapeOp
 from girih.passes.autograd.rules import VjpBuilder, vjp
 from girih.passes.autograd.shape import pad_with_zeros
 
+ADD_ROWS = "aten.index_add.default"
+
 
 @vjp("take")
 def vjp_take(op, cotangents, b: VjpBuilder) -> list:
@@ -32,12 +34,11 @@ def vjp_take(op, cotangents, b: VjpBuilder) -> list:
 def vjp_embedding(op, cotangents, b: VjpBuilder) -> list:
     """As ``take``; the row ``padding_idx`` gets nothing."""
     (g,) = cotangents
-    if op.padding_idx < 0:
-        return [_take_gradient(b, g, op.weight, op.index, 0), None]
-    rows = ty.shape_of(op.weight.type)[0]
-    call = [OperandRef(0), OperandRef(1), rows, op.padding_idx, False]
-    name = "aten.embedding_dense_backward.default"
-    return [call_aten(b, name, [g, op.index], call, op.weight.type), None]
+    if op.padding_idx >= 0:
+        is_padding = b.op("eq", op.index, b.like(op.padding_idx, op.index))
+        column = b.reshape(is_padding, (*ty.shape_of(op.index.type), 1))
+        g = b.where(column, b.like(0.0, g), g)
+    return [_take_gradient(b, g, op.weight, op.index, 0), None]
 
 
 def call_aten(
@@ -106,7 +107,7 @@ def add_rows(
     )
     arguments = [OperandRef(0), dim, OperandRef(1), OperandRef(2)]
     operands = [b.zeros(total), index, rows]
-    return call_aten(b, "aten.index_add.default", operands, arguments, total)
+    return call_aten(b, ADD_ROWS, operands, arguments, total)
 
 
 def wrapped(b: VjpBuilder, index: ir.Value, size: Size) -> ir.Value:

@@ -118,6 +118,10 @@ _TAKES_ANY_STRIDES = frozenset(
 )
 
 
+# Library ops whose result is a tensor of its own.
+_MAKES_A_TENSOR = frozenset({"graph.addmm", "graph.baddbmm", "graph.bmm", "graph.mm"})
+
+
 class _Planner:
     def __init__(self, wanted: Mapping[ir.Value, tuple[Size, ...]]):
         self.places: dict[ir.Value, Place] = {}
@@ -154,6 +158,8 @@ class _Planner:
         else:
             self._reuse_operand(op)
             self._own_results(op, _extern_layout)
+            if op.name in _MAKES_A_TENSOR and op.results[0] not in self._overwritten:
+                self._made.update(op.results)
             self.steps.append((op, Step.EXTERN))
 
     def _reuse_operand(self, op: ir.OpView) -> None:
@@ -163,6 +169,7 @@ class _Planner:
         value = reused_operand(op, self._made.__contains__, self.order)
         if value is not None and self._is_laid_out_for(op, value):
             self._overwritten[op.results[0]] = value
+            self._made.add(op.results[0])
 
     def _is_laid_out_for(self, op: ir.OpView, value: ir.Value) -> bool:
         layout, announced = self.places[value].layout, _extern_layout(op, 0)

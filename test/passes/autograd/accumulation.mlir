@@ -65,3 +65,18 @@ func.func @overlap(%x: tensor<9xf32> {graph.requires_grad})
       : (tensor<9xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<3xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The second gradient of the weight starts from the first.
+// CHECK-LABEL: func.func @tied
+// CHECK: [[BY_PRODUCT:%.+]] = "graph.mm"({{.*}} -> tensor<8x4xf32>
+// CHECK: [[BOTH:%.+]] = "graph.extern"([[BY_PRODUCT]], {{.*}} op = "aten.index_add.default"
+// CHECK: return {{.*}}, [[BOTH]]
+func.func @tied(%w: tensor<8x4xf32> {graph.requires_grad}, %i: tensor<3xi64>,
+    %x: tensor<4x5xf32>) -> (tensor<3x4xf32>, tensor<8x5xf32>) {
+  %0 = "graph.take"(%w, %i) {dim = 0 : i64}
+      : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %1 = "graph.mm"(%w, %x) : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<8x5xf32>
+}

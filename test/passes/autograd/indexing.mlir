@@ -80,8 +80,10 @@ func.func @gather(%x: tensor<4x9xf32> {graph.requires_grad}, %i: tensor<4x2xi32>
 
 // CHECK-LABEL: func.func @embedding_with_padding
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<3x4xf32> {graph.cotangent = 0 : i64}
-// CHECK: "graph.extern"([[G]], %arg1)
-// CHECK-SAME: op = "aten.embedding_dense_backward.default"
+// CHECK: [[PADDING:%.+]] = "graph.eq"(%arg1, {{.*}} -> tensor<3xi1>
+// CHECK: [[COLUMN:%.+]] = "graph.reshape"([[PADDING]]) {{.*}} -> tensor<3x1xi1>
+// CHECK: [[ROWS:%.+]] = "graph.where"([[COLUMN]], {{.*}}, [[G]])
+// CHECK: "graph.extern"({{.*}}, {{.*}}, [[ROWS]]) {{.*}} op = "aten.index_add.default"
 func.func @embedding_with_padding(%w: tensor<8x4xf32> {graph.requires_grad},
     %i: tensor<3xi64>) -> tensor<3x4xf32> {
   %0 = "graph.embedding"(%w, %i) {padding_idx = 0 : i64}

@@ -71,3 +71,21 @@ func.func @read_by_the_call(%x: tensor<8x4xf32>, %i: tensor<8x4xi64>)
       : (tensor<8x4xf32>, tensor<8x4xi64>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+// -----
+
+// What ATen made is the program's own as well; two calls write it in turn.
+// CHECK-LABEL: func.func @product
+// CHECK: [[PRODUCT:%.+]] = "host.extern"({{.*}} op = "aten.mm.default"}
+// CHECK: "host.extern"([[PRODUCT]], {{.*}} op = "aten.scatter_add_.default"}
+// CHECK: "host.extern"([[PRODUCT]], {{.*}} op = "aten.scatter_add_.default"}
+// CHECK: "host.return"([[PRODUCT]])
+func.func @product(%x: tensor<8x3xf32>, %y: tensor<3x4xf32>, %i: tensor<3x4xi64>)
+    -> tensor<8x4xf32> {
+  %0 = "graph.mm"(%x, %y) : (tensor<8x3xf32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  %1 = "graph.scatter_add"(%0, %i, %y) {dim = 0 : i64}
+      : (tensor<8x4xf32>, tensor<3x4xi64>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  %2 = "graph.scatter_add"(%1, %i, %y) {dim = 0 : i64}
+      : (tensor<8x4xf32>, tensor<3x4xi64>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
