@@ -7,7 +7,8 @@ What lives here, in the order to read it:
 * ``recorder``    the dispatch mode that imports each ATen call
 * ``tracking``    storages, views and versions: how writes become values
 * ``differentiation``   where derivatives go, and where they end
-* ``transforms``  what programs say about gradients; ``functions``: those with a backward
+* ``transforms``  what programs say about gradients
+* ``functions``   ``autograd.Function``
 * ``registry``    the tables of rules
 * ``builder``     makes ops
 * ``outputs``     results, aliasing, writes to inputs

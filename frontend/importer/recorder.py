@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import (
     TorchDispatchMode,
     is_traceable_wrapper_subclass,
@@ -162,7 +163,6 @@ class Recorder(TorchDispatchMode):
         if entry is None:
             constant = getattr(tensor, "constant", None)
             if constant is None:
-                check_tensor(tensor)
                 unsupported(
                     kind="tensor from outside",
                     context=f"{tuple(tensor.shape)} {tensor.dtype}",
@@ -477,12 +477,12 @@ _META = torch.device("meta")
 
 
 def _is_about_shapes(args: tuple, kwargs: dict) -> bool:
-    """Whether ATen looks how shapes broadcast, by tensors that have no data."""
+    """Whether forward mode looks how shapes broadcast, by tensors without data."""
+    if forward_ad._current_level < 0:
+        return False
     if kwargs:
-        device = kwargs.get("device")
-    else:
-        device = getattr(args[0], "fake_device", None) if args else None
-    return device == _META
+        return kwargs.get("device") == _META
+    return bool(args) and getattr(args[0], "fake_device", None) == _META
 
 
 def _run_only(recorder, func, args, kwargs):
