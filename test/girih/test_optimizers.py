@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import subprocess
 import sys
 from collections.abc import Callable
@@ -416,3 +417,31 @@ for _ in range(2):
 assert len(girih.report(step).graphs) == 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_training_iteration(caplog: pytest.LogCaptureFixture) -> None:
+    """A function that trains: backward alone breaks it, not what compiles that."""
+
+    def losses(is_compiled: bool) -> list[float]:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh())
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        scheduler = lr_scheduler.CosineAnnealingLR(optimizer, 10)
+
+        def train(x):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            return loss
+
+        step = girih.compile(train) if is_compiled else train
+        return [step(torch.randn(4, 8)).item() for _ in range(6)]
+
+    expected = losses(False)
+    with caplog.at_level(logging.INFO, logger="girih.graph_breaks"):
+        assert losses(True) == pytest.approx(expected, rel=1e-5)
+    breaks = [r.getMessage() for r in caplog.records if "breaks" in r.name]
+    assert all("backward()" in text for text in breaks)
