@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
 FUZZ_SECONDS ?= 600
 STRESS_SECONDS ?= 30
+CONFORMANCE_FLAGS ?=
 DEBUG_PYTHON ?= python3.11-dbg
 CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
@@ -15,7 +16,7 @@ LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-inference test test-python test-debug test-sanitized bench lint format fuzz stress check-wheel clean
+.PHONY: help install demo demo-inference test test-python test-debug test-sanitized bench lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
@@ -66,6 +67,16 @@ format: install ## Format the sources with ruff.
 
 fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 	@$(BIN)/python test/numerics/fuzz.py --seconds $(FUZZ_SECONDS)
+
+fuzz-gradients: install ## The same for programs with gradients, writes and control flow.
+	@$(BIN)/python test/numerics/derivatives/fuzz.py --seconds $(FUZZ_SECONDS)
+
+# Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
+conformance: install ## Gradients of all samples of PyTorch's table of operators.
+	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)
+
+losses: install ## 20 steps of BERT-base and GPT-2 in real size, eager and compiled.
+	@$(BIN)/python test/numerics/derivatives/losses.py
 
 stress: install ## 32 threads compile and call 32 functions for STRESS_SECONDS (30).
 	@$(BIN)/python test/support/thread_stress.py --seconds $(STRESS_SECONDS)

@@ -64,17 +64,22 @@ def _parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
+HEAD = "samples orders  native extern eager   agree close known differ"
+
+
 def _print_table(results: dict[str, list[Outcome]]) -> None:
-    print(f"{'operator':50} samples  orders  native extern eager   agree close differ")
+    print(f"{'operator':50} {HEAD}")
     for name, found in results.items():
         ways = Counter(outcome.way for outcome in found)
         verdicts = Counter(outcome.verdict for outcome in found)
         wrong = verdicts["differs"] + verdicts["fails"]
         orders = max([0, *(outcome.orders for outcome in found)])
         counts = [ways[way] or "" for way in WAYS]
-        counts += [verdicts["agrees"] or "", verdicts["close"] or "", wrong or ""]
-        cells = "{:>6} {:>6} {:>5} {:>7} {:>5} {:>6}".format(*counts)
-        print(f"{name:50} {len(found):>7} {orders:>7}  {cells}")
+        right = [verdicts[verdict] or "" for verdict in ("agrees", "close", "known")]
+        cells = "{:>6} {:>6} {:>5} {:>7} {:>5} {:>5} {:>6}".format(
+            *counts, *right, wrong or ""
+        )
+        print(f"{name:50} {len(found):>7} {orders:>6}  {cells}")
 
 
 def _print_totals(results: dict[str, list[Outcome]], seconds: float) -> None:

@@ -10,6 +10,8 @@ import torch.nn.functional as F
 from compiled_gradients import check_gradients
 from tensors import FLOATS, LAYOUTS
 
+import girih
+
 INF = math.inf
 
 # name: (function, from, to)
@@ -223,3 +225,21 @@ def test_far_losses_have_gradients():
         check_gradients(
             lambda x, y, f=loss: f(x, y, reduction="none"), [far, torch.zeros(4)]
         )
+
+
+@pytest.mark.parametrize("number", [0.7, 0.3, 0.1])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_small_floats_near_a_number(dtype, number):
+    """Eager rounds what it compares with, and no other number."""
+    near = torch.tensor(number).to(dtype)
+    up, down = (torch.nextafter(near, torch.tensor(v).to(dtype)) for v in (1.0, 0.0))
+    x = torch.stack([down, near, up])
+    functions = {
+        "clamp": lambda x: x.clamp(-number, number),
+        "hardshrink": lambda x: F.hardshrink(x, number),
+        "hardtanh": lambda x: F.hardtanh(x, -number, number),
+        "where": lambda x: torch.where(x > number, x, x * 2),
+    }
+    for function in functions.values():
+        assert torch.equal(girih.compile(function)(x), function(x))
+        check_gradients(function, [x])

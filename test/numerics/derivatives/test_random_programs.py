@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import girih
+from girih.compiler.gradient_function import OverwrittenError
 
 TOLERANCE = 1e-8
 
@@ -32,7 +33,13 @@ def run(program, order: int, **options) -> None:
     girih.reset()
     compiled = girih.compile(program.function(), options={"fallback": False}, **options)
     for _ in range(2):
-        _assert_same(program.observe(compiled, order), expected)
+        try:
+            observed = program.observe(compiled, order)
+        except OverwrittenError:
+            # A gradient of the second order needs an argument as it was before a
+            # write without grad mode; eager may have kept what it computed from it.
+            assume(False)
+        _assert_same(observed, expected)
 
 
 def _assert_same(actual: list, expected: list) -> None:
