@@ -6,6 +6,7 @@ import torch
 
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.elementwise import rounded
 from girih.frontend.importer.registry import effects, imports
 from girih.frontend.importer.schema import with_defaults
 
@@ -111,8 +112,8 @@ def threshold(b: Builder, self, threshold, value):
 @imports("hardshrink")
 def hardshrink(b: Builder, self, lambd=0.5):
     """x, but 0 between -lambd and lambd."""
-    low = b.compare("ge", self, b.constant(-lambd, self.dtype))
-    high = b.compare("le", self, b.constant(lambd, self.dtype))
+    low = b.compare("ge", self, rounded(b, -lambd, self.dtype))
+    high = b.compare("le", self, rounded(b, lambd, self.dtype))
     inside = b.binary("logical_and", low, high)
     return b.where(inside, b.constant(0, self.dtype), self)
 

@@ -40,6 +40,17 @@ def promoted(b: Builder, *values: Any) -> list[Operand]:
     return [b.scalar(value, dtype) for value in values]
 
 
+def rounded(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
+    """As ``Builder.scalar``, but a number is one of the dtype.
+
+    ATen compares with such numbers; in arithmetic it keeps the number as it is.
+    """
+    is_number = isinstance(value, (bool, int, float))
+    if is_number and dtype in (torch.float16, torch.bfloat16):
+        return b.cast(b.constant(value, torch.float64), dtype)
+    return b.scalar(value, dtype)
+
+
 def promoted_to_float(b: Builder, *values: Any) -> list[Operand]:
     """As ``promoted``; integers become the default float dtype."""
     dtype = promoted_dtype(*values)

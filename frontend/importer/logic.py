@@ -6,7 +6,13 @@ import torch
 
 from girih.frontend.importer.builder import Builder
 from girih.frontend.importer.elements import is_integral
-from girih.frontend.importer.elementwise import logical, promoted, to_bool
+from girih.frontend.importer.elementwise import (
+    logical,
+    promoted,
+    promoted_dtype,
+    rounded,
+    to_bool,
+)
 from girih.frontend.importer.registry import imports
 
 # Comparison and logic -----------------------------------------------------------
@@ -14,7 +20,8 @@ from girih.frontend.importer.registry import imports
 
 def _comparison(name: str):
     def rule(b: Builder, self, other):
-        return b.compare(name, *promoted(b, self, other))
+        dtype = promoted_dtype(self, other)
+        return b.compare(name, rounded(b, self, dtype), rounded(b, other, dtype))
 
     return rule
 
