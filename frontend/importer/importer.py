@@ -33,6 +33,9 @@ from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
 from girih.frontend.importer.symbols import Symbols
 
+# Where capture notes for an input whether it requires a gradient before the graph runs.
+_NOTED = "girih_requires_grad"
+
 
 @dataclass
 class ImportedGraph:
@@ -137,7 +140,7 @@ def _required_gradients(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list
     """
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     return [
-        node.meta.get("girih_requires_grad", getattr(value, "requires_grad", False))
+        node.meta.get(_NOTED, getattr(value, "requires_grad", False))
         for node, value in zip(placeholders, inputs, strict=True)
     ]
 
@@ -238,7 +241,9 @@ class _Import:
         """What the placeholders are: fake tensors, SymInts, constants."""
         self.fakes: list = []
         nodes = self.gm.graph.nodes
-        self.names = [str(node.target) for node in nodes if node.op == "placeholder"]
+        placeholders = [node for node in nodes if node.op == "placeholder"]
+        self.names = [str(node.target) for node in placeholders]
+        self.traced = {i for i, node in enumerate(placeholders) if _NOTED in node.meta}
         owners: dict[int, Any] = {}
         bound = []
         for position, value in enumerate(self.inputs):
@@ -279,7 +284,7 @@ class _Import:
             self.arguments[number]["graph.static"] = ir.UnitAttr.get()
         if self.required[position]:
             self._require_gradient(number, operand)
-        if self.differentiates:
+        if self.differentiates and position in self.traced:
             # As it is when the program has written it.
             self.recorder.derivatives.required[id(fake)] = value.requires_grad
         return fake
