@@ -24,3 +24,36 @@ func.func @gradient_in_a_region(%x: tensor<4xf32> {graph.requires_grad})
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// A region may take the outputs after the cotangents: they are those of the op.
+// CHECK-LABEL: func.func @derivative_by_its_output
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<4xf32> {graph.cotangent = 0 : i64}
+// CHECK: [[Y:%.+]] = "graph.custom_vjp"
+// CHECK: "graph.yield"
+// CHECK: [[D:%.+]] = "graph.mul"([[G]], [[Y]])
+// CHECK: return [[Y]], [[D]]
+func.func @derivative_by_its_output(%x: tensor<4xf32> {graph.requires_grad})
+    -> tensor<4xf32> {
+  %y = "graph.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = "graph.custom_vjp"(%y, %x) ({
+  ^bb(%g: tensor<4xf32>, %out: tensor<4xf32>):
+    %d = "graph.mul"(%g, %out) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    "graph.yield"(%d) : (tensor<4xf32>) -> ()
+  }) {operandSegmentSizes = array<i32: 1, 1>}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// A write that autograd did not see: the derivative is that of what was there.
+// CHECK-LABEL: func.func @unseen_write
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<4xf32> {graph.cotangent = 0 : i64}
+// CHECK: [[COS:%.+]] = "graph.cos"(%arg0)
+// CHECK: [[D:%.+]] = "graph.mul"([[G]], [[COS]])
+// CHECK: return {{.*}}, [[D]] : tensor<4xf32>, tensor<4xf32>
+func.func @unseen_write(%x: tensor<4xf32> {graph.requires_grad}) -> tensor<4xf32> {
+  %y = "graph.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %d = "graph.detach"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %n = "graph.exp"(%d) : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = "graph.substitute"(%n, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
