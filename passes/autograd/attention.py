@@ -15,9 +15,9 @@ BACKWARD = "aten._scaled_dot_product_flash_attention_for_cpu_backward.default"
 
 @vjp("attention")
 def vjp_attention(op, cotangents, b: VjpBuilder) -> list:
-    """By the kernel; written out where it can't: for masks of bools, or grouped heads.
+    """By the kernel, or written out where the kernel gives no gradient.
 
-    It has no gradient of the mask either.
+    That is: of a mask, with a mask of bools, with fewer heads of keys than of queries.
     The sums' logarithms are for the kernel's use: no gradient comes through them.
     """
     g, by_logsumexp = cotangents
