@@ -71,3 +71,19 @@ func.func @no_gradients(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "graph.neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// What a library op lays out in its own way is saved so.
+// CHECK-LABEL: func.func @strided
+// CHECK-SAME: tensor<4x4xf32> {graph.saved, graph.strides = [1, 4]}
+// CHECK-LABEL: func.func @strided_backward
+// CHECK-SAME: tensor<4x4xf32> {graph.saved = "out1", graph.strides = [1, 4]},
+func.func @strided(%x: tensor<4x4xf32> {graph.requires_grad},
+    %g: tensor<4x4xf32> {graph.cotangent = 0 : i64})
+    -> (tensor<4x4xf32>, tensor<4x4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.extern"(%x) {args = [{operand = 0 : i64}], kwargs = {},
+      op = "aten.foo.default", strides = [[1, 4]]}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "graph.neg"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = "graph.mul"(%g, %0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+}
