@@ -33,10 +33,10 @@ def chain(x):
 
 
 def live_bytes():
-    """Bytes of all tensors that Python can see, without duplicates."""
+    """Bytes of all real tensors that Python can see, without duplicates."""
     storages = {}
     for candidate in gc.get_objects():
-        if isinstance(candidate, torch.Tensor):
+        if type(candidate) in (torch.Tensor, torch.nn.Parameter):
             storage = candidate.untyped_storage()
             storages[storage.data_ptr()] = storage.nbytes()
     return sum(storages.values())
