@@ -110,9 +110,15 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
         program = compile_differentiable(imported.module, options, report, eager)
     else:
         program = Lowering(options, report).program(imported.module, "graph", eager)
-        if torch.is_grad_enabled() and calls_aten_writes(imported.module):
+        if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
     return with_calling_convention(program, imported)
+
+
+def _is_recorded(example_inputs: Sequence[Any], imported: ImportedGraph) -> bool:
+    """Whether autograd would see what ATen does for a program without gradients."""
+    needs = any(getattr(value, "requires_grad", False) for value in example_inputs)
+    return needs or calls_aten_writes(imported.module)
 
 
 def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
