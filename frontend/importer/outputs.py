@@ -105,6 +105,7 @@ class Results:
         if owner is not None:
             entry.is_cut()  # the owner carries the gradient
             name, base = owner
+            _expect_same_dtype(tensor, base)
             attributes["graph.storage"] = ir.StringAttr.get(name)
             attributes["graph.offset"] = _size(self._offset(tensor, base))
         else:
@@ -210,3 +211,13 @@ def _size(size: Size) -> ir.Attribute:
 
 def _sizes(sizes: tuple[Size, ...]) -> ir.Attribute:
     return ir.ArrayAttr.get([_size(size) for size in sizes])
+
+
+def _expect_same_dtype(view: torch.Tensor, base: torch.Tensor) -> None:
+    if view.dtype != base.dtype:
+        unsupported(
+            kind="result that reads the memory of another one as another dtype",
+            context=f"{base.dtype} as {view.dtype}",
+            explanation="Both share memory in eager; girih's views keep the dtype.",
+            hints=("Clone the result.",),
+        )

@@ -121,6 +121,19 @@ def test_unsupported(function, kind):
     assert raised.value.location.line == 17
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.view(torch.int32),
+        lambda x: torch.view_as_complex(x),
+        lambda x: (y := x * 2, y.view(torch.int32)),
+    ],
+)
+def test_results_that_share_memory_have_one_dtype(function):
+    with pytest.raises(UnsupportedError, match="as another dtype"):
+        import_graph(graph_of(function, 1), [torch.randn(3, 2)])
+
+
 def test_custom_ops_are_called():
     with torch.library._scoped_library("girih_test", "FRAGMENT") as library:
         library.define("double(Tensor x, int n) -> Tensor")
