@@ -8,7 +8,8 @@ Establishes:
     `host.workspace` with enough bytes stands before that call; buffers whose launches
     are not alive at the same time share bytes. Every other buffer that is not
     returned, and every argument that is `graph.donated`, is freed right after the last
-    op that needs it, so that no more memory is alive than in eager. `host.workspace {bytes = 0}` gives a workspace up.
+    op that needs it, so that no more memory is alive than in eager.
+    `host.workspace {bytes = 0}` gives a workspace up.
 
 Before::
 
