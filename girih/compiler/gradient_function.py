@@ -8,6 +8,7 @@ from girih.compiler.lowering import Lowering
 from girih.compiler.modules import functions_of
 from girih.dialects import graph
 from girih.dialects.bindings import ir
+from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd.joint import Signature
 from girih.passes.autograd.ties import tied
 from girih.passes.graph_builder import erase_dead_ops
@@ -88,6 +89,20 @@ def _read_after_writes(
         alias.attributes[_BEFORE] = given["graph.writes"]
         argument.replace_all_uses_except(alias.result, alias)
         value.replace_all_uses_with(argument)
+        _derive_by(argument, alias.result)
+
+
+def _derive_by(argument: ir.Value, before: ir.Value) -> None:
+    """Has gradients that the program asks for be those by the argument itself.
+
+    It is what the value before the write and the one behind it have in common.
+    """
+    for use in list(before.uses):
+        op, place = use.owner, use.operand_number
+        if isinstance(op, GradientOp):
+            first = len(op.outputs)
+            if first <= place < first + len(op.inputs):
+                op.operation.operands[place] = argument
 
 
 def _refuse_overwritten(function: ir.OpView) -> None:
