@@ -379,3 +379,28 @@ def requires_grad_is_asked(compile):
         function(leaf(3, grad=g), leaf(3, seed=1, grad=h))
         for g, h in ((True, False), (False, False), (False, True))
     ]
+
+
+@scenarios.add
+def only_a_write_without_grad_mode(compile):
+    """No result needs a gradient of the program: the input keeps its own."""
+    x = leaf(3, 3)
+
+    def program(x):
+        x.sin()
+        with torch.no_grad():
+            x.t().mul_(0.7)
+        return x
+
+    inner = x * 3
+    result = compile(program)(inner)
+    (result + inner).sum().backward()
+    return result is inner, inner, x.grad
+
+
+@scenarios.add
+def detached_results_of_calls_of_aten(compile):
+    x = leaf(3, 3)
+    result, view = compile(lambda x: (torch.linalg.inv(x).detach(), x.t()))(x)
+    view.sin().sum().backward()
+    return result, view, x.grad
