@@ -71,7 +71,12 @@ class _Chooser:
         for root in self._later_roots(passes, number):
             if root.number in here and root.number not in self.kept:
                 frontier[root.number] = root
-        return [n for n in frontier.values() if recompute_cost(n) >= KEEP_COST]
+        return [n for n in frontier.values() if self._is_worth_keeping(n)]
+
+    def _is_worth_keeping(self, node: Node) -> bool:
+        """Whether loads are cheaper. They load lanes, so no scalar is kept."""
+        has_lanes = self.lanes is None or self.lanes in node.coordinates
+        return has_lanes and recompute_cost(node) >= KEEP_COST
 
     def _later_roots(self, passes: tuple[Pass, ...], number: int) -> list[Node]:
         return [root for walk in passes[number + 1 :] for root in roots_of(walk)]

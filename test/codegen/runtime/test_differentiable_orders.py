@@ -278,3 +278,19 @@ def of_an_input_written_without_grad_mode(compile):
     loss = compile(program)(x, weight)
     first = torch.autograd.grad(loss, [x, weight], create_graph=True)
     return first, torch.autograd.grad(sum(g.sum() for g in first), [x, weight])
+
+
+@scenarios.add
+def of_one_element_everywhere(compile):
+    """Kernels with values that are the same in all lanes."""
+    x = leaf(4, 4)
+
+    def program(x):
+        x = x * 1
+        x.t().fill_(x[3, 3] / 2)
+        x[0] = x[1] * 1
+        return x * x.mean()
+
+    result = compile(program)(x)
+    (g,) = torch.autograd.grad(result.sin().sum(), [x], create_graph=True)
+    return g, torch.autograd.grad(g.square().sum(), [x])
