@@ -56,25 +56,25 @@ def _assert_same(actual: list, expected: list) -> None:
             assert given is None, f"observation {number}: {mine} for {theirs}"
 
 
-@bounded(50)
+@bounded(100)
 @given(gradient_programs(on_data=False))
 def test_first_order(program):
     run(program, 1, fullgraph=True)
 
 
-@bounded(25)
+@bounded(50)
 @given(gradient_programs(max_statements=5, on_data=False))
 def test_second_order(program):
     run(program, 2, fullgraph=True)
 
 
-@bounded(25)
+@bounded(50)
 @given(gradient_programs())
 def test_decisions_on_data(program):
     run(program, 1)
 
 
-@bounded(15)
+@bounded(25)
 @given(gradient_programs(max_statements=5), st.integers(1, 2))
 def test_symbolic_sizes(program, order):
     run(program, order, dynamic=True)
