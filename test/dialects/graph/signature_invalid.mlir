@@ -42,7 +42,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols 
 
 // -----
 
-// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.name, graph.number, graph.static, graph.strides, graph.symbol, got graph.stride}}
+// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.cotangent, graph.donated, graph.kept, graph.name, graph.number, graph.requires_grad, graph.saved, graph.static, graph.strides, graph.symbol, got graph.stride}}
 func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -50,7 +50,7 @@ func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{'func.func' expected result 0 to have one of graph.offset, graph.size, graph.storage, graph.strides, graph.writes, got graph.name}}
+// expected-error @+1 {{'func.func' expected result 0 to have one of graph.detached, graph.gradient, graph.kept, graph.offset, graph.saved, graph.size, graph.storage, graph.strides, graph.update, graph.writes, got graph.name}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.name = "y"}) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -140,6 +140,22 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.storage = "out1"}) {
 
 // expected-error @+1 {{'func.func' expected result 0's graph.offset to be an integer or a dim expression, got unit}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.offset = unit}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected argument 0's graph.saved to read arg<n> or out<n>, got x}}
+func.func @main(%x: tensor<4xf32> {graph.saved = "x"}) -> (tensor<4xf32>) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.update to name one of 1 arguments, got 1}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.update = 1}) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
