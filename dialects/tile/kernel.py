@@ -115,13 +115,16 @@ class GridOp(TileOp, name="grid"):
 
     ``work`` is the number of elements touched in all, so that a target can run small
     grids serially. The grids of a kernel run one after the other. The block takes the
-    program id and has no terminator.
+    program id and has no terminator. On GPUs, ``num_warps`` is the number of warps of a
+    program and ``num_stages`` how many loads its loops have in flight.
     """
 
     EFFECTS = Effects.ORDERED
 
     count = operand()
     work = operand()
+    num_warps = optional_attribute(INT)
+    num_stages = optional_attribute(INT)
     body = region()
 
     @property
@@ -133,6 +136,9 @@ class GridOp(TileOp, name="grid"):
         """Checks that operands and the block's argument are of type index."""
         expect_index(self.count.type, "count")
         expect_index(self.work.type, "work")
+        for name in ("num_warps", "num_stages"):
+            value = getattr(self, name)
+            expect(value is None or value >= 1, name, "be at least 1", value)
         expect_arguments(only_block(self), [ir.IndexType.get()])
 
 

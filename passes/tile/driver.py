@@ -5,9 +5,12 @@ from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
 from girih.passes.tile.domain import analyze
 from girih.passes.tile.emit.kernel import emit_kernel
+from girih.passes.tile.gpu.choose import choose_block_schedule
 from girih.passes.tile.kernel import KernelSource, read_kernel
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
+
+CHOOSERS = {"cpu": choose_schedule, "gpu": choose_block_schedule}
 
 
 @register_pass("tile", options=TileOptions)
@@ -32,7 +35,7 @@ def make_plan(
 ) -> tuple[KernelSource, SchedulePlan]:
     """Reads a kernel and decides how it runs."""
     source = read_kernel(kernel)
-    return source, choose_schedule(analyze(source), source, options)
+    return source, CHOOSERS[options.target](analyze(source), source, options)
 
 
 def unscheduled_kernels(op: ir.Operation) -> list[ir.Operation]:

@@ -8,11 +8,13 @@ class TileOptions:
     """What the target is like.
 
     Attributes:
-        target: which policy chooses schedules; ``cpu`` is the one there is.
+        target: which policy chooses schedules, ``cpu`` or ``gpu``.
         vector_bits: width of a vector register in bits.
         l1_bytes: first-level data cache of one core, in bytes.
         l2_bytes: second-level cache of one core, in bytes.
         parallel_grain: elements of work that a program should have at least.
+        processors: streaming multiprocessors of a GPU.
+        stages: loads that a loop on a GPU has in flight.
     """
 
     target: str = "cpu"
@@ -20,3 +22,5 @@ class TileOptions:
     l1_bytes: int = 32768
     l2_bytes: int = 1048576
     parallel_grain: int = 32768
+    processors: int = 132
+    stages: int = 3

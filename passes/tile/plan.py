@@ -144,12 +144,14 @@ class SchedulePlan:
     Attributes:
         kind: the name of the schedule.
         reason: why it was chosen, for people.
+        is_blocked: the grids are ``BlockGrid``s (of ``tile.gpu``).
     """
 
     kind: str
     reason: str
     grids: tuple[Grid, ...]
     locals: tuple[Local, ...]
+    is_blocked: bool = False
 
     @property
     def text(self) -> str:

@@ -73,48 +73,82 @@ def split_grid(
     grid: Grid, subject: Subject
 ) -> tuple[tuple[Grid, ...], tuple[Local, ...]]:
     """Replaces one grid by grids of partial and combined reductions."""
-    splitter = _Splitter(grid, subject)
+    splitter = Splitter(grid, subject, _cut(grid, subject.options))
     return splitter.grids(), tuple(splitter.workspace.locals)
 
 
-class _Splitter:
-    def __init__(self, grid: Grid, subject: Subject) -> None:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a reduction is split.
+
+    Attributes:
+        parallel: the coordinates of the results.
+        results: how many results there are.
+        along: the reduced coordinate that is split.
+        chunk: values of it in a part.
+        parts_limit: parts that there are at most.
+    """
+
+    parallel: tuple[Coordinate, ...]
+    results: int
+    along: Coordinate
+    chunk: Size
+    parts_limit: int
+
+
+def _cut(grid: Grid, options: TileOptions) -> Cut:
+    """Splits the longest coordinate, where several are equal the outermost."""
+    results: int = _results(grid)
+    limit = max(min(MAX_PARTS, MAX_PARTIALS // results), 1)
+    sizes = [(known(c.size, GUESSED_SIZE), -k) for k, c in enumerate(grid.reduced)]
+    along = grid.reduced[-max(sizes)[1]]
+    chunk = _chunk(grid, along, results, (limit, options.parallel_grain))
+    return Cut(parallel_of(grid), results, along, chunk, limit)
+
+
+def _chunk(
+    grid: Grid, along: Coordinate, results: int, limits: tuple[int, int]
+) -> Size:
+    """Values of the split coordinate per part: enough work, not too many parts."""
+    most, grain = limits
+    others = product(c.size for c in grid.reduced if c != along)
+    enough = -(-grain // max(known(others, 1) * results, 1))
+    chunk = maximum(enough, ceildiv(along.size, most))
+    if isinstance(along.size, int):
+        chunk = max(enough, -(-along.size // most))
+    unit = 1
+    if along == grid.lanes:
+        unit = max(walk.width for walk in grid.passes)
+    return ceildiv(chunk, unit) * unit
+
+
+class Splitter:
+    """Makes grids of partial and combined reductions of one grid.
+
+    Targets differ in how a grid is made over: ``partial_grid``, ``combining_grid``.
+    """
+
+    def __init__(self, grid: object, subject: Subject, cut: Cut) -> None:
         self.grid = grid
+        self.cut = cut
         self.table = subject.formula.table
         self.workspace = _Workspace(subject.buffers, [])
-        self.parallel = parallel_of(grid)
-        self.results: int = _results(grid)
-        self.parts_limit = max(min(MAX_PARTS, MAX_PARTIALS // self.results), 1)
-        sizes = [(known(c.size, GUESSED_SIZE), -k) for k, c in enumerate(grid.reduced)]
-        self.along = grid.reduced[-max(sizes)[1]]
-        self.chunk = self._chunk(subject.options.parallel_grain)
-        count = ceildiv(self.along.size, self.chunk)
-        self.part = replace(_PARTS, size=count)
+        self.parallel = cut.parallel
+        self.results = cut.results
+        self.part = replace(_PARTS, size=ceildiv(cut.along.size, cut.chunk))
         self.table.reduced = self.table.reduced | {self.part}
         self.known: Substitutes = {}
 
-    def _chunk(self, grain: int) -> Size:
-        """Values of the split coordinate per part: enough work, not too many parts."""
-        others = product(c.size for c in self.grid.reduced if c != self.along)
-        work = known(others, 1) * self.results
-        enough = -(-grain // max(work, 1))
-        chunk = maximum(enough, ceildiv(self.along.size, self.parts_limit))
-        if isinstance(self.along.size, int):
-            chunk = max(enough, -(-self.along.size // self.parts_limit))
-        unit = 1
-        if self.along == self.grid.lanes:
-            unit = max(walk.width for walk in self.grid.passes)
-        return ceildiv(chunk, unit) * unit
-
     def grids(self) -> tuple[Grid, ...]:
+        """All grids of the kernel, in order."""
         result = []
         rounds = [walk for walk in self.grid.passes if walk.reductions]
         for walk in self.grid.passes:
             is_last = walk is rounds[-1]
             partials = {r.number: self._partials_of(r) for r in walk.reductions}
-            result.append(self._partial_grid(walk, partials))
+            result.append(self.partial_grid(walk, partials))
             if walk.reductions:
-                result.append(self._combining_grid(walk, partials, is_last))
+                result.append(self.combining_grid(walk, partials, is_last))
         return tuple(result)
 
     # Partial results ------------------------------------------------------------
@@ -128,7 +162,7 @@ class _Splitter:
                 operand.element, (operand,), name=ARGUMENT_VALUES[node.name]
             )
             stored = [self.table.add(value, node.location), node]
-        size = self.results * self.parts_limit
+        size = self.results * self.cut.parts_limit
         return [(n, self.workspace.take(n.element.computing, size)) for n in stored]
 
     def _linear(self) -> Affine:
@@ -143,24 +177,34 @@ class _Splitter:
         """Where a result's part lies in its workspace."""
         return self._linear() + affine({self.part: self.results})
 
-    def _partial_grid(self, walk: Pass, partials) -> Grid:
+    def partial_stores(self, walk: Pass, partials) -> tuple[Pass, tuple[Store, ...]]:
+        """The pass over one part, and the stores of its results."""
         stored = [each for own in partials.values() for each in own]
         reductions = {n.number: n for n, _ in stored}
         stores = tuple(
             Store(number, self._place(), node, node.location) for node, number in stored
         )
+        walk = replace(walk, reductions=tuple(reductions.values()), keeps=())
+        return walk, stores
+
+    def partial_grid(self, walk: Pass, partials) -> Grid:
+        """A program for each part."""
+        own, stores = self.partial_stores(walk, partials)
         return replace(
             self.grid,
-            axes=(Axis(self.along, self.chunk, self.part),),
+            axes=(Axis(self.cut.along, self.cut.chunk, self.part),),
             loops=self.parallel,
-            passes=(replace(walk, reductions=tuple(reductions.values()), keeps=()),),
+            passes=(own,),
             stores=stores,
             substitutes=tuple(self.known.values()),
         )
 
     # Combined results -----------------------------------------------------------
 
-    def _combining_grid(self, walk: Pass, partials, is_last: bool) -> Grid:
+    def combine(
+        self, walk: Pass, partials, is_last: bool
+    ) -> tuple[Pass, tuple[Store, ...], tuple[tuple[Node, Node], ...]]:
+        """The pass over the parts' results, what is stored, what stands for what."""
         combined: Substitutes = {}
         for node in walk.reductions:
             combined[node.number] = (node, self._combined(node, partials[node.number]))
@@ -169,20 +213,24 @@ class _Splitter:
         finished = [
             self._finished(node, *combined[node.number]) for node in walk.reductions
         ]
+        reductions = tuple(other for _, other in combined.values())
+        return Pass(reductions, (), (), 0), (*stores, *finished), substitutes
+
+    def combining_grid(self, walk: Pass, partials, is_last: bool) -> Grid:
+        """One program that combines the results of the parts."""
+        combined, stores, substitutes = self.combine(walk, partials, is_last)
         lanes = self.grid.lanes if self.grid.lanes in self.parallel else self.part
         if self.parallel and lanes == self.part:
             lanes = self.parallel[-1]
         ordered = (*(c for c in self.parallel if c != lanes),)
-        loops = (*ordered, lanes) if lanes in self.parallel else ordered
-        reductions = tuple(other for _, other in combined.values())
         return replace(
             self.grid,
             axes=(),
-            loops=loops,
+            loops=(*ordered, lanes) if lanes in self.parallel else ordered,
             reduced=(self.part,),
             lanes=lanes,
-            passes=(Pass(reductions, (), (), self.grid.width),),
-            stores=(*stores, *finished),
+            passes=(replace(combined, width=self.grid.width),),
+            stores=stores,
             substitutes=substitutes,
             work=self.part.size * self.results,
         )

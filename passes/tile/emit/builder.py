@@ -11,6 +11,8 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.elements import Element
 
 Value = ir.Value
+# Lanes of a value: 0 for a scalar, a number of lanes, or the sizes of a block.
+Width = int | tuple[int, ...]
 
 
 class Builder:
@@ -18,7 +20,7 @@ class Builder:
 
     Attributes:
         entry: gives the place before the open grid, where constants go.
-        width: lanes of the values being made; 0 for scalars.
+        width: lanes (or the sizes of blocks) of the values being made; 0 for scalars.
         location: the user's line that the ops being made belong to.
         point: where ops go.
         mask: the lanes in use, for checks; None where all are.
@@ -30,20 +32,21 @@ class Builder:
         self.entry = entry
         self.point = entry()
         self.location = location
-        self.width = 0
+        self.width: Width = 0
         self.mask: Value | None = None
         self._loops: list[ir.Operation] = []
-        self._types: dict[tuple[str, int], ir.Type] = {}
+        self._types: dict[tuple[str, Width], ir.Type] = {}
         self._constants: dict[tuple, Value] = {}
         self._attributes: dict[tuple[str, int], ir.Attribute] = {}
         self.index = ir.IndexType.get()
 
-    def type(self, name: str, width: int | None = None) -> ir.Type:
+    def type(self, name: str, width: Width | None = None) -> ir.Type:
         """The scalar type with this name, or the vector of it; width as current."""
         lanes = self.width if width is None else width
         found = self._types.get((name, lanes))
         if found is None:
-            text = f"vector<{lanes}x{name}>" if lanes else name
+            sizes = "x".join(map(str, lanes)) if isinstance(lanes, tuple) else lanes
+            text = f"vector<{sizes}x{name}>" if lanes else name
             found = self._types[name, lanes] = ir.Type.parse(text)
         return found
 
@@ -83,7 +86,7 @@ class Builder:
         """A number of the scalar type with this name."""
         return self._constant(value, type_name, 0)
 
-    def _constant(self, value, type_name: str, width: int) -> Value:
+    def _constant(self, value, type_name: str, width: Width) -> Value:
         key = (repr(value), type_name, width)
         found = self._constants.get(key)
         if found is None:
@@ -227,6 +230,39 @@ class Builder:
         """``tile.store`` of a square of lanes, all of them."""
         sizes = self.segments(1, 1, 1, 2, 0)
         operands = [value, buffer, offset, *strides]
+        self.create("tile.store", [], operands, {"operandSegmentSizes": sizes})
+
+    def load_block(
+        self,
+        buffer: Value,
+        offset: Value,
+        strides: Sequence[Value],
+        masks: Sequence[Value],
+        element: Element,
+    ) -> Value:
+        """``tile.load`` of a block of the current sizes."""
+        sizes = self.segments(1, 1, len(strides), len(masks), 0)
+        return self.op(
+            "tile.load",
+            element.memory_name,
+            buffer,
+            offset,
+            *strides,
+            *masks,
+            operandSegmentSizes=sizes,
+        )
+
+    def store_block(
+        self,
+        value: Value,
+        buffer: Value,
+        offset: Value,
+        strides: Sequence[Value],
+        masks: Sequence[Value],
+    ) -> None:
+        """``tile.store`` of a block."""
+        sizes = self.segments(1, 1, 1, len(strides), len(masks))
+        operands = [value, buffer, offset, *strides, *masks]
         self.create("tile.store", [], operands, {"operandSegmentSizes": sizes})
 
     def gather(

@@ -1,13 +1,19 @@
 """Replaces the body of a kernel by its schedule."""
 
 from girih.dialects.bindings import ir
+from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.program import Program, make_local
 from girih.passes.tile.emit.values import Values
+from girih.passes.tile.gpu.indices import BlockIndices
+from girih.passes.tile.gpu.program import BlockProgram
+from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.plan import SchedulePlan
+
+Buffers = dict[int, tuple[ir.Value, Element]]
 
 
 def emit_kernel(kernel: ir.Operation, source: KernelSource, plan: SchedulePlan) -> None:
@@ -17,7 +23,6 @@ def emit_kernel(kernel: ir.Operation, source: KernelSource, plan: SchedulePlan) 
         op.operation.erase()
     stack = FrameStack(block)
     builder = Builder(lambda: stack.frames[0].point, kernel.location)
-    indices = Indices(builder, stack, source.symbols)
     buffers = {
         number: (buffer.value, buffer.element)
         for number, buffer in enumerate(source.buffers)
@@ -25,8 +30,35 @@ def emit_kernel(kernel: ir.Operation, source: KernelSource, plan: SchedulePlan) 
     for local in plan.locals:
         if local.is_shared:
             buffers[local.number] = make_local(builder, local)
+    emit = _emit_blocks if plan.is_blocked else _emit_lanes
+    emit(plan, builder, stack, source, buffers)
+    kernel.attributes["schedule"] = ir.StringAttr.get(plan.text)
+
+
+def _emit_lanes(
+    plan: SchedulePlan,
+    builder: Builder,
+    stack: FrameStack,
+    source: KernelSource,
+    buffers: Buffers,
+) -> None:
+    """Grids whose values are vectors along one coordinate, for CPUs."""
     private = tuple(local for local in plan.locals if not local.is_shared)
+    indices = Indices(builder, stack, source.symbols)
     for grid in plan.grids:
         values = Values(builder, stack, indices, buffers)
         Program(grid, private, builder, stack, indices, values).emit()
-    kernel.attributes["schedule"] = ir.StringAttr.get(plan.text)
+
+
+def _emit_blocks(
+    plan: SchedulePlan,
+    builder: Builder,
+    stack: FrameStack,
+    source: KernelSource,
+    buffers: Buffers,
+) -> None:
+    """Grids whose values are blocks, for GPUs."""
+    indices = BlockIndices(builder, stack, source.symbols)
+    for grid in plan.grids:
+        values = BlockValues(builder, stack, indices, buffers)
+        BlockProgram(grid, builder, stack, indices, values).emit()

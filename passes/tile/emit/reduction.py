@@ -6,7 +6,7 @@ running sum, so they are at least as accurate as eager's.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.arithmetic import extremum
@@ -26,6 +26,8 @@ _KINDS = {
     "reduce_all": "and",
 }
 _ARGUMENT = {"argmax": "reduce_max", "argmin": "reduce_min"}
+# Combines lanes: (builder, kind as in the vector dialect, name of the type, value).
+Across = Callable[[Builder, str, str, Value], Value]
 SUPPORTED = frozenset([*_COMBINING, *_ARGUMENT, "reduce_max", "reduce_min"])
 
 
@@ -115,11 +117,22 @@ def _is_better(
 
 
 def across_lanes(
-    b: Builder, node: ReduceNode, accumulator: Sequence[Value]
+    b: Builder,
+    node: ReduceNode,
+    accumulator: Sequence[Value],
+    across: Across | None = None,
 ) -> list[Value]:
-    """Combines the lanes of a vector accumulator; results are scalars."""
+    """Combines the lanes of a vector accumulator.
+
+    Args:
+        b: makes values of the accumulator's width.
+        node: the reduction.
+        accumulator: its values, one for each lane.
+        across: combines the lanes of one value; by default all, to a scalar.
+    """
+    across = across or _across
     element = node.operands[0].element
-    best = horizontal(b, value_name(node), element, accumulator[0])
+    best = horizontal(b, value_name(node), element, accumulator[0], across)
     if node.name not in _ARGUMENT:
         return [best]
     value, position = accumulator
@@ -133,19 +146,21 @@ def across_lanes(
     # Lanes that saw no element hold -1: as unsigned, after every position.
     last = b.constant(-1, "i64")
     candidates = b.select(is_best, position, last)
-    first = _across(b, "minui", "i64", candidates)
+    first = across(b, "minui", "i64", candidates)
     return [best, first]
 
 
-def horizontal(b: Builder, name: str, element: Element, value: Value) -> Value:
-    """One scalar of all lanes."""
+def horizontal(
+    b: Builder, name: str, element: Element, value: Value, across: Across
+) -> Value:
+    """The lanes of a value combined."""
     if name in _KINDS:
-        return _across(b, _KINDS[name], element.register_name, value)
+        return across(b, _KINDS[name], element.register_name, value)
     side = "max" if name == "reduce_max" else "min"
     if element.is_float:
-        return _across(b, f"{side}imumf", element.register_name, value)
+        return across(b, f"{side}imumf", element.register_name, value)
     sign = "s" if element.kind == "signed" else "u"
-    return _across(b, f"{side}{sign}i", element.register_name, value)
+    return across(b, f"{side}{sign}i", element.register_name, value)
 
 
 def _across(b: Builder, kind: str, type_name: str, value: Value) -> Value:

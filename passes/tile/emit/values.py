@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from girih.dialects.bindings import ir
 from girih.passes.tile.elements import I64, Element
-from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.builder import Builder, Width
 from girih.passes.tile.emit.cast import cast, narrowed, widened
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices, Located
@@ -89,12 +89,16 @@ class Values:
         depths = [self.stack.depth_of(c) for c in node.coordinates]
         depths += [self.located(source)[1] for source in sources_of(node)]
         depth = max(depths, default=0)
-        width = self.indices.lane_width if self._is_vector(node) else 0
+        width = self._width_of(node)
         if node.location is not None:
             self.builder.location = node.location
-        value = _EMITTERS[type(node)](self, node, depth, width)
+        value = getattr(self, _EMITTERS[type(node)])(node, depth, width)
         self.stack.frames[depth].values[node.number] = value
         return value, depth
+
+    def _width_of(self, node: Node) -> Width:
+        """Lanes of the node's value; 0 for a scalar."""
+        return self.indices.lane_width if self._is_vector(node) else 0
 
     def _is_vector(self, node: Node) -> bool:
         return self.indices.lanes in node.coordinates
@@ -130,7 +134,7 @@ class Values:
     def _elementwise(self, node: ComputeNode, depth: int, width: int) -> ir.Value:
         values = [self._widened_to(operand, width) for operand in node.operands]
         builder = self.indices.at(depth, width)
-        builder.mask = self._mask() if width else None
+        builder.mask = self._mask(width)
         return emit_elementwise(builder, node, values)
 
     def _select(self, node: SelectNode, depth: int, width: int) -> ir.Value:
@@ -150,7 +154,7 @@ class Values:
         from_end = b.same("arith.addi", index, limit)
         index = b.select(b.compare_ints("slt", index, zero), from_end, index)
         is_valid = b.compare_ints("ult", index, limit)
-        b.mask = self._combined(inside, self._mask() if width else None, depth)
+        b.mask = self._combined(inside, self._mask(width), depth)
         b.check(is_valid)
         return b.select(is_valid, index, zero)
 
@@ -169,8 +173,8 @@ class Values:
     def _load_mask(self, node: LoadNode, depth: int, width: int) -> ir.Value | None:
         if node.guards:
             inside = self._condition(node.guards, depth, width)
-            return self._combined(inside, self._mask() if width else None, depth)
-        return self._mask() if width else None
+            return self._combined(inside, self._mask(width), depth)
+        return self._mask(width)
 
     def _place(
         self, shared: Affine, step, width: int
@@ -184,8 +188,10 @@ class Values:
 
     # Masks ----------------------------------------------------------------------
 
-    def _mask(self) -> ir.Value | None:
-        """The mask of the open loop over the lanes."""
+    def _mask(self, width: Width) -> ir.Value | None:
+        """The mask of the open loop over the lanes; None for scalars."""
+        if not width:
+            return None
         depth = self.stack.depth_of(self.indices.lanes)
         return self.stack.frames[depth].mask
 
@@ -250,16 +256,17 @@ class Values:
         width = self.indices.lane_width if is_vector else 0
         value = self._widened_to(node, width)
         place = self._place(shared, step, width)
-        mask = self._mask() if width else None
+        mask = self._mask(width)
         b = self.indices.at(depth, width)
         b.store(narrowed(b, value, element), buffer, *place, mask)
 
 
+# The method that computes each class of nodes; targets override some of them.
 _EMITTERS = {
-    ComputeNode: Values._elementwise,
-    ConstantNode: Values._constant,
-    IndexNode: Values._index,
-    LoadNode: Values._load,
-    SelectNode: Values._select,
-    WrapNode: Values._wrap,
+    ComputeNode: "_elementwise",
+    ConstantNode: "_constant",
+    IndexNode: "_index",
+    LoadNode: "_load",
+    SelectNode: "_select",
+    WrapNode: "_wrap",
 }

@@ -1,0 +1,12 @@
+"""Schedules for GPUs: a program handles a block of points.
+
+A block has one or two dims, each along a coordinate of the domain, with a power of two
+of elements; values that do not vary along a dim have size 1 there, and those that vary
+along none are scalars. A block is bound by the program's number, or holds a whole
+reduced coordinate, or walks along one in a loop. Coordinates without a dim are spread
+over the grid, or looped over where they are reduced.
+
+Read in this order: ``plan`` (blocks and grids), ``policy`` (sizes of blocks, warps),
+``choose`` (which schedule), ``split`` (reductions with few results), ``indices``,
+``values`` and ``program`` (IR).
+"""

@@ -1,0 +1,304 @@
+"""The body of a grid on a GPU: from the program's number to blocks and stores."""
+
+from collections.abc import Callable, Sequence
+
+from girih.dialects.bindings import ir
+from girih.passes.tile.emit import reduction
+from girih.passes.tile.emit.builder import Builder, Width
+from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.gpu.indices import BlockIndices, is_whole
+from girih.passes.tile.gpu.plan import Block, BlockGrid
+from girih.passes.tile.gpu.values import BlockValues
+from girih.passes.tile.index import Coordinate, coordinates_of
+from girih.passes.tile.nodes import ReduceNode
+from girih.passes.tile.plan import Axis, Pass
+from girih.passes.tile.sizes import Size, product
+
+Body = Callable[[list[ir.Value]], list[ir.Value]]
+
+
+class BlockProgram:
+    """Emits one grid of a schedule.
+
+    Attributes:
+        ranges: bounds of coordinates of which a program walks only a part.
+    """
+
+    def __init__(
+        self,
+        grid: BlockGrid,
+        builder: Builder,
+        stack: FrameStack,
+        indices: BlockIndices,
+        values: BlockValues,
+    ) -> None:
+        self.grid = grid
+        self.builder = builder
+        self.stack = stack
+        self.indices = indices
+        self.values = values
+        self.ranges: dict[Coordinate, tuple[ir.Value, ir.Value]] = {}
+        self.blocks = {block.coordinate: block for block in grid.blocks}
+
+    def emit(self) -> None:
+        """Makes the ``tile.grid`` with all it contains."""
+        grid = self.grid
+        self.indices.blocks = grid.blocks
+        self.values.substitutes = {n.number: other for n, other in grid.substitutes}
+        counts = [axis.programs for axis in grid.axes]
+        operands = [self.indices.size(product(counts)), self.indices.size(grid.work)]
+        b = self.indices.at(0)
+        attributes = {
+            "num_warps": b.int_attribute(grid.warps),
+            "num_stages": b.int_attribute(grid.stages),
+        }
+        op = b.create("tile.grid", [], operands, attributes, regions=1)
+        block = op.regions[0].blocks.append(self.builder.index)
+        self.stack.push(op, block)
+        self._bind_axes(block.arguments[0], counts)
+        for own in grid.blocks:
+            if own.coordinate in grid.reduced and not own.is_looped:
+                self._bind_block(own, self.indices.size(0))
+        for walk in grid.passes:
+            self._walk(walk)
+        self._store_all(grid.stores)
+        self.stack.pop()
+
+    # Coordinates ------------------------------------------------------------------
+
+    def _bind_axes(self, number: ir.Value, counts: list[Size]) -> None:
+        """Takes the program's number apart, innermost axis first."""
+        depth, index = self.stack.depth, self.builder.index
+        axes = list(zip(self.grid.axes, counts, strict=True))
+        for place, (axis, count) in reversed(list(enumerate(axes))):
+            own = number
+            if place:
+                size = self.indices.size(count)
+                own = self.indices.at(depth).op("arith.remui", index, number, size)
+                number = self.indices.at(depth).op("arith.divui", index, number, size)
+            self._bind_axis(axis, own)
+
+    def _bind_axis(self, axis: Axis, number: ir.Value) -> None:
+        coordinate = axis.coordinate
+        if axis.number is not None:
+            self.stack.top.coordinates[axis.number] = number
+        if axis.chunk is None:
+            self.stack.top.coordinates[coordinate] = number
+            return
+        chunk = self.indices.size(axis.chunk)
+        low = self.indices.at(self.stack.depth).same("arith.muli", number, chunk)
+        own = self.blocks.get(coordinate)
+        if own is not None and not own.is_looped:
+            self._bind_block(own, low)
+            return
+        end = self.indices.size(coordinate.size)
+        b = self.indices.at(self.stack.depth)
+        high = b.same("arith.minsi", b.same("arith.addi", low, chunk), end)
+        self.ranges[coordinate] = (low, high)
+
+    def _bind_block(self, block: Block, start: ir.Value) -> None:
+        size = block.coordinate.size
+        end = None if is_whole(size, block.size) else size
+        self.indices.bind(block.coordinate, start, end)
+
+    def _range(self, coordinate: Coordinate) -> tuple[ir.Value, ir.Value]:
+        found = self.ranges.get(coordinate)
+        if found is None:
+            found = (self.indices.size(0), self.indices.size(coordinate.size))
+        return found
+
+    # Passes -----------------------------------------------------------------------
+
+    def _walk(self, walk: Pass) -> None:
+        """One pass over the reduced coordinates."""
+        if not self.grid.walks:
+            for node in walk.reductions:
+                self._finish(node, self._alone(node))
+            self._store_all(walk.stores)
+            return
+        initial = [self._initial(node) for node in walk.reductions]
+        sizes = [len(values) for values in initial]
+
+        def body(carried: list[ir.Value]) -> list[ir.Value]:
+            results = []
+            for node, size in zip(walk.reductions, sizes, strict=True):
+                own, carried = carried[:size], carried[size:]
+                results += self._take_in(node, own)
+            self._store_all(walk.stores)
+            return results
+
+        looped = [block for block in self.grid.blocks if block.is_looped]
+        inits = [value for values in initial for value in values]
+        results = self._nest([*self.grid.loops, *looped], inits, body)
+        for node, size in zip(walk.reductions, sizes, strict=True):
+            own, results = results[:size], results[size:]
+            self._finish(node, own)
+
+    def _nest(
+        self, loops: Sequence[Coordinate | Block], inits: list[ir.Value], body: Body
+    ) -> list[ir.Value]:
+        """Puts ``body`` into loops, outermost first."""
+        if not loops:
+            return body(inits)
+        return self._loop(loops[0], inits, lambda c: self._nest(loops[1:], c, body))
+
+    def _loop(
+        self, along: Coordinate | Block, inits: list[ir.Value], body: Body
+    ) -> list[ir.Value]:
+        """A loop over one coordinate, block by block where a dim lies along it."""
+        is_block = isinstance(along, Block)
+        coordinate = along.coordinate if is_block else along
+        bounds = list(self._range(coordinate))
+        types = [value.type for value in inits]
+        one = self.indices.size(1)
+        b = self.indices.at(self.stack.depth)
+        attributes, arguments = None, [b.index]
+        if is_block:
+            one_step = b.int_attribute(1)
+            attributes = {"width": b.int_attribute(along.size), "unroll": one_step}
+            arguments.append(b.type("i1", (along.size,)))
+        else:
+            bounds.append(one)
+        name = "tile.loop" if is_block else "scf.for"
+        op = b.create(name, types, [*bounds, *inits], attributes, regions=1)
+        inner = op.regions[0].blocks.append(*arguments, *types)
+        frame = self.stack.push(op, inner)
+        frame.coordinates[coordinate] = inner.arguments[0]
+        if is_block:
+            self.indices.bind_mask(coordinate, inner.arguments[1])
+        results = body(list(inner.arguments)[len(arguments) :])
+        ending = "tile.yield" if is_block else "scf.yield"
+        self.indices.at(self.stack.depth).create(ending, [], results)
+        self.stack.pop()
+        return list(op.results)
+
+    def _store_all(self, stores) -> None:
+        """Stores results; all are computed first, as they may overwrite operands."""
+        for store in stores:
+            self.values.value(store.node)
+        for store in stores:
+            self.builder.location = store.location
+            self.values.store(store.buffer, store.offset, store.node)
+
+    # Reductions -------------------------------------------------------------------
+
+    def _shape(self, node: ReduceNode) -> Width:
+        """The shape of a reduction's accumulator: all reduced dims are in it."""
+        along = node.operands[0].coordinates | frozenset(self.grid.reduced)
+        return self.indices.shape(along)
+
+    def _initial(self, node: ReduceNode) -> list[ir.Value]:
+        b = self.indices.at(self.stack.depth, self._shape(node))
+        return reduction.initial(b, node)
+
+    def _alone(self, node: ReduceNode) -> list[ir.Value]:
+        """The accumulator where the block holds all elements of its results."""
+        return self._selected(node, self._elements(node), self._initial(node))
+
+    def _elements(self, node: ReduceNode) -> list[ir.Value]:
+        """The elements where the loops stand, and their positions if needed."""
+        shape = self._shape(node)
+        elements = [self.values.of_shape(node.operands[0], shape)]
+        if node.position is not None:
+            elements.append(self._position(node, shape))
+        return elements
+
+    def _take_in(self, node: ReduceNode, accumulator: list[ir.Value]) -> list[ir.Value]:
+        value, *position = self._elements(node)
+        self.builder.location = node.location
+        b = self.indices.at(self.stack.depth, self._shape(node))
+        results = reduction.combine(b, node, accumulator, value, *(position or [None]))
+        return self._selected(node, results, accumulator)
+
+    def _selected(
+        self, node: ReduceNode, results: list[ir.Value], otherwise: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The results where reduced coordinates are inside, else the others."""
+        shape = self._shape(node)
+        inside = frozenset(self.grid.reduced) & frozenset(self.blocks)
+        own = self.indices.shape(inside)
+        mask = self.indices.mask(own) if own else None
+        if mask is None:
+            return results
+        b = self.indices.at(self.stack.depth, shape)
+        if own != shape:
+            mask = b.op("vector.broadcast", "i1", mask)
+        pairs = zip(results, otherwise, strict=True)
+        return [b.select(mask, new, old) for new, old in pairs]
+
+    def _position(self, node: ReduceNode, shape: Width) -> ir.Value:
+        """The position along the reduced dim, as i64."""
+        own = self.indices.shape(coordinates_of(node.position))
+        if own:
+            value = self.indices.per_lane(node.position)
+        else:
+            index = self.indices.scalar(node.position)
+            b = self.indices.at(self.stack.depth)
+            value = b.op("arith.index_cast", "i64", index)
+        if own == shape:
+            return value
+        return self.indices.at(self.stack.depth, shape).op(
+            "vector.broadcast", "i64", value
+        )
+
+    def _finish(self, node: ReduceNode, accumulator: list[ir.Value]) -> None:
+        """Makes the result known where the loops have ended."""
+        shape = self._shape(node)
+        dims = [
+            dim
+            for dim, block in enumerate(self.grid.blocks)
+            if block.coordinate in self.grid.reduced
+        ]
+        if dims:
+
+            def across(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
+                return _reduced(b, kind, name, value, (shape, dims))
+
+            b = self.indices.at(self.stack.depth, shape)
+            accumulator = reduction.across_lanes(b, node, accumulator, across)
+        self.stack.top.values[node.number] = accumulator[-1]
+
+
+def _reduced(
+    b: Builder, kind: str, name: str, value: ir.Value, along: tuple[tuple, list[int]]
+) -> ir.Value:
+    """A block reduced along some dims, which keep size 1; a scalar if none is left."""
+    shape, dims = along
+    attribute = b.parsed(f"#vector.kind<{kind}>")
+    left = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+    if len(shape) == 2:
+        dim = dims[-1]
+        b.width = (shape[1 - dim],)
+        start = b.constant(_NEUTRAL[kind](name), name)
+        axes = b.parsed(f"array<i64: {dim}>")
+        value = b.op(
+            "vector.multi_reduction",
+            start.type,
+            value,
+            start,
+            kind=attribute,
+            reduction_dims=axes,
+        )
+        b.width = shape
+        if any(size > 1 for size in left):
+            return b.op("vector.shape_cast", b.type(name, left), value)
+    return b.op("vector.reduction", b.type(name, 0), value, kind=attribute)
+
+
+def _bits(name: str) -> int:
+    return int(name[1:])
+
+
+# What changes nothing when it is combined, by kind and name of the type.
+_NEUTRAL = {
+    "add": lambda name: 0,
+    "mul": lambda name: 1,
+    "or": lambda name: 0,
+    "and": lambda name: -1,
+    "maximumf": lambda name: float("-inf"),
+    "minimumf": lambda name: float("inf"),
+    "maxsi": lambda name: -(1 << (_bits(name) - 1)),
+    "minsi": lambda name: (1 << (_bits(name) - 1)) - 1,
+    "maxui": lambda name: 0,
+    "minui": lambda name: -1,
+}

@@ -1,0 +1,130 @@
+"""Splits reductions with few results over the processors of a GPU.
+
+As on CPUs (``tile.split``): a grid of parts that leaves partial results in a
+workspace, and a grid that combines them, for each round of reductions.
+"""
+
+from dataclasses import replace
+
+from girih.dialects.dims import ceildiv, maximum
+from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.plan import Block, BlockGrid
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.plan import Axis, Local, Pass
+from girih.passes.tile.sizes import Size, known, product
+from girih.passes.tile.split import Cut, Splitter
+from girih.passes.tile.subject import Subject
+
+# Programs for each processor: enough that those that end early leave none idle.
+PROGRAMS_OF_PROCESSOR = 2
+# A part has at least so many steps of its loop: fewer are not worth another launch.
+LEAST_STEPS = 4
+MAX_PARTS = 256
+# Partial results in all: a workspace of some megabytes.
+MAX_PARTIALS = 1 << 20
+# Stands for a symbolic size where the largest coordinate is looked for.
+GUESSED_SIZE = 1 << 20
+
+
+def should_split_blocks(grid: BlockGrid, subject: Subject) -> bool:
+    """True where a grid that reduces leaves processors idle and could feed them."""
+    if not grid.walks or not grid.passes:
+        return False
+    programs = product(axis.programs for axis in grid.axes)
+    if not isinstance(programs, int) or programs >= subject.options.processors:
+        return False
+    return _limit(grid, subject) > 1 and _parts(_cut(grid, subject)) > 1
+
+
+def split_blocks(
+    grid: BlockGrid, subject: Subject
+) -> tuple[tuple[BlockGrid, ...], tuple[Local, ...], str]:
+    """Replaces one grid by grids of partial and combined reductions.
+
+    Returns:
+        The grids, their workspaces, and what was done, for people.
+    """
+    cut = _cut(grid, subject)
+    splitter = BlockSplitter(grid, subject, cut)
+    grids = splitter.grids()
+    text = f"d{cut.along.key[0]} of {cut.along.size} in {splitter.part.size} parts"
+    return grids, tuple(splitter.workspace.locals), text
+
+
+def _parallel(grid: BlockGrid) -> tuple[Coordinate, ...]:
+    return tuple(axis.coordinate for axis in grid.axes)
+
+
+def _limit(grid: BlockGrid, subject: Subject) -> int:
+    """Parts that there are at most; 0 where the number of results is not known."""
+    results = product(c.size for c in _parallel(grid))
+    if not isinstance(results, int):
+        return 0
+    programs: int = product(axis.programs for axis in grid.axes)
+    wanted = -(-PROGRAMS_OF_PROCESSOR * subject.options.processors // programs)
+    return max(min(wanted, MAX_PARTS, MAX_PARTIALS // results), 0)
+
+
+def _cut(grid: BlockGrid, subject: Subject) -> Cut:
+    """Splits the coordinate whose loop has the most steps."""
+    steps = {c: 1 for c in grid.loops}
+    steps |= {b.coordinate: b.size for b in grid.blocks if b.is_looped}
+    along = max(steps, key=lambda c: known(c.size, GUESSED_SIZE) // steps[c])
+    limit = _limit(grid, subject)
+    chunk = _chunk(grid, along, steps[along], limit)
+    results = product(c.size for c in _parallel(grid))
+    return Cut(_parallel(grid), results, along, chunk, limit)
+
+
+def _chunk(grid: BlockGrid, along: Coordinate, unit: int, limit: int) -> Size:
+    """Values of the coordinate in a part: whole blocks, and enough of them."""
+    others = [c for c in grid.loops if c != along]
+    inner = known(product(c.size for c in others), GUESSED_SIZE)
+    least = unit * max(-(-LEAST_STEPS // max(inner, 1)), 1)
+    chunk = maximum(least, ceildiv(along.size, limit))
+    if isinstance(along.size, int):
+        chunk = max(least, -(-along.size // limit))
+    return ceildiv(chunk, unit) * unit
+
+
+def _parts(cut: Cut) -> int:
+    return known(ceildiv(cut.along.size, cut.chunk), cut.parts_limit)
+
+
+class BlockSplitter(Splitter):
+    """Makes grids of blocks over parts, and over the parts' results."""
+
+    def partial_grid(self, walk: Pass, partials) -> BlockGrid:
+        """Programs for each part of each block of results."""
+        own, stores = self.partial_stores(walk, partials)
+        return replace(
+            self.grid,
+            axes=(*self.grid.axes, Axis(self.cut.along, self.cut.chunk, self.part)),
+            passes=(own,),
+            stores=stores,
+            substitutes=tuple(self.known.values()),
+        )
+
+    def combining_grid(self, walk: Pass, partials, is_last: bool) -> BlockGrid:
+        """Programs that hold all parts of some results."""
+        combined, stores, substitutes = self.combine(walk, partials, is_last)
+        parts = Block(self.part, policy.power_of_two(self.cut.parts_limit))
+        blocks = (parts,)
+        if self.parallel:
+            limit = max(policy.REDUCTION_ELEMENTS // parts.size, 2)
+            columns = self.parallel[-1]
+            size = policy.block_of(columns.size, min(limit, policy.COLUMNS))
+            blocks = (parts, Block(columns, size))
+        sizes = {block.coordinate: block.size for block in blocks}
+        return replace(
+            self.grid,
+            axes=tuple(Axis(c, sizes.get(c)) for c in self.parallel),
+            blocks=blocks,
+            loops=(),
+            reduced=(self.part,),
+            passes=(combined,),
+            stores=stores,
+            substitutes=substitutes,
+            work=self.part.size * self.results,
+            warps=policy.warps_of(product(block.size for block in blocks)),
+        )

@@ -1,0 +1,180 @@
+"""Nodes as values over blocks: scalars, or vectors of one or two dims."""
+
+from girih.dialects.bindings import ir
+from girih.passes.tile.elements import Element
+from girih.passes.tile.emit.builder import Width
+from girih.passes.tile.emit.cast import narrowed, widened
+from girih.passes.tile.emit.values import Values
+from girih.passes.tile.gpu.indices import BlockIndices
+from girih.passes.tile.index import Affine, coordinates_of
+from girih.passes.tile.nodes import Guard, Guards, LoadNode, Node
+from girih.passes.tile.sizes import is_constant
+
+Masks = list[ir.Value | None]
+
+
+class BlockValues(Values):
+    """Computes nodes on demand, each of the shape that it varies over."""
+
+    indices: BlockIndices
+
+    def of_shape(self, node: Node, shape: Width) -> ir.Value:
+        """The node's value at each point of a block; 0 means a scalar."""
+        return self._widened_to(node, shape)
+
+    def _width_of(self, node: Node) -> Width:
+        return self.indices.shape(node.coordinates)
+
+    def _widened_to(self, node: Node, width: Width) -> ir.Value:
+        value, depth = self.located(node)
+        standing = self._standing_for(node)
+        if not width or self._width_of(standing) == width:
+            return value
+        key = ("widened", standing.number, width)
+        found = self.stack.find(key)
+        if found is None:
+            b = self.indices.at(depth, width)
+            value = b.op("vector.broadcast", node.element.register_name, value)
+            self.stack.frames[depth].values[key] = value
+            return value
+        return found[0]
+
+    def _mask(self, width: Width) -> ir.Value | None:
+        return self.indices.mask(width)
+
+    # Guards -----------------------------------------------------------------------
+
+    def _holds(self, guard: Guard, depth: int, width: Width) -> ir.Value:
+        own = self.indices.shape(coordinates_of(guard.expression))
+        holds = self._holds_in_own_shape(guard, depth, own)
+        if own == width:
+            return holds
+        return self.indices.at(depth, width).op("vector.broadcast", "i1", holds)
+
+    def _holds_in_own_shape(self, guard: Guard, depth: int, own: Width) -> ir.Value:
+        limits = [self.indices.size(size) for size in (guard.low, guard.high)]
+        if own:
+            index = self.indices.located_block(guard.expression)[0]
+            b = self.indices.at(depth, own)
+            limits = [b.op("vector.broadcast", "index", limit) for limit in limits]
+        else:
+            index = self.indices.scalar(guard.expression)
+        b = self.indices.at(depth, own)
+        return self._between(b, index, limits, is_constant(guard.low, 0))
+
+    def _is_separable(self, guards: Guards) -> bool:
+        """True where each guard varies along at most one dim of the block."""
+        shapes = [self.indices.shape(coordinates_of(g.expression)) for g in guards]
+        return all(sum(size > 1 for size in shape or ()) <= 1 for shape in shapes)
+
+    def _dim_masks(self, guards: Guards, depth: int, shape: tuple) -> list[ir.Value]:
+        """One mask for each dim of an access, or none where all points are inside."""
+        masks: Masks = [
+            self.indices.dim_mask(block.coordinate) if size > 1 else None
+            for block, size in zip(self.indices.blocks, shape, strict=True)
+        ]
+        for guard in guards:
+            own = self.indices.shape(coordinates_of(guard.expression))
+            dims = [d for d, size in enumerate(own or shape) if size > 1]
+            holds = self._holds_in_own_shape(guard, depth, own)
+            b = self.indices.at(depth, (shape[dims[-1]],))
+            name = "vector.shape_cast" if own else "vector.broadcast"
+            if not own or len(own) > 1:
+                holds = b.op(name, "i1", holds)
+            masks[dims[-1]] = self._combined(masks[dims[-1]], holds, depth)
+        return self._completed(masks, shape)
+
+    def _completed(self, masks: Masks, shape: tuple) -> list[ir.Value]:
+        if all(mask is None for mask in masks):
+            return []
+        return [
+            self.indices.at(0, (size,)).constant(True, "i1") if mask is None else mask
+            for mask, size in zip(masks, shape, strict=True)
+        ]
+
+    # Memory -----------------------------------------------------------------------
+
+    def _load(self, node: LoadNode, depth: int, width: Width) -> ir.Value:
+        if not width:
+            return self._load_scalar(node, depth)
+        buffer, element = self.buffers[node.buffer]
+        _, _, irregular = self.indices.split_block(node.offset)
+        if irregular.terms or not self._is_separable(node.guards):
+            value = self._gathered(node, buffer, element, depth, width)
+        else:
+            offset, strides = self._block_place(node.offset)
+            masks = self._dim_masks(node.guards, depth, width)
+            b = self.indices.at(depth, width)
+            value = b.load_block(buffer, offset, strides, masks, element)
+        return widened(self.indices.at(depth, width), value, element)
+
+    def _load_scalar(self, node: LoadNode, depth: int) -> ir.Value:
+        buffer, element = self.buffers[node.buffer]
+        inside = self._condition(node.guards, depth, 0) if node.guards else None
+        offset = self.indices.scalar(node.offset)
+        b = self.indices.at(depth)
+        value = b.load(buffer, offset, None, inside, element)
+        return widened(self.indices.at(depth), value, element)
+
+    def _block_place(self, offset: Affine) -> tuple[ir.Value, list[ir.Value]]:
+        """The offset of the block's first point, and the strides of its dims."""
+        _, steps, _ = self.indices.split_block(offset)
+        strides = [self.indices.size(step) for step in steps]
+        return self.indices.scalar(offset), strides
+
+    def _gathered(
+        self,
+        node: LoadNode,
+        buffer: ir.Value,
+        element: Element,
+        depth: int,
+        shape: tuple[int, ...],
+    ) -> ir.Value:
+        """A load at an offset for each point."""
+        inside = self._condition(node.guards, depth, shape) if node.guards else None
+        mask = self._combined(inside, self._mask(shape), depth)
+        offsets = self._offsets(node.offset, depth, shape)
+        if len(shape) == 1:
+            return self.indices.at(depth, shape).gather(buffer, offsets, mask, element)
+        count = 1
+        for size in shape:
+            count *= size
+        b = self.indices.at(depth, (count,))
+        offsets = b.op("vector.shape_cast", "i64", offsets)
+        mask = None if mask is None else b.op("vector.shape_cast", "i1", mask)
+        value = b.gather(buffer, offsets, mask, element)
+        b = self.indices.at(depth, shape)
+        return b.op("vector.shape_cast", element.memory_name, value)
+
+    def _offsets(self, offset: Affine, depth: int, shape: tuple[int, ...]) -> ir.Value:
+        own = self.indices.shape(coordinates_of(offset))
+        if not own:
+            index = self.indices.scalar(offset)
+            offsets = self.indices.at(depth).op("arith.index_cast", "i64", index)
+        else:
+            offsets = self.indices.per_lane(offset)
+        if own == shape:
+            return offsets
+        return self.indices.at(depth, shape).op("vector.broadcast", "i64", offsets)
+
+    # Stores -----------------------------------------------------------------------
+
+    def store(self, buffer_number: int, offset: Affine, node: Node) -> None:
+        """Stores a node's value where the innermost frame stands."""
+        buffer, element = self.buffers[buffer_number]
+        depth = self.stack.depth
+        standing = self._standing_for(node)
+        shape = self.indices.shape(standing.coordinates | coordinates_of(offset))
+        value = self._widened_to(node, shape)
+        if not shape:
+            place = self.indices.scalar(offset)
+            b = self.indices.at(depth)
+            b.store(narrowed(b, value, element), buffer, place, None, None)
+            return
+        _, _, irregular = self.indices.split_block(offset)
+        assert not irregular.terms, f"girih bug: a store at {offset}"
+        place, strides = self._block_place(offset)
+        masks = self._dim_masks((), depth, shape)
+        b = self.indices.at(depth, shape)
+        value = narrowed(b, value, element)
+        b.store_block(value, buffer, place, strides, masks)
