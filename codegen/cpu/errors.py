@@ -1,7 +1,5 @@
-"""The error of this folder."""
+"""The error of code generation, where this folder looks for it."""
 
-from __future__ import annotations
+from girih.codegen.errors import CodegenError
 
-
-class CodegenError(RuntimeError):
-    """Machine code could not be made or loaded."""
+__all__ = ["CodegenError"]

@@ -8,6 +8,11 @@ What lives here, in the order to read it:
 * ``torch_entry``  the entry points of torch that programs call
 * ``sizes``        dim expressions as arithmetic on registers
 * ``buffers``      when buffers become tensors or pointers
+* ``device``       what differs for buffers and kernels on a device
 * ``mutation``     which arguments are written
 * ``program``      host function to program
 """
+
+from girih.codegen.runtime._runtime import release_memory
+
+__all__ = ["release_memory"]

@@ -16,6 +16,8 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "_launch.h"
+
 /* An instruction is its opcode and the int64 words that are listed here. */
 enum opcode {
     /* dst, callable, keywords, n, n items: values[dst] = callable(items). A dst of -1
@@ -46,6 +48,9 @@ enum opcode {
     /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
      * registers named; unlock = 1 releases the GIL meanwhile */
     OP_RUN,
+    /* table, stream, n, n words: launches what the constant `table` holds (_launch.h)
+     * on the stream in a register; the words are registers too */
+    OP_LAUNCH,
     /* n, m, n + m pairs of registers (pointer, bytes): the check fails if one of the
      * first n ranges overlaps any other range */
     OP_DISJOINT,

@@ -25,12 +25,19 @@ typedef struct {
 } Frame;
 
 /* The largest workspace up to the limit stays for the next call of any program: fresh
- * memory costs a page fault for each 4 KiB, more than kernels need to fill it. The GIL
+ * memory costs a page fault for each 4 KiB, more than kernels need to fill it. A call
+ * that needs more frees it first, so that the two are never alive together. The GIL
  * guards it. */
 static struct {
     void *memory;
     int64_t bytes;
 } kept;
+
+static void release_kept(void) {
+    free(kept.memory);
+    kept.memory = NULL;
+    kept.bytes = 0;
+}
 
 /* --- items --- */
 
@@ -230,7 +237,7 @@ static void release_workspace(Frame *frame) {
     int64_t bytes = frame->workspace_bytes;
     if (frame->workspace == NULL) return;
     if (bytes <= KEPT_BYTES_LIMIT && bytes > kept.bytes) {
-        free(kept.memory);
+        release_kept();
         kept.memory = frame->workspace;
         kept.bytes = bytes;
     } else {
@@ -249,6 +256,7 @@ static int step_workspace(Frame *frame, const int64_t **at) {
         kept.memory = NULL;
         kept.bytes = 0;
     } else {
+        release_kept();
         frame->workspace = aligned_alloc(WORKSPACE_ALIGNMENT, (size_t)bytes);
         frame->workspace_bytes = bytes;
     }
@@ -272,6 +280,21 @@ static int32_t step_run(Frame *frame, const int64_t **at) {
     run((void **)frame->scratch, frame->scratch + pointers, &status);
     if (state != NULL) PyEval_RestoreThread(state);
     return status;
+}
+
+/* Launching holds no GIL: where the device's queue is full, the driver waits. */
+static int step_launch(Frame *frame, const int64_t **at) {
+    PyObject *capsule = PyTuple_GET_ITEM(frame->program->constants, *(*at)++);
+    const LaunchTable *table = PyCapsule_GetPointer(capsule, LAUNCH_TABLE_NAME);
+    int64_t stream = frame->registers[*(*at)++], count = *(*at)++;
+    for (int64_t i = 0; i < count; i++)
+        frame->scratch[i] = frame->registers[*(*at)++];
+    PyThreadState *state = PyEval_SaveThread();
+    int64_t code = table->launch(table, frame->scratch, stream);
+    PyEval_RestoreThread(state);
+    if (code == 0) return 0;
+    table->raise(table, code);
+    return -1;
 }
 
 typedef struct {
@@ -346,6 +369,7 @@ static enum outcome execute(Frame *frame) {
         case OP_RUN:
             if (step_run(frame, &at) != 0) return CALL_CHECK_FAILED;
             break;
+        case OP_LAUNCH: failed = step_launch(frame, &at); break;
         case OP_DISJOINT:
             failed = step_disjoint(frame, &at);
             if (failed == 1) return CALL_CHECK_FAILED;
@@ -541,9 +565,21 @@ static const struct {
     WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),        WORD(OP_SUB),
     WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),    WORD(OP_MOD),
     WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE),  WORD(OP_RELEASE),
-    WORD(OP_RUN),        WORD(OP_DISJOINT),   WORD(OP_FREE),       WORD(OP_RETURN),
+    WORD(OP_RUN),        WORD(OP_LAUNCH),     WORD(OP_DISJOINT),   WORD(OP_FREE),       WORD(OP_RETURN),
     WORD(ITEM_CONSTANT), WORD(ITEM_VALUE),    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),
     WORD(ITEM_LIST),     WORD(ITEM_KIND_BITS)};
+
+static PyObject *release_memory(PyObject *Py_UNUSED(module),
+                                PyObject *Py_UNUSED(arguments)) {
+    release_kept();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef module_methods[] = {
+    {"release_memory", release_memory, METH_NOARGS,
+     PyDoc_STR("release_memory()\n--\n\nFrees the workspace that is kept for the next "
+               "call.")},
+    {NULL, NULL, 0, NULL}};
 
 static int module_exec(PyObject *module) {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -558,6 +594,6 @@ static int module_exec(PyObject *module) {
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 static struct PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Runs launch programs.",
-    .m_slots = module_slots};
+    .m_methods = module_methods, .m_slots = module_slots};
 
 PyMODINIT_FUNC PyInit__runtime(void) { return PyModuleDef_Init(&module_definition); }

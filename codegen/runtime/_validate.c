@@ -84,6 +84,23 @@ static void read_run(Reader *reader) {
     if (words > reader->program->arguments) reader->program->arguments = words;
 }
 
+static void read_launch(Reader *reader) {
+    int64_t index = read_word(reader, 0, PyTuple_GET_SIZE(reader->program->constants),
+                              "the index of a constant");
+    read_register(reader);
+    int64_t count = read_count(reader);
+    for (int64_t i = 0; i < count && reader->problem == NULL; i++)
+        read_register(reader);
+    if (reader->problem != NULL) return;
+    PyObject *table = PyTuple_GET_ITEM(reader->program->constants, index);
+    const LaunchTable *launches =
+        PyCapsule_IsValid(table, LAUNCH_TABLE_NAME)
+            ? PyCapsule_GetPointer(table, LAUNCH_TABLE_NAME)
+            : NULL;
+    if (launches == NULL || launches->words > count)
+        reader->problem = "a launch table and all its words";
+}
+
 static void read_call(Reader *reader, int64_t opcode) {
     if (opcode == OP_CALL)
         read_destination(reader, 1);
@@ -140,6 +157,7 @@ static int64_t read_instruction(Reader *reader) {
         read_register(reader);
         break;
     case OP_RUN: read_run(reader); break;
+    case OP_LAUNCH: read_launch(reader); break;
     case OP_DISJOINT: read_disjoint(reader); break;
     case OP_RELEASE: break;
     case OP_FREE: read_destination(reader, 0); break;

@@ -232,6 +232,13 @@ class Assembler:
             *symbols,
         )
 
+    def launch(
+        self, table: object, stream: Register, words: Sequence[Register]
+    ) -> None:
+        """Launches the kernels of a launch table on the stream in a register."""
+        constant = self.constant(table)
+        self._emit(_runtime.OP_LAUNCH, constant, stream, len(words), *words)
+
     def check_disjoint(
         self,
         written: Sequence[tuple[Register, Register]],

@@ -7,6 +7,7 @@ reads costs one addition, and an intermediate in the workspace has no tensor at 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
@@ -14,7 +15,7 @@ from girih.dialects.dims import Size, minimum, product
 from girih.dialects.types import BufferParts, byte_width
 
 from . import torch_entry
-from .assembler import Assembler, Register, RegisterItem, Value, ValueItem
+from .assembler import Assembler, Constant, Register, RegisterItem, Value, ValueItem
 from .sizes import Sizes
 
 
@@ -63,10 +64,15 @@ class Buffers(dict[ir.Value, Buffer]):
     Args:
         assembler: takes the instructions that make tensors and pointers.
         sizes: gives the registers of symbolic sizes.
+        make_scalar: where kernels cannot read the program's own memory, makes a tensor
+            of a number and a dtype.
     """
 
-    def __init__(self, assembler: Assembler, sizes: Sizes):
+    def __init__(
+        self, assembler: Assembler, sizes: Sizes, make_scalar: Callable | None = None
+    ):
         super().__init__()
+        self._make_scalar = make_scalar
         self._assembler = assembler
         self._sizes = sizes
 
@@ -121,6 +127,14 @@ class Buffers(dict[ir.Value, Buffer]):
                 buffer.pointer = self._assembler.load_number(
                     buffer.number, is_float=is_float
                 )
+                if self._make_scalar is not None:  # the load has checked the number
+                    dtype = Constant(torch_entry.dtype(str(buffer.parts.element_type)))
+                    scalar = self._assembler.call(
+                        self._make_scalar, [ValueItem(buffer.number), dtype]
+                    )
+                    buffer.pointer = self._assembler.call_int(
+                        torch_entry.data_ptr, [ValueItem(scalar)]
+                    )
             else:
                 tensor = ValueItem(self.tensor(buffer))
                 buffer.pointer = self._assembler.call_int(

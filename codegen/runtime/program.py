@@ -14,6 +14,7 @@ from . import torch_entry, vjp  # noqa: F401  (programs call it)
 from ._runtime import Program
 from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
 from .buffers import Buffer, Buffers
+from .device import Device, DeviceRuns
 from .mutation import written_arguments
 from .sizes import Sizes
 
@@ -38,6 +39,7 @@ def build_program(
     *,
     fallback: Callable | None = None,
     owner: object = None,
+    device: Device | None = None,
 ) -> Program:
     """Builds the callable of a compiled graph.
 
@@ -45,9 +47,12 @@ def build_program(
         module: a module with the host function `@main` after `plan-memory`.
         addresses: for each function that a `host.native` names, its address. A call
             without a name (from code that was compiled before) is the n-th, `run<n>`.
+            Not used for programs on a device.
         fallback: called with the same inputs when a check of a kernel fails.
             Not for functions with arguments that are `graph.donated`.
         owner: whatever has to live as long as the generated code is called.
+        device: where the buffers are, and what launches the kernels there; None where
+            that is the processor.
 
     Returns:
         A callable from the input tensors (and integers) to the tuple of results. The
@@ -59,7 +64,7 @@ def build_program(
             missing.
     """
     function = _main_function(module)
-    builder = _Builder(function, addresses)
+    builder = _Builder(function, addresses, device)
     for op in function.regions[0].blocks[0].operations:
         builder.visit(op)
     return builder.assembler.program(
@@ -83,13 +88,26 @@ def _main_function(module: ir.Module) -> ir.OpView:
 
 
 class _Builder:
-    def __init__(self, function: ir.OpView, addresses: Mapping[str, int]):
+    def __init__(
+        self,
+        function: ir.OpView,
+        addresses: Mapping[str, int],
+        device: Device | None = None,
+    ):
         arguments = function.regions[0].blocks[0].arguments
         donated = _donated(function)
         boxes = 1 if donated else 0
         self.assembler = Assembler(boxes + len(arguments) - len(donated))
         self.sizes = Sizes(self.assembler, self._bind_symbol)
-        self.buffers = Buffers(self.assembler, self.sizes)
+        self.device = device and DeviceRuns(device, self.assembler, self.sizes)
+        self.buffers = Buffers(
+            self.assembler, self.sizes, device and torch_entry.full_on(device.device)
+        )
+        self._empty_strided = (
+            torch_entry.empty_strided
+            if device is None
+            else torch_entry.empty_strided_on(device.device)
+        )
         self.integers: dict[ir.Value, Size] = {}
         self.launches = self.externs = self.workspace_bytes = 0
         self.kernels: set[str] = set()
@@ -184,7 +202,7 @@ class _Builder:
             buffer.pointer = self.buffers.advance(self._workspace, op.workspace_offset)
             return
         buffer.tensor = self.assembler.call(
-            torch_entry.empty_strided,
+            self._empty_strided,
             [
                 self.sizes.items(parts.shape),
                 self.sizes.items(parts.strides),
@@ -201,6 +219,11 @@ class _Builder:
     def native(self, op: ir.OpView) -> None:
         """One call of generated code: the buffers and symbols of all its launches."""
         launches = op.launches
+        self.launches += len(launches)
+        self.kernels.update(launch.kernel for launch in launches)
+        if self.device is not None:
+            self.device.launch(launches, self.buffers)
+            return
         name = f"run{self._native_calls}" if op.function is None else op.function
         self._native_calls += 1
         if name not in self._addresses:
@@ -212,8 +235,6 @@ class _Builder:
             [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
         )
-        self.launches += len(launches)
-        self.kernels.update(launch.kernel for launch in launches)
 
     def extern(self, op: ir.OpView) -> None:
         """A call of an ATen op."""
@@ -287,14 +308,24 @@ class _Builder:
         """Scratch memory for the allocations that follow; no bytes give it up."""
         count = op.bytes
         if count == 0 and isinstance(count, int):
-            self.assembler.release()
-            self._workspace = None
+            self._release_workspace()
             return
-        self._workspace = self.assembler.workspace(self.sizes.register(count))
+        if self.device is not None:
+            self._release_workspace()
+            self._workspace = self.device.open_workspace(count)
+        else:
+            self._workspace = self.assembler.workspace(self.sizes.register(count))
         if isinstance(count, Dim) or self.workspace_bytes < 0:
             self.workspace_bytes = -1
         else:
             self.workspace_bytes = max(self.workspace_bytes, count)
+
+    def _release_workspace(self) -> None:
+        if self.device is not None:
+            self.device.close_workspace()
+        else:
+            self.assembler.release()
+        self._workspace = None
 
     def free(self, op: ir.OpView) -> None:
         """Drops a tensor that was made; views and pointers cost nothing."""

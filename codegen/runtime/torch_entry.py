@@ -8,6 +8,7 @@ Measured on torch 2.13, CPython 3.11, 16 floats (2026-11-20): `empty_strided` 0.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -39,6 +40,36 @@ def _reinterpret_generic(
 
 empty_strided: Callable = getattr(_guards, "_empty_strided_cpu", _empty_strided_generic)
 """`(sizes, strides, dtype)` to a fresh CPU tensor."""
+
+
+def empty_strided_on(device: torch.device) -> Callable:
+    """What makes a fresh tensor on a device, called as `empty_strided`."""
+    fast = getattr(_guards, "_empty_strided_cuda", None)
+    # The fast one allocates on the current device, whichever that is.
+    if device.type == "cuda" and fast is not None and torch.cuda.device_count() == 1:
+        return fast
+    return functools.partial(_empty_strided_on_device, device)
+
+
+def _empty_strided_on_device(
+    device: torch.device, sizes: Sequence[int], strides: Sequence[int], dtype
+) -> torch.Tensor:
+    return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+
+
+def raw_stream(device: torch.device) -> int:
+    """The handle of the stream that is current on a CUDA device."""
+    return torch._C._cuda_getCurrentRawStream(device.index)
+
+
+def full_on(device: torch.device) -> Callable:
+    """What makes a tensor without dims, `(number, dtype)`, without waiting for it."""
+
+    def full(number: float | int, dtype: torch.dtype) -> torch.Tensor:
+        return torch.full((), number, dtype=dtype, device=device)
+
+    return full
+
 
 reinterpret: Callable = getattr(_guards, "_reinterpret_tensor", _reinterpret_generic)
 """`(tensor, sizes, strides, offset)` to a tensor on the same storage, not a view of
