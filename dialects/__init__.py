@@ -10,14 +10,14 @@ Read in this order:
 - ``definition``: what an op is: its fields, type rule, verifier and builder.
 - ``regions``, ``locations``: checks of regions, positions in the user's files.
 - ``verifier``: checks a module against all of them.
-- ``graph``, ``tile``, ``host``: the dialects, one file for each family of ops.
+- ``graph``, ``tile``, ``host``, ``tt``: the dialects, one file for each family of ops.
 - ``context``: contexts with all of these loaded.
 """
 
 
 def load_all() -> None:
     """Registers the op classes of all dialects of girih; later calls do nothing."""
-    from girih.dialects import graph, host, tile
+    from girih.dialects import graph, host, tile, tt
 
-    for dialect in (graph, tile, host):
+    for dialect in (graph, tile, host, tt):
         dialect.load()

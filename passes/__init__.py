@@ -16,6 +16,7 @@ PASS_MODULES = {
     "choose-convolution-layouts": "girih.passes.choose_convolution_layouts",
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",
     "convert-tile-to-cpu": "girih.passes.convert_tile_to_cpu",
+    "convert-tile-to-tt": "girih.passes.convert_tile_to_tt",
     "decompose": "girih.passes.decompose",
     "drop-zero-cotangents": "girih.passes.drop_zero_cotangents",
     "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",

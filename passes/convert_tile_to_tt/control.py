@@ -1,0 +1,41 @@
+"""Loops over blocks."""
+
+from __future__ import annotations
+
+from girih.dialects.bindings import ir
+from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
+
+_LESS = 2
+
+
+@lowers("tile.loop")
+def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
+    """A loop with a step of `width`; each step computes its mask."""
+    low, high, *inits = lowering.all(op.operands)
+    width, block = op.width, op.block
+    step = b.constant(lowering.index, width)
+    loop = ir.Operation.create(
+        "scf.for",
+        results=[value.type for value in inits],
+        operands=[low, high, step, *inits],
+        regions=1,
+    )
+    types = [lowering.index, *(value.type for value in inits)]
+    locations = [ir.Location.current] * len(types)
+    body = loop.regions[0].blocks.append(*types, arg_locs=locations)
+    start, *carried = body.arguments
+    first, mask, *old = block.arguments
+    lowering.values.update(zip([first, *old], [start, *carried], strict=True))
+    with ir.InsertionPoint(body):
+        positions = b.same("arith.addi", b.splat(start, [width]), lowering.lanes(width))
+        lowering.values[mask] = b.compare(_LESS, positions, b.splat(high, [width]))
+        lowering.lower_block(block)
+    lowering.set(op, *loop.results)
+
+
+@lowers("tile.yield")
+def lower_yield(lowering: Lowering, op: ir.OpView) -> None:
+    """The values carried to the next step."""
+    operands = lowering.all(op.operands)
+    ir.Operation.create("scf.yield", operands=operands)

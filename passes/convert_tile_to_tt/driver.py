@@ -1,0 +1,42 @@
+"""The pass: each grid of a scheduled kernel becomes a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.dialects.bindings import ir
+from girih.passes.convert_tile_to_tt import (  # noqa: F401  (rules register themselves)
+    arithmetic,
+    control,
+    functions,
+    memory,
+    vectors,
+)
+from girih.passes.convert_tile_to_tt.functions import LIBRARIES
+from girih.passes.convert_tile_to_tt.kernel import convert_kernel
+from girih.passes.registry import register_pass
+
+
+@dataclass(frozen=True)
+class ConvertTileToTtOptions:
+    """Options of convert-tile-to-tt."""
+
+    library: str = "cuda"
+    """Whose functions of mathematics are called: `cuda` (libdevice) or `hip` (ocml)."""
+    num_warps: int = 4
+    """Warps of a program, where its grid does not say."""
+    num_stages: int = 3
+    """Stages of software pipelines, where the grid does not say."""
+
+
+@register_pass("convert-tile-to-tt", options=ConvertTileToTtOptions)
+def run(op: ir.Operation, options: ConvertTileToTtOptions) -> None:
+    """Turn scheduled kernels into functions of Triton IR."""
+    if options.library not in LIBRARIES:
+        raise ValueError(
+            f"convert-tile-to-tt expected library cuda or hip, got {options.library}"
+        )
+    defaults = {"num_warps": options.num_warps, "num_stages": options.num_stages}
+    for kernel in list(op.regions[0].blocks[0].operations):
+        if kernel.operation.name == "tile.kernel":
+            convert_kernel(kernel, options.library, defaults)

@@ -1,0 +1,110 @@
+"""Functions of mathematics: Triton's own, or those of the device's library.
+
+float16 and bfloat16 are computed in float32. Triton's own float32 logarithm, sine and
+cosine are approximations for small arguments, so the library's are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from girih.dialects.bindings import ir
+from girih.dialects.tt.base import element_of, same_shape
+from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
+
+Value = ir.Value
+
+# Prefix and suffixes (for float32, float64) of the functions of each library.
+LIBRARIES = {"cuda": ("__nv_", "f", ""), "hip": ("__ocml_", "_f32", "_f64")}
+
+NATIVE = ("math.absf", "math.absi", "math.ceil", "math.exp", "math.floor", "math.fma")
+
+# Ops whose functions have another name; 'arith.remf' is C's fmod.
+LIBRARY = {
+    "arith.remf": "fmod",
+    "math.acos": "acos",
+    "math.acosh": "acosh",
+    "math.asin": "asin",
+    "math.asinh": "asinh",
+    "math.atan": "atan",
+    "math.atan2": "atan2",
+    "math.atanh": "atanh",
+    "math.cbrt": "cbrt",
+    "math.copysign": "copysign",
+    "math.cos": "cos",
+    "math.cosh": "cosh",
+    "math.erf": "erf",
+    "math.erfc": "erfc",
+    "math.exp2": "exp2",
+    "math.expm1": "expm1",
+    "math.log": "log",
+    "math.log10": "log10",
+    "math.log1p": "log1p",
+    "math.log2": "log2",
+    "math.powf": "pow",
+    "math.round": "round",
+    "math.roundeven": "rint",
+    "math.rsqrt": "rsqrt",
+    "math.sin": "sin",
+    "math.sinh": "sinh",
+    "math.tan": "tan",
+    "math.tanh": "tanh",
+    "math.trunc": "trunc",
+}
+
+_UNORDERED = 14
+
+
+def in_float32(values: list[Value], compute: Callable[[list[Value]], Value]) -> Value:
+    """What `compute` makes of floats of at least 32 bits."""
+    type = values[0].type
+    element = element_of(type)
+    if not isinstance(element, ir.FloatType) or element.width >= 32:
+        return compute(values)
+    wide = same_shape(type, ir.F32Type.get())
+    result = compute([b.value("arith.extf", wide, [value]) for value in values])
+    return b.value("arith.truncf", type, [result])
+
+
+@lowers(*NATIVE)
+def lower_native(lowering: Lowering, op: ir.OpView) -> None:
+    """The same op on tensors."""
+    name = op.operation.name
+    operands = lowering.all(op.operands)
+    lowering.set(op, in_float32(operands, lambda values: b.same(name, *values)))
+
+
+@lowers("math.sqrt")
+def lower_sqrt(lowering: Lowering, op: ir.OpView) -> None:
+    """Rounded to nearest."""
+
+    def compute(values: list[Value]) -> Value:
+        if element_of(values[0].type) == ir.F32Type.get():
+            return b.make("precise_sqrt", values)
+        return b.same("math.sqrt", *values)
+
+    lowering.set(op, in_float32(lowering.all(op.operands), compute))
+
+
+@lowers(*LIBRARY)
+def lower_library(lowering: Lowering, op: ir.OpView) -> None:
+    """A call of the device's library."""
+    prefix, single, double = LIBRARIES[lowering.library]
+    stem = prefix + LIBRARY[op.operation.name]
+
+    def call(values: list[Value]) -> Value:
+        type = values[0].type
+        suffix = single if element_of(type) == ir.F32Type.get() else double
+        return b.make("extern_elementwise", [values], {"symbol": stem + suffix}, type)
+
+    lowering.set(op, in_float32(lowering.all(op.operands), call))
+
+
+@lowers("math.isnan")
+def lower_isnan(lowering: Lowering, op: ir.OpView) -> None:
+    """x is unordered with itself."""
+    x = lowering.new(op.operands[0])
+    type = same_shape(x.type, b.integer(1))
+    predicate = {"predicate": ir.IntegerAttr.get(b.integer(64), _UNORDERED)}
+    lowering.set(op, b.value("arith.cmpf", type, [x, x], predicate))

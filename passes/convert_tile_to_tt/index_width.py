@@ -1,0 +1,42 @@
+"""How wide the integers are that stand for `index` in a kernel.
+
+They have 32 bits where sizes are known and no offset can leave that range: the
+farthest element of each buffer, the product of the domain's sizes, and each constant
+are below 2**30 in absolute value, which leaves room for the last, masked block.
+"""
+
+from __future__ import annotations
+
+import math
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+
+_LIMIT = 2**30
+
+
+def index_bits(kernel: ir.OpView) -> int:
+    """32 or 64."""
+    return 32 if not kernel.symbols and _fits(kernel) else 64
+
+
+def _fits(kernel: ir.OpView) -> bool:
+    spans = [math.prod(size for size in kernel.domain if size)]
+    for buffer in kernel.buffers:
+        parts = ty.buffer_parts(buffer.type)
+        steps = zip(parts.shape, parts.strides, strict=True)
+        spans.append(sum(abs(stride) * size for size, stride in steps))
+    return max(spans) < _LIMIT and _constants_fit(kernel)
+
+
+def _constants_fit(kernel: ir.OpView) -> bool:
+    large = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "arith.constant" and isinstance(op.results[0].type, ir.IndexType):
+            if abs(ir.IntegerAttr(op.attributes["value"]).value) >= _LIMIT:
+                large.append(op)
+        return ir.WalkResult.ADVANCE
+
+    kernel.operation.walk(visit)
+    return not large

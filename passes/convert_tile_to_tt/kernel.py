@@ -1,0 +1,150 @@
+"""The functions of a kernel: one for each grid."""
+
+from __future__ import annotations
+
+from girih.dialects import dims, tt
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.index_width import index_bits
+from girih.passes.convert_tile_to_tt.lowering import Lowering
+
+Value = ir.Value
+
+# Local buffers begin at this boundary: a line of the second-level cache.
+_ALIGNMENT = 128
+
+_SIZES = {
+    "arith.addi": lambda lhs, rhs: lhs + rhs,
+    "arith.ceildivsi": dims.ceildiv,
+    "arith.ceildivui": dims.ceildiv,
+    "arith.divsi": dims.floordiv,
+    "arith.divui": dims.floordiv,
+    "arith.floordivsi": dims.floordiv,
+    "arith.maxsi": dims.maximum,
+    "arith.minsi": dims.minimum,
+    "arith.muli": lambda lhs, rhs: lhs * rhs,
+    "arith.remui": dims.mod,
+    "arith.subi": lambda lhs, rhs: lhs - rhs,
+}
+
+
+def convert_kernel(kernel: ir.OpView, library: str, defaults: dict[str, int]) -> None:
+    """Replace a `tile.kernel` by its functions.
+
+    Args:
+        kernel: a scheduled kernel.
+        library: whose functions of mathematics are called.
+        defaults: warps and stages of grids that do not say theirs.
+    """
+    shared, grids = _parts(kernel)
+    places, size = _workspaces(shared)
+    for number, grid in enumerate(grids):
+        lowering = Lowering(b.integer(index_bits(kernel)), library, places)
+        launch = {
+            "grid": ir.StringAttr.get(str(_size(grid.count, kernel))),
+            "workspace_bytes": ir.IntegerAttr.get(b.integer(64), size),
+        }
+        for name, default in defaults.items():
+            given = grid.attributes[name] if name in grid.attributes else None
+            launch[name] = given or ir.IntegerAttr.get(b.integer(64), default)
+        with grid.location, ir.InsertionPoint(kernel):
+            function = _make_function(kernel, number, lowering, launch, size)
+        with grid.location, ir.InsertionPoint(function.block):
+            _lower_grid(lowering, shared, grid)
+            tt.build("return")
+    kernel.operation.erase()
+
+
+def _parts(kernel: ir.OpView) -> tuple[list[ir.OpView], list[ir.OpView]]:
+    """The ops that all grids share, and the grids."""
+    shared, grids = [], []
+    for op in kernel.block.operations:
+        name = op.operation.name
+        if name in ("tile.read", "tile.write", "tile.store", "tile.loop"):
+            raise ValueError(f"expected a scheduled kernel with grids, got {name}")
+        (grids if name == "tile.grid" else shared).append(op)
+    return shared, grids
+
+
+def _workspaces(ops: list[ir.OpView]) -> tuple[dict[Value, int], int]:
+    """Where each local buffer begins, in bytes, and the bytes of all."""
+    places, end = {}, 0
+    for op in ops:
+        if op.operation.name == "tile.workspace":
+            places[op.buffer] = end
+            element = ty.buffer_parts(op.buffer.type).element_type
+            size = op.elements * ty.byte_width(element)
+            end += -(-size // _ALIGNMENT) * _ALIGNMENT
+    return places, end
+
+
+def _size(value: Value, kernel: ir.OpView) -> Size:
+    """A number of programs as an expression of the kernel's symbols."""
+    for name, argument in kernel.symbol_values.items():
+        if argument == value:
+            return dims.parse(name)
+    known = b.constant_of(value)
+    if known is not None:
+        return known
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name not in _SIZES:
+        raise ValueError(f"expected a grid of so many programs, got {value}")
+    return _SIZES[owner.name](*(_size(operand, kernel) for operand in owner.operands))
+
+
+def memory_element(element: ir.Type) -> ir.Type:
+    """What a buffer's elements are in memory: signless, a bool a byte."""
+    if isinstance(element, ir.IntegerType):
+        return b.integer(max(element.width, 8))
+    return element
+
+
+def _make_function(
+    kernel: ir.OpView,
+    number: int,
+    lowering: Lowering,
+    launch: dict[str, ir.Attribute],
+    workspace_bytes: int,
+) -> tt.TtOp:
+    """A function with its arguments: buffers, symbols, workspace."""
+    types = []
+    for buffer in kernel.buffers:
+        element = ty.buffer_parts(buffer.type).element_type
+        types.append(tt.pointer_type(memory_element(element)))
+    types += [lowering.index] * len(kernel.symbols)
+    if workspace_bytes:
+        types.append(tt.pointer_type(b.integer(8)))
+    known = [ir.DictAttr.get({}) for _ in types]
+    if workspace_bytes:
+        known[-1] = _aligned()
+    if "aligned" in kernel.attributes:
+        for position in ir.DenseI64ArrayAttr(kernel.attributes["aligned"]):
+            known[position] = _aligned()
+    attributes = {
+        "sym_name": f"{kernel.sym_name}_{number}",
+        "function_type": ir.FunctionType.get(types, []),
+        "arg_attrs": ir.ArrayAttr.get(known),
+        "girih.launch": ir.DictAttr.get(launch),
+    }
+    function = tt.build("func", [], attributes).opview
+    locations = [ir.Location.current] * len(types)
+    block = function.regions[0].blocks.append(*types, arg_locs=locations)
+    arguments = list(block.arguments)
+    lowering.values.update(zip(kernel.block.arguments, arguments, strict=False))
+    lowering.workspace = arguments[-1] if workspace_bytes else None
+    return function
+
+
+def _aligned() -> ir.Attribute:
+    number = ir.IntegerAttr.get(b.integer(32), 16)
+    return ir.DictAttr.get({"tt.divisibility": number})
+
+
+def _lower_grid(lowering: Lowering, shared: list[ir.OpView], grid: ir.OpView) -> None:
+    for op in shared:
+        lowering.lower(op)
+    program = b.make("get_program_id", [], {"axis": 0})
+    lowering.values[grid.block.arguments[0]] = b.resized(program, lowering.index)
+    lowering.lower_block(grid.block)

@@ -1,0 +1,110 @@
+"""Broadcasts, reductions, transpositions and numbers of lanes."""
+
+from __future__ import annotations
+
+from girih.dialects import tt
+from girih.dialects.bindings import ir
+from girih.dialects.tt.base import element_of, shape_of
+from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
+
+Value = ir.Value
+
+# How each kind of reduction combines two integers, or two floats.
+_COMBINE = {
+    "add": ("arith.addi", "arith.addf"),
+    "and": ("arith.andi", ""),
+    "maximumf": ("", "arith.maximumf"),
+    "maxnumf": ("", "arith.maxnumf"),
+    "maxsi": ("arith.maxsi", ""),
+    "maxui": ("arith.maxui", ""),
+    "minimumf": ("", "arith.minimumf"),
+    "minnumf": ("", "arith.minnumf"),
+    "minsi": ("arith.minsi", ""),
+    "minui": ("arith.minui", ""),
+    "mul": ("arith.muli", "arith.mulf"),
+    "or": ("arith.ori", ""),
+    "xor": ("arith.xori", ""),
+}
+
+
+@lowers("vector.step")
+def lower_step(lowering: Lowering, op: ir.OpView) -> None:
+    """The numbers of the lanes."""
+    lowering.set(op, lowering.lanes(op.results[0].type.shape[0]))
+
+
+@lowers("vector.broadcast")
+def lower_broadcast(lowering: Lowering, op: ir.OpView) -> None:
+    """A scalar, or a tensor, repeated along leading dims and those of size 1."""
+    source = lowering.new(op.operands[0])
+    shape = list(op.results[0].type.shape)
+    if not shape_of(source.type):
+        result = b.splat(source, shape)
+    else:
+        while len(shape_of(source.type)) < len(shape):
+            source = b.expand(source, 0)
+        result = b.broadcast(source, shape)
+    lowering.set(op, result)
+
+
+@lowers("vector.shape_cast")
+def lower_shape_cast(lowering: Lowering, op: ir.OpView) -> None:
+    """A dim of size 1 more is added to the shape; other casts reshape."""
+    source = lowering.new(op.operands[0])
+    type = lowering.type(op.results[0].type)
+    before, after = shape_of(source.type), shape_of(type)
+    if before == after:
+        result = source
+    elif after in ((1, *before), (*before, 1)):
+        result = b.expand(source, 0 if after == (1, *before) else len(before))
+    else:
+        result = b.make("reshape", [source], type=type)
+    lowering.set(op, result)
+
+
+@lowers("vector.transpose")
+def lower_transpose(lowering: Lowering, op: ir.OpView) -> None:
+    """The dims in another order."""
+    order = list(op.attributes["permutation"])
+    source = lowering.new(op.operands[0])
+    lowering.set(op, b.make("trans", [source], {"order": order}))
+
+
+@lowers("vector.multi_reduction")
+def lower_multi_reduction(lowering: Lowering, op: ir.OpView) -> None:
+    """One dim after the other, then the accumulator."""
+    result, accumulator = lowering.all(op.operands)
+    combine = _combination(op, result)
+    for axis in sorted(op.attributes["reduction_dims"], reverse=True):
+        result = _reduce(result, axis, combine)
+    lowering.set(op, b.same(combine, result, accumulator))
+
+
+@lowers("vector.reduction")
+def lower_reduction(lowering: Lowering, op: ir.OpView) -> None:
+    """The lanes of a row, then the accumulator, if there is one."""
+    source, *accumulators = lowering.all(op.operands)
+    combine = _combination(op, source)
+    result = _reduce(source, 0, combine)
+    for accumulator in accumulators:
+        result = b.same(combine, result, accumulator)
+    lowering.set(op, result)
+
+
+def _combination(op: ir.OpView, source: Value) -> str:
+    kind = str(op.attributes["kind"])
+    name = kind.removeprefix("#vector.kind<").removesuffix(">")
+    return _COMBINE[name][isinstance(element_of(source.type), ir.FloatType)]
+
+
+def _reduce(source: Value, axis: int, combine: str) -> Value:
+    reduction = tt.build("reduce", [[source]], {"axis": axis})
+    element = element_of(source.type)
+    location = ir.Location.current
+    block = reduction.regions[0].blocks.append(
+        element, element, arg_locs=[location] * 2
+    )
+    with ir.InsertionPoint(block):
+        tt.build("reduce.return", [[b.same(combine, *block.arguments)]])
+    return reduction.results[0]
