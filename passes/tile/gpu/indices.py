@@ -77,10 +77,23 @@ class BlockIndices(Indices):
         return None if found is None else found[0]
 
     def mask(self, shape: Width) -> ir.Value | None:
-        """The points of a value of this shape that are inside; None where all are."""
+        """The points of a value of this shape that are inside; None where all are.
+
+        The builder stays where it is.
+        """
         found = self.stack.find(("mask", shape))
         if found is not None:
             return found[0]
+        b = self.builder
+        place = (b.point, b.width)
+        result, deepest = self._mask_of(shape)
+        b.point, b.width = place
+        if result is not None:
+            self.stack.frames[deepest].values["mask", shape] = result
+        return result
+
+    def _mask_of(self, shape: Width) -> tuple[ir.Value | None, int]:
+        """A new mask of this shape, and the frame that it is in."""
         result, deepest = None, 0
         for dim, block in enumerate(self.blocks):
             own = self.stack.find(("mask", block.coordinate))
@@ -90,9 +103,7 @@ class BlockIndices(Indices):
             b = self.at(deepest, shape)
             part = self.shaped(own[0], dim, shape)
             result = part if result is None else b.same("arith.andi", result, part)
-        if result is not None:
-            self.stack.frames[deepest].values["mask", shape] = result
-        return result
+        return result, deepest
 
     def shaped(self, vector: ir.Value, dim: int, shape: tuple[int, ...]) -> ir.Value:
         """A vector along one dim as a block, where the builder stands."""

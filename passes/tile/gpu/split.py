@@ -17,8 +17,8 @@ from girih.passes.tile.subject import Subject
 
 # Programs for each processor: enough that those that end early leave none idle.
 PROGRAMS_OF_PROCESSOR = 2
-# A part has at least so many steps of its loop: fewer are not worth another launch.
-LEAST_STEPS = 4
+# A part has at least so many elements: fewer are not worth another launch.
+LEAST_ELEMENTS = 16384
 MAX_PARTS = 256
 # Partial results in all: a workspace of some megabytes.
 MAX_PARTIALS = 1 << 20
@@ -79,8 +79,9 @@ def _cut(grid: BlockGrid, subject: Subject) -> Cut:
 def _chunk(grid: BlockGrid, along: Coordinate, unit: int, limit: int) -> Size:
     """Values of the coordinate in a part: whole blocks, and enough of them."""
     others = [c for c in grid.loops if c != along]
-    inner = known(product(c.size for c in others), GUESSED_SIZE)
-    least = unit * max(-(-LEAST_STEPS // max(inner, 1)), 1)
+    step = product(known(c.size, policy.GUESSED_SIZE) for c in others)
+    step *= product(block.size for block in grid.blocks)
+    least = unit * max(-(-LEAST_ELEMENTS // max(step, 1)), 1)
     chunk = maximum(least, ceildiv(along.size, limit))
     if isinstance(along.size, int):
         chunk = max(least, -(-along.size // limit))

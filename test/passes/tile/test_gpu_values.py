@@ -1,0 +1,275 @@
+"""Kernels scheduled for GPUs, interpreted, against the same kernels for the CPU."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from tensors import normal
+from tile_interpreter import run_kernel
+from tile_kernels import (
+    DTYPES,
+    CompiledKernel,
+    build_kernel,
+    schedule,
+    with_element,
+)
+
+from girih.dialects import context, verifier
+from girih.dialects.types import element_type, tensor_type
+
+GPU = "tile{target=gpu}"
+
+
+def check(make, inputs, outputs, symbols=(), options=GPU):
+    """Compares a kernel's results with those of the CPU; returns its schedule."""
+    module = make()
+    text = schedule(module, options)
+    with context.current():
+        verifier.verify(module)
+        expected = [torch.full_like(t, 7) for t in outputs]
+        actual = [torch.full_like(t, 7) for t in outputs]
+        arrays = [_flat(t) for t in (*inputs, *actual)]
+        assert run_kernel(module, arrays, symbols)
+    assert CompiledKernel(make())([*inputs, *expected], symbols) == 0
+    for own, wanted in zip(actual, expected, strict=True):
+        torch.testing.assert_close(own, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
+    return text
+
+
+def _flat(tensor):
+    """All memory of a dense tensor as an array."""
+    return torch.as_strided(tensor, (tensor.numel(),), (1,)).numpy()
+
+
+def reducing(name, x, dims, element="f32", options=GPU):
+    """Checks one reduction."""
+    shape = [1 if d in dims else n for d, n in enumerate(x.shape)]
+    is_argument = name.startswith("arg")
+    output = torch.zeros(shape, dtype=torch.int64 if is_argument else x.dtype)
+    attributes = {"dim": dims[0]} if is_argument else {"dims": list(dims)}
+
+    def make():
+        return build_kernel(
+            [(x.shape, element, x.stride())],
+            x.shape,
+            lambda build, t: [build(name, t, **attributes)],
+            reduced=dims,
+        )
+
+    return check(make, [x], [output], options=options)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1000,), (1031,), (7, 0), (5, 257)])
+@pytest.mark.parametrize("element", ["f16", "f32", "i64", "i32"])
+def test_flat(shape, element):
+    x, y = normal(shape, DTYPES[element]), normal(shape, DTYPES[element])
+
+    def make():
+        return build_kernel(
+            [(shape, element), (shape, element)],
+            shape,
+            lambda build, a, b: [build("where", build("gt", a, b), b, a)],
+        )
+
+    check(make, [x, y], [x])
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 2, 1), (2, 0, 1), (2, 1, 0)])
+def test_transposes(order):
+    shape = (37, 70) if len(order) == 2 else (5, 20, 67)
+    base = torch.randn([shape[d] for d in order])
+    x = base.permute([order.index(d) for d in range(len(order))])
+
+    def make():
+        return build_kernel(
+            [(shape, "f32", x.stride()), (shape[-1:], "f32")],
+            shape,
+            lambda build, a, b: [build("add", build("exp", a), b)],
+        )
+
+    text = check(make, [x, torch.randn(shape[-1])], [torch.empty(shape)])
+    assert order[-1] == len(order) - 1 or text.startswith("transposed")
+
+
+SHAPES = (
+    ((5, 1), (1,)),
+    ((3, 7), (1,)),
+    ((5, 17), (1,)),
+    ((331, 64), (1,)),
+    ((9, 100), (1,)),
+    ((2, 20001), (1,)),
+    ((70001,), (0,)),
+    ((1,), (0,)),
+    ((16, 1), (0,)),
+    ((7, 3), (0,)),
+    ((100, 130), (0,)),
+    ((5000, 5), (0,)),
+    ((3, 4, 5), (1,)),
+    ((4, 6, 7, 9), (0, 2, 3)),
+    ((2, 3, 50, 60), (0, 2)),
+    ((20, 30, 3), (2,)),
+    ((20, 30, 3), (0, 1, 2)),
+    ((4, 0), (1,)),
+    ((0, 4), (1,)),
+    ((0, 4), (0,)),
+)
+
+
+@pytest.mark.parametrize("shape, dims", SHAPES)
+def test_reductions(shape, dims):
+    reducing("reduce_sum", normal(shape, torch.float32), dims)
+    if 0 not in shape:
+        x = normal(shape, torch.float32)
+        x.view(-1)[x.numel() // 2] = float("nan")
+        reducing("reduce_max", x, dims)
+        reducing("reduce_min", normal(shape, torch.uint8), dims, "ui8")
+    reducing("reduce_any", torch.rand(shape) < 0.02, dims, "i1")
+    reducing("reduce_all", torch.rand(shape) > 0.02, dims, "i1")
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize(
+    "shape, dims", [s for s in SHAPES if len(s[1]) == 1 and 0 not in s[0]]
+)
+def test_argument_of_extremum(shape, dims, name):
+    x = (normal(shape, torch.float32) / 3).round()
+    if x.numel() > 8:
+        x.view(-1)[x.numel() // 2] = float("nan")
+        x.view(-1)[x.numel() // 3] = float("nan")
+    reducing(name, x, dims)
+
+
+@pytest.mark.parametrize("name", ["reduce_sum", "argmax"])
+def test_splits(name):
+    few = "tile{target=gpu processors=4}"
+    for shape, dims in (((70001,), (0,)), ((2, 40001), (1,)), ((6000, 70), (0,))):
+        x = (torch.randn(shape) * 3).round()
+        assert reducing(name, x, dims, options=few).startswith("split")
+
+
+def softmax(build, x, dim):
+    """exp(x - max) / sum."""
+    power = build("exp", build("sub", x, build("reduce_max", x, dims=[dim])))
+    return [build("div", power, build("reduce_sum", power, dims=[dim]))]
+
+
+@pytest.mark.parametrize("shape", [("s0", 40), ("s0", "s1"), (40, "s0"), (3, "s0")])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_of_symbolic_rows(dim, shape):
+    def make():
+        return build_kernel(
+            [(shape, "f32")],
+            shape,
+            lambda build, x: softmax(build, x, dim),
+            reduced=[dim],
+            symbols=["s0", "s1"],
+        )
+
+    for size in (1, 2, 31, 1000):
+        values = {"s0": size, "s1": 33}
+        x = torch.randn([values.get(n, n) for n in shape])
+        check(make, [x], [x], [values["s0"], values["s1"]])
+
+
+@pytest.mark.parametrize("width", [1, 40, 700, 20000, 70000])
+def test_layer_norm(width):
+    shape = (3, width)
+
+    def make():
+        return build_kernel(
+            [(shape, "f16"), ((width,), "f32")], shape, body, reduced=[1]
+        )
+
+    def body(build, x, weight):
+        scalar = tensor_type((), element_type("f32"))
+        wide = build("cast", x, results=[with_element(x, "f32")])
+        count = build("constant", value=float(width), results=[scalar])
+        mean = build("div", build("reduce_sum", wide, dims=[1]), count)
+        centred = build("sub", wide, mean)
+        squares = build("reduce_sum", build("mul", centred, centred), dims=[1])
+        result = build("mul", build("mul", centred, build("rsqrt", squares)), weight)
+        return [build("cast", result, results=[with_element(result, "f16")]), mean]
+
+    x = torch.randn(shape).half() + torch.arange(width).half() / width
+    outputs = [torch.empty_like(x), torch.empty(3, 1)]
+    check(make, [x, torch.randn(width)], outputs)
+
+
+@pytest.mark.parametrize("width", [5, 64, 1000])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_take(width, dim):
+    index = torch.randint(-30, 30, (13,))
+    shape = (30, width) if dim == 0 else (width, 30)
+    result = (13, width) if dim == 0 else (width, 13)
+
+    def make():
+        return build_kernel(
+            [(shape, "f32"), ((13,), "i64")],
+            result,
+            lambda build, x, i: [build("neg", build("take", x, i, dim=dim))],
+        )
+
+    check(make, [torch.randn(shape), index], [torch.empty(result)])
+
+
+def test_failed_check():
+    module = build_kernel(
+        [((30, 5), "f32"), ((13,), "i64")],
+        (13, 5),
+        lambda build, x, i: [build("take", x, i, dim=0)],
+    )
+    schedule(module, GPU)
+    index = np.zeros(13, np.int64)
+    index[7] = 30
+    with context.current():
+        arrays = [np.zeros(150, np.float32), index, np.zeros(65, np.float32)]
+        assert not run_kernel(module, arrays)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_kernels(seed):
+    rng = random.Random(seed)
+    shape = tuple(rng.choice([1, 2, 3, 8, 17, 40, 130]) for _ in range(3))
+    order = rng.sample(range(3), 3)
+    base = torch.randn([shape[d] for d in order])
+    x = base.permute([order.index(d) for d in range(3)])
+    row = torch.randn([1 if rng.random() < 0.5 else n for n in shape])
+    dims = sorted(rng.sample(range(3), rng.randint(0, 3)))
+
+    def make():
+        return build_kernel(
+            [(shape, "f32", x.stride()), (row.shape, "f32")],
+            shape,
+            lambda build, a, b: random_body(random.Random(seed), build, (a, b), dims),
+            reduced=dims,
+        )
+
+    module = make()
+    with context.current():
+        writes = [
+            op.operation.operands[0].type
+            for op in module.body.operations[0].regions[0].blocks[0].operations
+            if op.operation.name == "tile.write"
+        ]
+    outputs = [torch.empty(list(type_.shape)) for type_ in writes]
+    check(make, [x, row], outputs)
+
+
+def random_body(rng, build, tensors, dims):
+    """A few elementwise ops, rounds of reductions, one or two outputs."""
+    x, row = tensors
+    values = [build("add", x, row)]
+    reduced = []
+    for _ in range(rng.randint(2, 6)):
+        value = rng.choice(values)
+        kind = rng.random()
+        if dims and kind < 0.4:
+            name = rng.choice(["reduce_max", "reduce_sum", "reduce_min"])
+            reduced.append(build(name, value, dims=dims))
+            values.append(build("sub", value, reduced[-1]))
+        elif kind < 0.7:
+            values.append(build(rng.choice(["tanh", "relu", "neg"]), value))
+        else:
+            values.append(build("maximum", value, rng.choice(values)))
+    return [values[-1], *reduced[-1:]]
