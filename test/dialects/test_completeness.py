@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import girih.dialects
-from girih.dialects import graph, host, rules, tile, verifier
+from girih.dialects import graph, host, rules, tile, tt, verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 
 _SOURCES = Path(girih.dialects.__file__).parent
 _TESTS = Path(__file__).parent
-_ALL_OPS = {**graph.OPS, **tile.OPS, **host.OPS}
+_ALL_OPS = {**graph.OPS, **tile.OPS, **host.OPS, **tt.OPS}
 
 
 @pytest.mark.parametrize("name", _ALL_OPS)
@@ -32,7 +32,8 @@ def test_every_op_is_documented(name):
 
 
 def _camel(name):
-    return "".join(part.capitalize() for part in name.split("_"))
+    parts = name.replace(".", "_").split("_")
+    return "".join(part.capitalize() for part in parts)
 
 
 def test_primitives_composites_and_library_ops_are_all():
