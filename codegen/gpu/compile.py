@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,12 @@ NULL_POINTERS = 2
 """Triton's functions take two more pointers, to scratch memory that ours don't use."""
 
 _DISTRIBUTIONS = ("triton", "pytorch-triton", "triton-rocm", "pytorch-triton-rocm")
+
+# Lines of PTX that name the file that Triton has read, gone by then: without them the
+# same kernel is the same cubin.
+_LINE_INFO = re.compile(
+    r"^\s*\.(?:loc|file)\s.*\n|^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -203,7 +210,7 @@ def _assembled(ptx: str, target: Target, kernel: KernelText) -> bytes:
         arguments.append("--fmad=false")
     with tempfile.TemporaryDirectory(prefix="girih-") as folder:
         source, result = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(ptx)
+        source.write_text(_LINE_INFO.sub("", ptx))
         run = subprocess.run(
             [get_ptxas(number).path, *arguments, str(source), "-o", str(result)],
             capture_output=True,
