@@ -5,59 +5,21 @@
  * behind one table of functions; where they differ (contexts, attributes, error
  * strings) small functions hide it.
  *
- * A Function is a kernel in memory of one device. A launch table (see _launch.h) holds
- * the launches of one native run. Its words are all of 64 bits: the driver reads each
- * argument through a pointer to its word, and as many bytes as the kernel declares, so
- * i32 and i64 arguments look the same here (the processor is little-endian).
+ * A Function is a kernel in memory of one device. Launch tables are in _table.c.
  *
- * Source: CUDA Driver API, sections 6.6 to 6.23; HIP runtime API, module management.
+ * Source: the manuals of the CUDA Driver API and of the HIP runtime API.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "_driver.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "../runtime/_launch.h"
-
-#define MAX_DEVICES 64
-#define MAX_ARGUMENTS 256
 /* What every function may take without asking. */
 #define PLAIN_SHARED_BYTES (48 << 10)
-#define MAX_GRID INT32_MAX
-#define GRID_OUT_OF_RANGE 0xffffffff
 #define CUDA_MAX_DYNAMIC_SHARED_BYTES 8
 
-/* The functions of a driver that both name alike, each with its CUDA and HIP name. */
-typedef struct {
-    int (*initialize)(unsigned flags);
-    int (*device_count)(int *count);
-    int (*device_attribute)(int *value, int attribute, int device);
-    int (*load_module)(void **module, const void *image);
-    int (*unload_module)(void *module);
-    int (*get_function)(void **function, void *module, const char *name);
-    int (*function_attribute)(int *value, int attribute, void *function);
-    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                  void *stream, void **arguments, void **extra);
-    int (*occupancy)(int *blocks, void *function, int threads, size_t shared);
-    /* CUDA only */
-    int (*retain_context)(void **context, int device);
-    int (*current_context)(void **context);
-    int (*set_context)(void *context);
-    int (*set_function_attribute)(void *function, int attribute, int value);
-    int (*cuda_error_string)(int code, const char **text);
-    /* HIP only */
-    int (*current_device)(int *device);
-    int (*set_device)(int device);
-    const char *(*hip_error_string)(int code);
-} Api;
-
-enum backend { CUDA, HIP, BACKENDS };
-static const char *const backend_names[BACKENDS] = {"cuda", "hip"};
+const char *const backend_names[BACKENDS] = {"cuda", "hip"};
 static const char *const libraries[BACKENDS] = {"libcuda.so.1", "libamdhip64.so"};
 
 #define ENTRY(field, cuda, hip) {offsetof(Api, field), {cuda, hip}}
@@ -112,31 +74,9 @@ static const struct {
 } function_facts[] = {
     {"max_threads", 0}, {"shared_bytes", 1}, {"local_bytes", 3}, {"registers", 4}};
 
-typedef struct {
-    PyObject_HEAD
-    Api api;
-    enum backend backend;
-    int devices;
-    /* Primary contexts, retained at first use and for good: torch keeps them too. */
-    void *contexts[MAX_DEVICES];
-} Driver;
-
-typedef struct {
-    PyObject_HEAD
-    Driver *driver;
-    PyObject *name;
-    void *module, *handle;
-    int device;
-    unsigned shared_bytes;
-} Function;
-
-typedef struct {
-    PyTypeObject *driver_type, *function_type;
-} State;
-
 /* --- errors and contexts --- */
 
-static const char *error_text(const Driver *driver, int code) {
+const char *error_text(const Driver *driver, int code) {
     const char *text = NULL;
     if (driver->backend == HIP)
         text = driver->api.hip_error_string(code);
@@ -153,14 +93,7 @@ static bool succeeded(const Driver *driver, int code, const char *what) {
     return false;
 }
 
-/* The context or device that was current before ours became it. */
-typedef struct {
-    void *context;
-    int device;
-    bool changed;
-} Previous;
-
-static int enter_device(const Driver *driver, int device, Previous *previous) {
+int enter_device(const Driver *driver, int device, Previous *previous) {
     int code;
     previous->changed = false;
     if (driver->backend == HIP) {
@@ -176,7 +109,7 @@ static int enter_device(const Driver *driver, int device, Previous *previous) {
     return code;
 }
 
-static void leave_device(const Driver *driver, const Previous *previous) {
+void leave_device(const Driver *driver, const Previous *previous) {
     if (!previous->changed) return;
     if (driver->backend == HIP)
         driver->api.set_device(previous->device);
@@ -184,7 +117,7 @@ static void leave_device(const Driver *driver, const Previous *previous) {
         driver->api.set_context(previous->context);
 }
 
-static bool check_device(Driver *driver, int device) {
+bool check_device(Driver *driver, int device) {
     if (device < 0 || device >= driver->devices) {
         PyErr_Format(PyExc_ValueError, "expected a device below %d, got %d",
                      driver->devices, device);
@@ -373,186 +306,6 @@ static PyObject *function_occupancy(PyObject *self, PyObject *argument) {
                : NULL;
 }
 
-/* --- launch tables --- */
-
-typedef struct {
-    Function *function;
-    int64_t grid; /* which word holds the number of programs */
-    unsigned threads;
-    int count;
-    int *arguments; /* which word each is; -1 for a null pointer */
-} Launch;
-
-typedef struct {
-    LaunchTable base;
-    Driver *driver;
-    int device;
-    Py_ssize_t count;
-    Launch launches[];
-} Table;
-
-static int64_t null_word;
-
-static unsigned launch_one(const Table *table, const Launch *launch, int64_t *words,
-                           void *stream) {
-    void *arguments[MAX_ARGUMENTS];
-    int64_t grid = words[launch->grid];
-    if (grid == 0) return 0; /* nothing to compute; drivers refuse empty grids */
-    if (grid < 0 || grid > MAX_GRID) return GRID_OUT_OF_RANGE;
-    for (int i = 0; i < launch->count; i++) {
-        int word = launch->arguments[i];
-        arguments[i] = word < 0 ? &null_word : &words[word];
-    }
-    return (unsigned)table->driver->api.launch(
-        launch->function->handle, (unsigned)grid, 1, 1, launch->threads, 1, 1,
-        launch->function->shared_bytes, stream, arguments, NULL);
-}
-
-/* The code has the driver's error in its low half, and which launch failed above. */
-static int64_t launch_all(const LaunchTable *base, int64_t *words, int64_t stream) {
-    const Table *table = (const Table *)base;
-    Previous previous;
-    unsigned code = (unsigned)enter_device(table->driver, table->device, &previous);
-    Py_ssize_t i = 0;
-    if (code == 0) {
-        while (i < table->count) {
-            code = launch_one(table, &table->launches[i], words,
-                              (void *)(intptr_t)stream);
-            if (code != 0) break;
-            i++;
-        }
-        leave_device(table->driver, &previous);
-    }
-    return code == 0 ? 0 : (int64_t)code | (int64_t)i << 32;
-}
-
-static void raise_launch_error(const LaunchTable *base, int64_t code) {
-    const Table *table = (const Table *)base;
-    PyObject *name = table->launches[code >> 32].function->name;
-    uint32_t error = (uint32_t)code;
-    if (error == GRID_OUT_OF_RANGE)
-        PyErr_Format(PyExc_RuntimeError,
-                     "the kernel %U needs more programs than a grid can have", name);
-    else
-        PyErr_Format(PyExc_RuntimeError, "launching the kernel %U failed: %s (%s error "
-                     "%d)", name, error_text(table->driver, (int)error),
-                     backend_names[table->driver->backend], (int)error);
-}
-
-static void free_table(Table *table) {
-    for (Py_ssize_t i = 0; i < table->count; i++) {
-        Py_XDECREF(table->launches[i].function);
-        PyMem_Free(table->launches[i].arguments);
-    }
-    Py_XDECREF(table->driver);
-    PyMem_Free(table);
-}
-
-static void free_capsule(PyObject *capsule) {
-    free_table(PyCapsule_GetPointer(capsule, LAUNCH_TABLE_NAME));
-}
-
-static bool read_arguments(const Table *table, Launch *launch, PyObject *arguments) {
-    Py_ssize_t count = PyTuple_GET_SIZE(arguments);
-    if (count > MAX_ARGUMENTS) {
-        PyErr_Format(PyExc_ValueError, "expected at most %d arguments, got %zd",
-                     MAX_ARGUMENTS, count);
-        return false;
-    }
-    launch->arguments = PyMem_Calloc((size_t)count + 1, sizeof(int));
-    if (launch->arguments == NULL) return PyErr_NoMemory(), false;
-    launch->count = (int)count;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        long word = PyLong_AsLong(PyTuple_GET_ITEM(arguments, i));
-        if (word == -1 && PyErr_Occurred()) return false;
-        if (word < -1 || word >= table->base.words) {
-            PyErr_SetString(PyExc_ValueError, "girih bug: expected the index of a word");
-            return false;
-        }
-        launch->arguments[i] = (int)word;
-    }
-    return true;
-}
-
-static bool read_launch(const Table *table, Launch *launch, PyObject *item,
-                        PyTypeObject *function_type) {
-    PyObject *function, *arguments;
-    long long grid;
-    if (!PyArg_ParseTuple(item, "O!LIO!", function_type, &function, &grid,
-                          &launch->threads, &PyTuple_Type, &arguments))
-        return false;
-    launch->function = (Function *)Py_NewRef(function);
-    launch->grid = grid;
-    if (grid < 0 || grid >= table->base.words) {
-        PyErr_SetString(PyExc_ValueError, "girih bug: expected the index of a grid");
-        return false;
-    }
-    if (launch->function->driver != table->driver ||
-        launch->function->device != table->device) {
-        PyErr_SetString(PyExc_ValueError,
-                        "girih bug: expected kernels of the table's device");
-        return false;
-    }
-    return read_arguments(table, launch, arguments);
-}
-
-static PyObject *driver_table(PyObject *self, PyObject *args) {
-    State *state = PyType_GetModuleState(Py_TYPE(self));
-    PyObject *items;
-    int device;
-    Py_ssize_t words;
-    if (!PyArg_ParseTuple(args, "iO!n", &device, &PyTuple_Type, &items, &words) ||
-        !check_device((Driver *)self, device))
-        return NULL;
-    Py_ssize_t count = PyTuple_GET_SIZE(items);
-    if (count == 0) {
-        PyErr_SetString(PyExc_ValueError, "girih bug: expected launches");
-        return NULL;
-    }
-    Table *table = PyMem_Calloc(1, sizeof(Table) + (size_t)count * sizeof(Launch));
-    if (table == NULL) return PyErr_NoMemory();
-    table->base = (LaunchTable){words, launch_all, raise_launch_error};
-    table->driver = (Driver *)Py_NewRef(self);
-    table->device = device;
-    table->count = count;
-    PyObject *capsule = NULL;
-    Py_ssize_t i = 0;
-    while (i < count && read_launch(table, &table->launches[i],
-                                    PyTuple_GET_ITEM(items, i), state->function_type))
-        i++;
-    if (i == count) capsule = PyCapsule_New(table, LAUNCH_TABLE_NAME, free_capsule);
-    if (capsule == NULL) free_table(table);
-    return capsule;
-}
-
-static bool read_words(PyObject *items, int64_t *words) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
-        words[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(items, i));
-        if (words[i] == -1 && PyErr_Occurred()) return false;
-    }
-    return true;
-}
-
-static PyObject *launch(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *capsule, *items;
-    long long stream;
-    if (!PyArg_ParseTuple(args, "OO!L", &capsule, &PyTuple_Type, &items, &stream))
-        return NULL;
-    LaunchTable *table = PyCapsule_GetPointer(capsule, LAUNCH_TABLE_NAME);
-    if (table == NULL) return NULL;
-    if (PyTuple_GET_SIZE(items) < table->words)
-        return PyErr_Format(PyExc_ValueError, "expected %lld words, got %zd",
-                            (long long)table->words, PyTuple_GET_SIZE(items));
-    int64_t *words = PyMem_Calloc((size_t)PyTuple_GET_SIZE(items) + 1, sizeof(int64_t));
-    if (words == NULL) return PyErr_NoMemory();
-    int64_t code = 0;
-    bool are_read = read_words(items, words);
-    if (are_read && (code = table->launch(table, words, stream)) != 0)
-        table->raise(table, code);
-    PyMem_Free(words);
-    return are_read && code == 0 ? Py_NewRef(Py_None) : NULL;
-}
-
 /* --- the module --- */
 
 static PyMethodDef driver_methods[] = {
@@ -626,7 +379,7 @@ static int module_clear(PyObject *module) {
 }
 
 static PyMethodDef module_methods[] = {
-    {"launch", launch, METH_VARARGS,
+    {"launch", launch_words, METH_VARARGS,
      "launch(table, words, stream)\n--\n\nLaunches what a table holds, for tests and "
      "measurements."},
     {NULL}};
