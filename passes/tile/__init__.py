@@ -28,7 +28,7 @@ Read in this order: ``options`` (the target), ``kernel`` (reading the IR), ``ind
 ``sizes`` (index expressions), ``nodes`` (formulas), ``access`` (how views become index
 expressions), ``domain`` (refined and merged coordinates), ``plan`` (what a schedule
 is), ``subject``, ``cost``, ``widths``, ``keep``, ``split``, ``transpose``, ``choose``
-(which schedule), ``emit`` (IR), ``driver``.
+(which schedule), ``emit`` (IR), ``gpu`` (the same for GPUs), ``driver``.
 """
 
 from girih.passes.tile.driver import print_schedules, run

@@ -33,7 +33,13 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
 def make_plan(
     kernel: ir.Operation, options: TileOptions
 ) -> tuple[KernelSource, SchedulePlan]:
-    """Reads a kernel and decides how it runs."""
+    """Reads a kernel and decides how it runs.
+
+    Raises:
+        ValueError: for a target that there is not.
+    """
+    if options.target not in CHOOSERS:
+        raise ValueError(f"no target {options.target!r}; one of {', '.join(CHOOSERS)}")
     source = read_kernel(kernel)
     return source, CHOOSERS[options.target](analyze(source), source, options)
 

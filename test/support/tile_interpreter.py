@@ -344,7 +344,7 @@ RULES.update(
             "arith.addi": np.add,
             "arith.andi": np.bitwise_and,
             "arith.divf": np.divide,
-            "arith.divsi": lambda x, y: np.trunc(np.divide(x, y)),
+            "arith.divsi": lambda x, y: (x - np.fmod(x, y)) // y,
             "arith.extf": lambda x: x,
             "arith.extsi": lambda x: x,
             "arith.fptosi": np.trunc,

@@ -20,6 +20,8 @@ from girih.passes.tile.sizes import is_constant, known, product
 from girih.passes.tile.subject import Subject, subject_of
 
 Coordinates = tuple[Coordinate, ...]
+# A block is turned where at least this part of the traffic (one of so many) needs it.
+TURNED_SHARE = 4
 
 
 def choose_block_schedule(
@@ -76,8 +78,8 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     ordered = formula.parallel + formula.reduced
     columns = _columns(subject, ordered)
     others = _rest(ordered, columns)
-    turned = _columns(subject, others) if others else None
-    if turned is not None and _traffic(subject, turned):
+    turned = _columns(subject, others)
+    if _is_turned(subject, turned, columns):
         kind, blocks = "transposed", _turned_blocks(turned, columns)
     else:
         kind = "pointwise" if others else "flat"
@@ -87,6 +89,15 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     grid = _grid(subject, axes, blocks, (), passes)
     reason = f"{_sizes(ordered)} points, {_blocks_text(grid)}"
     return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
+
+
+def _is_turned(
+    subject: Subject, rows: Coordinate | None, columns: Coordinate | None
+) -> bool:
+    """True where much of what is moved is contiguous along the rows."""
+    if rows is None or _is_gathered(subject, rows):
+        return False
+    return _traffic(subject, rows) * TURNED_SHARE >= _traffic(subject, columns)
 
 
 def _turned_blocks(rows: Coordinate, columns: Coordinate) -> tuple[Block, ...]:
@@ -198,7 +209,7 @@ def _column_blocks(subject: Subject, columns: Coordinate | None) -> tuple[Block,
     length = policy.power_of_two(known(rows.size, policy.REDUCTION_ELEMENTS))
     rounds = max(node.level for node in subject.reductions)
     if isinstance(rows.size, int) and len(reduced) == 1:
-        limit = policy.WHOLE_COLUMN if rounds > 1 or subject_rereads(subject) else 0
+        limit = policy.WHOLE_COLUMN if rounds > 1 or _stores_along(subject) else 0
         if length <= max(limit, policy.REDUCTION_ELEMENTS // width):
             narrow = max(policy.REGISTER_ROW // length, 2)
             return (Block(rows, length), Block(columns, min(width, narrow)))
@@ -206,7 +217,7 @@ def _column_blocks(subject: Subject, columns: Coordinate | None) -> tuple[Block,
     return (Block(rows, height, is_looped=True), Block(columns, width))
 
 
-def subject_rereads(subject: Subject) -> bool:
+def _stores_along(subject: Subject) -> bool:
     """True where values along reduced coordinates are stored after a reduction."""
     inside = frozenset(subject.formula.reduced)
     return any(store.coordinates & inside for store in subject.formula.stores)

@@ -286,3 +286,13 @@ func.func @f(%n: index, %x: f32) {
   }) {width = 4 : i64, unroll = 1 : i64} : (index, index, f32) -> f32
   return
 }
+
+// -----
+
+"tile.kernel"() ({
+^bb0(%b: !tile.buffer<f32, [4], [1]>, %n: index):
+  // expected-error @+1 {{'tile.grid' expected num_warps to be at least 1, got 0}}
+  "tile.grid"(%n, %n) ({
+  ^bb1(%program: index):
+  }) {num_warps = 0 : i64} : (index, index) -> ()
+}) {sym_name = "k", symbols = ["s0"], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()

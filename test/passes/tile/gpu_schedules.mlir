@@ -1,0 +1,103 @@
+// RUN: %girih-opt --pass-pipeline='tile{target=gpu}' %s | filecheck %s
+
+// Merged coordinates: blocks of one dim, masked where they do not fit exactly.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[STEP:%.+]] = vector.step : vector<1024xindex>
+// CHECK: [[MASK:%.+]] = arith.cmpi slt
+// CHECK: "tile.load"(%arg0, {{.*}}, [[MASK]]) {{.*}} -> vector<1024xf32>
+// CHECK: "tile.store"({{.*}}, %arg1, {{.*}}, [[MASK]])
+// CHECK: num_warps = 4 : i64
+// CHECK: schedule = "flat: {{.*}}", sym_name = "flat"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [999, 2001], [2001, 1]>, %y: !tile.buffer<f32, [999, 2001], [2001, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [999, 2001], [2001, 1]>) -> tensor<999x2001xf32>
+  %1 = "graph.neg"(%0) : (tensor<999x2001xf32>) -> tensor<999x2001xf32>
+  "tile.write"(%1, %y) : (tensor<999x2001xf32>, !tile.buffer<f32, [999, 2001], [2001, 1]>) -> ()
+}) {domain = [999, 2001], outputs = 1 : i64, reduced = array<i64>, sym_name = "flat", symbols = []} : () -> ()
+
+// Blocks that fit exactly need no mask.
+// CHECK-LABEL: "tile.kernel"
+// CHECK-NOT: arith.cmpi
+// CHECK: "tile.load"(%arg0, {{[^,]*}}, %c1) {
+// CHECK: sym_name = "exact"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64, 1024], [1024, 1]>, %y: !tile.buffer<f32, [64, 1024], [1024, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [64, 1024], [1024, 1]>) -> tensor<64x1024xf32>
+  %1 = "graph.neg"(%0) : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  "tile.write"(%1, %y) : (tensor<64x1024xf32>, !tile.buffer<f32, [64, 1024], [1024, 1]>) -> ()
+}) {domain = [64, 1024], outputs = 1 : i64, reduced = array<i64>, sym_name = "exact", symbols = []} : () -> ()
+
+// A transposed input: blocks of two dims, contiguous on both sides.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.load"(%arg0, {{[^,]*}}, %c1, %c640) {{.*}} -> vector<64x32xf32>
+// CHECK: "tile.store"({{[^,]*}}, %arg1, {{[^,]*}}, %c96, %c1)
+// CHECK: schedule = "transposed: {{.*}}", sym_name = "transposed"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [640, 96], [1, 640]>, %y: !tile.buffer<f32, [640, 96], [96, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [640, 96], [1, 640]>) -> tensor<640x96xf32>
+  %1 = "graph.neg"(%0) : (tensor<640x96xf32>) -> tensor<640x96xf32>
+  "tile.write"(%1, %y) : (tensor<640x96xf32>, !tile.buffer<f32, [640, 96], [96, 1]>) -> ()
+}) {domain = [640, 96], outputs = 1 : i64, reduced = array<i64>, sym_name = "transposed", symbols = []} : () -> ()
+
+// Rows that fit stay in the block: one load, no loop.
+// CHECK-LABEL: "tile.kernel"
+// CHECK-NOT: "tile.loop"
+// CHECK: [[X:%.+]] = "tile.load"{{.*}} -> vector<4x1024xf32>
+// CHECK-NOT: "tile.load"
+// CHECK: vector.multi_reduction <add>, {{.*}} [1] : vector<4x1024xf32> to vector<4xf32>
+// CHECK: vector.shape_cast {{.*}} : vector<4xf32> to vector<4x1xf32>
+// CHECK: vector.broadcast {{.*}} : vector<4x1xf32> to vector<4x1024xf32>
+// CHECK: arith.subf [[X]]
+// CHECK: schedule = "registers: {{.*}}", sym_name = "centred"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [4096, 1000], [1000, 1]>, %y: !tile.buffer<f32, [4096, 1000], [1000, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 1000], [1000, 1]>) -> tensor<4096x1000xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x1000xf32>) -> tensor<4096x1xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<4096x1000xf32>, tensor<4096x1xf32>) -> tensor<4096x1000xf32>
+  "tile.write"(%2, %y) : (tensor<4096x1000xf32>, !tile.buffer<f32, [4096, 1000], [1000, 1]>) -> ()
+}) {domain = [4096, 1000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "centred", symbols = []} : () -> ()
+
+// Long rows are walked in chunks; the lanes are combined once.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[SUM:%.+]] = "tile.loop"
+// CHECK: arith.addf {{.*}} : vector<4096xf32>
+// CHECK: "tile.yield"
+// CHECK: vector.reduction <add>, [[SUM]] : vector<4096xf32> into f32
+// CHECK: num_warps = 16
+// CHECK: schedule = "rows: {{.*}}", sym_name = "long"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [4096, 50000], [50000, 1]>, %y: !tile.buffer<f32, [4096, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 50000], [50000, 1]>) -> tensor<4096x50000xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x50000xf32>) -> tensor<4096x1xf32>
+  "tile.write"(%1, %y) : (tensor<4096x1xf32>, !tile.buffer<f32, [4096, 1], [1, 1]>) -> ()
+}) {domain = [4096, 50000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "long", symbols = []} : () -> ()
+
+// Few long rows are split over programs.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[PARTS:%.+]] = "tile.workspace"
+// CHECK: "tile.grid"
+// CHECK: "tile.store"({{[^,]*}}, [[PARTS]]
+// CHECK: "tile.grid"
+// CHECK: "tile.load"([[PARTS]]
+// CHECK: "tile.store"({{[^,]*}}, %arg1
+// CHECK: schedule = "split rows: {{.*}} parts", sym_name = "few"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [2, 500000], [500000, 1]>, %y: !tile.buffer<f32, [2, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [2, 500000], [500000, 1]>) -> tensor<2x500000xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<2x500000xf32>) -> tensor<2x1xf32>
+  "tile.write"(%1, %y) : (tensor<2x1xf32>, !tile.buffer<f32, [2, 1], [1, 1]>) -> ()
+}) {domain = [2, 500000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few", symbols = []} : () -> ()
+
+// Across memory: results lie along the columns, rows are looped over.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.loop"{{.*}}
+// CHECK: "tile.load"{{.*}} -> vector<64x64xf32>
+// CHECK: vector.multi_reduction <add>, {{.*}} [0] : vector<64x64xf32> to vector<64xf32>
+// CHECK: "tile.store"({{.*}}vector<1x64xf32>
+// CHECK: schedule = "columns: {{.*}}", sym_name = "columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [500, 65536], [65536, 1]>, %y: !tile.buffer<f32, [1, 65536], [65536, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [500, 65536], [65536, 1]>) -> tensor<500x65536xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<500x65536xf32>) -> tensor<1x65536xf32>
+  "tile.write"(%1, %y) : (tensor<1x65536xf32>, !tile.buffer<f32, [1, 65536], [65536, 1]>) -> ()
+}) {domain = [500, 65536], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "columns", symbols = []} : () -> ()
