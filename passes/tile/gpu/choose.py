@@ -169,7 +169,7 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Block, ...]:
     space = policy.REDUCTION_ELEMENTS // own.size
     if not formula.parallel or others or space < 2:
         return (own,)
-    rows = formula.parallel[-1]
+    rows = _columns(subject, formula.parallel)
     if own.size >= policy.THREADS * 4 and _is_gathered(subject, rows):
         return (own,)
     height = _height(subject, rows, space)

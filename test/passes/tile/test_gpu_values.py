@@ -213,6 +213,42 @@ def test_take(width, dim):
     check(make, [torch.randn(shape), index], [torch.empty(result)])
 
 
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "trunc_divide", "pow"])
+@pytest.mark.parametrize("shape", [(13,), (5, 20), (3, 1030)])
+def test_integers(name, shape):
+    # Points outside have the divisor 0, which must not count as a failure.
+    x, y = torch.randint(-99, 99, shape), torch.randint(1, 9, shape[-1:])
+
+    def make():
+        return build_kernel(
+            [(shape, "i64"), (shape[-1:], "i64")],
+            shape,
+            lambda build, a, b: [build(name, a, b)],
+        )
+
+    check(make, [x, y], [x])
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_padding_and_concatenation(dim):
+    widths = [3, 3]
+    widths[dim] += 4
+
+    def body(build, x):
+        low, high = [0, 0], [0, 0]
+        low[dim], high[dim] = 1, 3
+        padded = build("pad", x, low=low, high=high, value=2.0)
+        return [build("exp", padded)]
+
+    x = torch.randn(3, 3)
+    shape = tuple(widths)
+
+    def make():
+        return build_kernel([((3, 3), "f32")], shape, body)
+
+    check(make, [x], [torch.empty(shape)])
+
+
 def test_failed_check():
     module = build_kernel(
         [((30, 5), "f32"), ((13,), "i64")],
