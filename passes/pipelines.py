@@ -67,6 +67,10 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("cse", "what the lowering made twice becomes one"),
         PipelineStep("llvm", "from functions of many dialects to LLVM's alone"),
     ),
+    "gpu": (
+        PipelineStep("tile{target=gpu}", "each kernel has a schedule of blocks"),
+        PipelineStep("convert-tile-to-tt", "a function of Triton IR for each grid"),
+    ),
     "llvm": (
         PipelineStep("convert-scf-to-cf", "blocks and branches"),
         PipelineStep(

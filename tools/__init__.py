@@ -1,5 +1,6 @@
 """Command-line tools.
 
 ``girih_opt`` runs passes on MLIR files; ``command_line`` reads its options,
+``girih_translate`` prints what a device's compiler takes;
 ``diagnostics`` prints and checks errors, ``listing`` lists the passes.
 """

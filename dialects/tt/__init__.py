@@ -33,7 +33,7 @@ globals().update({cls.__name__: cls for cls in OPS.values()})
 
 __all__ = ["NAME", "OPS", "OPS_BY_FAMILY", "TtOp", "build", "contraction"]
 __all__ += ["elementwise", "function", "load", "memory", "pointer_type", "reduction"]
-__all__ += ["shape", *(cls.__name__ for cls in OPS.values())]
+__all__ += ["program_texts", "shape", *(cls.__name__ for cls in OPS.values())]
 
 _loaded = False
 
@@ -50,3 +50,18 @@ def load() -> None:
 def build(name: str, *args: object, **kwargs: object) -> ir.Operation:
     """Makes the op ``tt.name``; the other arguments are those of ``Op.build``."""
     return OPS[f"tt.{name}"].build(*args, **kwargs)
+
+
+def program_texts(module: ir.Module) -> dict[str, str]:
+    """Returns each function by name, as the text of a module of its own.
+
+    Triton's compiler takes one kernel at a time.
+    """
+    texts = {}
+    for op in module.body.operations:
+        if op.operation.name == "tt.func":
+            with op.location:
+                alone = ir.Module.create()
+                op.operation.clone(ip=ir.InsertionPoint(alone.body))
+            texts[op.sym_name] = alone.operation.get_asm()
+    return texts

@@ -51,3 +51,11 @@ def lower_divf(lowering: Lowering, op: ir.OpView) -> None:
     else:
         result = b.same("arith.divf", lhs, rhs)
     lowering.set(op, result)
+
+
+@lowers("arith.negf")
+def lower_negf(lowering: Lowering, op: ir.OpView) -> None:
+    """-0.0 - x, which negates zeros too; Triton has no negation."""
+    operand = lowering.new(op.operands[0])
+    zero = b.constant(operand.type, -0.0)
+    lowering.set(op, b.same("arith.subf", zero, operand))

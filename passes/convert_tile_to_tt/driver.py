@@ -23,6 +23,8 @@ class ConvertTileToTtOptions:
 
     library: str = "cuda"
     """Whose functions of mathematics are called: `cuda` (libdevice) or `hip` (ocml)."""
+    aligned: bool = False
+    """Whether each buffer begins at a multiple of 16 bytes: the launcher must check."""
     num_warps: int = 4
     """Warps of a program, where its grid does not say."""
     num_stages: int = 3
@@ -39,4 +41,4 @@ def run(op: ir.Operation, options: ConvertTileToTtOptions) -> None:
     defaults = {"num_warps": options.num_warps, "num_stages": options.num_stages}
     for kernel in list(op.regions[0].blocks[0].operations):
         if kernel.operation.name == "tile.kernel":
-            convert_kernel(kernel, options.library, defaults)
+            convert_kernel(kernel, options.library, defaults, aligned=options.aligned)

@@ -30,18 +30,21 @@ _SIZES = {
 }
 
 
-def convert_kernel(kernel: ir.OpView, library: str, defaults: dict[str, int]) -> None:
+def convert_kernel(
+    kernel: ir.OpView, library: str, defaults: dict[str, int], *, aligned: bool
+) -> None:
     """Replace a `tile.kernel` by its functions.
 
     Args:
         kernel: a scheduled kernel.
         library: whose functions of mathematics are called.
         defaults: warps and stages of grids that do not say theirs.
+        aligned: whether each buffer begins at a multiple of 16 bytes.
     """
     shared, grids = _parts(kernel)
     places, size = _workspaces(shared)
     for number, grid in enumerate(grids):
-        lowering = Lowering(b.integer(index_bits(kernel)), library, places)
+        lowering = Lowering(b.integer(index_bits(kernel)), library, aligned, places)
         launch = {
             "grid": ir.StringAttr.get(str(_size(grid.count, kernel))),
             "workspace_bytes": ir.IntegerAttr.get(b.integer(64), size),
@@ -119,9 +122,8 @@ def _make_function(
     known = [ir.DictAttr.get({}) for _ in types]
     if workspace_bytes:
         known[-1] = _aligned()
-    if "aligned" in kernel.attributes:
-        for position in ir.DenseI64ArrayAttr(kernel.attributes["aligned"]):
-            known[position] = _aligned()
+    if lowering.aligned:
+        known[: len(kernel.buffers)] = [_aligned()] * len(kernel.buffers)
     attributes = {
         "sym_name": f"{kernel.sym_name}_{number}",
         "function_type": ir.FunctionType.get(types, []),

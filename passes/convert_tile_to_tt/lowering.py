@@ -25,6 +25,7 @@ class Lowering:
     Attributes:
         index: the integer type that stands for `index`.
         library: whose functions of mathematics are called.
+        aligned: whether each buffer begins at a multiple of 16 bytes.
         workspaces: where each `tile.workspace` begins, in bytes, by its result.
         workspace: the function's argument for them, if any.
         values: new values by old ones.
@@ -32,6 +33,7 @@ class Lowering:
 
     index: ir.Type
     library: str
+    aligned: bool
     workspaces: dict[Value, int]
     workspace: Value | None = None
     values: dict[Value, Value] = field(default_factory=dict)
