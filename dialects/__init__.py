@@ -10,14 +10,15 @@ Read in this order:
 - ``definition``: what an op is: its fields, type rule, verifier and builder.
 - ``regions``, ``locations``: checks of regions, positions in the user's files.
 - ``verifier``: checks a module against all of them.
-- ``graph``, ``tile``, ``host``, ``tt``: the dialects, one file for each family of ops.
+- ``graph``, ``tile``, ``host``: the dialects, one file for each family of ops.
+- ``tt``: that of GPUs, loaded by those who import it.
 - ``context``: contexts with all of these loaded.
 """
 
 
 def load_all() -> None:
-    """Registers the op classes of all dialects of girih; later calls do nothing."""
-    from girih.dialects import graph, host, tile, tt
+    """Registers the op classes of girih, save those of GPUs; later calls do nothing."""
+    from girih.dialects import graph, host, tile
 
-    for dialect in (graph, tile, host, tt):
+    for dialect in (graph, tile, host):
         dialect.load()

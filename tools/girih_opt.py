@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from girih.dialects import verifier
+from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import registry, reproducer

@@ -65,3 +65,8 @@ def program_texts(module: ir.Module) -> dict[str, str]:
                 op.operation.clone(ip=ir.InsertionPoint(alone.body))
             texts[op.sym_name] = alone.operation.get_asm()
     return texts
+
+
+# Processors' compilations never need this dialect, so no context loads it:
+# importing this module, as the passes and tools for GPUs do, is enough.
+load()
