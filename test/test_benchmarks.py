@@ -95,7 +95,9 @@ def test_curves_are_wellformed_and_hold_every_step():
 
 def test_peak_memory_of_a_function():
     size = 2**26
-    assert size <= memory.peak_of(lambda: torch.ones(size // 4)) < 1.5 * size
+    # Memory that the process has freed but not given back may be used again.
+    peak = memory.peak_of(lambda: torch.ones(size // 4))
+    assert 0.9 * size <= peak < 1.5 * size
 
 
 def test_table_of_trainings():

@@ -174,7 +174,7 @@ class _Region:
             unsupported(
                 kind="backward with another number of gradients",
                 context=f"{cls.__name__}: {len(given)} for {len(args)} arguments",
-                explanation="autograd raises its own error.",
+                explanation="Eager raises autograd's own error.",
             )
         pairs = zip(args, given, needed, strict=False)
         return [self._gradient(arg, found) for arg, found, need in pairs if need]

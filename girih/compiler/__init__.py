@@ -65,6 +65,7 @@ def preload() -> None:
 def reset() -> None:
     """Forgets the code that is loaded; what is in use stays alive with its users."""
     forget_libraries()
+    release_memory()
 
 
 def compile_graph(
@@ -89,7 +90,7 @@ def compile_graph(
     Raises:
         CompileError: A stage failed, and falling back is switched off.
     """
-    if reason := _why_eager(example_inputs):
+    if reason := _why_eager(gm, example_inputs):
         return _run_eagerly(gm, report, reason)
     try:
         with exclusive.compilation(), collector.paused():
@@ -129,8 +130,11 @@ def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> 
     return any(t.requires_grad for t in tensors) and _computes_with_grad(gm)
 
 
-def _why_eager(example_inputs: Sequence[Any]) -> str | None:
+def _why_eager(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> str | None:
     """Why a graph is left to eager before it is looked at, or None."""
+    mode = torch.is_inference_mode_enabled()
+    if any(result.is_inference() != mode for result in _example_results(gm)):
+        return "a result is made in another inference mode than that of the call"
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
     devices = sorted({t.device.type for t in tensors} - {"cpu"})
     if devices:
