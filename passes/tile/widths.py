@@ -213,10 +213,13 @@ def _with_blocks(
         width = walk.width if coordinate == lanes else 1
         return known(coordinate.size, LONG_SUM * width) // width
 
-    longest = max(reduced, key=steps)
-    if steps(longest) <= BLOCK_STEPS or product(map(steps, reduced)) < LONG_SUM:
+    longest, total = max(reduced, key=steps), product(map(steps, reduced))
+    if total <= BLOCK_STEPS:
         return walk
-    return replace(walk, blocked=longest)
+    if steps(longest) <= BLOCK_STEPS:
+        # Several short loops: the innermost one starts afresh each time.
+        return replace(walk, blocked=reduced[-1])
+    return replace(walk, blocked=longest) if total >= LONG_SUM else walk
 
 
 def fits_registers(reduced: tuple[Coordinate, ...], width: int) -> bool:
