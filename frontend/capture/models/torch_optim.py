@@ -150,9 +150,10 @@ def _register_implementations() -> None:
         module = importlib.import_module(f"torch.optim.{family}")
         together = getattr(module, f"_multi_tensor_{family}")
         for kind in ("single_tensor", "fused"):
-            function = getattr(module, f"_{kind}_{family}", None)
-            if function is not None:
-                models(function)(_on_lists(together))
+            name = f"_{kind}_{family}"
+            if hasattr(module, name):
+                # By name: TorchDynamo, once it is loaded, wraps the fused ones.
+                models_named(module.__name__, name)(_on_lists(together))
 
 
 def _on_lists(function: types.FunctionType):
