@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from girih import collector, exclusive
+from girih.codegen.runtime import release_memory
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
