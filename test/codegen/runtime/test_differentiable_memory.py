@@ -127,7 +127,9 @@ def test_steps_do_not_pile_up():
     for _ in range(20):
         step()
     gc.collect()
-    assert live_bytes() <= before
+    # What other tests left behind may come and go; a leak is a tensor in each step, and
+    # the smallest of a step, the gradient of the bias, has 256 bytes.
+    assert live_bytes() - before < 20 * 256
 
 
 def test_only_what_backward_needs_is_saved():
