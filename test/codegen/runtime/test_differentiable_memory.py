@@ -33,10 +33,11 @@ def chain(x):
 
 
 def live_bytes():
-    """Bytes of all real tensors that Python can see, without duplicates."""
+    """Bytes of all real dense tensors that Python can see, without duplicates."""
     storages = {}
     for candidate in gc.get_objects():
-        if type(candidate) in (torch.Tensor, torch.nn.Parameter):
+        is_tensor = type(candidate) in (torch.Tensor, torch.nn.Parameter)
+        if is_tensor and candidate.layout is torch.strided:
             storage = candidate.untyped_storage()
             storages[storage.data_ptr()] = storage.nbytes()
     return sum(storages.values())
