@@ -32,7 +32,9 @@ def _without_seed(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 # Operators that draw numbers seed the generator in each call, which no graph does.
-_with_seed, table.wrapper_set_seed = table.wrapper_set_seed, _without_seed
+# Kept with the table, as this module may be imported under two names.
+_with_seed = vars(table).setdefault("_wrapper_with_seed", table.wrapper_set_seed)
+table.wrapper_set_seed = _without_seed
 
 
 @dataclass(frozen=True)
