@@ -82,12 +82,16 @@ def compare(name: str, trainings: dict[str, Training]) -> dict[str, float]:
 
 
 def first_steps(training: Training) -> list[torch.Tensor]:
-    """The gradients of the first step, then the losses of the first steps."""
+    """All gradients of the first step in one, then the losses of the first steps.
+
+    In one, because differences count by the largest gradient: some, as those of the
+    biases of attention's keys, are zero but for rounding.
+    """
     losses = [training.step()]
-    gradients = [gradient.clone() for gradient in training.gradients()]
+    gradients = torch.cat([gradient.flatten() for gradient in training.gradients()])
     losses += [training.step() for _ in range(COMPARED_STEPS - 1)]
     training.check_compiled()
-    return [*gradients, torch.stack(losses)]
+    return [gradients, torch.stack(losses)]
 
 
 def text_table(rows: Sequence[Row]) -> str:
