@@ -31,10 +31,14 @@ def _without_seed(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-# Operators that draw numbers seed the generator in each call, which no graph does.
-# Kept with the table, as this module may be imported under two names.
-_with_seed = vars(table).setdefault("_wrapper_with_seed", table.wrapper_set_seed)
+# Operators that draw numbers seed the generator in each call, which no graph does. They
+# look their wrapper up by its name in the module of the table.
 table.wrapper_set_seed = _without_seed
+
+
+def _is_seeding(wrapper: Callable) -> bool:
+    """Whether a wrapper is torch's own, wherever it has been imported from."""
+    return wrapper.__name__ == "wrapper_set_seed"
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ def cases(
         dtype: Of its floating-point (or complex) inputs.
         limit: At most so many, spread over all samples; None for all.
     """
+    table.wrapper_set_seed = _without_seed  # other users of the table may undo it
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -135,7 +140,7 @@ def _function(op: OpInfo, sample: Any, tree: Any, leaves: list, places: list[int
     """The call of an operator as a function of its tensors."""
     constants = [None if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     wrapper = op.gradcheck_wrapper
-    wrapper = _without_seed if wrapper is _with_seed else wrapper
+    wrapper = _without_seed if _is_seeding(wrapper) else wrapper
 
     def call(*tensors: Tensor) -> tuple[Tensor, ...]:
         filled = list(constants)
