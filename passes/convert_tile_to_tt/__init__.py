@@ -12,8 +12,8 @@ It does not choose block sizes, warps or stages: those are `tile`'s. Programs of
 grid must not read what others, or other lanes, of the same grid write.
 
 Read in this order: `driver` (the pass), `kernel` (functions), `lowering` (the table of
-rules), `index_width`, `control` (loops), `memory`, `vectors`, `arithmetic`, `functions`
-(of mathematics), `builder` (short names).
+rules), `index_width`, `control` (loops), `memory`, `vectors`, `contraction`,
+`arithmetic`, `functions` (of mathematics), `builder` (short names).
 """
 
 from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions, run

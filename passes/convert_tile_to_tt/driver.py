@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from girih.dialects.bindings import ir
 from girih.passes.convert_tile_to_tt import (  # noqa: F401  (rules register themselves)
     arithmetic,
+    contraction,
     control,
     functions,
     memory,
@@ -24,7 +25,10 @@ class ConvertTileToTtOptions:
     library: str = "cuda"
     """Whose functions of mathematics are called: `cuda` (libdevice) or `hip` (ocml)."""
     aligned: bool = False
-    """Whether each buffer begins at a multiple of 16 bytes: the launcher must check."""
+    """Whether each buffer begins at a multiple of 16 bytes, where kernels have no
+    `aligned`: the launcher must check."""
+    allow_tf32: bool = False
+    """Whether products of float32 are rounded to tf32, which is faster."""
     num_warps: int = 4
     """Warps of a program, where its grid does not say."""
     num_stages: int = 3
@@ -41,4 +45,10 @@ def run(op: ir.Operation, options: ConvertTileToTtOptions) -> None:
     defaults = {"num_warps": options.num_warps, "num_stages": options.num_stages}
     for kernel in list(op.regions[0].blocks[0].operations):
         if kernel.operation.name == "tile.kernel":
-            convert_kernel(kernel, options.library, defaults, aligned=options.aligned)
+            convert_kernel(
+                kernel,
+                options.library,
+                defaults,
+                aligned=options.aligned,
+                allow_tf32=options.allow_tf32,
+            )

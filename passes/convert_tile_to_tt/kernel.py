@@ -31,7 +31,12 @@ _SIZES = {
 
 
 def convert_kernel(
-    kernel: ir.OpView, library: str, defaults: dict[str, int], *, aligned: bool
+    kernel: ir.OpView,
+    library: str,
+    defaults: dict[str, int],
+    *,
+    aligned: bool,
+    allow_tf32: bool = False,
 ) -> None:
     """Replace a `tile.kernel` by its functions.
 
@@ -40,11 +45,13 @@ def convert_kernel(
         library: whose functions of mathematics are called.
         defaults: warps and stages of grids that do not say theirs.
         aligned: whether each buffer begins at a multiple of 16 bytes.
+        allow_tf32: whether products of float32 are rounded to tf32.
     """
     shared, grids = _parts(kernel)
     places, size = _workspaces(shared)
     for number, grid in enumerate(grids):
         lowering = Lowering(b.integer(index_bits(kernel)), library, aligned, places)
+        lowering.allow_tf32 = allow_tf32
         launch = {
             "grid": ir.StringAttr.get(str(_size(grid.count, kernel))),
             "workspace_bytes": ir.IntegerAttr.get(b.integer(64), size),
@@ -122,8 +129,9 @@ def _make_function(
     known = [ir.DictAttr.get({}) for _ in types]
     if workspace_bytes:
         known[-1] = _aligned()
-    if lowering.aligned:
-        known[: len(kernel.buffers)] = [_aligned()] * len(kernel.buffers)
+    for place, is_aligned in enumerate(_alignment(kernel, lowering.aligned)):
+        if is_aligned:
+            known[place] = _aligned()
     attributes = {
         "sym_name": f"{kernel.sym_name}_{number}",
         "function_type": ir.FunctionType.get(types, []),
@@ -137,6 +145,13 @@ def _make_function(
     lowering.values.update(zip(kernel.block.arguments, arguments, strict=False))
     lowering.workspace = arguments[-1] if workspace_bytes else None
     return function
+
+
+def _alignment(kernel: ir.OpView, default: bool) -> list[bool]:
+    """Which buffers are aligned, as `mark-aligned-arguments` notes it."""
+    if "aligned" in kernel.attributes:
+        return list(kernel.attributes["aligned"])
+    return [default] * len(kernel.buffers)
 
 
 def _aligned() -> ir.Attribute:

@@ -26,6 +26,7 @@ class Lowering:
         index: the integer type that stands for `index`.
         library: whose functions of mathematics are called.
         aligned: whether each buffer begins at a multiple of 16 bytes.
+        allow_tf32: whether products of float32 are rounded to tf32.
         workspaces: where each `tile.workspace` begins, in bytes, by its result.
         workspace: the function's argument for them, if any.
         values: new values by old ones.
@@ -36,6 +37,7 @@ class Lowering:
     aligned: bool
     workspaces: dict[Value, int]
     workspace: Value | None = None
+    allow_tf32: bool = False
     values: dict[Value, Value] = field(default_factory=dict)
 
     def type(self, type: ir.Type) -> ir.Type:

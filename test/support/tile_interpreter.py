@@ -247,6 +247,11 @@ def _step(op):
     return np.arange(op.results[0].type.shape[0])
 
 
+@rule("tile.dot")
+def _dot(op, a, b, acc):
+    return acc + a.astype(np.float32) @ b.astype(np.float32)
+
+
 REDUCE = {
     "add": np.add,
     "and": np.bitwise_and,
