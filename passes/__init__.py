@@ -24,6 +24,7 @@ PASS_MODULES = {
     "fuse": "girih.passes.fuse",
     "group-launches": "girih.passes.group_launches",
     "partition": "girih.passes.partition",
+    "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",
     "plan-memory": "girih.passes.plan_memory",
     "print-fusion-plan": "girih.passes.fuse",
     "print-layouts": "girih.passes.convert_graph_to_host",

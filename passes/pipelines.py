@@ -59,6 +59,10 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("group-launches", "a run of launches is one native call"),
         PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
     ),
+    "device": (
+        PipelineStep("host", "the same launch program as for the processor"),
+        PipelineStep("mark-aligned-arguments", "kernels may load 16 bytes at once"),
+    ),
     "cpu": (
         PipelineStep("tile", "each kernel has a schedule"),
         PipelineStep("expand-math", "no function calls are left in inner loops"),

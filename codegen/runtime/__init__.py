@@ -3,7 +3,8 @@
 What lives here, in the order to read it:
 
 * ``_program.h``   the instructions of a program and its data
-* ``_runtime.c``   runs them; ``_validate.c`` checks them once
+* ``_runtime.c``   runs them, with ``_sizes.c`` and ``_ranges.c``; ``_validate.c``
+                   checks them once
 * ``assembler``    writes them from Python
 * ``torch_entry``  the entry points of torch that programs call
 * ``sizes``        dim expressions as arithmetic on registers

@@ -33,6 +33,10 @@ enum opcode {
     /* value, stride, repair, item: values[value] = repair(values[value], item) unless
      * stride(values[value]) == item */
     OP_LAYOUT,
+    /* dst, kept, value, repair, address: registers[dst] = address(values[value]); where
+     * that is no multiple of 16, values[kept] = repair(values[value]) and its address
+     * instead, or the check fails where repair is -1 */
+    OP_ALIGNED,
     OP_CONSTANT, /* dst, number */
     OP_ADD,      /* dst, lhs, rhs; the same for the seven that follow */
     OP_SUB,
@@ -79,6 +83,9 @@ typedef struct {
     Py_ssize_t arguments; /* most words that one CALL or RUN needs; set by validation */
     Py_ssize_t kernels, launches, externs, workspace_bytes; /* for reports */
 } Program;
+
+/* Runs one of OP_ADD to OP_MIN: 0, or -1 with an exception set. */
+int compute_size(int64_t opcode, int64_t *registers, const int64_t **at);
 
 /* Checks that no instruction can leave its arrays: 0, or -1 with an exception set. */
 int validate_program(Program *program);

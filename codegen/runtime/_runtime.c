@@ -1,5 +1,6 @@
 /* Runs launch programs: see _program.h for what they are made of. */
 #include "_program.h"
+#include "_ranges.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include "structmember.h"
 
 #define WORKSPACE_ALIGNMENT 64
+/* What kernels on devices may assume: their widest loads take as many bytes. */
+#define POINTER_ALIGNMENT 16
 /* What glibc itself keeps at most before it returns memory to the system. */
 #define KEPT_BYTES_LIMIT (32 << 20)
 #define FRAME_STACK_WORDS 256
@@ -202,33 +205,29 @@ static int step_layout(Frame *frame, const int64_t **at) {
     return equal < 0 ? -1 : 0;
 }
 
-/* --- arithmetic on sizes --- */
-
-static int64_t floor_divide(int64_t lhs, int64_t rhs) {
-    int64_t quotient = lhs / rhs;
-    return lhs % rhs != 0 && (lhs < 0) != (rhs < 0) ? quotient - 1 : quotient;
+static int read_address(int64_t *address, PyObject *callable, PyObject *value) {
+    PyObject *number = PyObject_CallOneArg(callable, value);
+    if (number == NULL) return -1;
+    *address = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    return *address == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-static int step_arithmetic(Frame *frame, int64_t opcode, const int64_t **at) {
-    int64_t *destination = &frame->registers[*(*at)++];
-    int64_t lhs = frame->registers[*(*at)++], rhs = frame->registers[*(*at)++];
-    if (rhs == 0 &&
-        (opcode == OP_FLOORDIV || opcode == OP_CEILDIV || opcode == OP_MOD)) {
-        PyErr_SetString(PyExc_ZeroDivisionError,
-                        "division by zero in the size of a tensor");
-        return -1;
-    }
-    switch (opcode) {
-    case OP_ADD: *destination = lhs + rhs; break;
-    case OP_SUB: *destination = lhs - rhs; break;
-    case OP_MUL: *destination = lhs * rhs; break;
-    case OP_FLOORDIV: *destination = floor_divide(lhs, rhs); break;
-    case OP_CEILDIV: *destination = -floor_divide(-lhs, rhs); break;
-    case OP_MOD: *destination = lhs - rhs * floor_divide(lhs, rhs); break;
-    case OP_MAX: *destination = lhs > rhs ? lhs : rhs; break;
-    default: *destination = lhs < rhs ? lhs : rhs; break;
-    }
-    return 0;
+/* 1 where memory that must not be replaced is not aligned. */
+static int step_aligned(Frame *frame, const int64_t **at) {
+    int64_t destination = *(*at)++, kept = *(*at)++, index = *(*at)++;
+    int64_t repair = *(*at)++, address = *(*at)++;
+    PyObject *constants = frame->program->constants, *value = value_of(frame, index);
+    PyObject *callable = PyTuple_GET_ITEM(constants, address);
+    int64_t *result = &frame->registers[destination];
+    if (value == NULL || read_address(result, callable, value) < 0) return -1;
+    if (*result % POINTER_ALIGNMENT == 0) return 0;
+    if (repair < 0) return 1;
+    PyObject *repaired = PyObject_CallOneArg(PyTuple_GET_ITEM(constants, repair), value);
+    if (repaired == NULL) return -1;
+    int failed = read_address(result, callable, repaired);
+    store_value(frame, kept, repaired);
+    return failed;
 }
 
 /* --- memory and generated code --- */
@@ -297,30 +296,6 @@ static int step_launch(Frame *frame, const int64_t **at) {
     return -1;
 }
 
-typedef struct {
-    int64_t start, end;
-    int is_written;
-} Range;
-
-static int compare_starts(const void *lhs, const void *rhs) {
-    int64_t left = ((const Range *)lhs)->start, right = ((const Range *)rhs)->start;
-    return (left > right) - (left < right);
-}
-
-/* Whether a written range shares a byte with another range. */
-static int written_ranges_overlap(Range *ranges, int64_t count) {
-    int64_t end = INT64_MIN, written_end = INT64_MIN;
-    qsort(ranges, (size_t)count, sizeof(Range), compare_starts);
-    for (int64_t i = 0; i < count; i++) {
-        const Range *range = &ranges[i];
-        if (range->start == range->end) continue;
-        if (range->start < (range->is_written ? end : written_end)) return 1;
-        if (range->end > end) end = range->end;
-        if (range->is_written && range->end > written_end) written_end = range->end;
-    }
-    return 0;
-}
-
 /* 1 where a check of the ranges of arguments fails, -1 without memory. */
 static int step_disjoint(Frame *frame, const int64_t **at) {
     int64_t written = *(*at)++, count = written + *(*at)++;
@@ -360,6 +335,10 @@ static enum outcome execute(Frame *frame) {
             break;
         case OP_UNPACK: failed = step_unpack(frame, &at); break;
         case OP_LAYOUT: failed = step_layout(frame, &at); break;
+        case OP_ALIGNED:
+            failed = step_aligned(frame, &at);
+            if (failed == 1) return CALL_CHECK_FAILED;
+            break;
         case OP_CONSTANT:
             frame->registers[at[0]] = at[1];
             at += 2;
@@ -381,7 +360,7 @@ static enum outcome execute(Frame *frame) {
         case OP_RETURN:
             frame->result = build_item(frame, &at);
             return frame->result == NULL ? CALL_FAILED : CALL_RETURNED;
-        default: failed = step_arithmetic(frame, opcode, &at); break;
+        default: failed = compute_size(opcode, frame->registers, &at); break;
         }
         if (failed) return CALL_FAILED;
     }
@@ -561,7 +540,7 @@ static const struct {
     int number;
 } words[] = {
     WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),   WORD(OP_LOAD_NUMBER),
-    WORD(OP_UNPACK),
+    WORD(OP_UNPACK),     WORD(OP_ALIGNED),
     WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),        WORD(OP_SUB),
     WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),    WORD(OP_MOD),
     WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE),  WORD(OP_RELEASE),

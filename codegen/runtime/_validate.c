@@ -148,6 +148,13 @@ static int64_t read_instruction(Reader *reader) {
         break;
     case OP_UNPACK: read_unpack(reader); break;
     case OP_LAYOUT: read_layout(reader); break;
+    case OP_ALIGNED:
+        read_register(reader);
+        read_destination(reader, 0);
+        read_word(reader, 0, reader->program->values, "the index of a value");
+        read_constant(reader, -1);
+        read_constant(reader, 0);
+        break;
     case OP_CONSTANT:
         read_register(reader);
         read_number(reader);

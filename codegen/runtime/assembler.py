@@ -200,6 +200,25 @@ class Assembler:
             *self._words([strides]),
         )
 
+    def aligned_pointer(
+        self, value: Value, data_ptr: Callable, repair: Callable | None
+    ) -> Register:
+        """The address of a tensor, which kernels may take for a multiple of 16.
+
+        Where it is none, that of `repair(tensor)`, which lives as long as the call;
+        without `repair` the fallback is called.
+        """
+        destination = self.new_register()
+        self._emit(
+            _runtime.OP_ALIGNED,
+            destination,
+            self.new_value(),
+            value,
+            -1 if repair is None else self.constant(repair),
+            self.constant(data_ptr),
+        )
+        return destination
+
     def workspace(self, size: Register) -> Register:
         """The address of scratch memory of as many bytes as `size` holds.
 

@@ -32,6 +32,8 @@ class Buffer:
         is_input: whether it is an argument of the program.
         number: the value slot that holds it as a Python number, if it is an argument
             of that kind.
+        is_own: whether the program made its memory, which is aligned then.
+        is_written: whether it is an argument that something writes.
     """
 
     parts: BufferParts
@@ -41,6 +43,8 @@ class Buffer:
     offset: Size = 0
     is_input: bool = False
     number: Value | None = None
+    is_own: bool = False
+    is_written: bool = False
 
     @property
     def root(self) -> Buffer:
@@ -66,12 +70,19 @@ class Buffers(dict[ir.Value, Buffer]):
         sizes: gives the registers of symbolic sizes.
         make_scalar: where kernels cannot read the program's own memory, makes a tensor
             of a number and a dtype.
+        aligned: whether kernels rely on pointers that are multiples of 16.
     """
 
     def __init__(
-        self, assembler: Assembler, sizes: Sizes, make_scalar: Callable | None = None
+        self,
+        assembler: Assembler,
+        sizes: Sizes,
+        make_scalar: Callable | None = None,
+        *,
+        aligned: bool = False,
     ):
         super().__init__()
+        self._aligned = aligned
         self._make_scalar = make_scalar
         self._assembler = assembler
         self._sizes = sizes
@@ -136,11 +147,17 @@ class Buffers(dict[ir.Value, Buffer]):
                         torch_entry.data_ptr, [ValueItem(scalar)]
                     )
             else:
-                tensor = ValueItem(self.tensor(buffer))
-                buffer.pointer = self._assembler.call_int(
-                    torch_entry.data_ptr, [tensor]
-                )
+                buffer.pointer = self._address(buffer)
         return buffer.pointer
+
+    def _address(self, buffer: Buffer) -> Register:
+        """The address of a tensor's first element."""
+        tensor = self.tensor(buffer)
+        if not self._aligned or buffer.is_own:
+            return self._assembler.call_int(torch_entry.data_ptr, [ValueItem(tensor)])
+        # Nobody else may write to memory that only kernels see through a copy.
+        repair = None if buffer.is_written else torch_entry.aligned_copy
+        return self._assembler.aligned_pointer(tensor, torch_entry.data_ptr, repair)
 
     def advance(self, pointer: Register, count: Size) -> Register:
         """`pointer` moved by `count` bytes."""
@@ -149,10 +166,18 @@ class Buffers(dict[ir.Value, Buffer]):
         return self._assembler.arithmetic("+", pointer, self._sizes.register(count))
 
     def range(self, buffer: Buffer) -> tuple[Register, Register]:
-        """Registers with the address of a buffer and the bytes that it spans."""
+        """Registers with the address of a buffer and the bytes that it spans.
+
+        The address is its own, not that of an aligned copy.
+        """
         parts = buffer.parts
         span: Size = 1
         for size, stride in zip(parts.shape, parts.strides, strict=True):
             span = span + (size - 1) * stride
         count = span * minimum(product(parts.shape), 1) * buffer.itemsize
-        return self.pointer(buffer), self._sizes.register(count)
+        if self._aligned and not buffer.is_written:
+            tensor = ValueItem(self.tensor(buffer))
+            start = self._assembler.call_int(torch_entry.data_ptr, [tensor])
+        else:
+            start = self.pointer(buffer)
+        return start, self._sizes.register(count)

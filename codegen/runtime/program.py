@@ -101,7 +101,10 @@ class _Builder:
         self.sizes = Sizes(self.assembler, self._bind_symbol)
         self.device = device and DeviceRuns(device, self.assembler, self.sizes)
         self.buffers = Buffers(
-            self.assembler, self.sizes, device and torch_entry.full_on(device.device)
+            self.assembler,
+            self.sizes,
+            device and torch_entry.full_on(device.device),
+            aligned=device is not None,
         )
         self._empty_strided = (
             torch_entry.empty_strided
@@ -148,8 +151,12 @@ class _Builder:
             buffer = self.buffers[argument] = Buffer(parts, number=slot)
             self.buffers.pointer(buffer)  # it may fail, so before anything is written
             return
-        is_input = "graph.donated" not in given
-        self.buffers[argument] = Buffer(parts, tensor=slot, is_input=is_input)
+        self.buffers[argument] = Buffer(
+            parts,
+            tensor=slot,
+            is_input="graph.donated" not in given,
+            is_written=index in self._written.all,
+        )
         for dim, size in enumerate(parts.shape):
             if isinstance(size, Dim) and str(size).isidentifier():
                 self._symbol_sources.setdefault(str(size), (slot, dim))
@@ -196,7 +203,7 @@ class _Builder:
     def alloc(self, op: ir.OpView) -> None:
         """A fresh tensor, or a place in the workspace."""
         parts = buffer_parts(op.result.type)
-        buffer = self.buffers[op.result] = Buffer(parts)
+        buffer = self.buffers[op.result] = Buffer(parts, is_own=True)
         if op.workspace_offset is not None:
             assert self._workspace is not None, "girih bug: no workspace is open"
             buffer.pointer = self.buffers.advance(self._workspace, op.workspace_offset)

@@ -57,6 +57,17 @@ def _empty_strided_on_device(
     return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
 
 
+def aligned_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor in memory that begins at a multiple of 16 bytes.
+
+    Called where a tensor begins elsewhere, as `x[1:]` does.
+    """
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    span = 1 + sum((size - 1) * stride for size, stride in steps)
+    elements = tensor.detach().as_strided((max(span, 0),), (1,)).clone()
+    return elements.as_strided(tensor.shape, tensor.stride())
+
+
 def raw_stream(device: torch.device) -> int:
     """The handle of the stream that is current on a CUDA device."""
     return torch._C._cuda_getCurrentRawStream(device.index)

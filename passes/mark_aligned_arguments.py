@@ -1,0 +1,74 @@
+"""mark-aligned-arguments: which buffers of kernels begin at multiples of 16 bytes.
+
+Requires:
+    A launch program after `plan-memory`, and its kernels.
+
+Establishes:
+    Every `tile.kernel` that is launched has an attribute `aligned`, one boolean for
+    each of its buffers: whether each launch gives it memory that begins at a multiple
+    of 16 bytes. On devices the runtime sees to it that arguments of the program and
+    results of ATen begin so, and fresh memory does; a view does where its offset is
+    such a multiple.
+
+Before::
+
+    %0 = host.view %arg0 {offset = 1}        buffers of f32
+    host.launch @k0 (%0, %arg0, %1)
+
+After::
+
+    tile.kernel @k0 {aligned = array<i1: false, true, true>}
+
+It does not look at offsets in terms of symbols: such views count as not aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from girih.dialects.bindings import ir
+from girih.dialects.types import buffer_parts, byte_width, is_buffer
+from girih.passes.registry import register_pass
+
+ALIGNMENT = 16
+"""Bytes: what the widest load of a thread takes."""
+
+
+@register_pass("mark-aligned-arguments")
+def run(op: ir.OpView, options: None) -> None:
+    """Notes at each kernel which of its buffers are aligned in every launch."""
+    kernels, launches = {}, []
+    for item in op.regions[0].blocks[0].operations:
+        if item.operation.name == "tile.kernel":
+            kernels[item.sym_name] = item
+        elif item.operation.name == "func.func":
+            launches += _launches(item.operation.regions[0].blocks[0])
+    known: dict[str, list[bool]] = {}
+    for launch in launches:
+        aligned = [_is_aligned(value) for value in launch.operands]
+        others = known.setdefault(launch.kernel, aligned)
+        known[launch.kernel] = [a and b for a, b in zip(aligned, others, strict=True)]
+    for name, aligned in known.items():
+        kernels[name].attributes["aligned"] = ir.DenseBoolArrayAttr.get(aligned)
+
+
+def _launches(block: ir.Block) -> Iterator[ir.OpView]:
+    for op in block.operations:
+        if op.operation.name == "host.native":
+            yield from op.launches
+        elif op.operation.name == "host.launch":
+            yield op
+
+
+def _is_aligned(value: ir.Value) -> bool:
+    """Whether a buffer of the launch program begins at a multiple of 16 bytes."""
+    if not is_buffer(value.type):
+        return False
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "host.view":
+        return True
+    view = owner.opview
+    if not isinstance(view.offset, int):
+        return False
+    itemsize = byte_width(buffer_parts(value.type).element_type)
+    return view.offset * itemsize % ALIGNMENT == 0 and _is_aligned(view.operands[0])
