@@ -1,0 +1,141 @@
+"""A GPU that is played on the processor: kernels are interpreted Triton IR.
+
+All but Triton's compiler is real: passes, launch programs and tables, and a driver
+library of our own (``emulated_cuda.c``) that hands launches to the interpreter. Tensors
+are those of the processor::
+
+    with emulated_device() as device:
+        girih.compile(f)(torch.randn(5))
+    device.launched  # ["k_0"]
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import ttir_arithmetic  # noqa: F401  (rules register themselves)
+from ttir_interpreter import Function
+
+from girih.codegen.gpu import _driver
+from girih.codegen.gpu.binary import Binary
+from girih.codegen.gpu.compile import KernelText
+from girih.codegen.gpu.target import parse_target
+from girih.codegen.runtime import torch_entry
+from girih.compiler import gpu_code
+
+SOURCE = Path(__file__).with_name("emulated_cuda.c")
+FACTS = {
+    "processors": 132,
+    "shared_bytes": 232_448,
+    "l2_bytes": 50 << 20,
+    "registers": 65_536,
+    "major": 9,
+    "minor": 0,
+}
+"""What the device says of itself, with the names of `device_facts`."""
+
+_LAUNCHER = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)
+)
+_REFUSED = 719
+
+
+@lru_cache(maxsize=256)
+def function_of(text: str) -> Function:
+    """The function of a text; equal texts are translated once."""
+    return Function(text)
+
+
+class EmulatedDevice:
+    """What `girih.compiler.gpu_code.emulator` wants.
+
+    Attributes:
+        target: what code is made for.
+        facts: what the device has.
+        launched: names of the functions that ran, in order.
+        failure: why the last launch was refused, if one was.
+    """
+
+    def __init__(self, library: Path, **facts: int):
+        self.target = parse_target("sm_90")
+        self.facts = FACTS | facts
+        self.launched: list[str] = []
+        self.failure: Exception | None = None
+        self._functions: list[Function] = []
+        self._library = ctypes.CDLL(str(library))
+        self._opened = _driver.Driver("cuda", str(library))
+        self._launcher = _LAUNCHER(self._launch)  # must live as long as the library
+
+    @property
+    def driver(self) -> EmulatedDevice:
+        """What makes launch tables."""
+        return self
+
+    def table(self, device: int | None, launches: tuple, words: int) -> object:
+        """A table for the only device, whatever torch calls it."""
+        return self._opened.table(0, launches, words)
+
+    def load(self, kernel: KernelText, binary: Binary | None) -> object:
+        """The function of a kernel, for launch tables."""
+        self._functions.append(function_of(kernel.text))
+        image = f"{len(self._functions) - 1}\0".encode()
+        return self._opened.load(0, image, kernel.name, 0)
+
+    def connect(self) -> None:
+        """Lets the library hand launches to this device."""
+        entry = ctypes.c_void_p.in_dll(self._library, "launcher")
+        entry.value = ctypes.cast(self._launcher, ctypes.c_void_p).value
+
+    def _launch(self, number: int, grid: int, words: Sequence[int]) -> int:
+        function = self._functions[number]
+        try:
+            arguments = [
+                ctypes.c_int64.from_address(words[i]).value
+                for i in range(function.argument_count)
+            ]
+            function(grid, arguments)
+        except Exception as error:  # C cannot pass it on
+            self.failure = error
+            text = f"{type(error).__name__}: {error}".encode()[:511]
+            ctypes.memmove(self._message(), text + b"\0", len(text) + 1)
+            return _REFUSED
+        self.launched.append(function.name)
+        return 0
+
+    def _message(self) -> ctypes.Array:
+        return (ctypes.c_char * 512).in_dll(self._library, "message")
+
+
+@cache
+def _library() -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler makes the emulated driver")
+    path = Path(tempfile.mkdtemp(prefix="girih-emulated-")) / "libemulated.so"
+    subprocess.run([compiler, "-shared", "-fPIC", SOURCE, "-o", path], check=True)
+    return path
+
+
+@contextmanager
+def emulated_device(**facts: int) -> Iterator[EmulatedDevice]:
+    """Programs of CPU tensors are made for an emulated device meanwhile.
+
+    Args:
+        **facts: what is other than in `FACTS`.
+    """
+    device = EmulatedDevice(_library(), **facts)
+    device.connect()
+    with (
+        mock.patch.object(gpu_code, "emulator", device),
+        mock.patch.object(torch_entry, "raw_stream", lambda device: 0),
+    ):
+        yield device
