@@ -136,6 +136,7 @@ def _make_function(
         "sym_name": f"{kernel.sym_name}_{number}",
         "function_type": ir.FunctionType.get(types, []),
         "arg_attrs": ir.ArrayAttr.get(known),
+        "girih.arguments": _arguments(kernel),
         "girih.launch": ir.DictAttr.get(launch),
     }
     function = tt.build("func", [], attributes).opview
@@ -145,6 +146,20 @@ def _make_function(
     lowering.values.update(zip(kernel.block.arguments, arguments, strict=False))
     lowering.workspace = arguments[-1] if workspace_bytes else None
     return function
+
+
+def _arguments(kernel: ir.OpView) -> ir.Attribute:
+    """What pointers and integers stand for; an interpreter knows bounds from it."""
+    described = {
+        "buffers": [str(buffer.type) for buffer in kernel.buffers],
+        "symbols": list(kernel.symbols),
+    }
+    return ir.DictAttr.get(
+        {
+            name: ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
+            for name, texts in described.items()
+        }
+    )
 
 
 def _alignment(kernel: ir.OpView, default: bool) -> list[bool]:
