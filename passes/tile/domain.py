@@ -7,7 +7,7 @@ neighbours that every access walks through in one stride are merged, so that a
 contiguous pointwise kernel of any rank has one coordinate.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from girih.passes.tile.access.evaluator import (
@@ -205,7 +205,7 @@ def collapse(formula: Formula) -> Formula:
     reduced = _merge_neighbours(formula.reduced, indices, merged)
     if not merged:
         return formula
-    return _substitute(formula, parallel, reduced, merged)
+    return _substitute(formula, (parallel, reduced), merged)
 
 
 def _merge_neighbours(
@@ -252,13 +252,25 @@ def _is_nested(index: Affine, coordinate: Coordinate) -> bool:
     )
 
 
+def rebuild(formula: Formula, renew: Callable[[Node, NodeTable], Node]) -> Formula:
+    """The kernel with some nodes replaced.
+
+    Args:
+        formula: the kernel.
+        renew: gives what stands for a node whose operands have been replaced; it may
+            add nodes to the table.
+    """
+    return _substitute(formula, (formula.parallel, formula.reduced), {}, renew)
+
+
 def _substitute(
     formula: Formula,
-    parallel: tuple[Coordinate, ...],
-    reduced: tuple[Coordinate, ...],
+    coordinates: tuple[tuple[Coordinate, ...], tuple[Coordinate, ...]],
     merged: dict[Coordinate, Affine],
+    renew: Callable[[Node, NodeTable], Node] | None = None,
 ) -> Formula:
-    """Rebuilds the nodes over the merged coordinates."""
+    """Rebuilds the nodes over the (parallel and reduced) merged coordinates."""
+    parallel, reduced = coordinates
     table = NodeTable(frozenset(reduced))
     renewed: dict[int, Node] = {}
 
@@ -268,7 +280,8 @@ def _substitute(
     for node in reachable(formula.stores):
         copy = node.with_indices(rewrite)
         copy.operands = tuple(renewed[o.number] for o in node.operands)
-        renewed[node.number] = table.add(copy, node.location)
+        copy = table.add(copy, node.location)
+        renewed[node.number] = renew(copy, table) if renew else copy
     stores = tuple(
         Store(s.buffer, rewrite(s.offset), renewed[s.node.number], s.location)
         for s in formula.stores

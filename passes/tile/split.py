@@ -155,15 +155,19 @@ class Splitter:
 
     def _partials_of(self, node: ReduceNode) -> list[tuple[ReduceNode, int]]:
         """What is stored of each part of a reduction, and the workspace it goes to."""
-        stored = [node]
-        if node.name in ARGUMENT_VALUES:
-            operand = node.operands[0]
-            value = ReduceNode(
-                operand.element, (operand,), name=ARGUMENT_VALUES[node.name]
-            )
-            stored = [self.table.add(value, node.location), node]
         size = self.results * self.cut.parts_limit
-        return [(n, self.workspace.take(n.element.computing, size)) for n in stored]
+        return [
+            (n, self.workspace.take(n.element.computing, size))
+            for n in self.stored_of(node)
+        ]
+
+    def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
+        """What is stored of each part of a reduction."""
+        if node.name not in ARGUMENT_VALUES:
+            return [node]
+        operand = node.operands[0]
+        value = ReduceNode(operand.element, (operand,), name=ARGUMENT_VALUES[node.name])
+        return [self.table.add(value, node.location), node]
 
     def _linear(self) -> Affine:
         """The number of a result among the results."""
@@ -235,14 +239,18 @@ class Splitter:
             work=self.part.size * self.results,
         )
 
-    def _combined(self, node: ReduceNode, partials) -> ReduceNode:
-        """The reduction of the parts' results."""
+    def _combined(self, node: ReduceNode, partials) -> Node:
+        """The reduction of the parts' results, loaded."""
         loads = [
             self.table.add(
                 LoadNode(n.element.computing, buffer=number, offset=self._place())
             )
             for n, number in partials
         ]
+        return self.combined_loads(node, loads)
+
+    def combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
+        """The reduction of the parts' results."""
         position = None
         if node.name in ARGUMENT_VALUES:
             position = of(Dynamic(loads[1], 1 << 62))

@@ -10,6 +10,7 @@ from girih.passes.tile.choose import split_passes
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
 from girih.passes.tile.index import Coordinate
@@ -132,16 +133,11 @@ def _reduction(subject: Subject) -> SchedulePlan:
     is_rows = columns in formula.reduced
     choose = _row_blocks if is_rows else _column_blocks
     blocks = choose(subject, columns)
-    bound = [block.coordinate for block in blocks]
-    passes, final = split_passes(formula, subject.reductions, formula.reduced)
-    grid = _grid(
-        subject,
-        _axes(formula.parallel, blocks),
-        blocks,
-        _rest(formula.reduced, *bound),
-        passes,
-    )
-    grid = replace(grid, stores=final)
+    grid = _reduction_grid(subject, blocks)
+    if grid.walks:
+        subject = _with_fewer_walks(subject)
+        grid = _reduction_grid(subject, blocks)
+    passes = grid.passes
     kind = "columns" if not is_rows else "rows" if grid.walks else "registers"
     reason = (
         f"{_sizes(formula.parallel)} results of {_sizes(formula.reduced)} elements,"
@@ -152,6 +148,23 @@ def _reduction(subject: Subject) -> SchedulePlan:
         plan = SchedulePlan(f"split {kind}", f"{reason}, {text}", grids, locals_)
         return replace(plan, is_blocked=True)
     return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
+
+
+def _reduction_grid(subject: Subject, blocks: tuple[Block, ...]) -> BlockGrid:
+    formula = subject.formula
+    bound = [block.coordinate for block in blocks]
+    passes, final = split_passes(formula, subject.reductions, formula.reduced)
+    axes = _axes(formula.parallel, blocks)
+    loops = _rest(formula.reduced, *bound)
+    return replace(_grid(subject, axes, blocks, loops, passes), stores=final)
+
+
+def _with_fewer_walks(subject: Subject) -> Subject:
+    """The kernel with rounds of reductions merged, where that spares a walk."""
+    formula = in_one_pass(subject.formula)
+    merged = subject_of(formula, subject.source, subject.options)
+    before = rounds(subject.formula, subject.reductions)
+    return merged if rounds(formula, merged.reductions) < before else subject
 
 
 def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Block, ...]:

@@ -6,7 +6,9 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.emit import reduction
 from girih.passes.tile.emit.builder import Builder, Width
 from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
+from girih.passes.tile.gpu.one_pass import is_online
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import Coordinate, coordinates_of
@@ -189,10 +191,12 @@ class BlockProgram:
 
     def _initial(self, node: ReduceNode) -> list[ir.Value]:
         b = self.indices.at(self.stack.depth, self._shape(node))
-        return reduction.initial(b, node)
+        return (accumulators if is_online(node) else reduction).initial(b, node)
 
     def _alone(self, node: ReduceNode) -> list[ir.Value]:
         """The accumulator where the block holds all elements of its results."""
+        if is_online(node):
+            return self._take_in(node, self._initial(node))
         return self._selected(node, self._elements(node), self._initial(node))
 
     def _elements(self, node: ReduceNode) -> list[ir.Value]:
@@ -207,7 +211,11 @@ class BlockProgram:
         value, *position = self._elements(node)
         self.builder.location = node.location
         b = self.indices.at(self.stack.depth, self._shape(node))
-        results = reduction.combine(b, node, accumulator, value, *(position or [None]))
+        if is_online(node):
+            results = accumulators.combine(b, node, accumulator, value)
+        else:
+            position = position or [None]
+            results = reduction.combine(b, node, accumulator, value, *position)
         return self._selected(node, results, accumulator)
 
     def _selected(
@@ -249,13 +257,14 @@ class BlockProgram:
             for dim, block in enumerate(self.grid.blocks)
             if block.coordinate in self.grid.reduced
         ]
-        if dims:
+        if dims or is_online(node):
 
             def across(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
-                return _reduced(b, kind, name, value, (shape, dims))
+                return _reduced(b, kind, name, value, (shape, dims)) if dims else value
 
             b = self.indices.at(self.stack.depth, shape)
-            accumulator = reduction.across_lanes(b, node, accumulator, across)
+            family = accumulators if is_online(node) else reduction
+            accumulator = family.across_lanes(b, node, accumulator, across)
         self.stack.top.values[node.number] = accumulator[-1]
 
 

@@ -4,12 +4,16 @@ As on CPUs (``tile.split``): a grid of parts that leaves partial results in a
 workspace, and a grid that combines them, for each round of reductions.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from girih.dialects.dims import ceildiv, maximum
+from girih.passes.tile.domain import Store, reachable
 from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.one_pass import DEVIATIONS, EXPONENTIALS, is_online
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
+from girih.passes.tile.nodes import ComputeNode, ConstantNode, Node, ReduceNode
 from girih.passes.tile.plan import Axis, Local, Pass
 from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
@@ -106,9 +110,50 @@ class BlockSplitter(Splitter):
             substitutes=tuple(self.known.values()),
         )
 
+    def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
+        """What is stored of each part of a reduction."""
+        if not is_online(node):
+            return super().stored_of(node)
+        x = node.operands[0]
+        one = self.table.add(ConstantNode(x.element, value=1.0))
+        needed = {EXPONENTIALS: [("reduce_max", x)]}
+        needed[DEVIATIONS] = [("reduce_sum", x), ("reduce_sum", one)]
+        beside = [
+            self.table.add(ReduceNode(x.element, (operand,), name=name), node.location)
+            for name, operand in needed[node.name]
+        ]
+        return [node, *beside]
+
+    def combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
+        """The reduction of the parts' results."""
+        if node.name == EXPONENTIALS:
+            return self._exponentials(*loads)
+        if node.name == DEVIATIONS:
+            return self._deviations(*loads)
+        return super().combined_loads(node, loads)
+
+    def _make(self, name: str, *operands: Node) -> Node:
+        kind = ReduceNode if name.startswith("reduce_") else ComputeNode
+        return self.table.add(kind(operands[0].element, operands, name=name))
+
+    def _exponentials(self, totals: Node, largest: Node) -> Node:
+        """Sums relative to each part's maximum, relative to that of all."""
+        make = self._make
+        distance = make("sub", largest, make("reduce_max", largest))
+        return make("reduce_sum", make("mul", totals, make("exp", distance)))
+
+    def _deviations(self, squares: Node, sums: Node, counts: Node) -> Node:
+        """Deviations in the parts, and those of the parts' means."""
+        make = self._make
+        mean = make("div", make("reduce_sum", sums), make("reduce_sum", counts))
+        apart = make("sub", make("div", sums, counts), mean)
+        between = make("mul", counts, make("mul", apart, apart))
+        return make("reduce_sum", make("add", squares, between))
+
     def combining_grid(self, walk: Pass, partials, is_last: bool) -> BlockGrid:
         """Programs that hold all parts of some results."""
-        combined, stores, substitutes = self.combine(walk, partials, is_last)
+        _, stores, substitutes = self.combine(walk, partials, is_last)
+        finished = stores[len(stores) - len(walk.reductions) :]
         parts = Block(self.part, policy.power_of_two(self.cut.parts_limit))
         blocks = (parts,)
         if self.parallel:
@@ -123,9 +168,19 @@ class BlockSplitter(Splitter):
             blocks=blocks,
             loops=(),
             reduced=(self.part,),
-            passes=(combined,),
+            passes=self._rounds(finished),
             stores=stores,
             substitutes=substitutes,
             work=self.part.size * self.results,
             warps=policy.warps_of(product(block.size for block in blocks)),
+        )
+
+    @staticmethod
+    def _rounds(finished: Sequence[Store]) -> tuple[Pass, ...]:
+        """The reductions of parts' results, by how many come before them."""
+        found = [n for n in reachable(finished) if isinstance(n, ReduceNode)]
+        levels = range(1, max(node.level for node in found) + 1)
+        return tuple(
+            Pass(tuple(n for n in found if n.level == level), (), (), 0)
+            for level in levels
         )

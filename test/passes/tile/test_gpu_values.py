@@ -309,3 +309,59 @@ def random_body(rng, build, tensors, dims):
         else:
             values.append(build("maximum", value, rng.choice(values)))
     return [values[-1], *reduced[-1:]]
+
+
+SPECIAL = {
+    "plain": lambda x: x,
+    "large": lambda x: x * 1e4,
+    "one inf": lambda x: x.index_fill(1, torch.tensor([3]), float("inf")),
+    "all inf": lambda x: torch.full_like(x, float("inf")),
+    "begins with -inf": lambda x: x.index_fill(1, torch.arange(9000), float("-inf")),
+    "all -inf": lambda x: torch.full_like(x, float("-inf")),
+    "nan": lambda x: x.index_fill(1, torch.tensor([9000]), float("nan")),
+    "lowest": lambda x: torch.full_like(x, torch.finfo(x.dtype).min),
+}
+
+
+@pytest.mark.parametrize("options", [GPU, "tile{target=gpu processors=4}"])
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_online_softmax(kind, rows, options):
+    x = SPECIAL[kind](torch.randn(rows, 20011))
+
+    def make():
+        return build_kernel([(x.shape, "f32")], x.shape, body, reduced=[1])
+
+    def body(build, x):
+        top = build("reduce_max", x, dims=[1])
+        total = build("reduce_sum", build("exp", build("sub", x, top)), dims=[1])
+        return [build("sub", build("sub", x, top), build("log", total)), top]
+
+    text = check(make, [x], [x, torch.empty(rows, 1)], options=options)
+    assert "2 passes" in text
+
+
+@pytest.mark.parametrize("options", [GPU, "tile{target=gpu processors=4}"])
+@pytest.mark.parametrize("offset", [0.0, 1e4, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "shape, dims", [((2, 20011), (1,)), ((3, 7, 50, 60), (0, 2, 3)), ((4001, 5), (0,))]
+)
+def test_variance_in_one_walk(shape, dims, offset, options):
+    x = torch.randn(shape).double() + offset
+    x.view(-1)[0] += 1e6
+    kept = tuple(1 if d in dims else n for d, n in enumerate(shape))
+    count = float(x.numel() // torch.Size(kept).numel())
+
+    def make():
+        return build_kernel([(shape, "f64")], shape, body, reduced=dims)
+
+    def body(build, x):
+        scalar = tensor_type((), element_type("f64"))
+        number = build("constant", value=count, results=[scalar])
+        mean = build("div", build("reduce_sum", x, dims=list(dims)), number)
+        centred = build("sub", x, mean)
+        squares = build("mul", centred, centred)
+        return [mean, build("reduce_sum", squares, dims=list(dims))]
+
+    text = check(make, [x], [torch.empty(kept).double()] * 2, options=options)
+    assert "1 passes" in text

@@ -1,0 +1,186 @@
+"""The schedule of a product of matrices on tensor cores."""
+
+from dataclasses import dataclass, replace
+
+from girih.passes.tile.choose import split_passes
+from girih.passes.tile.gpu import contraction_policy as tilings
+from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.contraction import (
+    Contraction,
+    Product,
+    contraction_of,
+    size_of,
+)
+from girih.passes.tile.gpu.contraction_policy import Tiling
+from girih.passes.tile.gpu.plan import Block, BlockGrid
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.plan import Axis, SchedulePlan
+from girih.passes.tile.sizes import known, product
+from girih.passes.tile.split import Cut, Splitter
+from girih.passes.tile.subject import Subject
+
+# Parts of a sum, and results next to each other, that one program combines.
+COMBINED_COLUMNS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionGrid(BlockGrid):
+    """A grid whose programs compute blocks of products.
+
+    ``blocks`` are the dims of a block of results, rows before columns.
+
+    Attributes:
+        products: what is summed up.
+        depth: the block of summands.
+        group: rows of blocks that are walked through together.
+    """
+
+    products: tuple[Product, ...]
+    depth: Block
+    group: int
+
+
+def choose_contraction(subject: Subject) -> SchedulePlan | None:
+    """The schedule of a kernel that is a product; None where tiles do not suit it."""
+    found = contraction_of(subject)
+    if found is None or not _is_worth_tiles(found):
+        return None
+    tiling = _tiling(found, subject)
+    grid = _grid(found, tiling, subject)
+    reason = _text(found, tiling)
+    if tiling.splits == 1:
+        return SchedulePlan("product", reason, (grid,), (), is_blocked=True)
+    splitter = ContractionSplitter(grid, subject, _cut(found, grid, tiling))
+    grids, locals_ = splitter.grids(), tuple(splitter.workspace.locals)
+    plan = SchedulePlan("split product", reason, grids, locals_)
+    return replace(plan, is_blocked=True)
+
+
+def _is_worth_tiles(found: Contraction) -> bool:
+    """False for products with a vector, and for those of few elements."""
+    rows, columns = size_of(found.rows), size_of(found.columns)
+    narrow = min(rows, columns)
+    wide = max(rows, columns)
+    least = tilings.LEAST_SIDE
+    return (
+        narrow >= tilings.LEAST_ROWS and wide >= least and size_of(found.depth) >= least
+    )
+
+
+def _tiling(found: Contraction, subject: Subject) -> Tiling:
+    tiling = tilings.tiling_of(
+        known(_widest(found.rows).size, policy.GUESSED_SIZE),
+        known(_widest(found.columns).size, policy.GUESSED_SIZE),
+        known(_widest(found.depth).size, policy.GUESSED_SIZE),
+        size_of(_outside(found)),
+        found.bits,
+        subject.options.processors,
+    )
+    tiling = tilings.tuned(tiling, subject.source.tuning)
+    return tiling if _can_split(found) else replace(tiling, splits=1)
+
+
+def _can_split(found: Contraction) -> bool:
+    """A workspace has a size that is known when the kernel is compiled."""
+    every = found.batch + found.rows + found.columns + found.depth
+    return all(isinstance(c.size, int) for c in every)
+
+
+def _widest(coordinates: tuple[Coordinate, ...]) -> Coordinate:
+    """The coordinate that a dim of the block lies along: the longest, innermost."""
+    return max(reversed(coordinates), key=lambda c: known(c.size, policy.GUESSED_SIZE))
+
+
+def _outside(found: Contraction) -> tuple[Coordinate, ...]:
+    """What is spread over the grid, one value for each program, outermost first."""
+    inside = {_widest(found.rows), _widest(found.columns)}
+    every = found.batch + found.rows + found.columns
+    return tuple(c for c in every if c not in inside)
+
+
+def _grid(found: Contraction, tiling: Tiling, subject: Subject) -> ContractionGrid:
+    formula = subject.formula
+    depth = Block(_widest(found.depth), tiling.depth, is_looped=True)
+    blocks = (
+        Block(_widest(found.rows), tiling.rows),
+        Block(_widest(found.columns), tiling.columns),
+    )
+    passes, final = split_passes(formula, subject.reductions, formula.reduced)
+    return ContractionGrid(
+        axes=(
+            *(Axis(c) for c in _outside(found)),
+            *(Axis(block.coordinate, block.size) for block in blocks),
+        ),
+        blocks=blocks,
+        loops=tuple(c for c in found.depth if c != depth.coordinate),
+        reduced=formula.reduced,
+        passes=passes,
+        stores=final,
+        substitutes=(),
+        work=product(c.size for c in formula.parallel + formula.reduced),
+        warps=tiling.warps,
+        stages=tiling.stages,
+        products=found.products,
+        depth=depth,
+        group=tiling.group,
+    )
+
+
+def _text(found: Contraction, tiling: Tiling) -> str:
+    sizes = [
+        " x ".join(str(c.size) for c in part) or "1"
+        for part in (found.batch, found.rows, found.columns, found.depth)
+    ]
+    count = len(found.products)
+    parts = "" if tiling.splits == 1 else f", sums in {tiling.splits} parts"
+    return (
+        f"{count} of {sizes[1]} by {sizes[2]}, sums of {sizes[3]}, batches of {sizes[0]};"
+        f" blocks of {tiling.rows} x {tiling.columns} x {tiling.depth}, {tiling.warps}"
+        f" warps, {tiling.stages} stages, groups of {tiling.group}{parts}"
+    )
+
+
+# Split sums -------------------------------------------------------------------------
+
+
+def _cut(found: Contraction, grid: ContractionGrid, tiling: Tiling) -> Cut:
+    parallel = tuple(axis.coordinate for axis in grid.axes)
+    along = grid.depth.coordinate
+    steps = -(-along.size // tiling.depth)
+    chunk = -(-steps // tiling.splits) * tiling.depth
+    parts = -(-along.size // chunk)
+    return Cut(parallel, product(c.size for c in parallel), along, chunk, parts)
+
+
+class ContractionSplitter(Splitter):
+    """Makes a grid for the parts of sums of products, and one that adds them up."""
+
+    def partial_grid(self, walk, partials) -> ContractionGrid:
+        """Programs for each part of each block of results."""
+        own, stores = self.partial_stores(walk, partials)
+        *outside, rows, columns = self.grid.axes
+        part = Axis(self.cut.along, self.cut.chunk, self.part)
+        axes = (*outside, part, rows, columns)
+        return replace(self.grid, axes=axes, passes=(own,), stores=stores)
+
+    def combining_grid(self, walk, partials, is_last: bool) -> BlockGrid:
+        """Programs that hold all parts of some results."""
+        combined, stores, substitutes = self.combine(walk, partials, is_last)
+        parts = Block(self.part, policy.power_of_two(known(self.part.size, 2)))
+        last = self.parallel[-1]
+        columns = Block(last, policy.block_of(last.size, COMBINED_COLUMNS))
+        return BlockGrid(
+            axes=(
+                *(Axis(coordinate) for coordinate in self.parallel[:-1]),
+                Axis(columns.coordinate, columns.size),
+            ),
+            blocks=(parts, columns),
+            loops=(),
+            reduced=(self.part,),
+            passes=(combined,),
+            stores=stores,
+            substitutes=substitutes,
+            work=self.part.size * self.results,
+            warps=policy.warps_of(parts.size * columns.size),
+            stages=self.grid.stages,
+        )

@@ -1,0 +1,122 @@
+"""Rewrites rounds of reductions that can share one walk over a row.
+
+- ``sum(exp(x - max(x)))``, the denominator of a softmax, needs the maximum first. With
+  a running maximum it does not: what has been summed is scaled where the maximum grows.
+- ``sum((x - mean(x))**2)``, the numerator of a variance, needs the mean first. Sums of
+  ``x - k`` and ``(x - k)**2`` about any ``k`` near the mean give it too.
+
+Both become reductions of their own (``accumulators`` says how lanes compute them), so
+that a row that does not fit into registers is read once less. Rows that do fit are
+left as they are: there a second round costs no memory access.
+
+Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018); Chan,
+Golub and LeVeque, Algorithms for computing the sample variance (1983).
+"""
+
+from girih.passes.tile.domain import Formula, rebuild
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    ConstantNode,
+    IndexNode,
+    Node,
+    NodeTable,
+    ReduceNode,
+)
+from girih.passes.tile.sizes import Size, is_constant, product
+
+EXPONENTIALS = "sum_of_exponentials"
+DEVIATIONS = "sum_of_squared_deviations"
+
+
+def in_one_pass(formula: Formula) -> Formula:
+    """The kernel with the denominators and variances that need one walk only."""
+    count = product(c.size for c in formula.reduced)
+    if is_constant(count, 0):
+        return formula
+
+    def renew(node: Node, table: NodeTable) -> Node:
+        found = _exponentials(node, table) or _deviations(node, table, count)
+        return found or node
+
+    return rebuild(formula, renew)
+
+
+def rounds(formula: Formula, nodes: list[ReduceNode]) -> int:
+    """How many walks over the reduced coordinates a kernel needs."""
+    inside: frozenset[Coordinate] = frozenset(formula.reduced)
+    last = [s.node.level + 1 for s in formula.stores if s.coordinates & inside]
+    return max([node.level for node in nodes] + last)
+
+
+def is_online(node: ReduceNode) -> bool:
+    """True for a reduction that this file made."""
+    return node.name in (EXPONENTIALS, DEVIATIONS)
+
+
+def _is_float_sum(node: Node) -> bool:
+    return (
+        isinstance(node, ReduceNode)
+        and node.name == "reduce_sum"
+        and node.element.is_float
+    )
+
+
+def _call(node: Node, name: str) -> tuple[Node, ...]:
+    """The operands of an elementwise node with this name, none for others."""
+    is_call = isinstance(node, ComputeNode) and node.name == name
+    return node.operands if is_call else ()
+
+
+def _exponentials(node: Node, table: NodeTable) -> Node | None:
+    """``sum(exp(x - max(x)))``: NaN where the maximum is infinite, as in eager."""
+    if not _is_float_sum(node):
+        return None
+    for power in _call(node.operands[0], "exp"):
+        for x, largest in [_call(power, "sub")] if _call(power, "sub") else []:
+            is_maximum = isinstance(largest, ReduceNode) and largest.operands[0] is x
+            if not is_maximum or largest.name != "reduce_max":
+                return None
+            total = ReduceNode(node.element, (x,), name=EXPONENTIALS)
+            nothing = ComputeNode(node.element, (largest, largest), name="sub")
+            operands = (
+                table.add(total, node.location),
+                table.add(nothing, node.location),
+            )
+            sum_ = ComputeNode(node.element, operands, name="add")
+            return table.add(sum_, node.location)
+    return None
+
+
+def _deviations(node: Node, table: NodeTable, count: Size) -> Node | None:
+    """``sum((x - mean(x))**2)``."""
+    if not _is_float_sum(node):
+        return None
+    factors = _call(node.operands[0], "mul")
+    if not factors or factors[0] is not factors[1] or not _call(factors[0], "sub"):
+        return None
+    x, mean = _call(factors[0], "sub")
+    if not _is_mean(mean, x, count):
+        return None
+    total = ReduceNode(node.element, (x,), name=DEVIATIONS)
+    return table.add(total, node.location)
+
+
+def _is_mean(node: Node, x: Node, count: Size) -> bool:
+    """True for ``sum(x) / count``."""
+    operands = _call(node, "div")
+    if not operands:
+        return False
+    total, divisor = operands
+    is_sum = _is_float_sum(total) and total.operands[0] is x
+    return is_sum and _is_number(divisor, count)
+
+
+def _is_number(node: Node, count: Size) -> bool:
+    while _call(node, "cast"):
+        node = node.operands[0]
+    if isinstance(node, ConstantNode):
+        return node.value == count
+    if isinstance(node, IndexNode):
+        return node.expression.is_const and node.expression.const == count
+    return False
