@@ -14,11 +14,13 @@ What lives here, in the order to read it:
 * ``outputs``     results, aliasing, writes to inputs
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule
+* ``seeds``       what random numbers are made of, where that is not left to ATen
+* ``devices``     on which device what has to be
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
 * ``gradients``   gradients that rules give themselves, and gradients of rules
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
   ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
-  ``classification``, ``shape``, ``indexing``, ``creation``, ``pooling``,
+  ``classification``, ``shape``, ``indexing``, ``creation``, ``random``, ``pooling``,
   ``foreach`` (lists of tensors), ``backward`` (of activations and losses),
   ``view_gradients`` (of views)
 """
@@ -37,6 +39,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     losses,
     normalization,
     pooling,
+    random,
     reduction,
     shape,
     view_gradients,

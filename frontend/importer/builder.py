@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -19,7 +19,11 @@ from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.dims import Dim, Size
+from girih.frontend.importer.devices import CPU
 from girih.frontend.importer.elements import ELEMENT_NAMES
+
+if TYPE_CHECKING:
+    from girih.frontend.importer.seeds import Seeds
 
 Shape = tuple[Size, ...]
 
@@ -94,15 +98,24 @@ class Builder:
         location: The same with the name of the ATen op; ops made next carry it.
         out: What eager gives for the op that is being imported, one for each result.
         block: The block of the function.
+        device: Where the program computes.
+        seeds: Where random numbers come from, None: from ATen, as in eager.
         checkpoint: Number of the ``torch.utils.checkpoint`` region that ops made next
             belong to, 0 for none.
     """
 
-    def __init__(self, context: ir.Context, block: ir.Block):
+    def __init__(
+        self,
+        context: ir.Context,
+        block: ir.Block,
+        device: torch.device = CPU,
+    ):
         self.context = context
         self.block = block
+        self.device = device
         self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
+        self.seeds: Seeds | None = None
         self.checkpoint = 0
         self._insertion = ir.InsertionPoint(block)
         self._types: dict[tuple, ir.Type] = {}

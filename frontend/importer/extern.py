@@ -16,8 +16,9 @@ from girih.frontend.importer.elements import dtype_name
 class _Encoder:
     """Turns arguments into their encoding and collects the operands."""
 
-    def __init__(self):
+    def __init__(self, device: torch.device):
         self.operands: list[Operand] = []
+        self._device = device
 
     def encode(self, value: Any) -> Any:
         """The form that ``attributes.encode_argument`` takes."""
@@ -33,7 +34,9 @@ class _Encoder:
             case torch.dtype():
                 return TorchConstant("dtype", dtype_name(value))
             case torch.device():
-                return TorchConstant("device", str(value))
+                # "cuda" alone is whichever device is current when the program runs.
+                same = value.type == self._device.type
+                return TorchConstant("device", str(self._device if same else value))
             case torch.layout():
                 return TorchConstant("layout", str(value).removeprefix("torch."))
             case torch.memory_format():
@@ -63,7 +66,7 @@ def build_extern(
     Returns:
         The results that are tensors, in order.
     """
-    encoder = _Encoder()
+    encoder = _Encoder(b.device)
     attributes = {
         "op": str(func),
         "args": [encoder.encode(arg) for arg in args],

@@ -23,6 +23,7 @@ from girih.frontend.fake import (
     python_dispatcher,
 )
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.devices import CPU, check_device
 from girih.frontend.importer.differentiation import (
     Derivatives,
     asks_for_gradients,
@@ -31,6 +32,7 @@ from girih.frontend.importer.differentiation import (
 from girih.frontend.importer.execution import Calls, execute
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
+from girih.frontend.importer.seeds import Seeds
 from girih.frontend.importer.symbols import Symbols
 
 # Where capture notes for an input whether it requires a gradient before the graph runs.
@@ -83,6 +85,8 @@ def import_graph(
     *,
     name: str = "main",
     gradients: bool = False,
+    device: torch.device = CPU,
+    random: str | None = None,
 ) -> ImportedGraph:
     """Imports a graph module.
 
@@ -95,6 +99,11 @@ def import_graph(
         gradients: Whether gradients by the inputs that require one are wanted: then
             arguments and results are marked. What the program starts with is the grad
             mode that is on now.
+        device: Where the program computes, with its index: that of its inputs. It may
+            make small tensors on the CPU as long as they end up on the device.
+        random: Where random numbers come from: ``"eager"`` draws them as eager does,
+            ``"philox"`` makes them of seeds, inside of kernels. By default ``"eager"``
+            on the CPU, ``"philox"`` on other devices.
 
     Raises:
         UnsupportedError: The program cannot be compiled, or fails.
@@ -106,7 +115,9 @@ def import_graph(
     while True:
         known = _facts(shape_env)
         try:
-            attempt = _Import(gm, example_inputs, name, required, gradients, grad_mode)
+            attempt = _Import(
+                gm, example_inputs, name, required, gradients, grad_mode, device, random
+            )
             imported = attempt.run()
         except (AssertionError, UnsupportedError):
             if _facts(shape_env) == known:
@@ -168,6 +179,8 @@ class _Import:
     required: Sequence[bool]
     gradients: bool
     grad_mode: bool
+    device: torch.device
+    random: str | None = None
     symbols: Symbols = field(default_factory=Symbols)
     lifted: list[torch.Tensor] = field(default_factory=list)
     arguments: list[dict] = field(default_factory=list)
@@ -179,7 +192,8 @@ class _Import:
         with normal, context, ir.Location.unknown(context), self._grad_mode():
             self.module = ir.Module.create()
             self.block, function = self._open_function()
-            self.builder = Builder(context, self.block)
+            self.builder = Builder(context, self.block, self.device)
+            self.builder.seeds = self._seeds()
             self.recorder = Recorder(
                 self._fake_mode(),
                 self.builder,
@@ -193,6 +207,8 @@ class _Import:
             results.share_views(values)
             slots = [results.place(value) for value in values]
             results.add_writes()
+            if self.builder.seeds is not None:
+                self.builder.seeds.finish(self.builder)
             self._close_function(function, results)
         indices = [i for i, fake in enumerate(self.fakes) if fake is not None]
         return ImportedGraph(
@@ -209,6 +225,10 @@ class _Import:
     def differentiates(self) -> bool:
         """Whether it matters what derivatives values have."""
         return self.gradients or asks_for_gradients(self.gm)
+
+    def _seeds(self) -> Seeds | None:
+        default = "eager" if self.device.type == "cpu" else "philox"
+        return Seeds() if (self.random or default) == "philox" else None
 
     def _grad_mode(self) -> AbstractContextManager:
         return torch.set_grad_enabled(self.differentiates and self.grad_mode)
@@ -261,6 +281,7 @@ class _Import:
 
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)
+        check_device(value, self.device)
         fake, mode = value, self.recorder.fake_mode
         is_usable = isinstance(value, FakeTensor) and value.fake_mode is mode
         if not is_usable or (self.differentiates and value.requires_grad):
@@ -367,6 +388,8 @@ class _Import:
         function.attributes["arg_attrs"] = _dictionaries(self.arguments)
         function.attributes["res_attrs"] = _dictionaries(results.attributes)
         self._check_symbols()
+        if self.device.type != "cpu":
+            function.attributes["graph.device"] = ir.StringAttr.get(str(self.device))
         if self.symbols.ranges:
             i64 = ir.IntegerType.get_signless(64)
             ranges = {

@@ -148,7 +148,7 @@ def nan_to_num(b: Builder, self, nan=None, posinf=None, neginf=None):
 @imports("_to_copy")
 def to_copy(b: Builder, self, dtype=None, device=None, **options):
     """A cast; to another device it is left to ATen."""
-    if device is not None and device.type != "cpu":
+    if device is not None and device.type != b.device.type:
         return NotImplemented
     return b.cast(self, self.dtype if dtype is None else dtype)
 

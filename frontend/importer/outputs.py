@@ -11,6 +11,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.devices import check_device
 from girih.frontend.importer.differentiation import is_differentiable, origin_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
@@ -89,6 +90,7 @@ class Results:
                 kind="lazily conjugated output",
                 explanation="The memory of a result has to hold its values.",
             )
+        check_device(tensor, self._recorder.builder.device)
         self._share(tensor)
         return self._append(tensor)
 
@@ -185,6 +187,7 @@ class Results:
                 self._add_write(entry.tensor, entry.storage)
 
     def _add_write(self, tensor: torch.Tensor, storage: Storage) -> None:
+        check_device(tensor, self._recorder.builder.device)
         value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
         attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}

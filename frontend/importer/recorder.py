@@ -23,6 +23,7 @@ from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Spec
+from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
@@ -265,6 +266,7 @@ class Recorder(TorchDispatchMode):
         """Tells the rules what eager gives."""
         for tensor in results:
             check_tensor(tensor)
+        check_made(results, self.builder.device)
         self.builder.out = [self.spec(tensor) for tensor in results]
 
     def _import_value(self, func, args, kwargs):
@@ -294,8 +296,15 @@ class Recorder(TorchDispatchMode):
         self.expect(results)
         info = op_info(func)
         args = _counted_from_start(info.name, args)
+        given = [*tensors_of(args), *tensors_of(list(kwargs.values()))]
         args, kwargs = self.plain_call(args, kwargs)
-        values = self._computed(func, info, args, kwargs, ordered=not results)
+        if info.is_random:  # each device has numbers of its own
+            check_aten_call(given, results, self.builder.device)
+        values = self._rule_values(func, info, args, kwargs)
+        if values is None:
+            check_aten_call(given, results, self.builder.device)
+            is_ordered = info.is_random or not results
+            values = build_extern(self.builder, func, args, kwargs, ordered=is_ordered)
         return self.seen(info.name, values, list(_operands_of([args, kwargs])))
 
     def seen(self, name: str, values, operands: list[Operand]) -> tuple[Operand, ...]:
@@ -304,16 +313,17 @@ class Recorder(TorchDispatchMode):
             return values
         return tuple(self.derivatives.of_results(name, values, operands))
 
-    def _computed(self, func, info, args, kwargs, *, ordered: bool):
+    def _rule_values(self, func, info, args, kwargs) -> tuple[Operand, ...] | None:
+        """The values of an op's results by its rule; None: ATen has to be called."""
         rule = RULES.get(info.name)
-        if rule is not None and _is_native(info.name, args, kwargs, self.builder.out):
-            values = apply_rule(self.builder, rule, info.name, args, kwargs)
-            if values is not NotImplemented:
-                values = (values,) if isinstance(values, Operand) else tuple(values)
-                _check_values(func, values, self.builder.out)
-                return values
-        ordered = info.is_random or ordered
-        return build_extern(self.builder, func, args, kwargs, ordered=ordered)
+        if rule is None or not _is_native(info.name, args, kwargs, self.builder.out):
+            return None
+        values = apply_rule(self.builder, rule, info.name, args, kwargs)
+        if values is NotImplemented:
+            return None
+        values = (values,) if isinstance(values, Operand) else tuple(values)
+        _check_values(func, values, self.builder.out)
+        return values
 
     def _import_view(self, func, args, kwargs):
         base = self.tracked(args[0])
@@ -377,7 +387,8 @@ class Recorder(TorchDispatchMode):
         }
         if not kwargs:
             args = with_defaults(func, args)
-        if op_info(twin).name == "bernoulli.p" and not is_contiguous(targets[0]):
+        is_drawn = self.builder.seeds is None and op_info(twin).name == "bernoulli.p"
+        if is_drawn and not is_contiguous(targets[0]):
             return (self._draw_bits(twin, args, kwargs, targets[0]),)
         result = twin(*args, **kwargs) if _may_run(twin) else targets
         return self.compute(twin, args, kwargs, tensors_of(result))

@@ -9,6 +9,7 @@
 * ``training``    derivatives: joint functions, backward programs, higher orders;
   ``interface`` what they are to autograd, ``gradient_function`` the next order,
   ``modules`` how they wait
+* ``cpu_code``    code for the processor; ``gpu_code`` for a GPU; ``devices`` which
 * ``failures``    what becomes of an error
 * ``convention``  the program's inputs and outputs become the function's
 """
@@ -29,8 +30,10 @@ from girih.compiler.convention import (
     with_calling_convention,
     without_grad,
 )
+from girih.compiler.cpu_code import forget_libraries
+from girih.compiler.devices import device_of, example_results, why_not_on
 from girih.compiler.failures import why_eager
-from girih.compiler.lowering import Lowering, forget_libraries
+from girih.compiler.lowering import Lowering
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.frontend.importer import ImportedGraph, import_graph
@@ -105,13 +108,16 @@ def compile_graph(
 
 def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
     gradients = needs_gradients(gm, example_inputs)
+    device = device_of(gm, example_inputs)
     with report.stage("import"):
-        imported = import_graph(gm, example_inputs, gradients=gradients)
+        imported = import_graph(gm, example_inputs, gradients=gradients, device=device)
+    imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
     eager = _fallback(gm, example_inputs, imported)
+    module = imported.module
     if gradients:
-        program = compile_differentiable(imported.module, options, report, eager)
+        program = compile_differentiable(module, options, report, eager, device)
     else:
-        program = Lowering(options, report).program(imported.module, "graph", eager)
+        program = Lowering(options, report, device).program(module, "graph", eager)
         if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
     return with_calling_convention(program, imported)
@@ -126,7 +132,7 @@ def _is_recorded(example_inputs: Sequence[Any], imported: ImportedGraph) -> bool
 def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
     """Whether eager's run of a graph would be recorded by autograd."""
     tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
-    if any(tensor.requires_grad for tensor in _example_results(gm)):
+    if any(tensor.requires_grad for tensor in example_results(gm)):
         return torch.is_grad_enabled() or _enables_grad(gm)
     return any(t.requires_grad for t in tensors) and _computes_with_grad(gm)
 
@@ -134,13 +140,9 @@ def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> 
 def _why_eager(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> str | None:
     """Why a graph is left to eager before it is looked at, or None."""
     mode = torch.is_inference_mode_enabled()
-    if any(result.is_inference() != mode for result in _example_results(gm)):
+    if any(result.is_inference() != mode for result in example_results(gm)):
         return "a result is made in another inference mode than that of the call"
-    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
-    devices = sorted({t.device.type for t in tensors} - {"cpu"})
-    if devices:
-        return f"girih compiles for the CPU only so far, got {', '.join(devices)}"
-    return None
+    return why_not_on(device_of(gm, example_inputs))
 
 
 def _enables_grad(gm: torch.fx.GraphModule) -> bool:
@@ -158,19 +160,6 @@ def _computes_with_grad(gm: torch.fx.GraphModule) -> bool:
         elif mode and node.op.startswith("call_"):
             return True
     return False
-
-
-def _example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:
-    """The tensors that stand for the graph's results, where capture left them.
-
-    Results may need gradients although no input does: ``ones(requires_grad=True)``.
-    """
-    results = []
-    for node in gm.graph.find_nodes(op="output"):
-        for result in node.all_input_nodes:
-            value = result.meta.get("val", result.meta.get("example_value"))
-            results.extend([value] if isinstance(value, torch.Tensor) else [])
-    return results
 
 
 def _run_eagerly(gm, report: Report, reason: str) -> Callable:

@@ -42,7 +42,11 @@ _log = logger("compiler")
 
 
 def compile_differentiable(
-    module: ir.Module, options: Options, report: Report, eager: Callable
+    module: ir.Module,
+    options: Options,
+    report: Report,
+    eager: Callable,
+    device: torch.device,
 ) -> Callable:
     """Compiles a function whose arguments may require gradients.
 
@@ -51,11 +55,12 @@ def compile_differentiable(
         options: Options of the compilation.
         report: Filled with what is done.
         eager: The same function as torch computes it, watched by autograd.
+        device: Where it computes.
 
     Returns:
         A callable from the function's arguments to its results.
     """
-    return _Level(options, report, eager).compile(module)
+    return _Level(options, report, eager, device).compile(module)
 
 
 @dataclass
@@ -66,6 +71,7 @@ class _Level:
         options: Options of the compilation.
         report: Of the forward program; the others' hang on it.
         eager: The function as torch computes it.
+        device: Where it computes.
         source: The function as it was given, as bytecode.
         backward: Its backward function, as bytecode.
     """
@@ -73,6 +79,7 @@ class _Level:
     options: Options
     report: Report
     eager: Callable
+    device: torch.device
     source: bytes = b""
     backward: bytes = b""
     interface: Interface | None = None
@@ -80,7 +87,7 @@ class _Level:
 
     def compile(self, module: ir.Module) -> Callable:
         """Makes the forward program, with what leads to the others."""
-        lowering = Lowering(self.options, self.report)
+        lowering = Lowering(self.options, self.report, self.device)
         self.source = bytecode_of(module)
         with module.context, ir.Location.unknown():
             lowering.dump("graph", module.operation)
@@ -106,7 +113,7 @@ class _Level:
         report = self._report("backward")
         try:
             with exclusive.compilation(), collector.paused():
-                lowering = Lowering(self.options, report)
+                lowering = Lowering(self.options, report, self.device)
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
                     self._drop_cotangents(lowering, module, given)
@@ -178,13 +185,13 @@ class _Level:
             with exclusive.compilation(), collector.paused():
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
-                    lowering = Lowering(self.options, report)
+                    lowering = Lowering(self.options, report, self.device)
                     copied = {argument for _, argument in self.interface.updates}
                     numbers = make_gradient_function(
                         module, lowering, results, marked, copied
                     )
                 eager = _EagerGradients(self.eager, results, numbers)
-                level = _Level(self.options, report, eager)
+                level = _Level(self.options, report, eager, self.device)
                 program = level.compile(module)
             used = level.used & frozenset(range(self.interface.arguments))
             found = Derivative(program, numbers, used)

@@ -1,0 +1,45 @@
+"""On which device a captured graph computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from girih.compiler.gpu_code import why_unavailable
+
+CPU = torch.device("cpu")
+
+
+def device_of(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> torch.device:
+    """The device of a graph's inputs, or of its results where it has none.
+
+    Where there are several it is a GPU; the importer refuses what does not fit.
+    """
+    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
+    devices = [tensor.device for tensor in tensors or example_results(gm)]
+    others = [device for device in devices if device != CPU]
+    return others[0] if others else CPU
+
+
+def why_not_on(device: torch.device) -> str | None:
+    """Why girih makes no code for a device, or None."""
+    if device.type == "cpu":
+        return None
+    if device.type != "cuda":
+        return f"girih compiles for the CPU and for GPUs, got {device}"
+    return why_unavailable()
+
+
+def example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:
+    """The tensors that stand for the graph's results, where capture left them.
+
+    Results may need gradients although no input does: ``ones(requires_grad=True)``.
+    """
+    results = []
+    for node in gm.graph.find_nodes(op="output"):
+        for result in node.all_input_nodes:
+            value = result.meta.get("val", result.meta.get("example_value"))
+            results.extend([value] if isinstance(value, torch.Tensor) else [])
+    return results
