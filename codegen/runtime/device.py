@@ -104,6 +104,8 @@ class DeviceRuns:
         scratch: list[Value] = []
         for launch in launches:
             entries += self._entries(launch, buffers, words, scratch)
+        if not entries:
+            return  # nothing has elements
         table = self._device.driver.table(
             self._device.device.index, tuple(entries), len(words.registers)
         )
@@ -118,6 +120,8 @@ class DeviceRuns:
         if launch.kernel not in self._device.kernels:
             raise LookupError(f"girih bug: no kernel is called {launch.kernel}")
         grids = self._device.kernels[launch.kernel]
+        if not grids:
+            return []  # it has no elements
         pointers = [buffers.pointer(buffers[value]) for value in launch.operands]
         symbols = [self._sizes.register(size) for size in launch.symbols]
         arguments = [words.place(register) for register in (*pointers, *symbols)]
