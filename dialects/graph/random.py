@@ -1,6 +1,8 @@
-"""Random tensors: library ops that draw from torch's own generator, in eager's order.
+"""Random tensors: draws from torch's own generator, and numbers made of a seed.
 
-They are neither removed, merged nor reordered. Result types are given when built.
+Library ops draw as eager does, in eager's order: they are neither removed, merged nor
+reordered. ``philox`` computes: what it gives depends on its operands alone, so it may
+stand in kernels and be computed again. Result types of draws are given when built.
 Source: https://docs.pytorch.org/docs/stable/torch.html#random-sampling
 """
 
@@ -11,7 +13,16 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT, LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, optional_attribute, result
-from girih.dialects.graph.base import OrderedOp, expect_float, with_element
+from girih.dialects.graph.base import (
+    GraphOp,
+    LibraryOp,
+    OrderedOp,
+    expect_float,
+    expect_index,
+    expect_rank,
+    expect_same_element,
+    with_element,
+)
 from girih.dialects.rules import expect
 
 
@@ -78,3 +89,45 @@ class DropoutOp(OrderedOp, name="dropout"):
         p = attributes["p"]
         expect(0 <= p <= 1, "p", "be from 0 to 1", p)
         return [types[0], with_element(types[0], ty.i1())]
+
+
+class SeedOp(LibraryOp, name="seed"):
+    """y = seeds[index], a rank-0 view.
+
+    No kernel sees which seed it was given, so those of equal layers are one kernel.
+    """
+
+    seeds = operand()
+    index = attribute(INT)
+    y = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """A rank-0 tensor of ``i64``."""
+        (count,) = expect_rank(types[0], "seeds", 1)
+        expect_same_element(types[0], "seeds", ty.i64())
+        index = attributes["index"]
+        expect(0 <= index < count, "index", f"be from 0 to below {count}", index)
+        return [ty.tensor_type((), ty.i64())]
+
+
+class PhiloxOp(GraphOp, name="philox"):
+    """y[i...] = word ``index % 4`` of block ``index // 4`` of the seed's stream.
+
+    Block n is Philox4x32-10 of the counter (n, 0), both of 64 bits, and the seed.
+    Operands: seed, rank-0 ``i64``; index, not negative, ``i32`` or ``i64``.
+    Dtypes: ``ui32``, all 32 bits random.
+    Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011
+    """
+
+    seed = operand()
+    index = operand()
+    y = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The index's shape, with elements of ``ui32``."""
+        expect_rank(types[0], "seed", 0)
+        expect_same_element(types[0], "seed", ty.i64())
+        expect_index(types[1], "index")
+        return [with_element(types[1], ty.element_type("ui32"))]

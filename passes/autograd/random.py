@@ -2,7 +2,9 @@
 
 from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
 
-not_differentiable("it is noise", "rand", "randn", "randint", inactive=True)
+not_differentiable(
+    "it is noise", "philox", "rand", "randn", "randint", "seed", inactive=True
+)
 not_differentiable("eager's gradient is zeros", "bernoulli")
 
 

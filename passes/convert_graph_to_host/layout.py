@@ -77,6 +77,12 @@ def slice_(
     return Layout(tuple(shape), strides, offset)
 
 
+def element(layout: Layout, index: int) -> Layout:
+    """One element of a layout of rank 1, as a layout of rank 0."""
+    (stride,) = layout.strides
+    return Layout((), (), layout.offset + index * stride)
+
+
 def reshape(layout: Layout, shape: Sequence[Size]) -> Layout | None:
     """The layout under another shape of as many elements, None if it takes a copy.
 

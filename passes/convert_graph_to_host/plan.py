@@ -251,9 +251,14 @@ def _slice(op: ir.OpView, layout: Layout) -> Layout:
     return layouts.slice_(layout, op.starts, op.steps, shape_of(op.results[0].type))
 
 
+def _seed(op: ir.OpView, layout: Layout) -> Layout:
+    return layouts.element(layout, op.index)
+
+
 VIEWS: dict[str, Callable[[ir.OpView, Layout], Layout | None]] = {
     "graph.broadcast_to": _broadcast_to,
     "graph.permute": _permute,
     "graph.reshape": _reshape,
+    "graph.seed": _seed,
     "graph.slice": _slice,
 }

@@ -18,6 +18,9 @@ _NEVER_FREE = frozenset({"concat", "gather", "pad", "reshape", "take"})
 _DEPTH = 4
 _ELEMENTS = 16384
 
+# What ``philox`` counts for: a mask that is drawn is free, what is masked is not.
+_PHILOX = 3
+
 
 def free_cheap_ops(program: Program) -> None:
     """Makes the cheap ops of ``program`` free, as creation ops are."""
@@ -55,6 +58,8 @@ def _recipe(
     """Returns what computing ``node`` takes, None if it should be stored."""
     if node.is_expensive or node.name in _NEVER_FREE:
         return None
+    if node.name == "philox":
+        return _Recipe(_PHILOX, frozenset())
     ops, sources = 1, frozenset()
     for read in node.reads:
         producer = program.producer(read.value)

@@ -23,14 +23,16 @@ from girih.passes.fuse.free import free_cheap_ops
 from girih.passes.fuse.program import Kind, Node, Program, Read, Role, Value
 from girih.passes.fuse.shapes import Shape
 
-# Ops that move or compare bits or add: cheaper to compute again than to store.
+# Ops that move or compare bits or add: cheaper to compute again than to store. So is
+# ``philox``, of which no operand but a seed is in memory.
 CHEAP_OPS = frozenset(
     {
         "abs", "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast",
         "ceil", "concat", "copysign", "eq", "floor", "gather", "ge", "gt", "isfinite",
         "isinf", "isnan", "le", "logical_and", "logical_not", "logical_or",
-        "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pad", "relu",
-        "round", "shift_left", "shift_right", "sign", "sub", "take", "trunc", "where",
+        "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pad", "philox",
+        "relu", "round", "shift_left", "shift_right", "sign", "sub", "take", "trunc",
+        "where",
     }
 )  # fmt: skip
 
@@ -46,6 +48,7 @@ _KIND_OF_FAMILY = {
     "creation": Kind.FREE,
     "elementwise": Kind.POINTWISE,
     "indexing": Kind.POINTWISE,
+    "random": Kind.POINTWISE,
     "reduction": Kind.REDUCTION,
     "shape": Kind.VIEW,
 }

@@ -12,7 +12,7 @@ from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.fuse.reader import KERNEL_ELEMENTS
 from girih.passes.partition.program import Kind, Node, Program, Value
 
-_VIEWS = frozenset({"broadcast_to", "permute", "reshape", "slice"})
+_VIEWS = frozenset({"broadcast_to", "permute", "reshape", "seed", "slice"})
 _KIND_OF_FAMILY = {"creation": Kind.CREATION, "reduction": Kind.REDUCTION}
 _CONTRACTIONS = frozenset({"addmm", "baddbmm", "bmm", "linear", "mm"})
 
@@ -176,10 +176,10 @@ def _kind(name: str) -> Kind:
     short = name.removeprefix("graph.")
     if name == "arith.constant":
         return Kind.CREATION
-    if name not in graph.PRIMITIVES:
-        return Kind.LIBRARY
     if short in _VIEWS:
         return Kind.VIEW
+    if name not in graph.PRIMITIVES:
+        return Kind.LIBRARY
     return _KIND_OF_FAMILY.get(graph.OPS[name].FAMILY, Kind.POINTWISE)
 
 

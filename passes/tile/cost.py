@@ -40,6 +40,7 @@ FUNCTION_COSTS = {
     "log10": 20,
     "log1p": 25,
     "log2": 18,
+    "philox": 60,
     "pow": 40,
     "remainder": 20,
     "sigmoid": 16,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 from graph_interpreter import evaluates
+from philox import words
 from torch import Tensor
 
 from girih.dialects import dims
@@ -76,6 +77,16 @@ def _iota(state, op):
     start = op.start
     start = state.number(dims.parse(start)) if isinstance(start, str) else start
     return (start + op.step * count).to(dtype)
+
+
+@evaluates("seed")
+def _seed(state, op, seeds):
+    return seeds[op.index]
+
+
+@evaluates("philox")
+def _philox(state, op, seed, index):
+    return words(seed.item(), index)
 
 
 @evaluates("size")

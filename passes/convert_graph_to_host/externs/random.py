@@ -21,6 +21,12 @@ def call_sample(op: ir.OpView) -> AtenCall:
     return AtenCall(f"aten.{name}.default", (shape,), _options(op))
 
 
+@calls_aten("graph.seed")
+def call_seed(op: ir.OpView) -> AtenCall:
+    """`select`, which makes a view too."""
+    return AtenCall("aten.select.int", (OperandRef(0), 0, op.index))
+
+
 @calls_aten("graph.randint")
 def call_randint(op: ir.OpView) -> AtenCall:
     """`randint` between two bounds."""

@@ -8,11 +8,18 @@ In the order to read it:
 * ``values``      nodes as values, each in the outermost frame that can compute it
 * ``indices``     index expressions as values
 * ``rules``       the table of emission rules for elementwise primitives, filled by
-  ``arithmetic``, ``functions``, ``logic``, ``integers``, ``cast``
+  ``arithmetic``, ``functions``, ``logic``, ``integers``, ``cast``, ``random``
 * ``reduction``   identity, combination and horizontal step of each reduction
 * ``builder``     makes ops quickly
 """
 
-from girih.passes.tile.emit import arithmetic, cast, functions, integers, logic
+from girih.passes.tile.emit import (
+    arithmetic,
+    cast,
+    functions,
+    integers,
+    logic,
+    random,
+)
 
-__all__ = ["arithmetic", "cast", "functions", "integers", "logic"]
+__all__ = ["arithmetic", "cast", "functions", "integers", "logic", "random"]

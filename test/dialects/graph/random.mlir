@@ -15,6 +15,15 @@ func.func @samples() {
   return
 }
 
+// CHECK-LABEL: @words
+// CHECK: "graph.seed"(%{{.*}}) {index = 2 : i64} : (tensor<3xi64>) -> tensor<i64>
+// CHECK: "graph.philox"(%{{.*}}, %{{.*}}){{.*}}-> tensor<?x16xui32, ["s0"]>
+func.func @words(%seeds: tensor<3xi64>, %i: tensor<?x16xi32, ["s0"]>) {
+  %0 = "graph.seed"(%seeds) {index = 2 : i64} : (tensor<3xi64>) -> tensor<i64>
+  %1 = "graph.philox"(%0, %i) : (tensor<i64>, tensor<?x16xi32, ["s0"]>) -> tensor<?x16xui32, ["s0"]>
+  return
+}
+
 // CHECK-LABEL: @masks
 // CHECK: "graph.bernoulli"(%{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>
 // CHECK: "graph.dropout"(%{{.*}}){{.*}}-> (tensor<?x16xf32, ["s0"]>, tensor<?x16xi1, ["s0"]>)

@@ -47,3 +47,59 @@ func.func @f(%x: tensor<4xf32>) {
   %0:2 = "graph.dropout"(%x) {p = 0.5 : f64} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+func.func @f(%seeds: tensor<2x2xi64>) {
+  // expected-error @+1 {{'graph.seed' expected seeds to have rank 1, got tensor<2x2xi64>}}
+  %0 = "graph.seed"(%seeds) {index = 0 : i64} : (tensor<2x2xi64>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @f(%seeds: tensor<2xi32>) {
+  // expected-error @+1 {{'graph.seed' expected seeds to have element type i64, got i32}}
+  %0 = "graph.seed"(%seeds) {index = 0 : i64} : (tensor<2xi32>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @f(%seeds: tensor<2xi64>) {
+  // expected-error @+1 {{'graph.seed' expected index to be from 0 to below 2, got 2}}
+  %0 = "graph.seed"(%seeds) {index = 2 : i64} : (tensor<2xi64>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @f(%seed: tensor<1xi64>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{'graph.philox' expected seed to have rank 0, got tensor<1xi64>}}
+  %0 = "graph.philox"(%seed, %i) : (tensor<1xi64>, tensor<4xi32>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @f(%seed: tensor<f64>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{'graph.philox' expected seed to have element type i64, got f64}}
+  %0 = "graph.philox"(%seed, %i) : (tensor<f64>, tensor<4xi32>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @f(%seed: tensor<i64>, %i: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.philox' expected index to have element type i32 or i64, got tensor<4xf32>}}
+  %0 = "graph.philox"(%seed, %i) : (tensor<i64>, tensor<4xf32>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @f(%seed: tensor<i64>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{'graph.philox' expected y to have type tensor<4xui32>, got tensor<4xi32>}}
+  %0 = "graph.philox"(%seed, %i) : (tensor<i64>, tensor<4xi32>) -> tensor<4xi32>
+  return
+}

@@ -21,6 +21,8 @@ from girih.passes.convert_graph_to_host.plan import VIEWS
 
 ELEMENTS = {getattr(torch, name): element for element, name in DTYPE_NAMES.items()}
 ALWAYS_VIEWS = {"graph.broadcast_to", "graph.permute", "graph.slice"}
+# Of integers, which every kernel computes with; ATen has no such op.
+ALWAYS_KERNELS = {"graph.philox"}
 
 
 def type_of(tensor):
@@ -85,7 +87,7 @@ def assert_same(actual, expected):
 
 def test_every_op_that_can_be_left_has_a_rule():
     assert graph.LIBRARY - ops_with_rules() == set()
-    assert graph.PRIMITIVES - ops_with_rules() == ALWAYS_VIEWS
+    assert graph.PRIMITIVES - ops_with_rules() == ALWAYS_VIEWS | ALWAYS_KERNELS
     assert set(VIEWS) >= ALWAYS_VIEWS
     assert ops_with_rules() <= set(graph.OPS)
 
@@ -281,6 +283,11 @@ def test_random_ops_draw_as_eager_does(name, attributes, expected):
     got = call(name, *inputs, results=results, **attributes)
     torch.manual_seed(1)
     assert_same(got, expected(x))
+
+
+def test_seed():
+    seeds = torch.tensor([3, 1, 4])
+    assert_same(call("seed", seeds, index=2), seeds[2])
 
 
 @pytest.mark.parametrize(("name", "twin"), IN_PLACE_TWINS.items())

@@ -18,7 +18,7 @@ def primitives() -> set[str]:
         for family in FAMILIES
         for cls in graph.OPS_BY_FAMILY[family]
     }
-    return {name for name in names - COMPOSITE if not is_library(name)}
+    return {name for name in names - COMPOSITE if not is_library(name)} | {"philox"}
 
 
 def is_library(name: str) -> bool:
