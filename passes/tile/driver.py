@@ -3,14 +3,32 @@
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
-from girih.passes.tile.domain import analyze
+from girih.passes.tile.domain import Formula, analyze
 from girih.passes.tile.emit.kernel import emit_kernel
+from girih.passes.tile.gpu.attention import (
+    has_attention,
+    plan_attention,
+    schedule_attention,
+)
 from girih.passes.tile.gpu.choose import choose_block_schedule
+from girih.passes.tile.gpu.contraction_choose import choose_contraction
 from girih.passes.tile.kernel import KernelSource, read_kernel
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
+from girih.passes.tile.subject import subject_of
 
-CHOOSERS = {"cpu": choose_schedule, "gpu": choose_block_schedule}
+
+def choose_gpu_schedule(
+    formula: Formula, source: KernelSource, options: TileOptions
+) -> SchedulePlan:
+    """Decides how a kernel runs on a GPU: on tensor cores where it is a product."""
+    product = None
+    if formula.reduced:
+        product = choose_contraction(subject_of(formula, source, options))
+    return product or choose_block_schedule(formula, source, options)
+
+
+CHOOSERS = {"cpu": choose_schedule, "gpu": choose_gpu_schedule}
 
 
 @register_pass("tile", options=TileOptions)
@@ -18,6 +36,9 @@ def run(op: ir.Operation, options: TileOptions) -> None:
     """Gives each kernel a schedule."""
     for kernel in unscheduled_kernels(op):
         with kernel.location:
+            if has_attention(kernel):
+                schedule_attention(kernel)
+                continue
             source, plan = make_plan(kernel, options)
             emit_kernel(kernel, source, plan)
 
@@ -26,6 +47,9 @@ def run(op: ir.Operation, options: TileOptions) -> None:
 def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     """Prints the schedule that tile would choose for each kernel."""
     for kernel in unscheduled_kernels(op):
+        if has_attention(kernel):
+            print(f"{kernel.attributes['sym_name'].value}: {plan_attention(kernel).text}")
+            continue
         source, plan = make_plan(kernel, options)
         print(f"{source.name}: {plan.text}")
 

@@ -4,7 +4,8 @@ Properties of ops cost microseconds each through the bindings, and an evaluation
 for them many times, so everything that the analysis needs is copied out here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from girih.dialects.attributes import SIZES
 from girih.dialects.bindings import ir
@@ -34,6 +35,14 @@ class OpRecord:
     element: Element
     location: ir.Location
 
+    @classmethod
+    def of(
+        cls, name: str, operands: tuple[ir.Value, ...], value: ir.Value
+    ) -> "OpRecord":
+        """The record of an op without attributes that has this result."""
+        own = element(str(element_of(value.type)))
+        return cls(name, operands, {}, shape_of(value.type), own, value.location)
+
 
 @dataclass(frozen=True, slots=True)
 class WriteRecord:
@@ -53,6 +62,8 @@ class KernelSource:
         domain: the sizes of the iteration domain.
         reduced: the dims of the domain that the reductions remove.
         records: the op behind each tensor value, in program order.
+        tuning: sizes that a measurement chose for this kernel (``girih.tuning``);
+            policies have them stand for their own.
     """
 
     name: str
@@ -62,6 +73,7 @@ class KernelSource:
     reduced: frozenset[int]
     records: dict[ir.Value, OpRecord]
     writes: tuple[WriteRecord, ...]
+    tuning: Mapping[str, int] = field(default_factory=dict)
 
     def buffer_of(self, record: OpRecord) -> int:
         """The number of the buffer that a ``tile.read`` reads."""
@@ -80,9 +92,7 @@ def read_kernel(kernel: ir.Operation) -> KernelSource:
     """
     body = kernel.regions[0].blocks[0]
     attributes = kernel.attributes
-    names = [entry.value for entry in attributes["symbols"]]
-    arguments = list(body.arguments)
-    split = len(arguments) - len(names)
+    buffers, symbols = read_arguments(kernel)
     records: dict[ir.Value, OpRecord] = {}
     writes = []
     for op in body.operations:
@@ -92,16 +102,34 @@ def read_kernel(kernel: ir.Operation) -> KernelSource:
             number = ir.BlockArgument(target).arg_number
             writes.append(WriteRecord(tensor, number, operation.location))
         elif len(operation.results):
-            records[operation.results[0]] = _record(operation)
+            records[operation.results[0]] = read_op(operation)
     return KernelSource(
         name=attributes["sym_name"].value,
-        buffers=tuple(_buffer(value) for value in arguments[:split]),
-        symbols=dict(zip(names, arguments[split:], strict=True)),
+        buffers=buffers,
+        symbols=symbols,
         domain=SIZES.decode(attributes["domain"]),
         reduced=frozenset(SIZES.decode(attributes["reduced"])),
         records=records,
         writes=tuple(writes),
+        tuning=_tuning(attributes),
     )
+
+
+def _tuning(attributes: ir.OpAttributeMap) -> dict[str, int]:
+    if "girih.tuning" not in attributes:
+        return {}
+    return {entry.name: entry.attr.value for entry in attributes["girih.tuning"]}
+
+
+def read_arguments(
+    kernel: ir.Operation,
+) -> tuple[tuple[Buffer, ...], dict[str, ir.Value]]:
+    """The buffers of a kernel, and the values of its symbols."""
+    names = [entry.value for entry in kernel.attributes["symbols"]]
+    arguments = list(kernel.regions[0].blocks[0].arguments)
+    split = len(arguments) - len(names)
+    buffers = tuple(_buffer(value) for value in arguments[:split])
+    return buffers, dict(zip(names, arguments[split:], strict=True))
 
 
 def _buffer(value: ir.Value) -> Buffer:
@@ -109,7 +137,8 @@ def _buffer(value: ir.Value) -> Buffer:
     return Buffer(element(str(parts.element_type)), parts.shape, parts.strides, value)
 
 
-def _record(operation: ir.Operation) -> OpRecord:
+def read_op(operation: ir.Operation) -> OpRecord:
+    """The record of an op that has one result."""
     type_ = operation.results[0].type
     return OpRecord(
         name=operation.name,

@@ -15,6 +15,7 @@ class TileOptions:
         parallel_grain: elements of work that a program should have at least.
         processors: streaming multiprocessors of a GPU.
         stages: loads that a loop on a GPU has in flight.
+        allow_tf32: whether products of f32 may be rounded to tf32.
     """
 
     target: str = "cpu"
@@ -24,3 +25,4 @@ class TileOptions:
     parallel_grain: int = 32768
     processors: int = 132
     stages: int = 3
+    allow_tf32: bool = False

@@ -7,6 +7,8 @@ from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.program import Program, make_local
 from girih.passes.tile.emit.values import Values
+from girih.passes.tile.gpu.contraction_choose import ContractionGrid
+from girih.passes.tile.gpu.contraction_program import ContractionProgram
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.program import BlockProgram
 from girih.passes.tile.gpu.values import BlockValues
@@ -58,7 +60,10 @@ def _emit_blocks(
     buffers: Buffers,
 ) -> None:
     """Grids whose values are blocks, for GPUs."""
+    builder.has_maximum = True
     indices = BlockIndices(builder, stack, source.symbols)
     for grid in plan.grids:
         values = BlockValues(builder, stack, indices, buffers)
-        BlockProgram(grid, builder, stack, indices, values).emit()
+        is_product = isinstance(grid, ContractionGrid)
+        program = ContractionProgram if is_product else BlockProgram
+        program(grid, builder, stack, indices, values).emit()

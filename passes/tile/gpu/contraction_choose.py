@@ -15,7 +15,7 @@ from girih.passes.tile.gpu.contraction_policy import Tiling
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.plan import Axis, SchedulePlan
-from girih.passes.tile.sizes import known, product
+from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
 from girih.passes.tile.subject import Subject
 
@@ -117,13 +117,23 @@ def _grid(found: Contraction, tiling: Tiling, subject: Subject) -> ContractionGr
         passes=passes,
         stores=final,
         substitutes=(),
-        work=product(c.size for c in formula.parallel + formula.reduced),
+        work=_touched(found),
         warps=tiling.warps,
         stages=tiling.stages,
         products=found.products,
         depth=depth,
         group=tiling.group,
     )
+
+
+def _touched(found: Contraction) -> Size:
+    """Elements of all operands and results."""
+    batch, rows, columns, depth = (
+        product(c.size for c in part)
+        for part in (found.batch, found.rows, found.columns, found.depth)
+    )
+    sides = rows * depth + depth * columns + rows * columns
+    return batch * sides * len(found.products)
 
 
 def _text(found: Contraction, tiling: Tiling) -> str:
@@ -133,10 +143,11 @@ def _text(found: Contraction, tiling: Tiling) -> str:
     ]
     count = len(found.products)
     parts = "" if tiling.splits == 1 else f", sums in {tiling.splits} parts"
+    blocks = f"{tiling.rows} x {tiling.columns} x {tiling.depth}"
     return (
-        f"{count} of {sizes[1]} by {sizes[2]}, sums of {sizes[3]}, batches of {sizes[0]};"
-        f" blocks of {tiling.rows} x {tiling.columns} x {tiling.depth}, {tiling.warps}"
-        f" warps, {tiling.stages} stages, groups of {tiling.group}{parts}"
+        f"{count} of {sizes[1]} by {sizes[2]}, sums of {sizes[3]}, batches of"
+        f" {sizes[0]}; blocks of {blocks}, {tiling.warps} warps, {tiling.stages} stages,"
+        f" groups of {tiling.group}{parts}"
     )
 
 

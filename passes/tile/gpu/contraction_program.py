@@ -12,8 +12,7 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.elements import F32, Element
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.cast import narrowed
-from girih.passes.tile.emit.frame import FrameStack
-from girih.passes.tile.gpu.contraction import Product
+from girih.passes.tile.emit.frame import Frame, FrameStack
 from girih.passes.tile.gpu.contraction_choose import ContractionGrid
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block
@@ -54,7 +53,7 @@ class ContractionProgram:
             _RESULTS: grid.blocks,
         }
         self.part: tuple[ir.Value, ir.Value] | None = None
-        self._known: dict[tuple[str, ir.Block], dict] = {}
+        self._known: dict[tuple[str, int], tuple[Frame, dict]] = {}
 
     def emit(self) -> None:
         """Makes the ``tile.grid`` with all it contains."""
@@ -85,10 +84,17 @@ class ContractionProgram:
         before = [frame.values for frame in self.stack.frames]
         self.indices.blocks = self.spaces[name]
         for frame in self.stack.frames:
-            frame.values = self._known.setdefault((name, frame.block), {})
+            frame.values = self._known_in(name, frame)
         yield
         for frame, values in zip(self.stack.frames, before, strict=True):
             frame.values = values
+
+    def _known_in(self, space: str, frame: Frame) -> dict:
+        found = self._known.get((space, id(frame)))
+        if found is None:
+            # With the frame, so that no other one gets its id.
+            found = self._known[space, id(frame)] = (frame, {})
+        return found[1]
 
     # Programs ---------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 import pytest
+from kernel_builder import KernelBuilder
+from tile_interpreter import run_kernel
 
 from girih.dialects import tile, tt
 from girih.dialects.bindings import ir
 from girih.passes.registry import run_pipeline
-from test.support.kernel_builder import KernelBuilder
-from test.support.tile_interpreter import run_kernel
 
 _BLOCKS = {"m": 128, "n": 128, "k": 64}
 _COMPILE = """
