@@ -157,7 +157,8 @@ class LoopOp(TileOp, name="loop"):
     The block takes the first index of the step, a mask ``vector<width x i1>`` of the
     lanes below ``high``, and the carried values; it ends in ``tile.yield``. The mask is
     all true but in the last step. Accumulation in the body selects on the mask.
-    ``unroll`` (default 1) is a hint: how many steps to interleave.
+    ``unroll`` (default 1) is a hint: how many steps to interleave; ``stages`` another,
+    for GPUs: for how many steps loads are in flight.
     """
 
     EFFECTS = Effects.ORDERED
@@ -167,6 +168,7 @@ class LoopOp(TileOp, name="loop"):
     inits = variadic_operand()
     width = attribute(INT)
     unroll = attribute(INT, default=1)
+    stages = optional_attribute(INT)
     body = region()
     outputs = variadic_result()
 

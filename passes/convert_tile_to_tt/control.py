@@ -15,10 +15,15 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
     low, high, *inits = lowering.all(op.operands)
     width, block = op.width, op.block
     step = b.constant(lowering.index, width)
+    attributes = {}
+    if op.stages is not None:
+        stages = ir.IntegerAttr.get(b.integer(32), op.stages)
+        attributes["tt.num_stages"] = stages
     loop = ir.Operation.create(
         "scf.for",
         results=[value.type for value in inits],
         operands=[low, high, step, *inits],
+        attributes=attributes,
         regions=1,
     )
     types = [lowering.index, *(value.type for value in inits)]

@@ -242,6 +242,11 @@ def _shape_cast(op, value):
     return np.reshape(value, _shape(op.results[0].type))
 
 
+@rule("vector.transpose")
+def _transpose(op, value):
+    return np.transpose(value, tuple(op.attributes["permutation"]))
+
+
 @rule("vector.step")
 def _step(op):
     return np.arange(op.results[0].type.shape[0])
@@ -279,8 +284,9 @@ def _reduction(op, value):
 
 @rule("vector.multi_reduction")
 def _multi_reduction(op, value, start):
-    axes = tuple(op.attributes["reduction_dims"])
-    return _reduced(op, value, axes)
+    kind = str(op.attributes["kind"]).removeprefix("#vector.kind<").removesuffix(">")
+    reduced = _reduced(op, value, tuple(op.attributes["reduction_dims"]))
+    return REDUCE[kind](reduced, start) if kind in REDUCE else reduced
 
 
 # arith and math ---------------------------------------------------------------------
@@ -354,7 +360,9 @@ RULES.update(
             "arith.extsi": lambda x: x,
             "arith.fptosi": np.trunc,
             "arith.index_cast": lambda x: x,
+            "arith.maximumf": np.maximum,
             "arith.maxsi": np.maximum,
+            "arith.minimumf": np.minimum,
             "arith.minsi": np.minimum,
             "arith.mulf": np.multiply,
             "arith.muli": np.multiply,

@@ -133,6 +133,9 @@ def extremum(
         sign = "s" if element.kind == "signed" else "u"
         name = "max" if predicate == "gt" else "min"
         return b.same(f"arith.{name}{sign}i", lhs, rhs)
+    if b.has_maximum:
+        name = "maximumf" if predicate == "gt" else "minimumf"
+        return b.same(f"arith.{name}", lhs, rhs)
     # One vmaxps or vminps, which gives rhs when either is NaN, and one blend:
     # arith.maximumf orders signed zeros too and takes twice as many instructions.
     chosen = b.select(b.compare_floats(f"o{predicate}", lhs, rhs), lhs, rhs)

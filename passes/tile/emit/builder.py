@@ -24,6 +24,8 @@ class Builder:
         location: the user's line that the ops being made belong to.
         point: where ops go.
         mask: the lanes in use, for checks; None where all are.
+        has_maximum: whether the target has instructions for a maximum and a minimum
+            that are NaN where either operand is.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Builder:
         self.location = location
         self.width: Width = 0
         self.mask: Value | None = None
+        self.has_maximum = False
         self._loops: list[ir.Operation] = []
         self._types: dict[tuple[str, Width], ir.Type] = {}
         self._constants: dict[tuple, Value] = {}

@@ -4,6 +4,7 @@ That is: along which coordinates the block lies, how large it is, whether reduce
 coordinates fit into it, how many warps a program has.
 """
 
+from collections import Counter
 from dataclasses import replace
 
 from girih.passes.tile.choose import split_passes
@@ -11,9 +12,15 @@ from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
-from girih.passes.tile.gpu.plan import Block, BlockGrid
+from girih.passes.tile.gpu.plan import (
+    Block,
+    BlockGrid,
+    Peeling,
+    is_multiple,
+    steps_of,
+)
 from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
-from girih.passes.tile.index import Coordinate
+from girih.passes.tile.index import Coordinate, affine, coordinates_of
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Pass, SchedulePlan
@@ -156,7 +163,33 @@ def _reduction_grid(subject: Subject, blocks: tuple[Block, ...]) -> BlockGrid:
     passes, final = split_passes(formula, subject.reductions, formula.reduced)
     axes = _axes(formula.parallel, blocks)
     loops = _rest(formula.reduced, *bound)
-    return replace(_grid(subject, axes, blocks, loops, passes), stores=final)
+    grid = _grid(subject, axes, blocks, loops, passes)
+    return replace(grid, stores=final, peeling=_peeling(subject, blocks))
+
+
+def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:
+    """How the loop along rows is peeled; None where most accesses are aligned."""
+    looped = [b.coordinate for b in blocks if b.is_looped]
+    loads = [node for node in subject.loads if not node.guards]
+    accesses = [(n.buffer, n.offset) for n in loads]
+    accesses += [(s.buffer, s.offset) for s in subject.formula.stores]
+    bound = frozenset(b.coordinate for b in blocks)
+    found: Counter[tuple[Peeling, bool]] = Counter()
+    for buffer, offset in accesses:
+        along = next((c for c in looped if is_constant(offset.coefficient(c), 1)), None)
+        if along is None:
+            continue
+        row = offset - affine({along: 1})
+        if bound & coordinates_of(row):
+            continue
+        size = subject.source.buffers[buffer].element.bytes
+        unit = policy.ACCESS_BYTES // size
+        is_aligned = all(is_multiple(c, unit) for c in (row.const, *steps_of(row)))
+        found[Peeling(along, row, unit), is_aligned] += size
+    if not found:
+        return None
+    (peeling, is_aligned), _ = found.most_common(1)[0]
+    return None if is_aligned else peeling
 
 
 def _with_fewer_walks(subject: Subject) -> Subject:

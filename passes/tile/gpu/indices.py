@@ -182,6 +182,24 @@ class BlockIndices(Indices):
         self.stack.frames[depth].values[key] = value
         return value, depth
 
+    def linear_along(self, expression: Affine, dim: int) -> ir.Value | None:
+        """An expression at each point of one dim; None if it varies otherwise."""
+        shared, steps, irregular = self.split_block(expression)
+        coordinate = self.blocks[dim].coordinate
+        if irregular.terms or not is_constant(steps[dim], 1):
+            return None
+        if any(not is_constant(s, 0) for d, s in enumerate(steps) if d != dim):
+            return None
+        width = (self.blocks[dim].size,)
+        parts = [self._numbers(coordinate)]
+        if not (shared.is_const and is_constant(shared.const, 0)):
+            parts.append(self._spread(self._scalar(shared), 0, width))
+        value, depth = parts[0]
+        for other, other_depth in parts[1:]:
+            depth = max(depth, other_depth)
+            value = self.at(depth, width).same("arith.addi", value, other)
+        return value
+
     def _part(self, atom: Atom, coefficient: Size, shape: Width) -> Located:
         """A term at each point of the shape; scaled before it is spread."""
         own = self.shape(coordinates_of(affine({atom: 1})))

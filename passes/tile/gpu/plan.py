@@ -1,12 +1,12 @@
 """What a schedule for a GPU is: facts and decisions, no IR."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from girih.passes.tile.domain import Store
-from girih.passes.tile.index import Coordinate
+from girih.passes.tile.index import Affine, Coordinate, affine
 from girih.passes.tile.nodes import Node
 from girih.passes.tile.plan import Axis, Pass
-from girih.passes.tile.sizes import Size
+from girih.passes.tile.sizes import Size, exact_quotient, is_constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,42 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Peeling:
+    """How a loop along rows that start anywhere gets wide accesses.
+
+    The loop begins at the first element of the row that lies at a multiple of
+    ``unit`` elements of its buffer, and takes whole blocks without masks; what is
+    before and behind them is a masked block each.
+
+    Attributes:
+        coordinate: that of the loop.
+        row: where the row begins in its buffer, without the coordinate.
+        unit: elements of an access of 16 bytes.
+    """
+
+    coordinate: Coordinate
+    row: Affine
+    unit: int
+
+    def is_aligned(self, offset: Affine) -> bool:
+        """True where accesses at this offset are aligned when the row's are."""
+        if not is_constant(offset.coefficient(self.coordinate), 1):
+            return False
+        apart = offset - affine({self.coordinate: 1}) - self.row
+        return all(is_multiple(c, self.unit) for c in (apart.const, *steps_of(apart)))
+
+
+def steps_of(expression: Affine) -> list[Size]:
+    """The coefficients of an expression."""
+    return [coefficient for _, coefficient in expression.terms]
+
+
+def is_multiple(size: Size, unit: int) -> bool:
+    """True where a size is proved to be a multiple of the unit."""
+    return exact_quotient(size, unit) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class BlockGrid:
     """One grid of programs.
 
@@ -39,6 +75,7 @@ class BlockGrid:
         work: elements touched by all programs.
         warps: warps of a program.
         stages: loads that a loop has in flight.
+        peeling: how the innermost loop gets wide accesses, where rows start anywhere.
     """
 
     axes: tuple[Axis, ...]
@@ -51,6 +88,7 @@ class BlockGrid:
     work: Size
     warps: int
     stages: int
+    peeling: Peeling | None = field(default=None, kw_only=True)
 
     @property
     def walks(self) -> bool:

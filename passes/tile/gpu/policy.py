@@ -20,6 +20,8 @@ WHOLE_COLUMN = 1024
 # A thread has at least so many elements of a block.
 ELEMENTS_OF_THREAD = 8
 THREADS = 32
+# The widest access of a thread.
+ACCESS_BYTES = 16
 LARGEST_WARPS = 16
 # Stands for a symbolic size where costs are compared.
 GUESSED_SIZE = 1024

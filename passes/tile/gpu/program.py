@@ -9,7 +9,7 @@ from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.one_pass import is_online
-from girih.passes.tile.gpu.plan import Block, BlockGrid
+from girih.passes.tile.gpu.plan import Block, BlockGrid, Peeling
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import Coordinate, coordinates_of
 from girih.passes.tile.nodes import ReduceNode
@@ -148,29 +148,97 @@ class BlockProgram:
         self, along: Coordinate | Block, inits: list[ir.Value], body: Body
     ) -> list[ir.Value]:
         """A loop over one coordinate, block by block where a dim lies along it."""
-        is_block = isinstance(along, Block)
-        coordinate = along.coordinate if is_block else along
-        bounds = list(self._range(coordinate))
-        types = [value.type for value in inits]
-        one = self.indices.size(1)
+        if isinstance(along, Block):
+            return self._block_loop(along, inits, body)
+        bounds = [*self._range(along), self.indices.size(1)]
         b = self.indices.at(self.stack.depth)
-        attributes, arguments = None, [b.index]
-        if is_block:
-            one_step = b.int_attribute(1)
-            attributes = {"width": b.int_attribute(along.size), "unroll": one_step}
-            arguments.append(b.type("i1", (along.size,)))
-        else:
-            bounds.append(one)
-        name = "tile.loop" if is_block else "scf.for"
-        op = b.create(name, types, [*bounds, *inits], attributes, regions=1)
-        inner = op.regions[0].blocks.append(*arguments, *types)
+        types = [value.type for value in inits]
+        op = b.create("scf.for", types, [*bounds, *inits], regions=1)
+        inner = op.regions[0].blocks.append(b.index, *types)
+        self.stack.push(op, inner).coordinates[along] = inner.arguments[0]
+        results = body(list(inner.arguments)[1:])
+        self.indices.at(self.stack.depth).create("scf.yield", [], results)
+        self.stack.pop()
+        return list(op.results)
+
+    def _block_loop(
+        self, block: Block, inits: list[ir.Value], body: Body
+    ) -> list[ir.Value]:
+        """A loop over whole blocks without masks; what is left has a masked step.
+
+        In a peeled loop, what is before the first aligned element has one too.
+        """
+        low, high = self._range(block.coordinate)
+        if self._is_exact(block):
+            return self._steps(block, (low, high), inits, body, is_masked=False)
+        peeling = self.grid.peeling
+        if peeling is not None and peeling.coordinate == block.coordinate:
+            start = self._aligned_start(peeling, low)
+            first = self.indices.at(self.stack.depth).same("arith.minsi", start, high)
+            inits = self._steps(block, (low, first), inits, body)
+            low, self.values.peeling = start, peeling
+        middle = self._end_of_whole(block, low, high)
+        inits = self._steps(block, (low, middle), inits, body, is_masked=False)
+        self.values.peeling = None
+        return self._steps(block, (middle, high), inits, body)
+
+    def _is_exact(self, block: Block) -> bool:
+        """True where a program's part of a coordinate is a number of whole blocks."""
+        parts = [
+            axis.chunk
+            for axis in self.grid.axes
+            if axis.coordinate == block.coordinate and axis.chunk is not None
+        ]
+        sizes = (block.coordinate.size, *parts)
+        return all(is_whole(size, block.size) for size in sizes)
+
+    def _aligned_start(self, peeling: Peeling, low: ir.Value) -> ir.Value:
+        """The first index from ``low`` on that lies at a multiple of the unit."""
+        row = self.indices.scalar(peeling.row)
+        unit, more = (
+            self.indices.size(peeling.unit),
+            self.indices.size(peeling.unit - 1),
+        )
+        b = self.indices.at(self.stack.depth)
+        place = b.same("arith.addi", b.same("arith.addi", row, low), more)
+        above = b.same("arith.muli", b.same("arith.divui", place, unit), unit)
+        return b.same("arith.subi", above, row)
+
+    def _end_of_whole(self, block: Block, low: ir.Value, high: ir.Value) -> ir.Value:
+        """Where the whole blocks from ``low`` on end."""
+        size, zero = self.indices.size(block.size), self.indices.size(0)
+        b = self.indices.at(self.stack.depth)
+        length = b.same("arith.maxsi", b.same("arith.subi", high, low), zero)
+        whole = b.same("arith.muli", b.same("arith.divui", length, size), size)
+        return b.same("arith.addi", low, whole)
+
+    def _steps(
+        self,
+        block: Block,
+        bounds: tuple[ir.Value, ir.Value],
+        inits: list[ir.Value],
+        body: Body,
+        *,
+        is_masked: bool = True,
+    ) -> list[ir.Value]:
+        """One ``tile.loop``; steps without masks have loads in flight."""
+        types = [value.type for value in inits]
+        b = self.indices.at(self.stack.depth)
+        attributes = {
+            "width": b.int_attribute(block.size),
+            "unroll": b.int_attribute(1),
+        }
+        if not is_masked and self.grid.stages > 1:
+            attributes["stages"] = b.int_attribute(self.grid.stages)
+        op = b.create("tile.loop", types, [*bounds, *inits], attributes, regions=1)
+        mask = b.type("i1", (block.size,))
+        inner = op.regions[0].blocks.append(b.index, mask, *types)
         frame = self.stack.push(op, inner)
-        frame.coordinates[coordinate] = inner.arguments[0]
-        if is_block:
-            self.indices.bind_mask(coordinate, inner.arguments[1])
-        results = body(list(inner.arguments)[len(arguments) :])
-        ending = "tile.yield" if is_block else "scf.yield"
-        self.indices.at(self.stack.depth).create(ending, [], results)
+        frame.coordinates[block.coordinate] = inner.arguments[0]
+        if is_masked:
+            self.indices.bind_mask(block.coordinate, inner.arguments[1])
+        results = body(list(inner.arguments)[2:])
+        self.indices.at(self.stack.depth).create("tile.yield", [], results)
         self.stack.pop()
         return list(op.results)
 

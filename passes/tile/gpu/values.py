@@ -6,6 +6,7 @@ from girih.passes.tile.emit.builder import Width
 from girih.passes.tile.emit.cast import narrowed, widened
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.gpu.indices import BlockIndices
+from girih.passes.tile.gpu.plan import Peeling
 from girih.passes.tile.index import Affine, coordinates_of
 from girih.passes.tile.nodes import Guard, Guards, LoadNode, Node
 from girih.passes.tile.sizes import is_constant
@@ -14,9 +15,14 @@ Masks = list[ir.Value | None]
 
 
 class BlockValues(Values):
-    """Computes nodes on demand, each of the shape that it varies over."""
+    """Computes nodes on demand, each of the shape that it varies over.
+
+    Attributes:
+        peeling: in the blocks of a peeled loop that are aligned, how it is peeled.
+    """
 
     indices: BlockIndices
+    peeling: Peeling | None = None
 
     def of_shape(self, node: Node, shape: Width) -> ir.Value:
         """The node's value at each point of a block; 0 means a scalar."""
@@ -52,14 +58,20 @@ class BlockValues(Values):
         return self.indices.at(depth, width).op("vector.broadcast", "i1", holds)
 
     def _holds_in_own_shape(self, guard: Guard, depth: int, own: Width) -> ir.Value:
-        limits = [self.indices.size(size) for size in (guard.low, guard.high)]
         if own:
             index = self.indices.located_block(guard.expression)[0]
-            b = self.indices.at(depth, own)
-            limits = [b.op("vector.broadcast", "index", limit) for limit in limits]
         else:
             index = self.indices.scalar(guard.expression)
-        b = self.indices.at(depth, own)
+        return self._holds_at(guard, depth, index, own)
+
+    def _holds_at(
+        self, guard: Guard, depth: int, index: ir.Value, shape: Width
+    ) -> ir.Value:
+        """Whether an index of this shape is inside of the guard's limits."""
+        limits = [self.indices.size(size) for size in (guard.low, guard.high)]
+        b = self.indices.at(depth, shape)
+        if shape:
+            limits = [b.op("vector.broadcast", "index", limit) for limit in limits]
         return self._between(b, index, limits, is_constant(guard.low, 0))
 
     def _is_separable(self, guards: Guards) -> bool:
@@ -74,15 +86,25 @@ class BlockValues(Values):
             for block, size in zip(self.indices.blocks, shape, strict=True)
         ]
         for guard in guards:
-            own = self.indices.shape(coordinates_of(guard.expression))
-            dims = [d for d, size in enumerate(own or shape) if size > 1]
-            holds = self._holds_in_own_shape(guard, depth, own)
-            b = self.indices.at(depth, (shape[dims[-1]],))
-            name = "vector.shape_cast" if own else "vector.broadcast"
-            if not own or len(own) > 1:
-                holds = b.op(name, "i1", holds)
-            masks[dims[-1]] = self._combined(masks[dims[-1]], holds, depth)
+            dim, holds = self._holds_along_dim(guard, depth, shape)
+            masks[dim] = self._combined(masks[dim], holds, depth)
         return self._completed(masks, shape)
+
+    def _holds_along_dim(
+        self, guard: Guard, depth: int, shape: tuple
+    ) -> tuple[int, ir.Value]:
+        """The dim along which a guard varies (the last one if none), and its mask."""
+        own = self.indices.shape(coordinates_of(guard.expression))
+        dim = [d for d, size in enumerate(own or shape) if size > 1][-1]
+        index = self.indices.linear_along(guard.expression, dim) if own else None
+        if index is not None:
+            return dim, self._holds_at(guard, depth, index, (shape[dim],))
+        holds = self._holds_in_own_shape(guard, depth, own)
+        b = self.indices.at(depth, (shape[dim],))
+        name = "vector.shape_cast" if own else "vector.broadcast"
+        if not own or len(own) > 1:
+            holds = b.op(name, "i1", holds)
+        return dim, holds
 
     def _completed(self, masks: Masks, shape: tuple) -> list[ir.Value]:
         if all(mask is None for mask in masks):
@@ -120,7 +142,17 @@ class BlockValues(Values):
         """The offset of the block's first point, and the strides of its dims."""
         _, steps, _ = self.indices.split_block(offset)
         strides = [self.indices.size(step) for step in steps]
-        return self.indices.scalar(offset), strides
+        place = self.indices.scalar(offset)
+        if self.peeling is not None and self.peeling.is_aligned(offset):
+            place = self._rounded_down(place)
+        return place, strides
+
+    def _rounded_down(self, place: ir.Value) -> ir.Value:
+        """A multiple of the unit, written so that whoever reads it can see that."""
+        unit = self.indices.size(self.peeling.unit)
+        b = self.indices.at(self.stack.depth)
+        whole = b.op("arith.divui", b.index, place, unit)
+        return b.same("arith.muli", whole, unit)
 
     def _gathered(
         self,

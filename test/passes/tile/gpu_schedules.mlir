@@ -57,10 +57,15 @@
   "tile.write"(%2, %y) : (tensor<4096x1000xf32>, !tile.buffer<f32, [4096, 1000], [1000, 1]>) -> ()
 }) {domain = [4096, 1000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "centred", symbols = []} : () -> ()
 
-// Long rows are walked in chunks; the lanes are combined once.
+// Long rows are walked in whole chunks; what is left is masked, and the lanes are
+// combined once.
 // CHECK-LABEL: "tile.kernel"
-// CHECK: [[SUM:%.+]] = "tile.loop"
+// CHECK: [[WHOLE:%.+]] = "tile.loop"({{[^,]*}}, {{[^,]*}}, %cst)
+// CHECK-NOT: arith.select
 // CHECK: arith.addf {{.*}} : vector<4096xf32>
+// CHECK: "tile.yield"
+// CHECK: [[SUM:%.+]] = "tile.loop"({{[^,]*}}, {{[^,]*}}, [[WHOLE]])
+// CHECK: arith.select
 // CHECK: "tile.yield"
 // CHECK: vector.reduction <add>, [[SUM]] : vector<4096xf32> into f32
 // CHECK: num_warps = 16
