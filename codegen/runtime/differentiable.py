@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -106,7 +107,8 @@ class Interface:
         program_results: For each result of the forward program its number.
         wanted: Numbers of the arguments that have a gradient.
         writes: Whether the program changes arguments.
-        is_random: Whether the program draws random numbers.
+        generator: The device whose generator the program draws from, or None.
+        is_seeded: Whether its random numbers are others than eager's.
     """
 
     arguments: int
@@ -121,7 +123,8 @@ class Interface:
     program_results: tuple[int, ...]
     wanted: tuple[int, ...]
     writes: bool
-    is_random: bool
+    generator: str | None
+    is_seeded: bool
 
 
 class BackwardProgram(NamedTuple):
@@ -298,6 +301,29 @@ class _Call:
         self.results: list = []
 
 
+class _Drawn(NamedTuple):
+    """A generator, and its state before the program drew from it."""
+
+    generator: torch.Generator
+    state: Tensor
+
+    @classmethod
+    def now(cls, device: str | None) -> _Drawn | None:
+        """The state of a device's generator; None where nothing is drawn."""
+        if device is None:
+            return None
+        generator = _generator_of(device)
+        return cls(generator, generator.get_state())
+
+
+@cache
+def _generator_of(device: str) -> torch.Generator:
+    where = torch.device(device)
+    if where.type == "cpu":
+        return torch.default_generator
+    return torch.cuda.default_generators[where.index]
+
+
 class CompiledFunction(Function):
     """The node of autograd."""
 
@@ -305,7 +331,7 @@ class CompiledFunction(Function):
     def forward(ctx, call: _Call, *arguments):
         """Runs the program, keeps what is to be kept."""
         owner = call.owner
-        ctx.generator = torch.get_rng_state() if owner.interface.is_random else None
+        ctx.drawn = _Drawn.now(owner.interface.generator)
         results = list(owner.forward(*arguments))
         call.results = results
         made = tuple([results[place] for place in owner.made])
@@ -393,7 +419,7 @@ def _run_backward(program, private, others, cotangents, layouts, given):
 def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tuple]:
     """By computing the forward pass again, where no backward program can be had."""
     function = ctx.owner.derivatives.eager_gradients(given)
-    with _drawing_again(ctx.generator):
+    with _drawing_again(ctx.drawn):
         found = function(*ctx.arguments, *cotangents)
     return [gradient.detach() for gradient in found], ctx.owner.interface.wanted
 
@@ -429,19 +455,19 @@ def _differentiable_gradients(ctx, given: tuple, cotangents: list):
     arguments = ctx.arguments
     if not _keeps_graph():
         ctx.private = ctx.arguments = ctx.plain = None
-    with _drawing_again(ctx.generator):
+    with _drawing_again(ctx.drawn):
         return function(*arguments, *laid_out), numbers
 
 
 @contextmanager
-def _drawing_again(generator: Tensor | None) -> Iterator[None]:
+def _drawing_again(drawn: _Drawn | None) -> Iterator[None]:
     """The forward pass is computed again in here: with the same random numbers."""
-    if generator is None:
+    if drawn is None:
         yield
         return
-    now = torch.get_rng_state()
-    torch.set_rng_state(generator)
+    now = drawn.generator.get_state()
+    drawn.generator.set_state(drawn.state)
     try:
         yield
     finally:
-        torch.set_rng_state(now)
+        drawn.generator.set_state(now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from girih.codegen.runtime.differentiable import Interface, Saved, View
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
@@ -39,7 +41,8 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
         program_results=tuple(n for n, a in given if "graph.writes" not in a),
         wanted=tuple(number.value for number in gradients),
         writes=writes,
-        is_random=_is_random(main),
+        generator=_device_of(main) if _is_random(main) else None,
+        is_seeded=any(op.operation.name == "graph.seed" for op in _ops(main)),
     )
 
 
@@ -74,12 +77,20 @@ def _is_tensor(function: ir.OpView, number: int) -> bool:
     return not isinstance(argument.type, ir.IndexType) and "graph.number" not in given
 
 
+def _ops(function: ir.OpView) -> Iterable[ir.OpView]:
+    return function.regions[0].blocks[0].operations
+
+
 def _is_random(function: ir.OpView) -> bool:
-    ops = function.regions[0].blocks[0].operations
     return any(
         op.operation.name.startswith("graph.") and effects_of(op) is Effects.ORDERED
-        for op in ops
+        for op in _ops(function)
     )
+
+
+def _device_of(function: ir.OpView) -> str:
+    device = function.attributes.get("graph.device")
+    return "cpu" if device is None else device.value
 
 
 def used_arguments(function: ir.OpView) -> frozenset[int]:

@@ -127,9 +127,10 @@ class _Level:
     def _give_up(self, error: Exception, report: Report) -> None:
         """Leaves a part of the derivatives to eager, where that can compute it.
 
-        It calls the forward pass once more, which must not write anything twice.
+        It calls the forward pass once more, which must not write anything twice, and
+        would draw other numbers where they are not eager's.
         """
-        if self.interface.writes:
+        if self.interface.writes or self.interface.is_seeded:
             raise as_compile_error(error, report) from error
         report.fallback = why_eager(error, self.options, report, "this backward pass")
 

@@ -10,7 +10,7 @@ from girih.dialects.dims import Size
 from girih.dialects.types import buffer_type, element_of
 
 from . import layout as layouts
-from .externs import NoRule, in_place_call, rule_for
+from .externs import NoRule, in_place_call, on_device, rule_for
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
@@ -65,6 +65,7 @@ class Conversion:
         self.arguments = list(block.arguments)
         graph_arguments = function.regions[0].blocks[0].arguments
         self.owned = dict(zip(graph_arguments, self.arguments, strict=True))
+        self._device = function.attributes.get("graph.device")
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
         self._types: dict[tuple, ir.Type] = {}
 
@@ -123,6 +124,8 @@ class Conversion:
         call = rule(op)
         if any(self.plan.places[result].root != result for result in op.results):
             call = in_place_call(call)
+        if self._device is not None:
+            call = on_device(call, self._device.value)
         returned = range(len(op.results)) if call.results is None else call.results
         results = [op.results[index] for index in returned]
         attributes = {"op": call.op, "args": call.args, "kwargs": call.kwargs}

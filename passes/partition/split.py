@@ -71,12 +71,13 @@ class _Splitter:
         self.forward.apply(self.function)
 
     def _make_backward(self) -> ir.Block:
-        """An empty function behind this one, with the same symbols."""
+        """An empty function behind this one, with its device and symbols."""
         name = backward_name(self.function.attributes["sym_name"].value)
         type_ = ir.TypeAttr.get(ir.FunctionType.get([], []))
         attributes = {"sym_name": ir.StringAttr.get(name), "function_type": type_}
-        if "graph.symbols" in self.function.attributes:
-            attributes["graph.symbols"] = self.function.attributes["graph.symbols"]
+        for name in ("graph.device", "graph.symbols"):
+            if name in self.function.attributes:
+                attributes[name] = self.function.attributes[name]
         made = ir.Operation.create(
             "func.func",
             attributes=attributes,

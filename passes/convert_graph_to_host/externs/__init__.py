@@ -16,13 +16,14 @@ from . import (  # noqa: F401  (each import registers rules)
     shape,
 )
 from .in_place import IN_PLACE_TWINS, in_place_call
-from .rules import AtenCall, NoRule, ops_with_rules, rule_for
+from .rules import AtenCall, NoRule, on_device, ops_with_rules, rule_for
 
 __all__ = [
     "IN_PLACE_TWINS",
     "AtenCall",
     "NoRule",
     "in_place_call",
+    "on_device",
     "ops_with_rules",
     "rule_for",
 ]

@@ -7,7 +7,7 @@ register their rules in files of their own; `rule_for` finds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from girih.dialects.attributes import Argument, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
@@ -117,4 +117,13 @@ def dtype_of(value: ir.Value) -> TorchConstant:
     return TorchConstant("dtype", DTYPE_NAMES[str(element_of(value.type))])
 
 
+# Where rules say that new tensors are made; see `on_device`.
 CPU = TorchConstant("device", "cpu")
+
+
+def on_device(call: AtenCall, device: str) -> AtenCall:
+    """The call in a program that computes on another device."""
+    if call.kwargs.get("device") != CPU:
+        return call
+    there = TorchConstant("device", device)
+    return replace(call, kwargs={**call.kwargs, "device": there})
