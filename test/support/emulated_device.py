@@ -34,14 +34,21 @@ from girih.compiler import gpu_code
 
 SOURCE = Path(__file__).with_name("emulated_cuda.c")
 FACTS = {
-    "processors": 132,
-    "shared_bytes": 232_448,
+    "multiprocessors": 132,
+    "clock_khz": 1_980_000,
+    "memory_clock_khz": 3_201_000,
+    "memory_bus_bits": 6144,
     "l2_bytes": 50 << 20,
-    "registers": 65_536,
+    "shared_bytes_per_block": 227 << 10,
+    "shared_bytes_per_multiprocessor": 228 << 10,
+    "threads_per_block": 1024,
+    "threads_per_multiprocessor": 2048,
+    "registers_per_multiprocessor": 65_536,
+    "warp_size": 32,
     "major": 9,
     "minor": 0,
 }
-"""What the device says of itself, with the names of `device_facts`."""
+"""What an H200 says of itself, with the names of `device_facts`."""
 
 _LAUNCHER = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)
