@@ -81,3 +81,70 @@ def _attention(
         Result(tuple(query.size()), query.dtype, preserved_strides(query)),
         Result((batch, heads, length), high, (lse[0], lse[2], lse[1])),
     )
+
+
+# Attention on devices: each of its kernels keeps other things for its derivative. Seeds
+# of dropout are on the device for all that anybody sees here.
+
+
+def _seed(size: tuple = ()) -> Result:
+    return Result(size, torch.int64)
+
+
+@shape_rule("_scaled_dot_product_flash_attention")
+def _flash_attention(
+    query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, **_
+):
+    """Output, logsumexp, two empty places, two sizes, state, nothing, no mask."""
+    batch, heads, length, depth = query.size()
+    if value.size()[-1] != depth or return_debug_mask:
+        return NotImplemented
+    state = Result((2,), torch.uint64)
+    return (
+        Result(tuple(query.size()), query.dtype, preserved_strides(query)),
+        Result((batch, heads, length), torch.float32),
+        None,
+        None,
+        length,
+        key.size()[2],
+        state,
+        Result((), torch.uint64),
+        Result((0,), query.dtype),
+    )
+
+
+@shape_rule("_scaled_dot_product_efficient_attention")
+def _efficient_attention(query, key, value, attn_bias, compute_log_sumexp, *_, **__):
+    """Output with heads inside of positions, logsumexp in rows of 32, two seeds."""
+    batch, heads, length, _depth = query.size()
+    width = value.size()[-1]
+    padded = -(-length // 32) * 32 if compute_log_sumexp else 0
+    return (
+        Result(
+            (batch, heads, length, width),
+            query.dtype,
+            (length * heads * width, width, heads * width, 1),
+        ),
+        Result((batch, heads, padded), torch.float32),
+        _seed(),
+        _seed(),
+    )
+
+
+@shape_rule("_scaled_dot_product_cudnn_attention")
+def _cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, *_, **__):
+    """Output, logsumexp, two empty places, two sizes, two seeds, no mask."""
+    batch, heads, length, depth = query.size()
+    if value.size()[-1] != depth:
+        return NotImplemented
+    return (
+        Result(tuple(query.size()), query.dtype, preserved_strides(query)),
+        Result((batch, heads, length, 1), torch.float32),
+        None,
+        None,
+        length,
+        key.size()[2],
+        _seed(),
+        _seed(),
+        None,
+    )

@@ -266,7 +266,10 @@ class LightFakeTensorMode(FakeTensorMode):
             return NotImplemented
         if isinstance(results, Result):
             return self.wrap(results.make_meta(), device)
-        return tuple(self.wrap(result.make_meta(), device) for result in results)
+        return tuple(
+            self.wrap(result.make_meta(), device) if type(result) is Result else result
+            for result in results  # some ops also return numbers, or None
+        )
 
     def _lift(self, constant: torch.Tensor) -> FakeTensor:
         """A fake tensor for what ``torch.tensor`` made, which knows its value."""

@@ -115,6 +115,39 @@ def attention(
     return b.library("attention", [query, key, value, attn_mask], attributes)
 
 
+@imports("_scaled_dot_product_flash_attention")
+def flash_attention(b: Builder, query, key, value, dropout_p=0.0, *rest, **options):
+    """A call of ATen: it draws random numbers where there is dropout."""
+    args = (query, key, value, dropout_p, *rest)
+    return _attention_call(b, "flash", args, options, dropout_p)
+
+
+@imports("_scaled_dot_product_efficient_attention")
+def efficient_attention(
+    b: Builder, query, key, value, bias, logsumexp, dropout_p=0.0, *rest, **options
+):
+    """A call of ATen, as above."""
+    args = (query, key, value, bias, logsumexp, dropout_p, *rest)
+    return _attention_call(b, "efficient", args, options, dropout_p)
+
+
+@imports("_scaled_dot_product_cudnn_attention")
+def cudnn_attention(
+    b: Builder, query, key, value, bias, logsumexp, dropout_p=0.0, *rest, **options
+):
+    """A call of ATen, as above.
+
+    It always gives the logarithms of the sums: its fake does.
+    """
+    args = (query, key, value, bias, True, dropout_p, *rest)
+    return _attention_call(b, "cudnn", args, options, dropout_p)
+
+
+def _attention_call(b: Builder, kernel: str, args, options, dropout_p: float):
+    packet = getattr(torch.ops.aten, f"_scaled_dot_product_{kernel}_attention")
+    return build_extern(b, packet.default, args, options, ordered=dropout_p > 0)
+
+
 @imports("mkldnn_rnn_layer")
 def rnn_layer(b: Builder, *args):
     """A recurrent layer of oneDNN.

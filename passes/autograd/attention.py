@@ -42,7 +42,7 @@ def vjp_attention(op, cotangents, b: VjpBuilder) -> list:
             "op": BACKWARD,
             "args": [*map(OperandRef, range(6)), 0.0, op.causal],
             "kwargs": keywords,
-            "strides": [_by_position(value) for value in results],
+            "strides": [positions_first(value) for value in results],
             "operand_strides": attr.LAYOUTS.encode(_operand_strides(op)),
         },
         results=[value.type for value in results],
@@ -50,7 +50,7 @@ def vjp_attention(op, cotangents, b: VjpBuilder) -> list:
     return [*made.results, None]
 
 
-def _by_position(value: ir.Value) -> tuple:
+def positions_first(value: ir.Value) -> tuple:
     """The strides that the kernel gives: heads inside of positions."""
     batch, heads, positions, width = ty.shape_of(value.type)
     outer, middle, inner, last = ty.contiguous_strides((batch, positions, heads, width))
@@ -75,7 +75,7 @@ def _written_out(op, g: ir.Value, b: VjpBuilder) -> list:
     """The gradients of the operands by those of the formula."""
     operands = [None if v is None else b.op("alias", v) for v in _operands(op)]
     y = _attention(b, *operands, causal=op.causal, scale=op.scale)
-    return _gradients(b, [(y, g)], operands)
+    return gradients(b, [(y, g)], operands)
 
 
 def _operands(op) -> list[ir.Value | None]:
@@ -92,25 +92,54 @@ def vjp_attention_backward(op, cotangents, b: VjpBuilder) -> list:
     mask = op.kwargs.get("attn_mask")
     mask = None if mask is None else op.inputs[mask.index]
     given = [*op.inputs[:4], mask]
-    g, *operands = [None if v is None else b.op("alias", v) for v in given]
     scale, causal = op.kwargs["scale"], op.args[7]
-    y = _attention(b, *operands, causal=causal, scale=scale)
-    first = _gradients(b, [(y, g)], operands[:3])
-    seeds = [
-        (value, cotangent)
-        for value, cotangent in zip(first, cotangents, strict=True)
-        if cotangent is not None
-    ]
-    found = _gradients(b, seeds, [g, *operands])
+    found = formula_gradients(b, given, cotangents, scale=scale, causal=causal)
     return [*found[:4], None, None] + ([] if mask is None else [found[4]])
 
 
-def _gradients(
+def formula_gradients(
+    b: VjpBuilder,
+    given: Sequence[ir.Value | None],
+    cotangents: Sequence[ir.Value | None],
+    *,
+    scale: float,
+    causal: bool,
+) -> list[ir.Value | None]:
+    """The gradients of attention's gradients, by the formula.
+
+    Args:
+        b: makes the ops.
+        given: the gradient of the result, query, key, value, and a mask or None.
+        cotangents: of the gradients by query, key, value and, if it has one, the mask.
+        scale: of the products of queries and keys.
+        causal: whether columns beyond the row are masked.
+
+    Returns:
+        A gradient for each of ``given``.
+    """
+    g, *operands = [None if v is None else b.op("alias", v) for v in given]
+    y = _attention(b, *operands, causal=causal, scale=scale)
+    first = gradients(b, [(y, g)], operands)
+    seeds = [
+        (value, cotangent)
+        for value, cotangent in zip(first, cotangents, strict=False)
+        if cotangent is not None
+    ]
+    return gradients(b, seeds, [g, *operands])
+
+
+def gradients(
     b: VjpBuilder,
     seeds: Sequence[tuple[ir.Value, ir.Value]],
     inputs: Sequence[ir.Value | None],
 ) -> list[ir.Value | None]:
-    """Derives values that rules have just made, by others of these."""
+    """Derives values that rules have just made, by others of these.
+
+    Args:
+        b: makes the ops.
+        seeds: values, each with its cotangent.
+        inputs: what to derive by; None gives None.
+    """
     # The sweep is what calls the rules: it can't be imported before them.
     from girih.passes.autograd.reverse import can_be_active, gradients_of
 
