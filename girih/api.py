@@ -7,7 +7,7 @@ from typing import Any
 
 from girih import backend as backends
 from girih import config, log
-from girih.options import MODES, check_mode, describe, make_options
+from girih.options import MODES, describe, make_options
 from girih.reports import Reports
 
 log.configure()
@@ -38,7 +38,8 @@ def compile(
             and 1 are always compiled for themselves, as ``torch.compile`` does.
         backend: ``"girih"``, ``"eager"`` (runs the captured graph as it is), or a
             callable ``(gm, example_inputs) -> callable``.
-        mode: One of ``girih.list_modes()``. On the CPU all compile alike.
+        mode: One of ``girih.list_modes()``, torch's names: each is short for some
+            options. On the CPU all compile alike.
         options: From option name to value, see ``girih.list_options()``.
         disable: True: returns ``model`` as it is.
 
@@ -82,8 +83,7 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
         raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
     if mode is not None and options is not None:
         raise RuntimeError("mode and options can't both be given; use one of them")
-    check_mode(mode)
-    return make_options(options)
+    return make_options(options, mode)
 
 
 def _compile(model, *settings):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from girih.options import Options, check_mode, make_options, unknown_name
+from girih.options import Options, make_options, unknown_name
 from girih.reports import Report, Reports
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
@@ -37,8 +37,7 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     Raises:
         ValueError: The mode or an option is not known.
     """
-    check_mode(mode)
-    return _compile(gm, example_inputs, make_options(options), last_reports)
+    return _compile(gm, example_inputs, make_options(options, mode), last_reports)
 
 
 def resolve(backend: str | Backend, options: Options) -> Backend:

@@ -10,8 +10,16 @@ from typing import Any
 
 from girih import config
 
-MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
-"""Accepted modes, torch's names. On the CPU they all compile alike."""
+MODES: dict[str, dict[str, bool]] = {
+    "default": {},
+    "max-autotune": {"cudagraphs": True, "max_autotune": True},
+    "max-autotune-no-cudagraphs": {"max_autotune": True},
+    "reduce-overhead": {"cudagraphs": True},
+}
+"""Accepted modes, torch's names, with the options that they are short for."""
+
+TORCH_NAMES = {"triton.cudagraphs": "cudagraphs"}
+"""Options that torch calls otherwise."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,16 @@ class Options:
     """Read and write compiled objects on disk (see ``GIRIH_CACHE_DIR``)."""
     cache_dir: str | None = None
     """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
+    cudagraphs: bool = False
+    """Record the launches of a call in a CUDA graph (torch: ``triton.cudagraphs``)."""
     dump_dir: str | None = None
     """Folder in which the IR of each stage is written; None: ``GIRIH_DUMP_DIR``."""
     fallback: bool = True
     """Run eager with one warning where compilation fails; False: raise."""
+    fallback_random: bool = False
+    """Draw random numbers as eager does, in calls of ATen. On the CPU always so."""
+    max_autotune: bool = False
+    """Measure ways to run kernels and products on the GPU, and keep the results."""
     max_fusion_inputs: int = 64
     """Most tensors that one kernel reads."""
     memory_budget: float = 1.0
@@ -58,8 +72,11 @@ class Options:
 _TYPES = {
     "cache": bool,
     "cache_dir": (str, Path),
+    "cudagraphs": bool,
     "dump_dir": (str, Path),
     "fallback": bool,
+    "fallback_random": bool,
+    "max_autotune": bool,
     "max_fusion_inputs": int,
     "memory_budget": (int, float),
     "parallel_grain": int,
@@ -92,22 +109,26 @@ def check_mode(mode: str | None) -> str:
     return mode
 
 
-def make_options(values: Mapping[str, Any] | None) -> Options:
-    """Options from the dictionary that the user gave.
+def make_options(values: Mapping[str, Any] | None, mode: str | None = None) -> Options:
+    """Options from what the user gave.
+
+    Args:
+        values: From name to value.
+        mode: What sets the options that it is short for.
 
     Raises:
         TypeError: ``values`` is no mapping, or a value has the wrong type.
-        ValueError: A name is not known, or a value is out of range.
+        ValueError: A name or the mode is not known, or a value is out of range.
     """
-    if values is None:
-        return Options()
-    if not isinstance(values, Mapping):
+    given: dict[str, Any] = dict(MODES[check_mode(mode)])
+    if values is not None and not isinstance(values, Mapping):
         kind = type(values).__name__
         raise TypeError(f"options must be a dict from name to value, got {kind}")
-    for name, value in values.items():
+    for name, value in (values or {}).items():
+        name = TORCH_NAMES.get(name, name)
         _check_option(name, value)
-    plain = {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
-    return replace(Options(), **plain)
+        given[name] = str(value) if isinstance(value, Path) else value
+    return replace(Options(), **given)
 
 
 def _check_option(name: str, value: Any) -> None:
