@@ -17,6 +17,7 @@ from girih.dialects.graph.base import (
     GraphOp,
     LibraryOp,
     OrderedOp,
+    broadcast,
     expect_float,
     expect_index,
     expect_rank,
@@ -115,7 +116,8 @@ class PhiloxOp(GraphOp, name="philox"):
     """y[i...] = word ``index % 4`` of block ``index // 4`` of the seed's stream.
 
     Block n is Philox4x32-10 of the counter (n, 0), both of 64 bits, and the seed.
-    Operands: seed, rank-0 ``i64``; index, not negative, ``i32`` or ``i64``.
+    Operands broadcast: seed, ``i64``, usually one; index, not negative, ``i32`` or
+    ``i64``.
     Dtypes: ``ui32``, all 32 bits random.
     Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011
     """
@@ -126,8 +128,8 @@ class PhiloxOp(GraphOp, name="philox"):
 
     @staticmethod
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """The index's shape, with elements of ``ui32``."""
-        expect_rank(types[0], "seed", 0)
+        """What the operands' shapes broadcast to, with elements of ``ui32``."""
         expect_same_element(types[0], "seed", ty.i64())
         expect_index(types[1], "index")
-        return [with_element(types[1], ty.element_type("ui32"))]
+        shape = broadcast(types, ("seed", "index"))
+        return [ty.tensor_type(shape, ty.element_type("ui32"))]

@@ -34,7 +34,8 @@ def draws(*names: str):
     def register(rule: Callable) -> Callable:
         @functools.wraps(rule)
         def drawn(b: Builder, *args, generator=None, **kwargs):
-            if b.seeds is None or generator is not None:
+            elsewhere = kwargs.get("device", b.device) or b.device
+            if b.seeds is None or generator or elsewhere.type != b.device.type:
                 return NotImplemented
             return rule(b, *args, **kwargs)
 

@@ -110,7 +110,13 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
     gradients = needs_gradients(gm, example_inputs)
     device = device_of(gm, example_inputs)
     with report.stage("import"):
-        imported = import_graph(gm, example_inputs, gradients=gradients, device=device)
+        imported = import_graph(
+            gm,
+            example_inputs,
+            gradients=gradients,
+            device=device,
+            random="eager" if options.fallback_random else None,
+        )
     imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
     eager = _fallback(gm, example_inputs, imported)
     module = imported.module

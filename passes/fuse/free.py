@@ -18,9 +18,6 @@ _NEVER_FREE = frozenset({"concat", "gather", "pad", "reshape", "take"})
 _DEPTH = 4
 _ELEMENTS = 16384
 
-# What ``philox`` counts for: a mask that is drawn is free, what is masked is not.
-_PHILOX = 3
-
 
 def free_cheap_ops(program: Program) -> None:
     """Makes the cheap ops of ``program`` free, as creation ops are."""
@@ -59,7 +56,9 @@ def _recipe(
     if node.is_expensive or node.name in _NEVER_FREE:
         return None
     if node.name == "philox":
-        return _Recipe(_PHILOX, frozenset())
+        # Of its operands only a number is stored; a mask that is drawn, cast and
+        # scaled is free, what it is multiplied with makes one op too many.
+        return _Recipe(1, frozenset())
     ops, sources = 1, frozenset()
     for read in node.reads:
         producer = program.producer(read.value)

@@ -26,6 +26,7 @@ def test_bad_options_name_the_rule(values, error, words):
 
 
 def test_options_are_taken():
+    assert make_options({"fallback_random": True}).fallback_random
     options = make_options({"cache_dir": Path("/x"), "vector_bits": 256})
     assert options == Options(cache_dir="/x", vector_bits=256)
     assert options.cache_folder() == Path("/x")

@@ -1,15 +1,20 @@
-"""Philox4x32-10 as its authors write it, on whole tensors.
+"""Philox4x32-10 as its authors write it, on whole tensors; programs that use it.
 
 Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from girih.frontend.importer import importer
+from girih.frontend.importer.seeds import Seeds
 
 MASK = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -46,3 +51,16 @@ def words(seed: int, index: Tensor) -> Tensor:
     lane = (place & np.uint64(3)).astype(np.int64)[None]
     chosen = np.take_along_axis(found, lane, 0)[0]
     return torch.from_numpy(chosen.astype(np.uint32))
+
+
+@contextmanager
+def made_of_seeds() -> Iterator[None]:
+    """Programs of CPU tensors make random numbers of seeds meanwhile, as for GPUs."""
+    with mock.patch.object(importer._Import, "_seeds", lambda self: Seeds()):
+        yield
+
+
+def seeds(count: int) -> list[int]:
+    """The seeds that a program with this many random ops draws now."""
+    info = torch.iinfo(torch.int64)
+    return torch.randint(info.min, info.max, (count,)).tolist()

@@ -74,9 +74,9 @@ func.func @f(%seeds: tensor<2xi64>) {
 
 // -----
 
-func.func @f(%seed: tensor<1xi64>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'graph.philox' expected seed to have rank 0, got tensor<1xi64>}}
-  %0 = "graph.philox"(%seed, %i) : (tensor<1xi64>, tensor<4xi32>) -> tensor<4xui32>
+func.func @f(%seed: tensor<2xi64>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{'graph.philox' expected index to broadcast with [2], got [4]}}
+  %0 = "graph.philox"(%seed, %i) : (tensor<2xi64>, tensor<4xi32>) -> tensor<4xui32>
   return
 }
 

@@ -265,3 +265,25 @@ func.func @swap(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32> {graph.w
 func.func @sizes(%i: index {graph.symbol = "s0"}) -> (index {graph.size = "2*s0"}) attributes {graph.symbols = {s0 = [2, 99]}} {
   return %i : index
 }
+
+// -----
+
+// A seed is a view; kernels that are given other seeds are one. ATen makes tensors on
+// the function's device.
+// CHECK-LABEL: func.func @seeds
+// CHECK: %[[SEEDS:.*]] = "host.extern"() {{.*}}device = "cuda:1"{{.*}}op = "aten.randint.low"
+// CHECK: %[[FIRST:.*]] = "host.view"(%[[SEEDS]]) {offset = 0 : i64}
+// CHECK: "host.launch"(%[[FIRST]], {{.*}}kernel = @k0
+// CHECK: %[[SECOND:.*]] = "host.view"(%[[SEEDS]]) {offset = 1 : i64}
+// CHECK: "host.launch"(%[[SECOND]], {{.*}}kernel = @k0
+// CHECK-COUNT-1: "tile.kernel"
+// CHECK-NOT: "tile.kernel"
+func.func @seeds(%i: tensor<4xi32>) -> (tensor<4xui32>, tensor<4xui32>)
+    attributes {graph.device = "cuda:1"} {
+  %0 = "graph.randint"() {high = 9 : i64, low = 0 : i64} : () -> tensor<2xi64>
+  %1 = "graph.seed"(%0) {index = 0 : i64} : (tensor<2xi64>) -> tensor<i64>
+  %2 = "graph.philox"(%1, %i) : (tensor<i64>, tensor<4xi32>) -> tensor<4xui32>
+  %3 = "graph.seed"(%0) {index = 1 : i64} : (tensor<2xi64>) -> tensor<i64>
+  %4 = "graph.philox"(%3, %i) : (tensor<i64>, tensor<4xi32>) -> tensor<4xui32>
+  return %2, %4 : tensor<4xui32>, tensor<4xui32>
+}

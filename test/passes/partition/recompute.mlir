@@ -93,3 +93,29 @@ func.func @random(%x: tensor<64x64xf32> {graph.requires_grad},
       : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// Random numbers are made again: the seed is saved, no mask and no number.
+// CHECK-LABEL: func.func @dropout
+// CHECK: [[SEEDS:%.+]] = "graph.randint"
+// CHECK: return {{%.+}}, [[SEEDS]] : tensor<4096xf32>, tensor<3xi64>
+// CHECK-LABEL: func.func @dropout_backward
+// CHECK-SAME: [[SAVED:%.+]]: tensor<3xi64> {graph.saved = "out1"}
+// CHECK: [[SEED:%.+]] = "graph.seed"([[SAVED]]) {index = 2 : i64}
+// CHECK: [[WORD:%.+]] = "graph.philox"([[SEED]]
+// CHECK: [[MASK:%.+]] = "graph.lt"([[WORD]]
+// CHECK: [[KEPT:%.+]] = "graph.cast"([[MASK]])
+// CHECK: "graph.mul"({{%.+}}, [[KEPT]])
+func.func @dropout(%x: tensor<4096xf32> {graph.requires_grad},
+    %g: tensor<4096xf32> {graph.cotangent = 0 : i64})
+    -> (tensor<4096xf32>, tensor<4096xf32> {graph.gradient = 0 : i64}) {
+  %seeds = "graph.randint"() {high = 9 : i64, low = 0 : i64} : () -> tensor<3xi64>
+  %seed = "graph.seed"(%seeds) {index = 2 : i64} : (tensor<3xi64>) -> tensor<i64>
+  %0 = "graph.iota"() {start = 0 : i64, step = 1 : i64} : () -> tensor<4096xi32>
+  %1 = "graph.philox"(%seed, %0) : (tensor<i64>, tensor<4096xi32>) -> tensor<4096xui32>
+  %2 = "graph.constant"() {value = 3000000000 : i64} : () -> tensor<ui32>
+  %3 = "graph.lt"(%1, %2) : (tensor<4096xui32>, tensor<ui32>) -> tensor<4096xi1>
+  %4 = "graph.cast"(%3) : (tensor<4096xi1>) -> tensor<4096xf32>
+  %5 = "graph.mul"(%x, %4) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  %6 = "graph.mul"(%g, %4) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  return %5, %6 : tensor<4096xf32>, tensor<4096xf32>
+}
