@@ -22,6 +22,7 @@ PASS_MODULES = {
     "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",
     "expand-math": "girih.passes.expand_math",
     "fuse": "girih.passes.fuse",
+    "fuse-contractions": "girih.passes.fuse_contractions",
     "group-launches": "girih.passes.group_launches",
     "partition": "girih.passes.partition",
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",
@@ -30,8 +31,10 @@ PASS_MODULES = {
     "print-layouts": "girih.passes.convert_graph_to_host",
     "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
+    "recognize-attention": "girih.passes.recognize_attention",
     "select-products": "girih.passes.select_products",
     "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
     "tile": "girih.passes.tile",
+    "write-out-attention": "girih.passes.write_out_attention",
 }

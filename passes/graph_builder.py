@@ -23,6 +23,7 @@ def erase_dead_ops(block: ir.Block) -> None:
     """Erases the ops of ``block`` that have no effects and whose results are unused."""
     for op in reversed(list(block.operations)):
         is_used = any(len(list(result.uses)) for result in op.results)
+        is_used = is_used or getattr(op, "IS_TERMINATOR", False)
         if not is_used and effects_of(op) in (Effects.PURE, Effects.READS):
             op.operation.erase()
 
@@ -72,9 +73,13 @@ class GraphBuilder:
         made = OPS[f"graph.{name}"].build(
             operands, attributes, results=results, loc=self.loc, ip=self.ip
         )
+        self.mark(made)
+        return made.results[0]
+
+    def mark(self, made: ir.Operation) -> None:
+        """Puts an op that was made here into the checkpoint of the model op."""
         if self._model is not None and _CHECKPOINT in self._model.attributes:
             made.attributes[_CHECKPOINT] = self._model.attributes[_CHECKPOINT]
-        return made.results[0]
 
     def constant(self, value: Any, element: ir.Type) -> ir.Value:
         """Returns the rank-0 tensor ``value``."""

@@ -20,6 +20,7 @@ class PipelineStep(NamedTuple):
 PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     "graph": (
         PipelineStep("choose-convolution-layouts", "oneDNN need not copy images"),
+        PipelineStep("recognize-attention", "its derivative is a kernel too"),
         PipelineStep("autograd", "gradients that the program asks for are computed"),
         PipelineStep("canonicalize-graph", "fewer, simpler ops before they multiply"),
         PipelineStep("decompose", "only primitives and library ops are left"),
@@ -34,6 +35,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     ),
     "derivatives": (
         PipelineStep("choose-convolution-layouts", "oneDNN need not copy images"),
+        PipelineStep("recognize-attention", "its derivative is a kernel too"),
         PipelineStep("autograd", "a joint function: results and gradients"),
         PipelineStep("decompose", "only primitives and library ops are left"),
         PipelineStep("canonicalize-graph", "the rules of derivatives simplify nothing"),
@@ -60,6 +62,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
     ),
     "device": (
+        PipelineStep("fuse-contractions", "chosen products become kernels"),
         PipelineStep("host", "the same launch program as for the processor"),
         PipelineStep("mark-aligned-arguments", "kernels may load 16 bytes at once"),
     ),

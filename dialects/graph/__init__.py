@@ -5,7 +5,9 @@ One file for each family of ops:
 - ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
   (what may stand in a kernel), and a few composites of the same family.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
-- ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops.
+- ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops, and
+  the primitive ``philox``.
+- ``flash_attention``: attention as one kernel, made by ``recognize-attention``.
 - ``structure``: fusions; ``differentiation``: what programs say about derivatives.
 - ``base``: base classes and shape rules that they share.
 
@@ -27,6 +29,7 @@ from girih.dialects.graph import (
     differentiation,
     elementwise,
     extern,
+    flash_attention,
     indexing,
     normalization,
     pooling,
@@ -49,6 +52,7 @@ globals().update({cls.__name__: cls for cls in OPS.values()})
 __all__ = [
     "COMPOSITES",
     "DIFFERENTIATION",
+    "KERNELS",
     "LIBRARY",
     "NAME",
     "OPS",
@@ -64,6 +68,7 @@ __all__ = [
     "differentiation",
     "elementwise",
     "extern",
+    "flash_attention",
     "indexing",
     "load",
     "normalization",
@@ -96,8 +101,12 @@ DIFFERENTIATION = frozenset(
 LIBRARY = frozenset(name for name, cls in OPS.items() if issubclass(cls, LibraryOp)) | {
     "graph.extern"
 }
+# Ops that are a kernel each, with a schedule of their own.
+KERNELS = frozenset(cls.OPERATION_NAME for cls in OPS_BY_FAMILY["flash_attention"])
 _STRUCTURE = frozenset({"graph.fusion", "graph.yield"})
-PRIMITIVES = frozenset(OPS) - COMPOSITES - LIBRARY - DIFFERENTIATION - _STRUCTURE
+PRIMITIVES = (
+    frozenset(OPS) - COMPOSITES - LIBRARY - DIFFERENTIATION - KERNELS - _STRUCTURE
+)
 
 _loaded = False
 

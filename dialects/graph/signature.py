@@ -24,7 +24,7 @@ def verify_signature(function: ir.OpView) -> None:
     """
     attributes = function.attributes
     for name in _names(attributes):
-        known = name == "graph.symbols"
+        known = name in ("graph.device", "graph.symbols")
         expect(known, "attributes", "be known to the dialect", name)
     if "graph.symbols" in attributes:
         _verify_symbols(attributes["graph.symbols"])

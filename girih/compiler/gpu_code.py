@@ -85,6 +85,7 @@ class GpuCode:
     def pass_options(self, options: Options) -> dict[str, str]:
         """Options of passes, as text."""
         return {
+            "recognize-attention": "target=gpu",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}",
             "convert-tile-to-tt": f"library={self.target.backend}",
         }

@@ -41,9 +41,14 @@ __all__ = ["RULES", "casts", "elementwise", "indexing", "reduction", "run", "sha
 def run(op: ir.Operation, options: None) -> None:
     """Simplifies functions of graph ops."""
     for block in function_bodies(op):
-        erase_dead_ops(block)
-        _Sweep().run(block)
-        erase_dead_ops(block)
+        simplify(block)
+
+
+def simplify(block: ir.Block) -> None:
+    """Simplifies the ops of a block; regions in it stay as they are."""
+    erase_dead_ops(block)
+    _Sweep().run(block)
+    erase_dead_ops(block)
 
 
 class _Sweep:

@@ -14,7 +14,7 @@ from girih.dialects.types import element_of
 # A kernel that makes one number costs more than the ATen call.
 _CALLED = frozenset({"graph.constant", "graph.size"})
 
-KERNEL_OPS = (graph.PRIMITIVES - _CALLED) | {"graph.fusion"}
+KERNEL_OPS = (graph.PRIMITIVES - _CALLED) | graph.KERNELS | {"graph.fusion"}
 
 KERNEL_ELEMENTS = frozenset(
     {

@@ -67,6 +67,8 @@ class Kernels:
         space = iteration_space(op)
         symbols = self._symbols([*inputs, *outputs], body)
         kernel = self._create(op.location, inputs, outputs, space, symbols)
+        if "girih.tuning" in op.attributes:
+            kernel.attributes["girih.tuning"] = op.attributes["girih.tuning"]
         reads = _reads(kernel, len(inputs), op.location)
         block = kernel.regions[0].blocks[0]
         fill = _move_body if is_fusion else _copy_op
@@ -207,6 +209,8 @@ def _sizes_of(buffers: Iterable[ir.Type], body: Iterable[ir.OpView]) -> Iterator
         yield from parts.shape
         yield from parts.strides
     for op in body:
+        for region in op.regions:
+            yield from _sizes_of((), region.blocks[0].operations)
         for result in op.results:
             yield from shape_of(result.type)
         for name, field in OPS[op.name].ATTRIBUTES.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from girih.dialects import attributes as attr
-from girih.dialects import graph
+from girih.dialects import dims, graph
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.types import contiguous_strides, shape_of
@@ -95,7 +95,20 @@ def _wanted_strides(
     for value, info in zip(last.operands, infos, strict=True):
         if info.strides is not None and info.is_fresh:
             wanted[value] = info.strides
+    for value, own in list(wanted.items()):
+        source = _with_leading_one(value)
+        if source is not None:
+            wanted[source] = (dims.product(shape_of(value.type)), *own)
     return wanted
+
+
+def _with_leading_one(value: ir.Value) -> ir.Value | None:
+    """What a value is but for a first dim of size 1, if a reshape dropped that."""
+    op = value.owner
+    if isinstance(op, ir.Block) or op.name != "graph.reshape":
+        return None
+    source = op.operands[0]
+    return source if shape_of(source.type) == (1, *shape_of(value.type)) else None
 
 
 def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None:
@@ -140,7 +153,9 @@ class _Planner:
         """Finds the results that kernels write straight into arguments."""
         if all(info.writes is None for info in infos):
             return
-        kernels = [op for op in ops if op.name not in VIEWS and runs_in_kernel(op)]
+        # Those of attention read rows that other programs write.
+        excluded = graph.KERNELS.union(VIEWS)
+        kernels = [op for op in ops if op.name not in excluded and runs_in_kernel(op)]
         layouts = {value: place.layout for value, place in self.places.items()}
         self._overwritten = plan_in_place(block, infos, kernels, layouts)
 

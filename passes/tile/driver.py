@@ -48,7 +48,8 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     """Prints the schedule that tile would choose for each kernel."""
     for kernel in unscheduled_kernels(op):
         if has_attention(kernel):
-            print(f"{kernel.attributes['sym_name'].value}: {plan_attention(kernel).text}")
+            name = kernel.attributes["sym_name"].value
+            print(f"{name}: {plan_attention(kernel).text}")
             continue
         source, plan = make_plan(kernel, options)
         print(f"{source.name}: {plan.text}")

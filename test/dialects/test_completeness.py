@@ -39,7 +39,7 @@ def _camel(name):
 def test_primitives_composites_and_library_ops_are_all():
     structure = {"graph.fusion", "graph.yield"}
     parts = [graph.PRIMITIVES, graph.COMPOSITES, graph.LIBRARY, structure]
-    parts.append(graph.DIFFERENTIATION)
+    parts += [graph.DIFFERENTIATION, graph.KERNELS]
     assert sum(map(len, parts)) == len(graph.OPS)
     assert set().union(*parts) == set(graph.OPS)
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import graph_composites  # noqa: F401  (registers its rules)
+import graph_attention  # noqa: F401  (registers its rules)
+import graph_composites  # noqa: F401
 import graph_derivatives  # noqa: F401
 import graph_primitives  # noqa: F401
 import torch

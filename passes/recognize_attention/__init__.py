@@ -1,0 +1,88 @@
+"""``recognize-attention``: attention that is written out becomes one op.
+
+That is: a product of queries and keys, an elementwise function of the scores (a scale,
+a soft-cap, masks, biases), softmax along the last dim, and a product with values.
+
+Requires: functions of ``graph`` ops, before ``autograd``: then derivatives are by rule.
+Establishes: where the target has kernels of that kind, such products are a
+``graph.flash_attention``; its score function takes no tensor of the scores' size that
+could be computed from smaller ones.
+
+Before::
+
+    %0 = "graph.bmm"(%q, %k_transposed) : ...
+    %1 = "graph.mul"(%0, %scale) : ...
+    %2 = "graph.softmax"(%1) {dim = 2 : i64} : ...
+    %3 = "graph.bmm"(%2, %v) : ...
+
+After::
+
+    %y, %l = "graph.flash_attention"(%q, %k, %v) ({ ^bb0(%s: tensor<...>):
+      %1 = "graph.mul"(%s, %scale) : ...
+      "graph.yield"(%1) : ... }) : ...
+
+It does not match where anything else reads scores or weights, where weights are dropped
+out, and where a head is wider than 256. Calls of scaled dot product attention are ops
+already.
+
+Read in this order: ``match`` (the shape of the program), ``operands`` (queries, keys
+and values behind views), ``score`` (the score function).
+Source: https://arxiv.org/abs/2205.14135, https://arxiv.org/abs/2307.08691.
+"""
+
+from dataclasses import dataclass
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.graph.flash_attention import FlashAttentionOp
+from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
+from girih.passes.recognize_attention.match import Match, match_product
+from girih.passes.recognize_attention.operands import inputs_of
+from girih.passes.recognize_attention.score import fill_score
+from girih.passes.registry import register_pass
+
+__all__ = ["RecognizeAttentionOptions", "run"]
+
+
+@dataclass(frozen=True)
+class RecognizeAttentionOptions:
+    """Whether attention is recognized."""
+
+    target: str = "cpu"
+    """What functions are compiled for: ``gpu`` has such kernels, ``cpu`` has none."""
+
+
+@register_pass("recognize-attention", options=RecognizeAttentionOptions)
+def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
+    """Makes attention that is written out one op."""
+    if options.target not in ("cpu", "gpu"):
+        raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
+    if options.target == "gpu":
+        for block in function_bodies(op):
+            _recognize(block)
+
+
+def _recognize(block: ir.Block) -> None:
+    matches = [
+        match
+        for op in block.operations
+        if op.operation.name == "graph.bmm" and (match := match_product(op)) is not None
+    ]
+    for match in matches:
+        _replace(match)
+    if matches:
+        erase_dead_ops(block)
+
+
+def _replace(match: Match) -> None:
+    """Puts the op in front of the last product, in its place."""
+    b = GraphBuilder(match.product)
+    inputs = inputs_of(b, match)
+    made = FlashAttentionOp.build(
+        [*inputs, list(match.score.operands)], loc=b.loc, ip=b.ip
+    )
+    fill_score(made.opview, match)
+    b.mark(made)
+    product = match.product.results[0]
+    product.replace_all_uses_with(b.reshape(made.results[0], ty.shape_of(product.type)))
+    match.product.operation.erase()

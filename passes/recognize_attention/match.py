@@ -1,0 +1,106 @@
+"""Finds written-out attention, from its last product backwards."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim, Size, product
+from girih.passes.graph_builder import has_one_use
+from girih.passes.recognize_attention.score import (
+    ScorePlan,
+    is_passed,
+    keeps_positions,
+    plan_score,
+)
+
+# Heads that wide have blocks that fit into a processor's shared memory.
+WIDEST_HEAD = 256
+_ELEMENTS = frozenset({"bf16", "f16", "f32"})
+
+
+@dataclass(frozen=True)
+class Match:
+    """A written-out attention.
+
+    Attributes:
+        product: weights @ values.
+        scores: queries @ keys, transposed.
+        softmax: the softmax between.
+        shape: [b, h, s, t] of the scores; b is 1 where heads have one dim.
+        score: what lies between the scores and softmax.
+    """
+
+    product: ir.OpView
+    scores: ir.OpView
+    softmax: ir.OpView
+    shape: tuple[Size, ...]
+    score: ScorePlan
+
+
+def match_product(op: ir.OpView) -> Match | None:
+    """The attention whose last product is ``op``, a ``graph.bmm``."""
+    if str(op.lhs.type.element_type) not in _ELEMENTS or not _is_narrow(op.rhs, 2):
+        return None
+    softmax = _softmax_of(op.lhs)
+    if softmax is None:
+        return None
+    shape = _score_shape(ty.shape_of(softmax.x.type))
+    for scores in _products_behind(softmax.x, shape):
+        if not _fits(scores, op):
+            continue
+        plan = plan_score(scores, softmax, shape)
+        if plan is not None:
+            return Match(op, scores, softmax, shape, plan)
+    return None
+
+
+def _is_narrow(matrices: ir.Value, dim: int) -> bool:
+    width = ty.shape_of(matrices.type)[dim]
+    return not isinstance(width, Dim) and 1 <= width <= WIDEST_HEAD
+
+
+def _softmax_of(weights: ir.Value) -> ir.OpView | None:
+    """The softmax along the last dim behind casts and reshapes, if it has one use."""
+    while has_one_use(weights) and not isinstance(weights, ir.BlockArgument):
+        op = weights.owner.opview
+        name = op.operation.name
+        if name == "graph.softmax":
+            rank = len(ty.shape_of(op.x.type))
+            return op if rank >= 3 and op.dim == rank - 1 else None
+        is_cast = name == "graph.cast" and ty.is_float(op.x.type.element_type)
+        if not is_cast and not (name == "graph.reshape" and keeps_positions(op)):
+            return None
+        weights = op.operands[0]
+    return None
+
+
+def _score_shape(shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    """As [b, h, s, t]."""
+    *outer, rows, columns = shape
+    if len(outer) == 1:
+        outer = [1, *outer]
+    return (outer[0], product(outer[1:]), rows, columns)
+
+
+def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.OpView]:
+    """The products that elementwise ops make a value of, of this shape as scores."""
+    seen, pending = set(), [value]
+    while pending:
+        current = pending.pop()
+        if current in seen or isinstance(current, ir.BlockArgument):
+            continue
+        seen.add(current)
+        op = current.owner.opview
+        if op.operation.name == "graph.bmm":
+            outer, *positions = ty.shape_of(current.type)
+            if tuple(positions) == shape[2:] and outer == product(shape[:2]):
+                yield op
+        elif is_passed(op):
+            pending.extend(reversed(list(op.operands)))
+
+
+def _fits(scores: ir.OpView, last: ir.OpView) -> bool:
+    """Whether both products have operands of one type, and heads that are narrow."""
+    same = scores.lhs.type.element_type == last.lhs.type.element_type
+    return same and scores is not last and _is_narrow(scores.lhs, 2)

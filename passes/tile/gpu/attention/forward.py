@@ -1,0 +1,71 @@
+"""The forward pass: softmax over blocks of keys that are seen once."""
+
+from collections.abc import Callable
+
+from girih.dialects.bindings import ir
+from girih.passes.tile.gpu.attention.blocks import LOWEST, Blocks
+from girih.passes.tile.gpu.attention.policy import Sizes, padded
+from girih.passes.tile.gpu.attention.score import ScoreNodes, ScoreSpace
+from girih.passes.tile.gpu.attention.walk import grid, loop
+
+Value = ir.Value
+
+
+def emit_forward(
+    blocks: Blocks, space: ScoreSpace, nodes: ScoreNodes, sizes: Sizes
+) -> None:
+    """Makes the grid whose programs have a block of queries each."""
+    rows, columns = blocks.indices.blocks
+    outer = (space.batch, space.group, space.member)
+    with grid(blocks, outer, rows, sizes):
+        query = blocks.load("query", space.of_query(), space.rows)
+        inits = [
+            blocks.zeros((rows.size,), LOWEST),
+            blocks.zeros((rows.size,)),
+            blocks.zeros((rows.size, padded(blocks.source.widths[1]))),
+        ]
+        step = _step(blocks, space, nodes, query)
+        largest, total, sums = loop(blocks, columns, inits, step)
+        spread = blocks.spread(total, space.rows, _shape(sums))
+        y = blocks.same("arith.divf", sums, spread)
+        blocks.store("y", y, space.of_query(), space.rows)
+        logarithm = blocks.same("math.log", total)
+        logsumexp = blocks.same("arith.addf", largest, logarithm)
+        blocks.store_rows("logsumexp", logsumexp, space.of_query(), space.rows)
+
+
+def _step(
+    blocks: Blocks, space: ScoreSpace, nodes: ScoreNodes, query: Value
+) -> Callable[[list[Value]], list[Value]]:
+    """Takes in a block of keys: largest score, sum of powers, weighted values."""
+
+    def step(carried: list[Value]) -> list[Value]:
+        old, total, sums = carried
+        key = blocks.load("key", space.of_key(), space.columns)
+        value = blocks.load("value", space.of_key(), space.columns)
+        blocks.give(nodes.given[0], blocks.product(query, blocks.turned(key)))
+        logits = blocks.inside(blocks.of(nodes.results[0]), (space.columns,), LOWEST)
+        largest = blocks.over_columns("maximumf", logits, old)
+        base = finite(blocks, largest)
+        spread = blocks.spread(base, space.rows)
+        powers = blocks.same("math.exp", blocks.same("arith.subf", logits, spread))
+        shrink = blocks.same("math.exp", blocks.same("arith.subf", old, base))
+        total = blocks.same("arith.mulf", total, shrink)
+        total = blocks.over_columns("add", powers, total)
+        wide = blocks.spread(shrink, space.rows, _shape(sums))
+        sums = blocks.same("arith.mulf", sums, wide)
+        sums = blocks.product(blocks.rounded(powers), value, sums)
+        return [largest, total, sums]
+
+    return step
+
+
+def finite(blocks: Blocks, largest: Value) -> Value:
+    """0 instead of -inf: what is subtracted where all scores so far are -inf."""
+    b = blocks.at(_shape(largest))
+    is_lowest = b.compare_floats("oeq", largest, b.constant(LOWEST, "f32"))
+    return b.select(is_lowest, b.constant(0.0, "f32"), largest)
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(ir.VectorType(value.type).shape)

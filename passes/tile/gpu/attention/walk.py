@@ -1,0 +1,101 @@
+"""Grids of programs, and their loops over blocks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from girih.dialects.bindings import ir
+from girih.dialects.dims import ceildiv
+from girih.passes.tile.gpu.attention.blocks import Blocks
+from girih.passes.tile.gpu.attention.policy import Sizes
+from girih.passes.tile.gpu.indices import is_whole
+from girih.passes.tile.gpu.plan import Block
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.sizes import Size, is_constant, product
+
+Value = ir.Value
+Bounds = tuple[Value, Value]
+
+
+@contextmanager
+def grid(
+    blocks: Blocks, outer: Sequence[Coordinate], own: Block, sizes: Sizes
+) -> Iterator[None]:
+    """Enters the body of a grid.
+
+    Args:
+        blocks: makes what is in it.
+        outer: coordinates of which a program has one value.
+        own: the dim of which a program has one block; neighbours run together.
+        sizes: warps and stages.
+    """
+    indices, stack = blocks.indices, blocks.stack
+    counts = [c.size for c in outer] + [ceildiv(own.coordinate.size, own.size)]
+    # Only CPUs ask how much work there is; a large number would make indices wide.
+    operands = [indices.size(product(counts)), indices.size(1)]
+    b = indices.at(0)
+    attributes = {
+        "num_warps": b.int_attribute(sizes.warps),
+        "num_stages": b.int_attribute(sizes.stages),
+    }
+    op = b.create("tile.grid", [], operands, attributes, regions=1)
+    block = op.regions[0].blocks.append(b.index)
+    stack.push(op, block)
+    numbers = _taken_apart(blocks, block.arguments[0], counts)
+    for coordinate, number in zip(outer, numbers, strict=False):
+        stack.top.coordinates[coordinate] = number
+    size = indices.size(own.size)
+    start = indices.at(stack.depth).same("arith.muli", numbers[-1], size)
+    _bind(blocks, own, start)
+    yield
+    stack.pop()
+
+
+def _taken_apart(blocks: Blocks, number: Value, counts: list[Size]) -> list[Value]:
+    """A program's number as one number for each count, the last runs fastest."""
+    indices, found = blocks.indices, []
+    for place, count in reversed(list(enumerate(counts))):
+        if is_constant(count, 1):
+            found.append(indices.size(0))
+            continue
+        own = number
+        if any(not is_constant(c, 1) for c in counts[:place]):
+            size = indices.size(count)
+            b = blocks.at()
+            own = b.op("arith.remui", b.index, number, size)
+            number = b.op("arith.divui", b.index, number, size)
+        found.append(own)
+    return found[::-1]
+
+
+def _bind(blocks: Blocks, own: Block, start: Value) -> None:
+    size = own.coordinate.size
+    end = None if is_whole(size, own.size) else size
+    blocks.indices.bind(own.coordinate, start, end)
+
+
+def loop(
+    blocks: Blocks,
+    along: Block | Coordinate,
+    inits: Sequence[Value],
+    body: Callable[[list[Value]], list[Value]],
+    bounds: Bounds | None = None,
+) -> list[Value]:
+    """A loop over a coordinate, block by block where a dim lies along it."""
+    indices, stack = blocks.indices, blocks.stack
+    is_block = isinstance(along, Block)
+    coordinate = along.coordinate if is_block else along
+    low, high = bounds or (indices.size(0), indices.size(coordinate.size))
+    step = indices.size(along.size if is_block else 1)
+    types = [value.type for value in inits]
+    b = blocks.at()
+    op = b.create("scf.for", types, [low, high, step, *inits], regions=1)
+    inner = op.regions[0].blocks.append(b.index, *types)
+    stack.push(op, inner)
+    if is_block:
+        _bind(blocks, along, inner.arguments[0])
+    else:
+        stack.top.coordinates[coordinate] = inner.arguments[0]
+    results = body(list(inner.arguments)[1:])
+    blocks.at().create("scf.yield", [], results)
+    stack.pop()
+    return list(op.results)

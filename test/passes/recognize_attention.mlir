@@ -1,0 +1,122 @@
+// RUN: %girih-opt --recognize-attention=target=gpu %s | filecheck %s
+// RUN: %girih-opt --recognize-attention %s | filecheck %s --check-prefix=CPU
+
+// CPU-NOT: flash_attention
+
+// CHECK-LABEL: @plain
+// CHECK-SAME: (%[[Q:.*]]: tensor<4x8x16xf16>, %[[K:.*]]: tensor<4x8x16xf16>, %[[V:.*]]: tensor<4x8x32xf16>)
+// CHECK-DAG: %[[Q4:.*]] = "graph.reshape"(%[[Q]]) {{.*}} -> tensor<1x4x8x16xf16>
+// CHECK-DAG: %[[K4:.*]] = "graph.reshape"(%[[K]]) {{.*}} -> tensor<1x4x8x16xf16>
+// CHECK-DAG: %[[V4:.*]] = "graph.reshape"(%[[V]]) {{.*}} -> tensor<1x4x8x32xf16>
+// CHECK: %[[Y:.*]]:2 = "graph.flash_attention"(%[[Q4]], %[[K4]], %[[V4]]) ({
+// CHECK: graph.mul
+// CHECK: graph.yield
+// CHECK: %[[Y3:.*]] = "graph.reshape"(%[[Y]]#0)
+// CHECK: return %[[Y3]]
+func.func @plain(%q: tensor<4x8x16xf16>, %k: tensor<4x8x16xf16>, %v: tensor<4x8x32xf16>) -> tensor<4x8x32xf16> {
+  %t = "graph.permute"(%k) {permutation = array<i64: 0, 2, 1>} : (tensor<4x8x16xf16>) -> tensor<4x16x8xf16>
+  %s = "graph.bmm"(%q, %t) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %c = "graph.constant"() {value = 0.25 : f64} : () -> tensor<f16>
+  %x = "graph.mul"(%s, %c) : (tensor<4x8x8xf16>, tensor<f16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%x) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %v) : (tensor<4x8x8xf16>, tensor<4x8x32xf16>) -> tensor<4x8x32xf16>
+  return %y : tensor<4x8x32xf16>
+}
+
+// Heads are seen behind views, and read as often as queries want; the mask of positions
+// is computed in place.
+// CHECK-LABEL: @heads
+// CHECK-SAME: (%[[X:.*]]: tensor<2x8x4x16xbf16>, %[[K:.*]]: tensor<2x8x2x16xbf16>, %[[B:.*]]: tensor<1x4x1x8xf32>)
+// CHECK-DAG: %[[Q4:.*]] = "graph.permute"(%[[X]]) {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK-DAG: %[[KH:.*]] = "graph.permute"(%[[K]]) {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK: "graph.flash_attention"(%[[Q4]], %[[K1:.*]], %[[V1:.*]], %[[B]]) ({
+// CHECK: ^bb0(%[[S:.*]]: tensor<2x4x8x8xbf16>, %[[A:.*]]: tensor<1x4x1x8xf32>):
+// CHECK-DAG: graph.iota
+// CHECK-DAG: graph.where
+// CHECK: graph.yield
+// CHECK-NOT: graph.softmax
+func.func @heads(%x: tensor<2x8x4x16xbf16>, %k: tensor<2x8x2x16xbf16>, %b: tensor<1x4x1x8xf32>) -> tensor<2x4x8x16xbf16> {
+  %q = "graph.permute"(%x) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x8x4x16xbf16>) -> tensor<2x4x8x16xbf16>
+  %kh = "graph.permute"(%k) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x8x2x16xbf16>) -> tensor<2x2x8x16xbf16>
+  %k5 = "graph.reshape"(%kh) : (tensor<2x2x8x16xbf16>) -> tensor<2x2x1x8x16xbf16>
+  %kb = "graph.broadcast_to"(%k5) : (tensor<2x2x1x8x16xbf16>) -> tensor<2x2x2x8x16xbf16>
+  %k4 = "graph.reshape"(%kb) : (tensor<2x2x2x8x16xbf16>) -> tensor<2x4x8x16xbf16>
+  %kt = "graph.permute"(%k4) {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x4x8x16xbf16>) -> tensor<2x4x16x8xbf16>
+  %q3 = "graph.reshape"(%q) : (tensor<2x4x8x16xbf16>) -> tensor<8x8x16xbf16>
+  %k3 = "graph.reshape"(%kt) : (tensor<2x4x16x8xbf16>) -> tensor<8x16x8xbf16>
+  %s3 = "graph.bmm"(%q3, %k3) : (tensor<8x8x16xbf16>, tensor<8x16x8xbf16>) -> tensor<8x8x8xbf16>
+  %s = "graph.reshape"(%s3) : (tensor<8x8x8xbf16>) -> tensor<2x4x8x8xbf16>
+  %sf = "graph.cast"(%s) : (tensor<2x4x8x8xbf16>) -> tensor<2x4x8x8xf32>
+  %sb = "graph.add"(%sf, %b) : (tensor<2x4x8x8xf32>, tensor<1x4x1x8xf32>) -> tensor<2x4x8x8xf32>
+  %i = "graph.iota"() {start = 0 : i64, step = 1 : i64} : () -> tensor<8xi64>
+  %r = "graph.reshape"(%i) : (tensor<8xi64>) -> tensor<8x1xi64>
+  %c = "graph.le"(%i, %r) : (tensor<8xi64>, tensor<8x1xi64>) -> tensor<8x8xi1>
+  %n = "graph.constant"() {value = 0xFFF0000000000000 : f64} : () -> tensor<f32>
+  %m = "graph.where"(%c, %sb, %n) : (tensor<8x8xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
+  %w = "graph.softmax"(%m) {dim = 3 : i64} : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %wb = "graph.cast"(%w) : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xbf16>
+  %w3 = "graph.reshape"(%wb) : (tensor<2x4x8x8xbf16>) -> tensor<8x8x8xbf16>
+  %v3 = "graph.reshape"(%k4) : (tensor<2x4x8x16xbf16>) -> tensor<8x8x16xbf16>
+  %y3 = "graph.bmm"(%w3, %v3) : (tensor<8x8x8xbf16>, tensor<8x8x16xbf16>) -> tensor<8x8x16xbf16>
+  %y = "graph.reshape"(%y3) : (tensor<8x8x16xbf16>) -> tensor<2x4x8x16xbf16>
+  return %y : tensor<2x4x8x16xbf16>
+}
+
+// The weights are a result too.
+// CHECK-LABEL: @weights_are_read
+// CHECK-NOT: flash_attention
+func.func @weights_are_read(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> (tensor<4x8x16xf16>, tensor<4x8x8xf16>) {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y, %w : tensor<4x8x16xf16>, tensor<4x8x8xf16>
+}
+
+// CHECK-LABEL: @scores_are_read
+// CHECK-NOT: flash_attention
+func.func @scores_are_read(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> (tensor<4x8x16xf16>, tensor<4x8x8xf16>) {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y, %s : tensor<4x8x16xf16>, tensor<4x8x8xf16>
+}
+
+// CHECK-LABEL: @another_dim
+// CHECK-NOT: flash_attention
+func.func @another_dim(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 1 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// Weights that are transposed, or scores that are, are others.
+// CHECK-LABEL: @transposed
+// CHECK-NOT: flash_attention
+func.func @transposed(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %t = "graph.permute"(%s) {permutation = array<i64: 0, 2, 1>} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%t) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// CHECK-LABEL: @dropped_out
+// CHECK-NOT: flash_attention
+func.func @dropped_out(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>, %d: tensor<4x8x8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %m = "graph.mul"(%w, %d) : (tensor<4x8x8xf16>, tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%m, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// A head is too wide for a block.
+// CHECK-LABEL: @wide
+// CHECK-NOT: flash_attention
+func.func @wide(%q: tensor<4x8x512xf16>, %k: tensor<4x512x8xf16>) -> tensor<4x8x512xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x512xf16>, tensor<4x512x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x512xf16>) -> tensor<4x8x512xf16>
+  return %y : tensor<4x8x512xf16>
+}
