@@ -136,6 +136,9 @@ def _library() -> Path:
 def emulated_device(**facts: int) -> Iterator[EmulatedDevice]:
     """Programs of CPU tensors are made for an emulated device meanwhile.
 
+    Where a kernel was refused, this raises in the end why, unless `failure` has been
+    set to None: eager is called where a launch fails, so its result may be right.
+
     Args:
         **facts: what is other than in `FACTS`.
     """
@@ -146,3 +149,5 @@ def emulated_device(**facts: int) -> Iterator[EmulatedDevice]:
         mock.patch.object(torch_entry, "raw_stream", lambda device: 0),
     ):
         yield device
+    if device.failure is not None:
+        raise device.failure

@@ -283,4 +283,3 @@ def _library(op: ir.Operation) -> Callable:
         raise NotImplementedError(f"the interpreter has no function {symbol}")
     function = LIBRARY[stem]
     return lambda run, *values: function(*[v.astype(np.float64) for v in values])
-

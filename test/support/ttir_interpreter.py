@@ -172,9 +172,7 @@ class Translator:
         bodies = [self.body(region.blocks[0]) for region in op.regions if region.blocks]
         action = RULES[op.name](op, *bodies)
         types = tuple(result_of(result.type) for result in op.results)
-        return Step(
-            action, self.numbers(op.operands), self.numbers(op.results), types
-        )
+        return Step(action, self.numbers(op.operands), self.numbers(op.results), types)
 
 
 def result_of(type_: ir.Type) -> Result:

@@ -91,16 +91,15 @@ class Memory:
     """The memory of one grid, and who touched what in it."""
 
     def __init__(self, buffers: Sequence[Buffer]):
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        regions: list[list[int]] = []
         for buffer in sorted(buffers, key=lambda buffer: buffer.address):
-            end = buffer.address + buffer.data.size
-            if self._ends and buffer.address < self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], end)
+            start, end = buffer.address, buffer.address + buffer.data.size
+            if regions and start < regions[-1][1]:
+                regions[-1][1] = max(regions[-1][1], end)
             else:
-                self._starts.append(buffer.address)
-                self._ends.append(end)
-        sizes = [end - start for start, end in zip(self._starts, self._ends)]
+                regions.append([start, end])
+        self._starts = [start for start, _ in regions]
+        sizes = [end - start for start, end in regions]
         self._writers = [np.zeros(size, np.int32) for size in sizes]
         self._readers = [np.zeros(size, np.int32) for size in sizes]
 
