@@ -99,9 +99,22 @@ def _size(value: Value, kernel: ir.OpView) -> Size:
     if known is not None:
         return known
     owner = value.owner
+    if (remainder := _floor_remainder(owner)) is not None:
+        return dims.mod(*(_size(operand, kernel) for operand in remainder.operands))
     if isinstance(owner, ir.Block) or owner.name not in _SIZES:
         raise ValueError(f"expected a grid of so many programs, got {value}")
     return _SIZES[owner.name](*(_size(operand, kernel) for operand in owner.operands))
+
+
+def _floor_remainder(owner: ir.Operation | ir.Block) -> ir.Operation | None:
+    """The remsi of `remsi < 0 ? remsi + divisor : remsi`, else None."""
+    if isinstance(owner, ir.Block) or owner.name != "arith.select":
+        return None
+    _, wrapped, plain = owner.operands
+    remainder, sum_ = plain.owner, wrapped.owner
+    if isinstance(remainder, ir.Block) or remainder.name != "arith.remsi":
+        return None
+    return remainder if list(sum_.operands) == [plain, remainder.operands[1]] else None
 
 
 def memory_element(element: ir.Type) -> ir.Type:
