@@ -24,6 +24,10 @@ from girih.frontend.importer.registry import imports
 # Indices of words reach four times as far as those of elements.
 _LARGEST_INDEX = 2**29
 
+# sin(2 pi z) / z in powers of z**2, for z from -1/4 to 1/4: relative error 6e-9, in
+# float32 2e-7 with its roundings (least squares, weighted until errors were level).
+_SINE_OF_TURN = (6.28318527, -41.3416775, 81.60223231, -76.57501424, 39.71107145)
+
 # The most numbers that ``randint`` chooses from by one word.
 _WIDEST_RANGE = 2**31
 
@@ -152,9 +156,25 @@ def _normal(b: Builder, words: _Words, dtype: torch.dtype) -> Operand:
         square, turn = _positive(b, first), _fraction(b, second)
     # The sine of an angle is the cosine of one that is a quarter turn behind.
     quarter = _times(b, b.cast(words.is_odd(), turn.dtype), 0.25)
-    angle = _times(b, b.sub(turn, quarter), 2 * pi)
     radius = b.unary("sqrt", _times(b, b.unary("log", square), -2.0))
-    return b.mul(radius, b.unary("cos", angle))
+    return b.mul(radius, _cosine_of_turn(b, b.sub(turn, quarter)))
+
+
+def _cosine_of_turn(b: Builder, turn: Operand) -> Operand:
+    """cos(2 pi turn): libraries' cosines are ready for angles of any size.
+
+    It is the sine of what is left to a quarter turn from the nearest whole one.
+    """
+    if turn.dtype == torch.float64:
+        return b.unary("cos", _times(b, turn, 2 * pi))
+    distance = b.unary("abs", b.sub(turn, b.unary("round", turn)))
+    rest = b.sub(b.constant(0.25, turn.dtype), distance)
+    square = b.mul(rest, rest)
+    *lower, last = _SINE_OF_TURN
+    value = b.constant(last, turn.dtype)
+    for coefficient in reversed(lower):
+        value = _plus(b, b.mul(value, square), coefficient)
+    return b.mul(value, rest)
 
 
 def _is_below(b: Builder, words: _Words, share: float) -> Operand:
