@@ -45,6 +45,7 @@ def measure(
     seconds: float = 2.0,
     min_rounds: int = 7,
     max_rounds: int = 101,
+    sample: Callable[[Callable[[], object], int], float] | None = None,
 ) -> dict[str, Timing]:
     """Measures the functions in turn, round after round.
 
@@ -56,11 +57,14 @@ def measure(
         seconds: Time after which no further round starts.
         min_rounds: Rounds that are done in any case.
         max_rounds: Rounds after which it ends.
+        sample: Calls a function so many times and returns the seconds of one call;
+            by default it is the host's clock that counts.
 
     Returns:
         From name to its times.
     """
-    calls = {name: _calls_per_sample(f) for name, f in functions.items()}
+    sample = sample or _sample
+    calls = {name: _calls_per_sample(f, sample) for name, f in functions.items()}
     samples: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     end = time.perf_counter() + seconds
@@ -72,20 +76,23 @@ def measure(
                 break
             first = round_ % len(names)
             for name in names[first:] + names[:first]:
-                samples[name].append(_sample(functions[name], calls[name]))
+                samples[name].append(sample(functions[name], calls[name]))
     finally:
         gc.enable()
     return {name: _summary(values) for name, values in samples.items()}
 
 
-def _calls_per_sample(function: Callable[[], object]) -> int:
+def _calls_per_sample(
+    function: Callable[[], object],
+    sample: Callable[[Callable[[], object], int], float],
+) -> int:
     start = time.perf_counter()
     calls = 0
     while calls < _WARM_UP_CALLS or time.perf_counter() - start < _WARM_UP_SECONDS:
         function()
         calls += 1
     # The first calls may compile, so the estimate comes from calls after them.
-    return max(1, round(_SAMPLE_SECONDS / _sample(function, max(1, calls // 10))))
+    return max(1, round(_SAMPLE_SECONDS / sample(function, max(1, calls // 10))))
 
 
 def _sample(function: Callable[[], object], calls: int) -> float:

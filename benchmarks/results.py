@@ -6,7 +6,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,9 +67,11 @@ def environment() -> dict[str, object]:
     }
 
 
-def write(stem: Path, rows: Sequence[object], text: str) -> None:
-    """Writes STEM.json, with the environment, and the table as STEM.md."""
+def write(
+    stem: Path, rows: Sequence[object], text: str, extra: Mapping[str, object] = {}
+) -> None:
+    """Writes STEM.json, with the environment and more of it, the table as STEM.md."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    content = {"environment": environment(), "rows": list(rows)}
+    content = {"environment": {**environment(), **extra}, "rows": list(rows)}
     stem.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
     stem.with_suffix(".md").write_text(text + "\n")
