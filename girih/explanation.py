@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from girih import api, marks
@@ -51,6 +51,8 @@ class Segment:
         guards: What has to hold for it to be used again, as Python text.
         guard_microseconds: Time of checking the guards once, in us.
         stage_seconds: Seconds of compilation, for each stage.
+        not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
+            for.
     """
 
     function: str
@@ -60,6 +62,7 @@ class Segment:
     guards: tuple[str, ...]
     guard_microseconds: float
     stage_seconds: dict[str, float]
+    not_recorded: tuple[str, ...] = ()
 
     @property
     def compile_seconds(self) -> float:
@@ -74,6 +77,7 @@ class Segment:
         stages = [f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()]
         spent = f"  compiled in {1e3 * self.compile_seconds:.1f} ms"
         lines += [f"{spent} ({', '.join(stages)})"]
+        lines += [f"  not recorded in a CUDA graph: {why}" for why in self.not_recorded]
         return "\n".join(lines)
 
 
@@ -198,6 +202,7 @@ class _Recorder:
     def __init__(self, target: Any, backend: backends.Backend):
         self._target, self._backend = target, backend
         self._backend_stages: dict[str, float] = {}
+        self._not_recorded: tuple[str, ...] = ()
         self._met: set[tuple] = set()
         self.explanation = Explanation(_name_of(target))
 
@@ -217,6 +222,7 @@ class _Recorder:
         self._backend_stages = (
             dict(reports.graphs[-1].stage_seconds) if reports else stages
         )
+        self._not_recorded = tuple(reports.graphs[-1].not_recorded) if reports else ()
         return compiled
 
     def _observe(self, attempt: Any) -> None:
@@ -228,7 +234,10 @@ class _Recorder:
             error = attempt.captured.broken
             capture = attempt.seconds - sum(stages.values())
             stages = {"capture": capture, **stages}
-            self.explanation.segments.append(_segment(attempt, stages))
+            segment = _segment(attempt, stages)
+            self.explanation.segments.append(
+                replace(segment, not_recorded=self._not_recorded)
+            )
         if (
             error is not None
             and (place := (error.kind, error.location)) not in self._met

@@ -30,6 +30,8 @@ class Options:
     """Read and write compiled objects on disk (see ``GIRIH_CACHE_DIR``)."""
     cache_dir: str | None = None
     """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
+    cudagraph_limit: int = 16
+    """Most CUDA graphs of one program; the one that was not used for longest goes."""
     cudagraphs: bool = False
     """Record the launches of a call in a CUDA graph (torch: ``triton.cudagraphs``)."""
     dump_dir: str | None = None
@@ -72,6 +74,7 @@ class Options:
 _TYPES = {
     "cache": bool,
     "cache_dir": (str, Path),
+    "cudagraph_limit": int,
     "cudagraphs": bool,
     "dump_dir": (str, Path),
     "fallback": bool,
@@ -85,7 +88,12 @@ _TYPES = {
     "verify": bool,
 }
 _VECTOR_BITS = (0, 128, 256, 512)
-_AT_LEAST_ONE = ("max_fusion_inputs", "parallel_grain", "recompile_limit")
+_AT_LEAST_ONE = (
+    "cudagraph_limit",
+    "max_fusion_inputs",
+    "parallel_grain",
+    "recompile_limit",
+)
 
 
 def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:

@@ -25,6 +25,9 @@ class Report:
             "none" where the graph has no kernel.
         ir_paths: File of each level of IR, where a dump folder was given.
         fallback: Why the graph runs eager, or None.
+        recordings: CUDA graphs that were recorded so far.
+        not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
+            for: all that was met so far.
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
     """
@@ -39,6 +42,8 @@ class Report:
     cache: str = "none"
     ir_paths: dict[str, Path] = field(default_factory=dict)
     fallback: str | None = None
+    recordings: int = 0
+    not_recorded: list[str] = field(default_factory=list)
     derivatives: list[Report] = field(default_factory=list)
 
     def and_derived(self) -> Iterator[Report]:
@@ -68,10 +73,13 @@ class Report:
         stages = ", ".join(
             f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()
         )
+        recordings = f"; {self.recordings} CUDA graphs" if self.recordings else ""
+        reasons = "".join(f"; not recorded: {why}" for why in self.not_recorded)
         return (
             f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
             f"{self.native_calls} native calls, {self.externs} ATen calls, "
             f"code: {self.cache}; {self.compile_seconds * 1e3:.1f} ms ({stages})"
+            f"{recordings}{reasons}"
         )
 
 

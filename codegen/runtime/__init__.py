@@ -12,6 +12,14 @@ What lives here, in the order to read it:
 * ``device``       what differs for buffers and kernels on a device
 * ``mutation``     which arguments are written
 * ``program``      host function to program
+
+Graphs of CUDA (and what plays them in tests):
+
+* ``cuda_graphs``  when a program is recorded, and which recording a call replays
+* ``recording``    one recording; ``recorded_inputs``, ``recorded_results``
+* ``recordable``   what has to be known of a program
+* ``cuda_capture`` recording through torch
+* ``addresses``    where tensors are, and who uses their memory, with ``_addresses.c``
 """
 
 from girih.codegen.runtime._runtime import release_memory

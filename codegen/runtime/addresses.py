@@ -1,7 +1,7 @@
 """Where tensors are, and who uses their memory: for recorded graphs.
 
-`Pins` and `Loans` read the words of torch's objects where their layout is what this file
-claims, which is tried first; else they ask torch, for 50 ns a tensor instead of 3.
+`Pins` and `Loans` read the words of torch's objects where their layout is what this
+file claims, which is tried first; else they ask torch, for 50 ns a tensor instead of 3.
 
 Source: c10/core/TensorImpl.h, c10/core/StorageImpl.h, c10/util/intrusive_ptr.h,
 torch/csrc/autograd/python_variable.h (torch 2.11-2.13).
@@ -92,8 +92,17 @@ def _storage(address: int) -> torch.UntypedStorage:
 
 
 def use_count(tensor: torch.Tensor) -> int:
-    """How many tensors and others have a tensor's storage."""
+    """How many references a tensor's storage has.
+
+    Asking makes the storage's Python object, which in some versions of torch is one of
+    them from then on: `own_count` says what to compare with.
+    """
     return torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+
+
+def own_count(tensors: int) -> int:
+    """What `use_count` says of a storage that only so many tensors have."""
+    return tensors + use_count(torch.empty(1)) - 1
 
 
 @functools.cache

@@ -24,6 +24,7 @@ import torch
 
 from girih import collector, exclusive
 from girih.codegen.runtime import release_memory
+from girih.codegen.runtime.cuda_graphs import forget_recordings
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
@@ -69,6 +70,7 @@ def preload() -> None:
 def reset() -> None:
     """Forgets the code that is loaded; what is in use stays alive with its users."""
     forget_libraries()
+    forget_recordings()
     release_memory()
 
 

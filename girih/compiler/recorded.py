@@ -1,0 +1,74 @@
+"""Programs that are recorded in CUDA graphs: ``options={"cudagraphs": True}``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from girih.codegen.runtime.cuda_capture import cuda_api
+from girih.codegen.runtime.cuda_graphs import Recorder, shared_on
+from girih.codegen.runtime.recordable import recordable
+from girih.codegen.runtime.recording import CaptureApi
+from girih.compiler.modules import functions_of
+from girih.dialects.bindings import ir
+from girih.log import logger
+from girih.options import Options
+from girih.reports import Report
+
+_log = logger("compiler")
+
+LEAST_WORK = 3
+"""Fewer launches and ATen calls take less time than a replay."""
+
+emulator: CaptureApi | None = None
+"""Where set, graphs of CPU tensors are recorded with this."""
+
+
+def recorded(
+    program: Any,
+    module: ir.Module,
+    device: torch.device,
+    options: Options,
+    report: Report,
+) -> Callable:
+    """The program as one that is replayed where it can be.
+
+    Args:
+        program: As ``build_program`` makes it.
+        module: With its launch program.
+        device: Where it computes.
+        options: Of the compilation.
+        report: Gets the number of graphs, and each reason not to record.
+
+    Returns:
+        The program itself where no graph can be recorded.
+    """
+    if device.type == "cpu" and emulator is None:
+        return program
+    note = _Notes(report)
+    facts = recordable(functions_of(module)["main"])
+    if facts.work < LEAST_WORK:
+        note(f"{facts.work} launches take less time than a replay")
+        return program
+    if facts.hindrance is not None:
+        note(facts.hindrance)
+        return program
+    shared = shared_on(emulator or cuda_api(device))
+    limit = options.cudagraph_limit
+    return Recorder(program, facts, shared, limit=limit, note=note)
+
+
+class _Notes:
+    """Takes down what becomes of the recording of a program."""
+
+    def __init__(self, report: Report):
+        self._report = report
+
+    def __call__(self, reason: str | None) -> None:
+        if reason is None:
+            self._report.recordings += 1
+            return
+        self._report.not_recorded.append(reason)
+        _log.info("%s: not recorded: %s", self._report.name, reason)

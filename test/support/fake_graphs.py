@@ -1,0 +1,155 @@
+"""Recorded graphs of ATen calls on the processor: what a device's graphs are to tests.
+
+As on a device, nothing is computed while a graph is recorded, and each replay reads and
+writes the memory of that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+GARBAGE = 77
+"""What results of recorded calls are before the first replay."""
+
+
+class FakeGraph(TorchDispatchMode):
+    """A list of ATen calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls: list[tuple] = []
+        self.replays = 0
+        self._before: list[tuple[Tensor, Tensor]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        self._remember(func, args)
+        result = func(*args, **kwargs)
+        known = {_storage(value) for value in _tensors((args, kwargs))}
+        made = [v if _storage(v) not in known else None for v in _tensors(result)]
+        self.calls.append((func, args, kwargs, made))
+        return result
+
+    def _remember(self, func, args) -> None:
+        """Writes are taken back when the recording ends."""
+        for value, argument in zip(args, func._schema.arguments, strict=False):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                values = [value] if isinstance(value, Tensor) else value
+                self._before += [(v.detach(), v.detach().clone()) for v in values]
+
+    def finish(self, result: Any) -> None:
+        """Makes the recording leave no trace, and own no results."""
+        for tensor, before in reversed(self._before):
+            tensor.copy_(before)
+        for *_, made in self.calls:
+            for tensor in made:
+                if tensor is not None and tensor.numel():
+                    tensor.detach().fill_(GARBAGE)
+        self._before.clear()
+        results = {_storage(tensor) for tensor in _tensors(result)}
+        self.calls = tree_map_only(
+            Tensor, lambda t: _unowned(t) if _storage(t) in results else t, self.calls
+        )
+
+    @torch.no_grad()
+    def replay(self) -> None:
+        """Does all calls again."""
+        self.replays += 1
+        for func, args, kwargs, made in self.calls:
+            if func.overloadpacket in (torch.ops.aten.empty, torch.ops.aten.empty_like):
+                continue
+            found = _tensors(func(*args, **kwargs))
+            for old, new in zip(made, found, strict=True):
+                if old is not None:
+                    old.detach().copy_(new)
+
+
+class FakeApi:
+    """`CaptureApi` on the processor.
+
+    Attributes:
+        graphs: all that were recorded.
+        streams: the handle of the current stream, to be set.
+        waits: streams that were waited for.
+        capturing: whether somebody else records the current stream, to be set.
+        free: bytes that the device has left.
+    """
+
+    device = torch.device("cpu")
+
+    def __init__(self):
+        self.graphs: list[FakeGraph] = []
+        self.pools: list[Any] = []
+        self.handle = 1
+        self.waits: list[int] = []
+        self.capturing = False
+        self.free = 1 << 40
+
+    def capture(self, function: Callable, pool: Any) -> tuple[FakeGraph, Any]:
+        """Records what a function does."""
+        graph = FakeGraph()
+        self.pools.append(pool)
+        with torch.no_grad():
+            result = None
+            try:
+                with graph:
+                    result = function()
+            finally:
+                graph.finish(result)
+        self.graphs.append(graph)
+        return graph, result
+
+    def new_pool(self) -> object:
+        """Memory for graphs."""
+        return object()
+
+    def is_capturing(self) -> bool:
+        """Whether somebody records the current stream."""
+        return self.capturing
+
+    def stream(self) -> int:
+        """The handle of the current stream."""
+        return self.handle
+
+    def current(self) -> int:
+        """The current stream."""
+        return self.handle
+
+    def wait(self, stream: int) -> None:
+        """Has the current stream wait for another one."""
+        self.waits.append(stream)
+
+    def reserved_bytes(self) -> int:
+        """Memory that torch holds."""
+        return 1000 * len(self.graphs)
+
+    def free_bytes(self) -> int:
+        """Memory that the device has left."""
+        return self.free
+
+
+def _unowned(tensor: Tensor) -> Tensor:
+    """A tensor on the same memory, which counts as nobody's."""
+    whole = tensor.untyped_storage()
+    start, count = whole.data_ptr(), whole.nbytes()
+    storage = torch._C._construct_storage_from_data_pointer(start, tensor.device, count)
+    made = torch.empty(0, dtype=tensor.dtype)
+    return made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    return [value for value in tree_leaves(values) if isinstance(value, Tensor)]
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage()._cdata
