@@ -387,6 +387,7 @@ RULES.update(
             "math.erf": np.vectorize(math.erf),
             "math.exp": np.exp,
             "math.floor": np.floor,
+            "math.fma": lambda x, y, z: x * y + z,
             "math.log": np.log,
             "math.powf": np.power,
             "math.roundeven": np.rint,

@@ -55,6 +55,32 @@ def _with_exponential(
     return [b.select(grows, x, largest), b.select(grows, scaled, added)]
 
 
+def combine_groups(
+    b: Builder, node: ReduceNode, accumulator: Sequence[Value], x: Value, across: Across
+) -> list[Value]:
+    """Sums of exponentials with the elements of a group for each accumulator.
+
+    Args:
+        b: makes values of the groups' shape, [accumulators, elements].
+        node: the reduction.
+        accumulator: its values, one for each group.
+        x: the elements, ``-inf`` where there are none.
+        across: combines the elements of each group.
+    """
+    largest, total = accumulator
+    name, groups = node.element.register_name, b.width
+    found = across(b, "maximumf", name, x)
+    b.width = groups[:1]
+    grown = b.same("arith.maximumf", largest, found)
+    factor = b.same("math.exp", b.same("arith.subf", largest, grown))
+    b.width = groups
+    column = b.op("vector.shape_cast", b.type(name, (groups[0], 1)), grown)
+    distance = b.same("arith.subf", x, b.op("vector.broadcast", name, column))
+    powers = across(b, "add", name, b.same("math.exp", distance))
+    b.width = groups[:1]
+    return [grown, b.same("math.fma", total, factor, powers)]
+
+
 def _with_deviation(
     b: Builder, node: ReduceNode, accumulator: Sequence[Value], x: Value
 ) -> list[Value]:

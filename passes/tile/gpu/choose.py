@@ -11,7 +11,12 @@ from girih.passes.tile.choose import split_passes
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
-from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
+from girih.passes.tile.gpu.one_pass import (
+    DEVIATIONS,
+    in_one_pass,
+    rounds,
+    with_reciprocals,
+)
 from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
@@ -25,6 +30,7 @@ from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Pass, SchedulePlan
 from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.split import ARGUMENT_VALUES
 from girih.passes.tile.subject import Subject, subject_of
 
 Coordinates = tuple[Coordinate, ...]
@@ -36,7 +42,7 @@ def choose_block_schedule(
     formula: Formula, source: KernelSource, options: TileOptions
 ) -> SchedulePlan:
     """Decides how a kernel runs on a GPU."""
-    subject = subject_of(formula, source, options)
+    subject = subject_of(with_reciprocals(formula), source, options)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         reason = "the outputs have no elements"
         return SchedulePlan("empty", reason, (), (), is_blocked=True)
@@ -164,7 +170,25 @@ def _reduction_grid(subject: Subject, blocks: tuple[Block, ...]) -> BlockGrid:
     axes = _axes(formula.parallel, blocks)
     loops = _rest(formula.reduced, *bound)
     grid = _grid(subject, axes, blocks, loops, passes)
-    return replace(grid, stores=final, peeling=_peeling(subject, blocks))
+    grid = replace(grid, stores=final, peeling=_peeling(subject, blocks))
+    return replace(grid, group=_group(subject, grid))
+
+
+def _group(subject: Subject, grid: BlockGrid) -> int:
+    """Elements that share an accumulator: those that a thread loads at once."""
+    in_groups = all(
+        node.name not in ARGUMENT_VALUES and node.name != DEVIATIONS
+        for node in subject.reductions
+    )
+    if not in_groups or len(grid.blocks) != 1 or not grid.blocks[0].is_looped:
+        return 1
+    (own,) = grid.blocks
+    sizes = [
+        subject.source.buffers[node.buffer].element.bytes
+        for node in subject.loads
+        if is_constant(node.offset.coefficient(own.coordinate), 1)
+    ]
+    return policy.ACCESS_BYTES // max(sizes, default=policy.ACCESS_BYTES)
 
 
 def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:

@@ -42,6 +42,33 @@ def in_one_pass(formula: Formula) -> Formula:
     return rebuild(formula, renew)
 
 
+def with_reciprocals(formula: Formula) -> Formula:
+    """The kernel with softmaxes that multiply by a reciprocal, one for each row.
+
+    A denominator is between 1 and the number of elements, so its reciprocal is as
+    exact as any number, and the result is off by one unit in the last place at most.
+    """
+
+    def renew(node: Node, table: NodeTable) -> Node:
+        return _product(node, table) or node
+
+    has_division = any(_call(node, "div") for node in formula.table.nodes)
+    return rebuild(formula, renew) if has_division and formula.reduced else formula
+
+
+def _product(node: Node, table: NodeTable) -> Node | None:
+    """``exp(x - max(x)) / sum(exp(x - max(x)))`` as a product."""
+    if not _call(node, "div"):
+        return None
+    power, total = node.operands
+    is_total = _is_float_sum(total) and total.operands[0] is power
+    if not is_total or _exponent(total) is None:
+        return None
+    factor = table.add(ComputeNode(node.element, (total,), name="reciprocal"))
+    product_ = ComputeNode(node.element, (power, factor), name="mul")
+    return table.add(product_, node.location)
+
+
 def rounds(formula: Formula, nodes: list[ReduceNode]) -> int:
     """How many walks over the reduced coordinates a kernel needs."""
     inside: frozenset[Coordinate] = frozenset(formula.reduced)
@@ -70,21 +97,24 @@ def _call(node: Node, name: str) -> tuple[Node, ...]:
 
 def _exponentials(node: Node, table: NodeTable) -> Node | None:
     """``sum(exp(x - max(x)))``: NaN where the maximum is infinite, as in eager."""
-    if not _is_float_sum(node):
+    exponent = _exponent(node) if _is_float_sum(node) else None
+    if exponent is None:
         return None
-    for power in _call(node.operands[0], "exp"):
-        for x, largest in [_call(power, "sub")] if _call(power, "sub") else []:
-            is_maximum = isinstance(largest, ReduceNode) and largest.operands[0] is x
-            if not is_maximum or largest.name != "reduce_max":
-                return None
-            total = ReduceNode(node.element, (x,), name=EXPONENTIALS)
-            nothing = ComputeNode(node.element, (largest, largest), name="sub")
-            operands = (
-                table.add(total, node.location),
-                table.add(nothing, node.location),
-            )
-            sum_ = ComputeNode(node.element, operands, name="add")
-            return table.add(sum_, node.location)
+    x, largest = exponent
+    total = ReduceNode(node.element, (x,), name=EXPONENTIALS)
+    nothing = ComputeNode(node.element, (largest, largest), name="sub")
+    operands = tuple(table.add(n, node.location) for n in (total, nothing))
+    return table.add(ComputeNode(node.element, operands, name="add"), node.location)
+
+
+def _exponent(total: Node) -> tuple[Node, Node] | None:
+    """The x and max(x) of ``sum(exp(x - max(x)))``."""
+    for difference in _call(total.operands[0], "exp"):
+        if not _call(difference, "sub"):
+            return None
+        x, largest = difference.operands
+        is_maximum = isinstance(largest, ReduceNode) and largest.name == "reduce_max"
+        return (x, largest) if is_maximum and largest.operands[0] is x else None
     return None
 
 

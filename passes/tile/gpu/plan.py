@@ -75,6 +75,7 @@ class BlockGrid:
         work: elements touched by all programs.
         warps: warps of a program.
         stages: loads that a loop has in flight.
+        group: neighbouring elements of a row that share an accumulator.
         peeling: how the innermost loop gets wide accesses, where rows start anywhere.
     """
 
@@ -88,6 +89,7 @@ class BlockGrid:
     work: Size
     warps: int
     stages: int
+    group: int = field(default=1, kw_only=True)
     peeling: Peeling | None = field(default=None, kw_only=True)
 
     @property

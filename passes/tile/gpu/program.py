@@ -3,16 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from girih.dialects.bindings import ir
-from girih.passes.tile.emit import reduction
-from girih.passes.tile.emit.builder import Builder, Width
+from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
-from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
-from girih.passes.tile.gpu.one_pass import is_online
 from girih.passes.tile.gpu.plan import Block, BlockGrid, Peeling
+from girih.passes.tile.gpu.reductions import BlockReductions
 from girih.passes.tile.gpu.values import BlockValues
-from girih.passes.tile.index import Coordinate, coordinates_of
-from girih.passes.tile.nodes import ReduceNode
+from girih.passes.tile.index import Coordinate
 from girih.passes.tile.plan import Axis, Pass
 from girih.passes.tile.sizes import Size, product
 
@@ -24,6 +21,7 @@ class BlockProgram:
 
     Attributes:
         ranges: bounds of coordinates of which a program walks only a part.
+        is_backward: whether the open walk takes whole blocks from the last one on.
     """
 
     def __init__(
@@ -40,7 +38,9 @@ class BlockProgram:
         self.indices = indices
         self.values = values
         self.ranges: dict[Coordinate, tuple[ir.Value, ir.Value]] = {}
+        self.is_backward = False
         self.blocks = {block.coordinate: block for block in grid.blocks}
+        self.reductions = BlockReductions(grid, builder, stack, indices, values)
 
     def emit(self) -> None:
         """Makes the ``tile.grid`` with all it contains."""
@@ -115,26 +115,28 @@ class BlockProgram:
         """One pass over the reduced coordinates."""
         if not self.grid.walks:
             for node in walk.reductions:
-                self._finish(node, self._alone(node))
+                self.reductions.finish(node, self.reductions.alone(node))
             self._store_all(walk.stores)
             return
-        initial = [self._initial(node) for node in walk.reductions]
+        initial = [self.reductions.initial(node) for node in walk.reductions]
         sizes = [len(values) for values in initial]
 
         def body(carried: list[ir.Value]) -> list[ir.Value]:
             results = []
             for node, size in zip(walk.reductions, sizes, strict=True):
                 own, carried = carried[:size], carried[size:]
-                results += self._take_in(node, own)
+                results += self.reductions.take_in(node, own)
             self._store_all(walk.stores)
             return results
 
+        # What was read last is still in the cache: walks go forth and back.
+        self.is_backward = self.grid.passes.index(walk) % 2 == 1
         looped = [block for block in self.grid.blocks if block.is_looped]
         inits = [value for values in initial for value in values]
         results = self._nest([*self.grid.loops, *looped], inits, body)
         for node, size in zip(walk.reductions, sizes, strict=True):
             own, results = results[:size], results[size:]
-            self._finish(node, own)
+            self.reductions.finish(node, own)
 
     def _nest(
         self, loops: Sequence[Coordinate | Block], inits: list[ir.Value], body: Body
@@ -234,13 +236,25 @@ class BlockProgram:
         mask = b.type("i1", (block.size,))
         inner = op.regions[0].blocks.append(b.index, mask, *types)
         frame = self.stack.push(op, inner)
-        frame.coordinates[block.coordinate] = inner.arguments[0]
+        start = inner.arguments[0]
         if is_masked:
             self.indices.bind_mask(block.coordinate, inner.arguments[1])
+        elif self.is_backward:
+            start = self._mirrored(block, bounds, start)
+        frame.coordinates[block.coordinate] = start
         results = body(list(inner.arguments)[2:])
         self.indices.at(self.stack.depth).create("tile.yield", [], results)
         self.stack.pop()
         return list(op.results)
+
+    def _mirrored(
+        self, block: Block, bounds: tuple[ir.Value, ir.Value], start: ir.Value
+    ) -> ir.Value:
+        """Where the block begins that is as far from the end as one is from ``low``."""
+        size, depth = self.indices.size(block.size), self.stack.depth
+        b = self.indices.at(depth - 1)
+        last = b.same("arith.subi", b.same("arith.addi", *bounds), size)
+        return self.indices.at(depth).same("arith.subi", last, start)
 
     def _store_all(self, stores) -> None:
         """Stores results; all are computed first, as they may overwrite operands."""
@@ -249,133 +263,3 @@ class BlockProgram:
         for store in stores:
             self.builder.location = store.location
             self.values.store(store.buffer, store.offset, store.node)
-
-    # Reductions -------------------------------------------------------------------
-
-    def _shape(self, node: ReduceNode) -> Width:
-        """The shape of a reduction's accumulator: all reduced dims are in it."""
-        along = node.operands[0].coordinates | frozenset(self.grid.reduced)
-        return self.indices.shape(along)
-
-    def _initial(self, node: ReduceNode) -> list[ir.Value]:
-        b = self.indices.at(self.stack.depth, self._shape(node))
-        return (accumulators if is_online(node) else reduction).initial(b, node)
-
-    def _alone(self, node: ReduceNode) -> list[ir.Value]:
-        """The accumulator where the block holds all elements of its results."""
-        if is_online(node):
-            return self._take_in(node, self._initial(node))
-        return self._selected(node, self._elements(node), self._initial(node))
-
-    def _elements(self, node: ReduceNode) -> list[ir.Value]:
-        """The elements where the loops stand, and their positions if needed."""
-        shape = self._shape(node)
-        elements = [self.values.of_shape(node.operands[0], shape)]
-        if node.position is not None:
-            elements.append(self._position(node, shape))
-        return elements
-
-    def _take_in(self, node: ReduceNode, accumulator: list[ir.Value]) -> list[ir.Value]:
-        value, *position = self._elements(node)
-        self.builder.location = node.location
-        b = self.indices.at(self.stack.depth, self._shape(node))
-        if is_online(node):
-            results = accumulators.combine(b, node, accumulator, value)
-        else:
-            position = position or [None]
-            results = reduction.combine(b, node, accumulator, value, *position)
-        return self._selected(node, results, accumulator)
-
-    def _selected(
-        self, node: ReduceNode, results: list[ir.Value], otherwise: list[ir.Value]
-    ) -> list[ir.Value]:
-        """The results where reduced coordinates are inside, else the others."""
-        shape = self._shape(node)
-        inside = frozenset(self.grid.reduced) & frozenset(self.blocks)
-        own = self.indices.shape(inside)
-        mask = self.indices.mask(own) if own else None
-        if mask is None:
-            return results
-        b = self.indices.at(self.stack.depth, shape)
-        if own != shape:
-            mask = b.op("vector.broadcast", "i1", mask)
-        pairs = zip(results, otherwise, strict=True)
-        return [b.select(mask, new, old) for new, old in pairs]
-
-    def _position(self, node: ReduceNode, shape: Width) -> ir.Value:
-        """The position along the reduced dim, as i64."""
-        own = self.indices.shape(coordinates_of(node.position))
-        if own:
-            value = self.indices.per_lane(node.position)
-        else:
-            index = self.indices.scalar(node.position)
-            b = self.indices.at(self.stack.depth)
-            value = b.op("arith.index_cast", "i64", index)
-        if own == shape:
-            return value
-        return self.indices.at(self.stack.depth, shape).op(
-            "vector.broadcast", "i64", value
-        )
-
-    def _finish(self, node: ReduceNode, accumulator: list[ir.Value]) -> None:
-        """Makes the result known where the loops have ended."""
-        shape = self._shape(node)
-        dims = [
-            dim
-            for dim, block in enumerate(self.grid.blocks)
-            if block.coordinate in self.grid.reduced
-        ]
-        if dims or is_online(node):
-
-            def across(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
-                return _reduced(b, kind, name, value, (shape, dims)) if dims else value
-
-            b = self.indices.at(self.stack.depth, shape)
-            family = accumulators if is_online(node) else reduction
-            accumulator = family.across_lanes(b, node, accumulator, across)
-        self.stack.top.values[node.number] = accumulator[-1]
-
-
-def _reduced(
-    b: Builder, kind: str, name: str, value: ir.Value, along: tuple[tuple, list[int]]
-) -> ir.Value:
-    """A block reduced along some dims, which keep size 1; a scalar if none is left."""
-    shape, dims = along
-    attribute = b.parsed(f"#vector.kind<{kind}>")
-    left = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-    if len(shape) == 2:
-        dim = dims[-1]
-        b.width = (shape[1 - dim],)
-        start = b.constant(_NEUTRAL[kind](name), name)
-        axes = b.parsed(f"array<i64: {dim}>")
-        value = b.op(
-            "vector.multi_reduction",
-            start.type,
-            value,
-            start,
-            kind=attribute,
-            reduction_dims=axes,
-        )
-        b.width = shape
-        if any(size > 1 for size in left):
-            return b.op("vector.shape_cast", b.type(name, left), value)
-    return b.op("vector.reduction", b.type(name, 0), value, kind=attribute)
-
-
-def _bits(name: str) -> int:
-    return int(name[1:])
-
-
-# What changes nothing when it is combined, by kind and name of the type.
-_NEUTRAL = {
-    "add": lambda name: 0,
-    "mul": lambda name: 1,
-    "or": lambda name: 0,
-    "and": lambda name: -1,
-    "maximumf": lambda name: float("-inf"),
-    "minimumf": lambda name: float("inf"),
-    "maxsi": lambda name: -(1 << (_bits(name) - 1)),
-    "minsi": lambda name: (1 << (_bits(name) - 1)) - 1,
-    "maxui": lambda name: 0,
-    "minui": lambda name: -1,
-}

@@ -166,6 +166,7 @@ class BlockSplitter(Splitter):
             self.grid,
             axes=tuple(Axis(c, sizes.get(c)) for c in self.parallel),
             blocks=blocks,
+            group=1,
             peeling=None,
             loops=(),
             reduced=(self.part,),
