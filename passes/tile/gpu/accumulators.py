@@ -7,10 +7,12 @@ An accumulator is a list of values, each of the shape of the block:
   ``-inf`` has no ``inf - inf``.
 - sum of squared deviations: the lane's first element ``k``, the sums of ``x - k`` and
   ``(x - k)**2``, and how many elements there were. As ``k`` is one of the lane's own
-  elements, cancellation costs at most as many digits as the lane has elements.
+  elements, the error is at most as many roundings of the result as there were elements.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from girih.passes.tile.emit.arithmetic import extremum
 from girih.passes.tile.emit.builder import Builder, Value
@@ -55,30 +57,102 @@ def _with_exponential(
     return [b.select(grows, x, largest), b.select(grows, scaled, added)]
 
 
-def combine_groups(
-    b: Builder, node: ReduceNode, accumulator: Sequence[Value], x: Value, across: Across
-) -> list[Value]:
-    """Sums of exponentials with the elements of a group for each accumulator.
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A block of elements seen as groups that have one accumulator each.
 
-    Args:
-        b: makes values of the groups' shape, [accumulators, elements].
-        node: the reduction.
-        accumulator: its values, one for each group.
-        x: the elements, ``-inf`` where there are none.
+    Attributes:
+        elements: [groups, elements of a group].
+        mask: the elements that there are, None for all.
         across: combines the elements of each group.
     """
+
+    elements: Value
+    mask: Value | None
+    across: Across
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many groups, and how many elements in each."""
+        return tuple(self.elements.type.shape)
+
+    def filled(self, b: Builder, x: Value, name: str, filling: float) -> Value:
+        """Values of the elements, with a number where there is no element."""
+        b.width = self.shape
+        if self.mask is None:
+            return x
+        return b.select(self.mask, x, b.constant(filling, name))
+
+    def combined(self, b: Builder, kind: str, name: str, x: Value) -> Value:
+        """Values of the elements combined in each group."""
+        b.width = self.shape
+        result = self.across(b, kind, name, x)
+        b.width = self.shape[:1]
+        return result
+
+    def counts(self, b: Builder, name: str) -> Value:
+        """How many elements there are in each group."""
+        if self.mask is None:
+            b.width = self.shape[:1]
+            return b.constant(float(self.shape[1]), name)
+        b.width = self.shape
+        ones = self.filled(b, b.constant(1.0, name), name, 0.0)
+        return self.combined(b, "add", name, ones)
+
+    def spread(self, b: Builder, name: str, x: Value) -> Value:
+        """A value of each group for each of its elements."""
+        b.width = self.shape
+        column = b.op("vector.shape_cast", b.type(name, (self.shape[0], 1)), x)
+        return b.op("vector.broadcast", name, column)
+
+
+def combine_groups(
+    b: Builder, node: ReduceNode, accumulator: Sequence[Value], groups: Groups
+) -> list[Value]:
+    """The accumulators of groups after one more block of elements."""
+    name = node.element.register_name
+    x = groups.filled(b, groups.elements, name, -math.inf)
+    largest = groups.combined(b, "maximumf", name, x)
+    if node.name == EXPONENTIALS:
+        return _with_exponentials(b, name, accumulator, (groups, x, largest))
+    return _with_deviations(b, name, accumulator, (groups, x, largest))
+
+
+def _with_exponentials(
+    b: Builder, name: str, accumulator: Sequence[Value], block: tuple
+) -> list[Value]:
+    groups, x, found = block
     largest, total = accumulator
-    name, groups = node.element.register_name, b.width
-    found = across(b, "maximumf", name, x)
-    b.width = groups[:1]
     grown = b.same("arith.maximumf", largest, found)
     factor = b.same("math.exp", b.same("arith.subf", largest, grown))
-    b.width = groups
-    column = b.op("vector.shape_cast", b.type(name, (groups[0], 1)), grown)
-    distance = b.same("arith.subf", x, b.op("vector.broadcast", name, column))
-    powers = across(b, "add", name, b.same("math.exp", distance))
-    b.width = groups[:1]
+    distance = b.same("arith.subf", x, groups.spread(b, name, grown))
+    powers = groups.combined(b, "add", name, b.same("math.exp", distance))
     return [grown, b.same("math.fma", total, factor, powers)]
+
+
+def _with_deviations(
+    b: Builder, name: str, accumulator: Sequence[Value], block: tuple
+) -> list[Value]:
+    """About the largest element of the group in its first block."""
+    groups, x, largest = block
+    first, total, squares, count = accumulator
+    more = groups.counts(b, name)
+    zero = b.constant(0.0, name)
+    is_first = b.compare_floats("oeq", count, zero)
+    has_some = b.compare_floats("ogt", more, zero)
+    is_first = b.same("arith.andi", is_first, has_some)
+    first = b.select(is_first, largest, first)
+    distance = b.same("arith.subf", x, groups.spread(b, name, first))
+    distance = groups.filled(b, distance, name, 0.0)
+    sums = groups.combined(b, "add", name, distance)
+    squared = b.same("arith.mulf", distance, distance)
+    powers = groups.combined(b, "add", name, squared)
+    return [
+        first,
+        b.same("arith.addf", total, sums),
+        b.same("arith.addf", squares, powers),
+        b.same("arith.addf", count, more),
+    ]
 
 
 def _with_deviation(

@@ -12,7 +12,6 @@ from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.one_pass import (
-    DEVIATIONS,
     in_one_pass,
     rounds,
     with_reciprocals,
@@ -176,19 +175,19 @@ def _reduction_grid(subject: Subject, blocks: tuple[Block, ...]) -> BlockGrid:
 
 def _group(subject: Subject, grid: BlockGrid) -> int:
     """Elements that share an accumulator: those that a thread loads at once."""
-    in_groups = all(
-        node.name not in ARGUMENT_VALUES and node.name != DEVIATIONS
-        for node in subject.reductions
-    )
-    if not in_groups or len(grid.blocks) != 1 or not grid.blocks[0].is_looped:
+    has_positions = any(node.name in ARGUMENT_VALUES for node in subject.reductions)
+    if has_positions or not grid.walks or len(grid.blocks) != 1:
         return 1
     (own,) = grid.blocks
+    if own.coordinate not in grid.reduced:
+        return 1
     sizes = [
         subject.source.buffers[node.buffer].element.bytes
         for node in subject.loads
         if is_constant(node.offset.coefficient(own.coordinate), 1)
     ]
-    return policy.ACCESS_BYTES // max(sizes, default=policy.ACCESS_BYTES)
+    group = policy.ACCESS_BYTES // max(sizes, default=policy.ACCESS_BYTES)
+    return group if own.size >= group * policy.THREADS else 1
 
 
 def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:

@@ -11,7 +11,7 @@ from girih.passes.tile.emit.builder import Builder, Width
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices
-from girih.passes.tile.gpu.one_pass import EXPONENTIALS, is_online
+from girih.passes.tile.gpu.one_pass import is_online
 from girih.passes.tile.gpu.plan import BlockGrid
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import coordinates_of
@@ -79,17 +79,18 @@ class BlockReductions:
     ) -> list[ir.Value]:
         """The accumulators of groups; elements outside change nothing."""
         element, group = node.operands[0].element, self.grid.group
-        b = self.indices.at(self.stack.depth, self._shape(node))
-        name = "reduce_max" if node.name == EXPONENTIALS else node.name
-        nothing = b.constant(reduction.identity(name, element), element.register_name)
-        (value,) = self._selected(node, [value], [nothing])
-        groups = (self._shape(node)[0] // group, group)
-        b = self.indices.at(self.stack.depth, groups)
-        value = b.op("vector.shape_cast", element.register_name, value)
-        if node.name == EXPONENTIALS:
-            return accumulators.combine_groups(b, node, accumulator, value, _in_groups)
+        mask = self.indices.mask(self._shape(node))
+        shape, name = (self._shape(node)[0] // group, group), element.register_name
+        b = self.indices.at(self.stack.depth, shape)
+        value = b.op("vector.shape_cast", name, value)
+        mask = None if mask is None else b.op("vector.shape_cast", "i1", mask)
+        groups = accumulators.Groups(value, mask, _in_groups)
+        if is_online(node):
+            return accumulators.combine_groups(b, node, accumulator, groups)
+        nothing = reduction.identity(node.name, element)
+        value = groups.filled(b, value, name, nothing)
         combined = reduction.horizontal(b, node.name, element, value, _in_groups)
-        b = self.indices.at(self.stack.depth, groups[:1])
+        b = self.indices.at(self.stack.depth, shape[:1])
         return [reduction.merge(b, node.name, element, accumulator[0], combined)]
 
     def _elements(self, node: ReduceNode) -> list[ir.Value]:
