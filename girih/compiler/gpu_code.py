@@ -86,7 +86,8 @@ class GpuCode:
         """Options of passes, as text."""
         return {
             "recognize-attention": "target=gpu",
-            "tile": f"target=gpu processors={self.facts['multiprocessors']}",
+            "tile": f"target=gpu processors={self.facts['multiprocessors']}"
+            f" shared-bytes={self.facts['shared_bytes_per_block']}",
             "convert-tile-to-tt": f"library={self.target.backend}",
         }
 

@@ -15,6 +15,7 @@ class TileOptions:
         parallel_grain: elements of work that a program should have at least.
         processors: streaming multiprocessors of a GPU.
         stages: loads that a loop on a GPU has in flight.
+        shared_bytes: shared memory that a program on a GPU can have.
         allow_tf32: whether products of f32 may be rounded to tf32.
     """
 
@@ -25,4 +26,5 @@ class TileOptions:
     parallel_grain: int = 32768
     processors: int = 132
     stages: int = 3
+    shared_bytes: int = 166912
     allow_tf32: bool = False

@@ -11,7 +11,7 @@ from girih.passes.tile.gpu.contraction import (
     contraction_of,
     size_of,
 )
-from girih.passes.tile.gpu.contraction_policy import Tiling
+from girih.passes.tile.gpu.contraction_policy import Shape, Tiling
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.plan import Axis, SchedulePlan
@@ -67,15 +67,22 @@ def _is_worth_tiles(found: Contraction) -> bool:
     )
 
 
-def _tiling(found: Contraction, subject: Subject) -> Tiling:
-    tiling = tilings.tiling_of(
-        known(_widest(found.rows).size, policy.GUESSED_SIZE),
-        known(_widest(found.columns).size, policy.GUESSED_SIZE),
-        known(_widest(found.depth).size, policy.GUESSED_SIZE),
-        size_of(_outside(found)),
-        found.bits,
-        subject.options.processors,
+def shape_of(found: Contraction, subject: Subject) -> Shape:
+    """The sizes of a product; symbolic ones are guessed."""
+    return Shape(
+        rows=known(_widest(found.rows).size, policy.GUESSED_SIZE),
+        columns=known(_widest(found.columns).size, policy.GUESSED_SIZE),
+        depth=known(_widest(found.depth).size, policy.GUESSED_SIZE),
+        batch=size_of(_outside(found)),
+        count=len(found.products),
+        bits=found.bits,
+        processors=subject.options.processors,
+        shared_bytes=subject.options.shared_bytes,
     )
+
+
+def _tiling(found: Contraction, subject: Subject) -> Tiling:
+    tiling = tilings.tiling_of(shape_of(found, subject))
     tiling = tilings.tuned(tiling, subject.source.tuning)
     return tiling if _can_split(found) else replace(tiling, splits=1)
 
@@ -146,8 +153,8 @@ def _text(found: Contraction, tiling: Tiling) -> str:
     blocks = f"{tiling.rows} x {tiling.columns} x {tiling.depth}"
     return (
         f"{count} of {sizes[1]} by {sizes[2]}, sums of {sizes[3]}, batches of"
-        f" {sizes[0]}; blocks of {blocks}, {tiling.warps} warps, {tiling.stages} stages,"
-        f" groups of {tiling.group}{parts}"
+        f" {sizes[0]}; blocks of {blocks}, {tiling.warps} warps, {tiling.stages}"
+        f" stages, groups of {tiling.group}{parts}"
     )
 
 

@@ -7,13 +7,43 @@ from girih.passes.tile.gpu import policy
 
 # Tensor cores take at least so many rows, columns and summands.
 LEAST_SIDE = 16
-# Fewer multiplications than this per element read are bound by memory: no tiles.
+# Products with a vector are reductions: tiles would be mostly empty.
 LEAST_ROWS = 2
-# A part of a split sum has at least so many blocks: fewer don't fill the pipeline.
-LEAST_STEPS = 4
-MAX_SPLITS = 32
+# Rows up to which a product is bound by reading b.
+NARROW = 16
+# A part of a split sum has at least so many summands, in narrow products and others:
+# with fewer, storing and adding up the parts costs more than idle processors (H200,
+# 4096 and 14336 summands, 2026-11-20).
+LEAST_PARTS = (4096, 2048)
 # Partial results of split sums: 16 MB, which stay in the second-level cache.
 MAX_PARTIALS = 1 << 22
+# What a thread's part of all sums may take of its 255 registers.
+LARGEST_SUMS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of a product, and what a device has for it.
+
+    Attributes:
+        rows: rows of the results (a guess where they are symbolic).
+        columns: columns of the results.
+        depth: summands of each result.
+        batch: how many products of matrices there are.
+        count: products that share a loop.
+        bits: the width of the operands' elements.
+        processors: streaming multiprocessors of the device.
+        shared_bytes: shared memory that a program can have.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    batch: int
+    count: int
+    bits: int
+    processors: int
+    shared_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +69,38 @@ class Tiling:
     group: int = 8
     splits: int = 1
 
+    def shared_bytes(self, shape: Shape) -> int:
+        """Shared memory of the operands' blocks in flight."""
+        step = self.rows + shape.count * self.columns
+        return step * self.depth * shape.bits // 8 * self.stages
+
+    def sums(self, shape: Shape) -> int:
+        """Sums that a thread holds."""
+        threads = self.warps * policy.THREADS
+        return self.rows * self.columns * shape.count // threads
+
 
 # (rows up to, tiling for 16-bit elements): skinny products are bound by reading b, so
 # their blocks are deep; large ones fill the shared memory of an H100 with 3 stages.
 _BY_ROWS = (
-    (16, Tiling(16, 64, 256, 4, 4)),
+    (NARROW, Tiling(16, 64, 256, 4, 4)),
     (32, Tiling(32, 64, 128, 4, 5)),
     (64, Tiling(64, 128, 64, 4, 4)),
     (128, Tiling(128, 128, 64, 8, 4)),
 )
-_LARGE = Tiling(128, 256, 64, 8, 3)
+_LARGE = Tiling(128, 256, 64, 8, 3, 16)
 
 
-def tiling_of(
-    rows: int, columns: int, depth: int, batch: int, bits: int, processors: int
-) -> Tiling:
-    """The tiling for a product of these sizes."""
-    found = next((tiling for limit, tiling in _BY_ROWS if rows <= limit), _LARGE)
-    while found.rows > 64 and _tiles(found, rows, columns, batch) < processors:
+def tiling_of(shape: Shape) -> Tiling:
+    """The tiling for a product."""
+    tilings = (tiling for limit, tiling in _BY_ROWS if shape.rows <= limit)
+    found = next(tilings, _LARGE)
+    while found.rows > 64 and _tiles(found, shape) < shape.processors:
         found = _smaller(found)
-    side = policy.power_of_two(columns)
-    found = replace(found, columns=max(min(found.columns, side), LEAST_SIDE))
-    deep = found.depth * 16 // max(bits, 16)
-    deep = max(min(deep, policy.power_of_two(depth)), LEAST_SIDE)
-    found = replace(found, depth=deep)
-    tiles = _tiles(found, rows, columns, batch)
-    results = rows * columns * batch
-    return replace(found, splits=_splits(found, tiles, results, depth, processors))
+    if found.rows == 64 and _tiles(found, shape) * 4 < shape.processors * 3:
+        found = Tiling(64, 64, 128, 4, 4)
+    found = fitted(found, shape)
+    return replace(found, splits=_splits(found, shape))
 
 
 def _smaller(tiling: Tiling) -> Tiling:
@@ -74,16 +109,32 @@ def _smaller(tiling: Tiling) -> Tiling:
     return replace(tiling, rows=tiling.rows // 2, warps=4)
 
 
-def _tiles(tiling: Tiling, rows: int, columns: int, batch: int) -> int:
-    return -(-rows // tiling.rows) * -(-columns // tiling.columns) * batch
+def fitted(tiling: Tiling, shape: Shape) -> Tiling:
+    """A tiling cut down to a product, and to the device's memory and registers."""
+    widest = max(policy.power_of_two(shape.columns), LEAST_SIDE)
+    deepest = max(policy.power_of_two(shape.depth), LEAST_SIDE)
+    tiling = replace(
+        tiling,
+        columns=min(tiling.columns, widest),
+        depth=max(min(tiling.depth * 16 // shape.bits, deepest), LEAST_SIDE),
+    )
+    while tiling.sums(shape) > LARGEST_SUMS and tiling.columns > LEAST_SIDE:
+        tiling = replace(tiling, columns=tiling.columns // 2)
+    while tiling.shared_bytes(shape) > shape.shared_bytes and tiling.stages > 1:
+        tiling = replace(tiling, stages=tiling.stages - 1)
+    return tiling
 
 
-def _splits(
-    tiling: Tiling, tiles: int, results: int, depth: int, processors: int
-) -> int:
+def _tiles(tiling: Tiling, shape: Shape) -> int:
+    rows, columns = -(-shape.rows // tiling.rows), -(-shape.columns // tiling.columns)
+    return rows * columns * shape.batch
+
+
+def _splits(tiling: Tiling, shape: Shape) -> int:
     """Parts of the sum, where there are processors left for them."""
-    steps = -(-depth // tiling.depth)
-    wanted = min(2 * processors // tiles, steps // LEAST_STEPS, MAX_SPLITS)
+    least = LEAST_PARTS[shape.rows > NARROW]
+    wanted = min(shape.processors // _tiles(tiling, shape), shape.depth // least)
+    results = shape.rows * shape.columns * shape.batch * shape.count
     return max(min(wanted, MAX_PARTIALS // results), 1)
 
 
@@ -94,20 +145,45 @@ def tuned(tiling: Tiling, tuning: Mapping[str, int]) -> Tiling:
 
 
 # What max-autotune tries beside the tiling of the policy.
-CANDIDATES = (
+_CANDIDATES = (
     Tiling(128, 256, 64, 8, 3),
-    Tiling(128, 256, 64, 8, 4),
+    Tiling(128, 256, 64, 8, 3, 16),
+    Tiling(128, 256, 64, 8, 4, 16),
     Tiling(256, 128, 64, 8, 3),
     Tiling(128, 128, 64, 4, 4),
     Tiling(128, 128, 64, 8, 4),
     Tiling(128, 128, 128, 8, 3),
     Tiling(64, 256, 64, 4, 4),
     Tiling(64, 128, 64, 4, 4),
-    Tiling(64, 64, 64, 4, 5),
     Tiling(64, 64, 128, 4, 4),
     Tiling(32, 128, 128, 4, 4),
     Tiling(32, 64, 256, 4, 3),
     Tiling(16, 128, 128, 4, 5),
     Tiling(16, 64, 256, 4, 4),
-    Tiling(16, 32, 512, 4, 3),
+    Tiling(16, 32, 256, 4, 5),
 )
+# Blocks whose rows would be mostly empty, or far too many, are not tried.
+_LEAST_TILES = 64
+
+
+def candidates(shape: Shape) -> list[Tiling]:
+    """The tilings worth measuring for a product, the policy's first."""
+    found = {tiling_of(shape): None}
+    height = max(policy.power_of_two(shape.rows), LEAST_SIDE)
+    for tiling in _CANDIDATES:
+        is_small = tiling.rows < 64 and tiling.rows < height
+        is_lonely = _tiles(tiling, shape) < _LEAST_TILES and tiling.rows > 64
+        if tiling.rows > height or is_small or is_lonely:
+            continue
+        tiling = fitted(tiling, shape)
+        for splits in (1, 2, 4):
+            if splits == 1 or _may_split(tiling, shape, splits):
+                found[replace(tiling, splits=splits)] = None
+    return list(found)
+
+
+def _may_split(tiling: Tiling, shape: Shape, splits: int) -> bool:
+    results = shape.rows * shape.columns * shape.batch * shape.count
+    steps = -(-shape.depth // tiling.depth)
+    has_room = _tiles(tiling, shape) * splits <= 2 * shape.processors
+    return has_room and steps >= 4 * splits and results * splits <= MAX_PARTIALS

@@ -171,8 +171,8 @@ def test_symbolic_rows(rows):
 
 
 def test_long_sums_are_split():
-    m, n, k = 20, 70, 1000
-    x, w, b = normal(m, k) / 8, normal(k, n, seed=1), normal(n, seed=2)
+    m, n, k = 20, 70, 4500
+    x, w, b = normal(m, k) / 16, normal(k, n, seed=1), normal(n, seed=2)
 
     def body(o, total, bias):
         return o.build("tanh", o.build("add", total, o.wide(bias)))

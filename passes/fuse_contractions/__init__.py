@@ -1,0 +1,52 @@
+"""``fuse-contractions``: products of matrices that become kernels with their epilogue.
+
+Requires: fusions as ``fuse`` leaves them; products are library ops.
+Establishes: a product that was chosen, with the pointwise fusion that reads it, is one
+``graph.fusion`` in normal form whose reduction sums ``a * b``; ``tile`` computes that
+on tensor cores. All others stay calls of the library.
+
+Before::
+
+    %1 = "graph.mm"(%x, %w) : (tensor<64x256xbf16>, tensor<256x512xbf16>) -> ...
+    %2 = "graph.fusion"(%1, %r) ({ ... graph.tanh, graph.add, graph.yield })
+
+After::
+
+    %1 = "graph.fusion"(%x, %w, %r) ({
+      permute, reshape, cast (of both), mul, reduce_sum, cast
+      tanh, add, yield }) {domain = [256, 64, 512], reduced = array<i64: 0>}
+    %2 = "graph.reshape"(%1) : (tensor<1x64x512xbf16>) -> tensor<64x512xbf16>
+
+Which products: those with the attribute ``girih.tuning`` (what a measurement chose; it
+goes over to the fusion), none of those with ``girih.library``, and of the others those
+that option ``products`` names. Several products of the same sizes that one fusion reads
+share its loop. A product that others read too is stored by the fusion as well.
+
+It does not compute again what a product reads, and it leaves alone products that a
+fusion reads in part (slices) or that a reduction follows.
+
+Read in this order: ``products`` (library ops as products), ``epilogue`` (what can
+follow one), ``choice`` (the rule), ``region`` (the new body), ``rewrite``.
+"""
+
+from girih.dialects.bindings import ir
+from girih.passes.fuse_contractions.choice import Options, is_chosen
+from girih.passes.fuse_contractions.epilogue import group_of
+from girih.passes.fuse_contractions.products import product_of
+from girih.passes.fuse_contractions.rewrite import replace_group
+from girih.passes.graph_builder import function_bodies
+from girih.passes.registry import register_pass
+
+
+@register_pass("fuse-contractions", options=Options)
+def run(op: ir.Operation, options: Options) -> None:
+    """Makes kernels of chosen products."""
+    for block in function_bodies(op):
+        pending = [o for o in block.operations if product_of(o) is not None]
+        while pending:
+            group = group_of(product_of(pending.pop(0)))
+            if is_chosen(group, options):
+                # They are erased, and must not be touched then.
+                own = [each.op for each in group.products]
+                pending = [o for o in pending if o not in own]
+                replace_group(group)

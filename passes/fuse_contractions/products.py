@@ -1,0 +1,83 @@
+"""Library ops as products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+
+_ELEMENTS = frozenset({"bf16", "f16", "f32"})
+
+
+@dataclass(frozen=True)
+class Product:
+    """y = alpha * lhs @ rhs + beta * bias: [..., m, n] of [..., m, k] and [..., k, n].
+
+    Attributes:
+        op: the library op.
+        bias: broadcasts to the result; None for none.
+    """
+
+    op: ir.OpView
+    lhs: ir.Value
+    rhs: ir.Value
+    bias: ir.Value | None = None
+    alpha: float = 1
+    beta: float = 1
+
+    @property
+    def result(self) -> ir.Value:
+        """What the op gives."""
+        return self.op.results[0]
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The sizes of the result: a batch or none, rows, columns."""
+        return ty.shape_of(self.result.type)
+
+    @property
+    def depth(self) -> Size:
+        """Summands of each element."""
+        return ty.shape_of(self.lhs.type)[-1]
+
+    @property
+    def element(self) -> ir.Type:
+        """The element type of operands and result."""
+        return self.result.type.element_type
+
+
+def product_of(op: ir.OpView) -> Product | None:
+    """The product that an op computes, if kernels can compute it."""
+    read = _PRODUCTS.get(op.operation.name)
+    if read is None or op.strides is not None:
+        return None
+    product = read(op)
+    sizes = (*product.shape, product.depth)
+    is_empty = any(isinstance(size, int) and size == 0 for size in sizes)
+    is_real = not any(isinstance(each, complex) for each in _scales(product))
+    fits = str(product.element) in _ELEMENTS and is_real and not is_empty
+    return product if fits else None
+
+
+def _scales(product: Product) -> tuple[float, float]:
+    return product.alpha, product.beta
+
+
+def _plain(op: ir.OpView) -> Product:
+    return Product(op, op.lhs, op.rhs)
+
+
+def _added(op: ir.OpView) -> Product:
+    bias = None if op.beta == 0 else op.bias
+    return Product(op, op.lhs, op.rhs, bias, op.alpha, op.beta)
+
+
+_PRODUCTS: dict[str, Callable[[ir.OpView], Product]] = {
+    "graph.addmm": _added,
+    "graph.baddbmm": _added,
+    "graph.bmm": _plain,
+    "graph.mm": _plain,
+}

@@ -1,0 +1,65 @@
+"""Replaces products, and the fusion that reads them, by one fusion."""
+
+from __future__ import annotations
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
+from girih.passes.fuse_contractions.choice import TUNING
+from girih.passes.fuse_contractions.epilogue import Group
+from girih.passes.fuse_contractions.region import ContractionRegion
+
+
+def replace_group(group: Group) -> None:
+    """Replaces the products of a group and the fusion that follows them."""
+    last = group.products[0].op if group.fusion is None else group.fusion
+    holder = ir.Operation.create(
+        "graph.fusion", regions=1, loc=last.location, ip=ir.InsertionPoint(last)
+    )
+    block = holder.regions[0].blocks.append()
+    region = ContractionRegion(group, block)
+    yielded = region.build()
+    ir.Operation.create(
+        "graph.yield",
+        operands=yielded,
+        loc=last.location,
+        ip=ir.InsertionPoint(block),
+    )
+    fusion = OPS["graph.fusion"].build(
+        [region.inputs],
+        {"domain": region.domain, "reduced": (0,)},
+        results=[value.type for value in yielded],
+        loc=last.location,
+        ip=ir.InsertionPoint(last),
+    )
+    block.append_to(fusion.regions[0])
+    holder.erase()
+    first = group.products[0].op
+    if TUNING in first.attributes:
+        fusion.attributes[TUNING] = first.attributes[TUNING]
+    _redirect(group, fusion, last)
+    for op in (group.fusion, *(product.op for product in group.products)):
+        if op is not None:
+            op.operation.erase()
+
+
+def _redirect(group: Group, fusion: ir.Operation, last: ir.OpView) -> None:
+    """Has everything read the new fusion's results, without the summands' dim."""
+    old = [] if group.fusion is None else list(group.fusion.results)
+    old += [p.result for p in group.products if p in group.shared]
+    if group.fusion is None:
+        old = [group.products[0].result]
+    for value, result in zip(old, fusion.results, strict=True):
+        shape = ty.shape_of(value.type)
+        if ty.shape_of(result.type) != shape:
+            result = (
+                OPS["graph.reshape"]
+                .build(
+                    [result],
+                    results=[ty.tensor_type(shape, value.type.element_type)],
+                    loc=last.location,
+                    ip=ir.InsertionPoint(last),
+                )
+                .results[0]
+            )
+        value.replace_all_uses_with(result)

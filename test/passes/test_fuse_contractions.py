@@ -1,0 +1,166 @@
+"""Products fused with what follows compute what the program did, in normal form."""
+
+import graph_reference
+import pytest
+import torch
+from importing import import_function
+from normal_form import check_fusion, fusions_of
+
+from girih.dialects import verifier
+from girih.dialects.bindings import ir
+from girih.passes.registry import run_pipeline
+
+F = torch.nn.functional
+ALL = ["graph", "fuse-contractions{products=all}"]
+
+
+def normal(*shape):
+    return torch.randn(shape, dtype=torch.float64).float()
+
+
+def bias_gelu_residual(x, w, b, r):
+    return F.gelu(F.linear(x, w, b)) + r
+
+
+def swiglu(x, v, w):
+    return F.silu(x @ v) * (x @ w)
+
+
+def heads(x, w):
+    return (F.linear(x, w).view(2, 5, 3, 4) * 2).transpose(1, 2).contiguous()
+
+
+def scaled_heads(x, w):
+    return F.linear(x, w).view(2, 5, 3, 4).transpose(1, 2) * 2
+
+
+def saved_for_later(x, w):
+    y = x @ w
+    return torch.tanh(y), y
+
+
+def batches(x, w, b):
+    return torch.relu(torch.baddbmm(b, x, w, beta=0.5, alpha=2))
+
+
+def rows_and_columns(x, w, row, column):
+    return torch.sigmoid(x @ w * row + column)
+
+
+def alone(x, w):
+    return x @ w
+
+
+def followed_by_a_row_sum(x, w):
+    return torch.softmax(x @ w, -1)
+
+
+def halves(x, w):
+    a, b = (x @ w).chunk(2, -1)
+    return a * torch.sigmoid(b)
+
+
+def with_its_transpose(x, w):
+    y = x @ w
+    return y + y.t()
+
+
+def read_before_the_fusion_too(x, w):
+    y = x @ w
+    return y @ y, torch.tanh(y)
+
+
+CASES = {
+    bias_gelu_residual: ((2, 5, 6), (12, 6), (12,), (2, 5, 12)),
+    swiglu: ((5, 6), (6, 12), (6, 12)),
+    heads: ((2, 5, 6), (12, 6)),
+    scaled_heads: ((2, 5, 6), (12, 6)),
+    saved_for_later: ((5, 6), (6, 12)),
+    batches: ((3, 5, 6), (3, 6, 4), (3, 5, 4)),
+    rows_and_columns: ((5, 6), (6, 12), (12,), (5, 1)),
+    alone: ((5, 6), (6, 12)),
+    followed_by_a_row_sum: ((5, 6), (6, 12)),
+    halves: ((5, 6), (6, 12)),
+    with_its_transpose: ((5, 6), (6, 5)),
+    read_before_the_fusion_too: ((5, 6), (6, 5)),
+}
+
+
+def fused(function, inputs, passes=ALL):
+    imported = import_function(function, *inputs)
+    with imported.module.context, ir.Location.unknown():
+        run_pipeline(imported.module, list(passes))
+        verifier.verify(imported.module)
+    for fusion in fusions_of(imported.module):
+        check_fusion(fusion)
+    return imported
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda each: each.__name__)
+def test_results_are_those_of_the_program(function):
+    inputs = [normal(*shape) for shape in CASES[function]]
+    imported = fused(function, inputs)
+    actual = graph_reference.run(imported, inputs, precise=True)
+    expected = function(*(each.double() for each in inputs))
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for own, wanted in zip(actual, expected, strict=True):
+        torch.testing.assert_close(own, wanted)
+
+
+def names(imported):
+    return [
+        op.operation.name.removeprefix("graph.")
+        for op in graph_reference.function_of(imported.module).regions[0].blocks[0]
+    ]
+
+
+def reduced(imported):
+    return [tuple(fusion.reduced) for fusion in fusions_of(imported.module)]
+
+
+def test_what_follows_is_in_the_kernel():
+    for function in (
+        bias_gelu_residual,
+        swiglu,
+        scaled_heads,
+        saved_for_later,
+        batches,
+    ):
+        inputs = [normal(*shape) for shape in CASES[function]]
+        imported = fused(function, inputs)
+        assert reduced(imported) == [(0,)], function
+        assert not {"mm", "addmm", "baddbmm", "bmm"} & set(names(imported))
+
+
+def test_what_cannot_follow_stays_a_kernel_of_its_own():
+    for function in (followed_by_a_row_sum, halves, with_its_transpose):
+        inputs = [normal(*shape) for shape in CASES[function]]
+        assert len(reduced(fused(function, inputs))) == 2, function
+
+
+@pytest.mark.parametrize(
+    ("shapes", "is_kernel"), [([(1, 6), (6, 12)], True), ([(5, 6), (6, 12)], False)]
+)
+def test_narrow_products_only(shapes, is_kernel):
+    inputs = [normal(*shape) for shape in shapes]
+    passes = ["graph", "fuse-contractions{products=narrow}"]
+    assert ("mm" not in names(fused(alone, inputs, passes))) == is_kernel
+
+
+def test_attributes_say_what_was_measured():
+    imported = import_function(swiglu, *(normal(*s) for s in CASES[swiglu]))
+    body = graph_reference.function_of(imported.module).regions[0].blocks[0]
+    with imported.module.context, ir.Location.unknown():
+        run_pipeline(imported.module, "graph")
+        tuning = ir.Attribute.parse("{rows = 64 : i64}")
+        products = [op for op in body if op.operation.name == "graph.mm"]
+        products[0].attributes["girih.tuning"] = tuning
+        run_pipeline(imported.module, "fuse-contractions")
+    (fusion,) = fusions_of(imported.module)
+    assert fusion.attributes["girih.tuning"] == tuning
+    imported = import_function(alone, *(normal(*s) for s in CASES[alone]))
+    body = graph_reference.function_of(imported.module).regions[0].blocks[0]
+    with imported.module.context, ir.Location.unknown():
+        body.operations[0].attributes["girih.library"] = ir.UnitAttr.get()
+        run_pipeline(imported.module, ALL)
+    assert "mm" in names(imported)
