@@ -45,10 +45,11 @@ def run(op: ir.OpView, options: None) -> None:
             launches += _launches(item.operation.regions[0].blocks[0])
     known: dict[str, list[bool]] = {}
     for launch in launches:
-        aligned = [_is_aligned(value) for value in launch.operands]
+        aligned = [is_aligned(value) for value in launch.operands]
         others = known.setdefault(launch.kernel, aligned)
         known[launch.kernel] = [a and b for a, b in zip(aligned, others, strict=True)]
-    for name, aligned in known.items():
+    for name in known.keys() & kernels.keys():  # the others are a library's
+        aligned = known[name]
         kernels[name].attributes["aligned"] = ir.DenseBoolArrayAttr.get(aligned)
 
 
@@ -60,7 +61,7 @@ def _launches(block: ir.Block) -> Iterator[ir.OpView]:
             yield op
 
 
-def _is_aligned(value: ir.Value) -> bool:
+def is_aligned(value: ir.Value) -> bool:
     """Whether a buffer of the launch program begins at a multiple of 16 bytes."""
     if not is_buffer(value.type):
         return False
@@ -71,4 +72,4 @@ def _is_aligned(value: ir.Value) -> bool:
     if not isinstance(view.offset, int):
         return False
     itemsize = byte_width(buffer_parts(value.type).element_type)
-    return view.offset * itemsize % ALIGNMENT == 0 and _is_aligned(view.operands[0])
+    return view.offset * itemsize % ALIGNMENT == 0 and is_aligned(view.operands[0])

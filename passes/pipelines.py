@@ -63,7 +63,11 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     ),
     "device": (
         PipelineStep("fuse-contractions", "chosen products become kernels"),
-        PipelineStep("host", "the same launch program as for the processor"),
+        PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
+        PipelineStep("share-flat-kernels", "kernels of all parameters become one"),
+        PipelineStep("launch-products", "a product costs the host a launch, no call"),
+        PipelineStep("group-launches", "a run of launches is one native call"),
+        PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
         PipelineStep("mark-aligned-arguments", "kernels may load 16 bytes at once"),
     ),
     "cpu": (

@@ -316,7 +316,8 @@ static PyMethodDef driver_methods[] = {
      "cubin or hsaco."},
     {"table", driver_table, METH_VARARGS,
      "table(device, launches, words)\n--\n\nA launch table. Each launch is (function, "
-     "word of the grid, threads, words of the arguments); -1 is a null pointer."},
+     "word of the grid, threads, words of the arguments), or (capsule of a library's "
+     "function, words of the arguments); -1 is a null pointer."},
     {NULL}};
 
 static PyMethodDef function_methods[] = {

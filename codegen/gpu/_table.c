@@ -12,7 +12,9 @@
 #define GRID_OUT_OF_RANGE 0xffffffff
 
 typedef struct {
-    Function *function;
+    Function *function;     /* or else */
+    PyObject *owner;        /* of */
+    const DeviceCall *call; /* a library's function */
     int64_t grid; /* which word holds the number of programs */
     unsigned threads;
     int count;
@@ -29,9 +31,19 @@ typedef struct {
 
 static int64_t null_word;
 
+static unsigned call_library(const Launch *launch, const int64_t *words, void *stream) {
+    int64_t given[MAX_ARGUMENTS];
+    for (int i = 0; i < launch->count; i++) {
+        int word = launch->arguments[i];
+        given[i] = word < 0 ? 0 : words[word];
+    }
+    return (unsigned)launch->call->call(launch->call, given, stream);
+}
+
 static unsigned launch_one(const Table *table, const Launch *launch, int64_t *words,
                            void *stream) {
     void *arguments[MAX_ARGUMENTS];
+    if (launch->call != NULL) return call_library(launch, words, stream);
     int64_t grid = words[launch->grid];
     if (grid == 0) return 0; /* nothing to compute; drivers refuse empty grids */
     if (grid < 0 || grid > MAX_GRID) return GRID_OUT_OF_RANGE;
@@ -64,8 +76,14 @@ static int64_t launch_all(const LaunchTable *base, int64_t *words, int64_t strea
 
 static void raise_launch_error(const LaunchTable *base, int64_t code) {
     const Table *table = (const Table *)base;
-    PyObject *name = table->launches[code >> 32].function->name;
+    const Launch *launch = &table->launches[code >> 32];
     uint32_t error = (uint32_t)code;
+    if (launch->call != NULL) {
+        PyErr_Format(PyExc_RuntimeError, "%s failed with status %u", launch->call->name,
+                     error);
+        return;
+    }
+    PyObject *name = launch->function->name;
     if (error == GRID_OUT_OF_RANGE)
         PyErr_Format(PyExc_RuntimeError,
                      "the kernel %U needs more programs than a grid can have", name);
@@ -78,6 +96,7 @@ static void raise_launch_error(const LaunchTable *base, int64_t code) {
 static void free_table(Table *table) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
         Py_XDECREF(table->launches[i].function);
+        Py_XDECREF(table->launches[i].owner);
         PyMem_Free(table->launches[i].arguments);
     }
     Py_XDECREF(table->driver);
@@ -110,10 +129,26 @@ static bool read_arguments(const Table *table, Launch *launch, PyObject *argumen
     return true;
 }
 
+static bool read_call(const Table *table, Launch *launch, PyObject *item) {
+    PyObject *owner, *arguments;
+    if (!PyArg_ParseTuple(item, "OO!", &owner, &PyTuple_Type, &arguments)) return false;
+    launch->call = PyCapsule_GetPointer(owner, DEVICE_CALL_NAME);
+    if (launch->call == NULL) return false;
+    launch->owner = Py_NewRef(owner);
+    if (launch->call->arguments == PyTuple_GET_SIZE(arguments))
+        return read_arguments(table, launch, arguments);
+    PyErr_Format(PyExc_ValueError, "girih bug: expected %d arguments of %s, got %zd",
+                 launch->call->arguments, launch->call->name,
+                 PyTuple_GET_SIZE(arguments));
+    return false;
+}
+
 static bool read_launch(const Table *table, Launch *launch, PyObject *item,
                         PyTypeObject *function_type) {
     PyObject *function, *arguments;
     long long grid;
+    if (PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 2)
+        return read_call(table, launch, item);
     if (!PyArg_ParseTuple(item, "O!LIO!", function_type, &function, &grid,
                           &launch->threads, &PyTuple_Type, &arguments))
         return false;

@@ -19,4 +19,16 @@ struct LaunchTable {
     void (*raise)(const LaunchTable *table, int64_t code);
 };
 
+#define DEVICE_CALL_NAME "girih.device_call"
+
+/* What a table may call instead of launching a kernel: a library's function that puts
+ * work on a stream. A capsule of this name owns it. */
+typedef struct DeviceCall DeviceCall;
+struct DeviceCall {
+    int arguments; /* how many words it takes */
+    const char *name;
+    /* 0, or the library's error. The device is current; needs no GIL. */
+    int (*call)(const DeviceCall *call, const int64_t *words, void *stream);
+};
+
 #endif

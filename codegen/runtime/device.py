@@ -7,14 +7,16 @@ that torch's caching allocator knows which stream uses them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 
+from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, substitute
+from girih.dialects.types import buffer_parts
 
 from . import torch_entry
 from .assembler import Assembler, Constant, Register, Value, ValueItem
@@ -56,6 +58,17 @@ class TableMaker(Protocol):
         """A capsule for `Assembler.launch`."""
 
 
+class ProductPlan(Protocol):
+    """A product of matrices that launch tables can call."""
+
+    call: Any
+    workspace_bytes: int
+
+
+Planner = Callable[..., ProductPlan]
+"""`(a, b, result, has_bias=)`, of buffers' parts, to a plan."""
+
+
 @dataclass(frozen=True)
 class Device:
     """A device and the kernels that a program launches there.
@@ -64,11 +77,13 @@ class Device:
         device: of torch, with its index.
         driver: makes launch tables.
         kernels: the grids of each kernel, in order.
+        plan_product: plans the products that `launch-products` made launches.
     """
 
     device: torch.device
     driver: TableMaker
     kernels: Mapping[str, Sequence[GridKernel]]
+    plan_product: Planner | None = None
 
 
 @dataclass
@@ -117,6 +132,8 @@ class DeviceRuns:
         self, launch: ir.OpView, buffers: Buffers, words: _Words, scratch: list[Value]
     ) -> list[tuple]:
         """The table's entries for the grids of one kernel."""
+        if launch.kernel == host.MATMUL:
+            return [self._product(launch, buffers, words, scratch)]
         if launch.kernel not in self._device.kernels:
             raise LookupError(f"girih bug: no kernel is called {launch.kernel}")
         grids = self._device.kernels[launch.kernel]
@@ -140,6 +157,21 @@ class DeviceRuns:
             )
             for grid in grids
         ]
+
+    def _product(
+        self, launch: ir.OpView, buffers: Buffers, words: _Words, scratch: list[Value]
+    ) -> tuple:
+        """The table's entry for a product of matrices."""
+        parts = [buffer_parts(value.type) for value in launch.operands]
+        plan = self._device.plan_product(
+            parts[0], parts[1], parts[-1], has_bias=len(parts) == 4
+        )
+        registers = [buffers.pointer(buffers[value]) for value in launch.operands]
+        if plan.workspace_bytes:
+            value, address = self._scratch(plan.workspace_bytes)
+            scratch.append(value)
+            registers.append(address)
+        return plan.call, tuple(words.place(register) for register in registers)
 
     def open_workspace(self, count: Size) -> Register:
         """The address of scratch memory, until `close_workspace`."""

@@ -18,7 +18,11 @@ OPS: dict[str, type[Op]] = {
 }
 globals().update({cls.__name__: cls for cls in OPS.values()})
 
-__all__ = ["NAME", "OPS", "OPS_BY_FAMILY", "HostOp", "build", "load", "program"]
+MATMUL = "matmul"
+"""What `host.launch` names for a product of matrices: a library's, no kernel."""
+
+__all__ = ["MATMUL", "NAME", "OPS", "OPS_BY_FAMILY", "HostOp", "build", "load"]
+__all__ += ["program"]
 __all__ += [cls.__name__ for cls in OPS.values()]
 
 _loaded = False

@@ -23,6 +23,7 @@ from girih.codegen.gpu.link import cuda_device_target, device_facts, driver
 from girih.codegen.gpu.target import Target
 from girih.codegen.runtime.device import Device, GridKernel
 from girih.codegen.runtime.program import build_program
+from girih.compiler.gpu_products import ProductPlanner, product_library
 from girih.compiler.modules import cloned
 from girih.dialects import dims
 from girih.dialects.bindings import ir
@@ -78,7 +79,9 @@ class GpuCode:
         self.backend = "hip" if torch.version.hip else "cuda"
         if emulator is not None:
             self.target, self.facts = emulator.target, emulator.facts
+            self.products = "aten"
         else:
+            self.products = product_library()
             self.target = _device_target(self.backend, device.index)
             self.facts = device_facts(self.backend, device.index)
 
@@ -86,6 +89,7 @@ class GpuCode:
         """Options of passes, as text."""
         return {
             "recognize-attention": "target=gpu",
+            "launch-products": f"library={self.products}",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}"
             f" shared-bytes={self.facts['shared_bytes_per_block']}",
             "convert-tile-to-tt": f"library={self.target.backend}",
@@ -102,7 +106,9 @@ class GpuCode:
                 module,
                 {},
                 fallback=fallback,
-                device=Device(self.device, source, kernels),
+                device=Device(
+                    self.device, source, kernels, ProductPlanner(self.device)
+                ),
             )
 
     def _kernels(

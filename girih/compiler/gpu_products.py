@@ -1,0 +1,54 @@
+"""Which library multiplies matrices on a GPU, and its plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from girih.codegen.gpu.products import Plan, plan_product
+from girih.dialects.types import BufferParts
+
+
+def product_library() -> str:
+    """For the option of `launch-products`: ``cublaslt``, or ``aten``.
+
+    ATen's calls obey settings that plans do not know: accumulation in full precision,
+    other libraries, tunable ops, deterministic algorithms.
+    """
+    matmul = torch.backends.cuda.matmul
+    is_plain = (
+        torch.version.cuda is not None
+        and matmul.allow_bf16_reduced_precision_reduction is True
+        and matmul.allow_fp16_reduced_precision_reduction is True
+        and not getattr(matmul, "allow_fp16_accumulation", False)
+        and not torch.are_deterministic_algorithms_enabled()
+        and not torch.cuda.tunable.is_enabled()
+    )
+    return "cublaslt" if is_plain else "aten"
+
+
+class ProductPlanner:
+    """Plans products for one device; equal ones once."""
+
+    def __init__(self, device: torch.device):
+        self._device = device
+        self._tf32 = torch._C._get_cublas_allow_tf32()
+        self._plans: dict[tuple, Plan] = {}
+
+    def __call__(
+        self, a: BufferParts, b: BufferParts, result: BufferParts, *, has_bias: bool
+    ) -> Plan:
+        """The plan of result = a @ b, plus a bias."""
+        key: tuple[Any, ...] = (*map(str, (a, b, result)), has_bias)
+        if key not in self._plans:
+            with torch.cuda.device(self._device):
+                self._plans[key] = plan_product(
+                    self._device.index,
+                    a,
+                    b,
+                    result,
+                    has_bias=has_bias,
+                    tf32=self._tf32,
+                )
+        return self._plans[key]
