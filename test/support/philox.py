@@ -60,7 +60,7 @@ def made_of_seeds() -> Iterator[None]:
         yield
 
 
-def seeds(count: int) -> list[int]:
+def seeds(count: int, device: torch.device | str = "cpu") -> list[int]:
     """The seeds that a program with this many random ops draws now."""
     info = torch.iinfo(torch.int64)
-    return torch.randint(info.min, info.max, (count,)).tolist()
+    return torch.randint(info.min, info.max, (count,), device=device).tolist()
