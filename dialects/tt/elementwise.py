@@ -4,7 +4,14 @@ from girih.dialects.attributes import BOOL, STRING
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, result, variadic_operand
 from girih.dialects.rules import expect
-from girih.dialects.tt.base import TtOp, element_of, expect_type, shape_of
+from girih.dialects.tt.base import INT32, TtOp, element_of, expect_type, shape_of
+
+
+def _expect_equal_sizes(arguments: list[ir.Value], value: ir.Value) -> None:
+    wanted = shape_of(value.type)
+    actual = [argument.type for argument in arguments]
+    fits = all(shape_of(type_) == wanted for type_ in actual)
+    expect(fits, "arguments", f"have sizes {list(wanted)}", actual)
 
 
 class ExternElementwiseOp(TtOp, name="extern_elementwise"):
@@ -19,10 +26,22 @@ class ExternElementwiseOp(TtOp, name="extern_elementwise"):
 
     def verify_invariants(self) -> None:
         """Checks that all have the same sizes."""
-        wanted = shape_of(self.value.type)
-        actual = [argument.type for argument in self.arguments]
-        fits = all(shape_of(type_) == wanted for type_ in actual)
-        expect(fits, "arguments", f"have sizes {list(wanted)}", actual)
+        _expect_equal_sizes(self.arguments, self.value)
+
+
+class ElementwiseInlineAsmOp(TtOp, name="elementwise_inline_asm"):
+    """An instruction of the device, in each lane; ``$0`` is its result."""
+
+    arguments = variadic_operand()
+    asm_string = attribute(STRING)
+    constraints = attribute(STRING)
+    packed_element = attribute(INT32, default=1)
+    pure = attribute(BOOL, default=True)
+    value = result()
+
+    def verify_invariants(self) -> None:
+        """Checks that all have the same sizes."""
+        _expect_equal_sizes(self.arguments, self.value)
 
 
 def _expect_f32(type_: ir.Type, name: str) -> None:

@@ -16,7 +16,7 @@ from girih.passes.recognize_attention.score import (
 
 # Heads that wide have blocks that fit into a processor's shared memory.
 WIDEST_HEAD = 256
-_ELEMENTS = frozenset({"bf16", "f16", "f32"})
+_ELEMENTS = frozenset({"bf16", "f16"})
 
 
 @dataclass(frozen=True)

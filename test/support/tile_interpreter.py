@@ -386,6 +386,7 @@ RULES.update(
             "math.copysign": np.copysign,
             "math.erf": np.vectorize(math.erf),
             "math.exp": np.exp,
+            "math.exp2": np.exp2,
             "math.floor": np.floor,
             "math.fma": lambda x, y, z: x * y + z,
             "math.log": np.log,

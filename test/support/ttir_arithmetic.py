@@ -271,6 +271,12 @@ LIBRARY = {
 }
 
 
+@rule("tt.elementwise_inline_asm")
+def _instruction(op: ir.Operation) -> Callable:
+    assert op.opview.asm_string == "tanh.approx.f32 $0, $1;", op
+    return lambda run, x: np.tanh(x)
+
+
 @rule("tt.extern_elementwise")
 def _library(op: ir.Operation) -> Callable:
     symbol, element = op.opview.symbol, result_of(op.results[0].type).element

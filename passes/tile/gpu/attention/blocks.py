@@ -148,6 +148,15 @@ class Blocks:
         """A node's value at each pair of positions, as f32."""
         return self.values.of_shape(node, self.shape)
 
+    def row(self, node: Node, factor: float = 1.0) -> Value:
+        """A number for each row, times a factor, at each pair of positions."""
+        value = self.values.value(node)
+        shape = tuple(ir.VectorType(value.type).shape)
+        scaled = self.scaled(value, factor)
+        if shape == self.shape:
+            return scaled
+        return self.at(self.shape).op("vector.broadcast", "f32", scaled)
+
     def inside(self, value: Value, along: tuple[Coordinate, ...], otherwise: float):
         """The value where coordinates are inside; another number elsewhere."""
         for coordinate in along:
@@ -176,6 +185,21 @@ class Blocks:
             "reduction_dims": b.parsed("array<i64: 1>"),
         }
         return b.op("vector.multi_reduction", start.type, block, start, **attributes)
+
+    def powers(self, exponents: Value, unit: float) -> Value:
+        """e to the power of exponents / unit, of which unit is 1 or log2(e)."""
+        b = self.at(_shape(exponents))
+        if unit == 1.0:
+            return b.same("math.exp", exponents)
+        approximate = b.parsed("#arith.fastmath<afn>")
+        return b.same("math.exp2", exponents, fastmath=approximate)
+
+    def scaled(self, value: Value, factor: float) -> Value:
+        """A block times a number."""
+        if factor == 1.0:
+            return value
+        b = self.at(_shape(value))
+        return b.same("arith.mulf", value, b.constant(factor, "f32"))
 
     def same(self, name: str, *operands: Value) -> Value:
         """An elementwise op on blocks of one shape."""

@@ -80,13 +80,10 @@ def _fitted(table: tuple, head_bytes: int, shape: tuple[Size, ...]) -> Sizes:
     sizes = next(sizes for limit, sizes in table if head_bytes <= limit)
     rows = min(sizes.rows, _side(shape[-2], sizes.rows))
     columns = min(sizes.columns, _side(shape[-1], sizes.columns))
-    return Sizes(rows, columns, _warps(sizes, rows), sizes.stages)
+    warps = sizes.warps if (rows, columns) == (sizes.rows, sizes.columns) else 4
+    most = max(rows, columns) // SMALLEST_SIDE
+    return Sizes(rows, columns, min(warps, most), sizes.stages)
 
 
 def _side(size: Size, guess: int) -> int:
     return max(power_of_two(known(size, guess)), SMALLEST_SIDE)
-
-
-def _warps(sizes: Sizes, rows: int) -> int:
-    """Each warp has 16 rows at least."""
-    return max(min(sizes.warps, rows // SMALLEST_SIDE), 1)

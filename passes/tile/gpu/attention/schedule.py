@@ -11,6 +11,7 @@ from girih.passes.tile.gpu.attention.backward import emit_of_keys, emit_of_query
 from girih.passes.tile.gpu.attention.blocks import Blocks
 from girih.passes.tile.gpu.attention.forward import emit_forward
 from girih.passes.tile.gpu.attention.policy import Sizes
+from girih.passes.tile.gpu.attention.relax import RelaxedValues, relaxed
 from girih.passes.tile.gpu.attention.score import score_nodes, score_space
 from girih.passes.tile.gpu.attention.source import (
     AttentionSource,
@@ -92,7 +93,9 @@ def schedule_attention(kernel: ir.Operation) -> None:
     plan = plan_attention(kernel)
     source, block = plan.source, kernel.regions[0].blocks[0]
     space = score_space(source)
-    nodes = score_nodes(source, space)
+    nodes, element = score_nodes(source, space), source.buffer("query").element
+    nodes = relaxed(nodes) if element.bits == 16 else nodes
+    make_values = RelaxedValues if element.name == "bf16" else BlockValues
     for op in reversed(list(block.operations)):
         op.operation.erase()
     stack = FrameStack(block)
@@ -105,7 +108,7 @@ def schedule_attention(kernel: ir.Operation) -> None:
             Block(space.columns, grid.sizes.columns),
         )
         indices.blocks = dims[::-1] if grid.is_turned else dims
-        values = BlockValues(builder, stack, indices, buffers)
+        values = make_values(builder, stack, indices, buffers)
         blocks = Blocks(source, stack, indices, values)
         builder.location = kernel.location
         grid.emit(blocks, space, nodes, grid.sizes)

@@ -95,11 +95,13 @@ class ScoreNodes:
         given: what the kernel computes before.
         results: what the function gives.
         rows: numbers for each row that are loaded, by name.
+        unit: what logits were multiplied by: their powers are of e ** (1 / unit).
     """
 
     given: tuple[Node, ...]
     results: tuple[Node, ...]
     rows: dict[str, Node]
+    unit: float = 1.0
 
 
 def score_nodes(source: AttentionSource, space: ScoreSpace) -> ScoreNodes:
