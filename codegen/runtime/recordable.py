@@ -59,10 +59,15 @@ class Recordable:
         return places[min(occurrence, len(places) - 1)] if places else ""
 
 
-def recordable(function: ir.OpView) -> Recordable:
-    """Reads a host function `@main`."""
+def recordable(function: ir.OpView, returned: frozenset[int]) -> Recordable:
+    """Reads a host function `@main`.
+
+    Args:
+        function: the launch program.
+        returned: its results that the user gets, other than gradients.
+    """
     arguments = list(function.regions[0].blocks[0].arguments)
-    attributes = _given(function, "arg_attrs", len(arguments))
+    attributes = _attributes(function, len(arguments))
     donated = [n for n, given in enumerate(attributes) if "graph.donated" in given]
     others = [n for n in range(len(arguments)) if n not in set(donated)]
     position = {number: i for i, number in enumerate([*donated, *others])}
@@ -84,7 +89,7 @@ def recordable(function: ir.OpView) -> Recordable:
             if is_buffer(argument.type)
             for dim in _varying_dims(argument)
         ),
-        returned=_returned(function, attributes),
+        returned=returned,
         calls=tuple((op.op, _place(op)) for op in externs),
         work=len(externs) + _launches(function),
         hindrance=_hindrance(externs),
@@ -95,18 +100,11 @@ def _body(function: ir.OpView) -> list[ir.OpView]:
     return list(function.regions[0].blocks[0].operations)
 
 
-def _given(function: ir.OpView, name: str, count: int) -> list:
-    """The attributes of arguments or of results."""
-    if name not in function.attributes:
+def _attributes(function: ir.OpView, count: int) -> list:
+    """The attributes of the arguments."""
+    if "arg_attrs" not in function.attributes:
         return [{}] * count
-    return list(function.attributes[name])
-
-
-def _returned(function: ir.OpView, arguments: list) -> frozenset[int]:
-    if any("graph.cotangent" in given for given in arguments):
-        return frozenset()
-    results = _given(function, "res_attrs", len(_body(function)[-1].operands))
-    return frozenset(n for n, g in enumerate(results) if "graph.saved" not in g)
+    return list(function.attributes["arg_attrs"])
 
 
 def _varying_dims(argument: ir.Value) -> list[int]:

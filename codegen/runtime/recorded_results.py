@@ -97,9 +97,10 @@ def _add_own(made: Results, place: int, result: Tensor, first: dict) -> None:
     if owner != place and result._is_view():
         made.views.append(_view(place, owner, result, result.storage_offset()))
         return
-    made.held.setdefault(_storage_of(result), []).append(result)
-    arguments = (result, tuple(result.size()), result.stride(), 0)
-    made.lent.append((place, arguments))
+    layout = tuple(result.size()), result.stride(), 0
+    held = torch_entry.reinterpret(result, *layout)  # a view would keep its base
+    made.held.setdefault(_storage_of(held), []).append(held)
+    made.lent.append((place, (held, *layout)))
 
 
 def is_copied(place: int, bytes_: int, returned: frozenset, cloned: frozenset) -> bool:

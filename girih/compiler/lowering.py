@@ -21,7 +21,7 @@ from girih.compiler import gpu_code
 from girih.compiler.cpu_code import CpuCode
 from girih.compiler.gpu_code import GpuCode
 from girih.compiler.modules import native_calls
-from girih.compiler.recorded import recorded
+from girih.compiler.recorded import recorded, results_of_user
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.options import Options
@@ -95,14 +95,18 @@ class Lowering:
             self.dump("graph", operation)
             self.run(pipeline, operation)
             self.dump("fused", operation)
+            records = self.options.cudagraphs
+            returned = results_of_user(module) if records else frozenset()
             self.run(self.code.launch_pipeline, operation)
             self.dump("host", operation)
             self.report.native_calls = len(native_calls(operation))
             program = self.code.program(self, module, fallback)
             self._count(program)
-            if not self.options.cudagraphs:
+            if not records:
                 return program
-            return recorded(program, module, self.device, self.options, self.report)
+            return recorded(
+                program, module, returned, self.device, self.options, self.report
+            )
 
     def run(self, pipeline: str, module: ir.Operation) -> None:
         """Runs a named pipeline, with the options of the compilation."""

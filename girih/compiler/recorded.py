@@ -15,6 +15,7 @@ from girih.compiler.modules import functions_of
 from girih.dialects.bindings import ir
 from girih.log import logger
 from girih.options import Options
+from girih.passes.autograd.joint import Signature
 from girih.reports import Report
 
 _log = logger("compiler")
@@ -26,9 +27,22 @@ emulator: CaptureApi | None = None
 """Where set, graphs of CPU tensors are recorded with this."""
 
 
+def results_of_user(module: ir.Module) -> frozenset[int]:
+    """Which results of a function are the user's and no gradients.
+
+    Others, saved values and gradients, do not outlive their training step by much.
+    """
+    signature = Signature.of(functions_of(module)["main"])
+    if any("graph.cotangent" in given for given in signature.arguments):
+        return frozenset()
+    results = [given for given in signature.results if "graph.writes" not in given]
+    return frozenset(n for n, r in enumerate(results) if "graph.saved" not in r)
+
+
 def recorded(
     program: Any,
     module: ir.Module,
+    returned: frozenset[int],
     device: torch.device,
     options: Options,
     report: Report,
@@ -38,6 +52,7 @@ def recorded(
     Args:
         program: As ``build_program`` makes it.
         module: With its launch program.
+        returned: What `results_of_user` said of its function.
         device: Where it computes.
         options: Of the compilation.
         report: Gets the number of graphs, and each reason not to record.
@@ -48,7 +63,7 @@ def recorded(
     if device.type == "cpu" and emulator is None:
         return program
     note = _Notes(report)
-    facts = recordable(functions_of(module)["main"])
+    facts = recordable(functions_of(module)["main"], returned)
     if facts.work < LEAST_WORK:
         note(f"{facts.work} launches take less time than a replay")
         return program

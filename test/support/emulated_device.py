@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -69,6 +70,7 @@ class EmulatedDevice:
         target: what code is made for.
         facts: what the device has.
         launched: names of the functions that ran, in order.
+        graph: where set, its `add` takes the launches, which don't run now.
         failure: why the last launch was refused, if one was.
     """
 
@@ -76,6 +78,7 @@ class EmulatedDevice:
         self.target = parse_target("sm_90")
         self.facts = FACTS | facts
         self.launched: list[str] = []
+        self.graph: Any = None
         self.failure: Exception | None = None
         self._functions: list[Function] = []
         self._library = ctypes.CDLL(str(library))
@@ -109,14 +112,20 @@ class EmulatedDevice:
                 ctypes.c_int64.from_address(words[i]).value
                 for i in range(function.argument_count)
             ]
-            function(grid, arguments)
+            if self.graph is not None:
+                self.graph.add(self._run, (function, grid, arguments))
+                return 0
+            self._run(function, grid, arguments)
         except Exception as error:  # C cannot pass it on
             self.failure = error
             text = f"{type(error).__name__}: {error}".encode()[:511]
             ctypes.memmove(self._message(), text + b"\0", len(text) + 1)
             return _REFUSED
-        self.launched.append(function.name)
         return 0
+
+    def _run(self, function: Function, grid: int, arguments: list[int]) -> None:
+        function(grid, arguments)
+        self.launched.append(function.name)
 
     def _message(self) -> ctypes.Array:
         return (ctypes.c_char * 512).in_dll(self._library, "message")

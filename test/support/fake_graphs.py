@@ -6,7 +6,8 @@ writes the memory of that time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -26,6 +27,10 @@ class FakeGraph(TorchDispatchMode):
         self.calls: list[tuple] = []
         self.replays = 0
         self._before: list[tuple[Tensor, Tensor]] = []
+
+    def add(self, function: Callable, arguments: tuple) -> None:
+        """Takes what is no call of ATen, such as the launch of a kernel."""
+        self.calls.append((function, arguments, {}, None))
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -52,7 +57,7 @@ class FakeGraph(TorchDispatchMode):
         for tensor, before in reversed(self._before):
             tensor.copy_(before)
         for *_, made in self.calls:
-            for tensor in made:
+            for tensor in made or ():
                 if tensor is not None and tensor.numel():
                     tensor.detach().fill_(GARBAGE)
         self._before.clear()
@@ -66,7 +71,10 @@ class FakeGraph(TorchDispatchMode):
         """Does all calls again."""
         self.replays += 1
         for func, args, kwargs, made in self.calls:
-            if func.overloadpacket in (torch.ops.aten.empty, torch.ops.aten.empty_like):
+            if made is None:
+                func(*args, **kwargs)
+                continue
+            if "empty" in func.name():
                 continue
             found = _tensors(func(*args, **kwargs))
             for old, new in zip(made, found, strict=True):
@@ -76,6 +84,9 @@ class FakeGraph(TorchDispatchMode):
 
 class FakeApi:
     """`CaptureApi` on the processor.
+
+    Args:
+        device: an emulated one, whose launches are recorded too.
 
     Attributes:
         graphs: all that were recorded.
@@ -87,7 +98,8 @@ class FakeApi:
 
     device = torch.device("cpu")
 
-    def __init__(self):
+    def __init__(self, device: Any = None):
+        self._emulated = device
         self.graphs: list[FakeGraph] = []
         self.pools: list[Any] = []
         self.handle = 1
@@ -102,12 +114,22 @@ class FakeApi:
         with torch.no_grad():
             result = None
             try:
-                with graph:
+                with graph, self._launches_into(graph):
                     result = function()
             finally:
                 graph.finish(result)
         self.graphs.append(graph)
         return graph, result
+
+    @contextmanager
+    def _launches_into(self, graph: FakeGraph) -> Iterator[None]:
+        if self._emulated is not None:
+            self._emulated.graph = graph
+        try:
+            yield
+        finally:
+            if self._emulated is not None:
+                self._emulated.graph = None
 
     def new_pool(self) -> object:
         """Memory for graphs."""
