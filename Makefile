@@ -14,9 +14,13 @@ CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
+GPU_SUITES ?= test/gpu test/numerics
+GPU_SHAPES ?= 1000
+GPU_PYTHON ?= $(BIN)/python
+GPU_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-inference test test-python test-debug test-sanitized bench lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
+.PHONY: help install demo demo-inference test test-python test-debug test-sanitized test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
@@ -47,6 +51,22 @@ test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
 
 test-sanitized: install ## Test the C files with the compiler's sanitizers.
 	@$(BIN)/python test/checked_build.py sanitized
+
+# On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
+test-gpu: ## Run the tests of GPUs, and those of numerics on the device.
+	@GIRIH_TEST_DEVICE=cuda $(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) $(GPU_SUITES)
+
+test-gpu-shapes: ## Each kernel at GPU_SHAPES (1000) random shapes against float64.
+	@$(GPU_PYTHON) test/gpu/random_shapes.py --count $(GPU_SHAPES)
+
+# Without PyTorch's allocator each tensor has bounds of its own.
+test-gpu-memory: ## Run the tests of kernels under compute-sanitizer.
+	@PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \
+		--error-exitcode 1 --target-processes all \
+		$(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) test/gpu/test_kernels.py
+
+bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
+	@$(GPU_PYTHON) -m benchmarks.gpu --output build/benchmarks/gpu $(GPU_FLAGS)
 
 bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels

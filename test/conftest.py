@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import sys
 
 import pytest
@@ -10,6 +11,14 @@ def _same_numbers_each_time():
     # Tests of dialects and passes run without torch.
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+def pytest_configure():
+    # Before modules make tensors: `make test-gpu` runs suites with theirs on a device.
+    if name := os.environ.get("GIRIH_TEST_DEVICE"):
+        import torch
+
+        torch.set_default_device(name)
 
 
 def pytest_addoption(parser):

@@ -1,0 +1,95 @@
+"""What goes wrong on a GPU goes wrong as in eager."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+from gpu_device import HAS_CUDA, compiled, normal
+
+import girih
+
+NEEDS_CUDA = pytest.mark.skipif(
+    not HAS_CUDA, reason="a failed check ends a CUDA context"
+)
+OUT_OF_RANGE = """
+    import sys, torch, girih
+    table = torch.randn(10, 4, device="cuda")
+    index = torch.tensor([1, 2, {bad}], device="cuda")
+    def lookup(table, index):
+        return {expression} * 2
+    run = {compile}
+    good = torch.tensor([1, -10, 9], device="cuda") if {wraps} else index.clamp(0, 9)
+    torch.testing.assert_close(run(table, good), lookup(table, good))
+    try:
+        run(table, index).sum().item()
+    except RuntimeError as error:
+        print("device-side assert" in str(error))
+    else:
+        print("no error")
+"""
+
+
+def outcome(expression, bad, compile_, wraps):
+    code = OUT_OF_RANGE.format(
+        expression=expression, bad=bad, compile=compile_, wraps=wraps
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.stdout.strip() or done.stderr
+
+
+@NEEDS_CUDA
+@pytest.mark.parametrize(
+    ("expression", "wraps"),
+    [
+        ("table[index]", True),
+        ("torch.nn.functional.embedding(index, table)", False),
+        ("torch.gather(table, 0, index[:, None])", False),
+    ],
+)
+@pytest.mark.parametrize("bad", [10, -11, 2**40])
+def test_index_out_of_range(expression, wraps, bad):
+    """The device traps, as in eager; no wrong result, no call that goes on."""
+    compile_ = "girih.compile(lookup, options={'fallback': False})"
+    assert outcome(expression, bad, "lookup", wraps) == "True"
+    assert outcome(expression, bad, compile_, wraps) == "True"
+
+
+@NEEDS_CUDA
+def test_tensors_of_two_devices():
+    """A graph over a GPU and the processor runs eager, which raises its own error."""
+    x, y = normal(4), torch.randn(4)
+    with pytest.raises(RuntimeError, match="same device|two devices"):
+        girih.compile(lambda x, y: x + y)(x, y)
+    with pytest.raises(RuntimeError, match="same device|two devices"):
+        torch.add(x, y)
+
+
+@NEEDS_CUDA
+def test_numbers_of_the_processor():
+    """Tensors without dims may lie on the processor, as in eager."""
+    x, number = normal(5), torch.tensor(2.5)
+    torch.testing.assert_close(girih.compile(torch.mul)(x, number), x * number)
+
+
+def test_wrong_sizes():
+    run = compiled(lambda x, y: x + y)
+    with pytest.raises(RuntimeError, match="size|match"):
+        run(normal(4), normal(5))
+
+
+@NEEDS_CUDA
+def test_out_of_memory():
+    """It is eager's error, and the next call works."""
+    run = girih.compile(lambda x: (x[:, None] + x[None]).exp(), dynamic=True)
+    run(normal(64))
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        run(normal(1 << 20))
+    x = normal(65)
+    torch.testing.assert_close(run(x), (x[:, None] + x[None]).exp())

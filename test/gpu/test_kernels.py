@@ -1,0 +1,147 @@
+"""The kernels of the benchmarks, forward and backward, against float64.
+
+compute-sanitizer runs this file: ``make test-gpu-memory``.
+"""
+
+import pytest
+import torch
+from gpu_device import (
+    DEVICE,
+    FLOATS,
+    HAS_CUDA,
+    assert_as_good_as_eager,
+    compiled,
+    normal,
+)
+from torch.nn import functional as F
+
+import girih
+from benchmarks import cases
+from benchmarks.gpu.cases import CASES
+
+SHAPES = ((1,), (5,), (1024,), (1025,), (3, 1), (17, 33), (64, 64), (2, 3, 130))
+BY_NAME = {case.name: case for case in CASES if not case.is_training}
+
+
+def check(function, inputs, **settings):
+    run = compiled(function, **settings)
+    with torch.no_grad():
+        assert_as_good_as_eager(function, inputs, run(*inputs))
+    for graph in girih.report(run).graphs:
+        assert graph.fallback is None
+
+
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_cases_in_cache(case, dtype):
+    with torch.device(DEVICE):
+        inputs = case.make_inputs(cases.IN_CACHE, dtype)
+    check(case.function, inputs)
+
+
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_cases_of_the_gpu(name, dtype):
+    case = BY_NAME[name]
+    sizes = {dim: min(size, 136) for dim, size in case.sizes.items()}
+    with torch.device(DEVICE):
+        inputs = [spec.make(sizes, dtype) for spec in case.inputs]
+    check(case.function, inputs)
+
+
+def gradients_of(function, inputs, constant):
+    """The result and all gradients, for a cotangent that is the result scaled to 1."""
+    leaves = [x.detach().clone() for x in inputs]
+    for number, leaf in enumerate(leaves):
+        leaf.requires_grad_(leaf.is_floating_point() and number not in constant)
+    result = function(*leaves)
+    sources = [leaf for leaf in leaves if leaf.requires_grad]
+    cotangent = result.detach() / result.detach().abs().max()
+    return [result.detach(), *torch.autograd.grad(result, sources, cotangent)]
+
+
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_gradients(case, dtype):
+    with torch.device(DEVICE):
+        inputs = case.make_inputs(cases.IN_CACHE, dtype)
+    # Batch norm has no derivatives by its running statistics.
+    constant = (1, 2) if case.name == "batch-norm-relu" else ()
+
+    def first(*inputs):
+        result = case.function(*inputs)
+        return result[0] if isinstance(result, tuple) else result
+
+    actual = gradients_of(compiled(first), inputs, constant)
+
+    def reference(*inputs):
+        return gradients_of(first, inputs, constant)
+
+    assert_as_good_as_eager(reference, inputs, actual, 1e-6, has_layout=False)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_shapes(shape):
+    def program(x, y):
+        z = F.gelu(x) * y + 1
+        return z, z.sum(-1), F.softmax(z, -1), z.amax(0), z.mean(), z.argmax(-1)
+
+    check(program, (normal(*shape), normal(*shape)))
+
+
+@pytest.mark.parametrize("columns", [1, 7, 1000, 4097, 16385, 50257])
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+def test_rows(columns, dtype):
+    def program(x, weight):
+        return F.softmax(x, -1), F.layer_norm(x, x.shape[-1:], weight), x.sum(-1)
+
+    check(program, (normal(9, columns, dtype=dtype), normal(columns, dtype=dtype)))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 1000, 70001])
+def test_columns(rows):
+    check(lambda x: (x.sum(0), x.amax(0), x.var(0)), (normal(rows, 67),))
+
+
+def test_many_outputs():
+    def program(x):
+        return tuple(x * i + i for i in range(20))
+
+    check(program, (normal(1000),))
+
+
+def test_no_elements():
+    check(lambda x: (x * 2, x.sum(0), F.softmax(x, 0)), (normal(0, 7),))
+
+
+def test_integers_and_booleans():
+    def program(i, mask):
+        return i * 3 // 2, i % 5, i << 2, mask & (i > 2), mask.any(0), i.sum(0)
+
+    integers = torch.randint(-50, 50, (33, 65), device=DEVICE)
+    mask = torch.rand(33, 65, device=DEVICE) > 0.5
+    run = compiled(program)
+    for mine, theirs in zip(run(integers, mask), program(integers, mask), strict=True):
+        assert mine.dtype == theirs.dtype and torch.equal(mine, theirs)
+
+
+def test_many_elements():
+    """Offsets that 32 bits can't hold, where the device has the memory."""
+    count = 2**31 + 4097
+    if not HAS_CUDA or torch.cuda.mem_get_info()[0] < 12 * count:
+        pytest.skip("needs a device with 26 GB of free memory")
+    x = torch.zeros(count, dtype=torch.int8, device=DEVICE)
+    x[-5:] = 7
+    result = compiled(lambda x: x * 2 + 1)(x)
+    assert result[-6:].tolist() == [1, 15, 15, 15, 15, 15]
+    assert int(result[: 2**31].amax()) == 1
+
+
+def test_deterministic():
+    """Sums don't depend on the order in which programs run."""
+    x = normal(1000, 3000)
+    run = compiled(lambda x: (x.sum(), x.sum(0), F.softmax(x, 0).sum(1)))
+    first = run(x)
+    for _ in range(5):
+        for one, other in zip(first, run(x), strict=True):
+            assert torch.equal(one, other)

@@ -1,0 +1,99 @@
+"""Programs that are trained on a GPU: first losses and gradients as in eager."""
+
+import pytest
+import torch
+from gpu_device import DEVICE, HAS_CUDA, compiled, normal
+from torch import nn
+from torch.nn import functional as F
+
+from benchmarks.training_cases import CASES
+
+NAMES = ("mlp-32", "digits", "resnet", "transformer")
+STEPS = 5
+CLOSE = {"rtol": 2e-4, "atol": 2e-5}
+
+
+def train(case, compile_):
+    """Losses of some steps of AdamW, and the first gradients."""
+    with torch.device(DEVICE):
+        module, batch = case.build()
+    module.to(DEVICE)
+    run = compile_(module)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-4)
+    losses, first = [], []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = run(*batch)
+        loss.backward()
+        first = first or [p.grad.clone() for p in module.parameters()]
+        optimizer.step()
+        losses.append(loss.detach())
+    return torch.stack(losses), first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_steps(name):
+    losses, gradients = train(CASES[name], compiled)
+    expected, eagers = train(CASES[name], lambda module: module)
+    torch.testing.assert_close(losses, expected, **CLOSE)
+    for mine, theirs in zip(gradients, eagers, strict=True):
+        scale = max(float(g.abs().max()) for g in eagers)
+        assert float((mine - theirs).abs().max()) <= 2e-4 * scale
+
+
+def test_accumulated_gradients():
+    """Two forward passes before two backward passes; saved tensors stay apart."""
+    layer = nn.Linear(64, 64, device=DEVICE)
+    run = compiled(lambda x: F.gelu(layer(x)).square().mean())
+    first, second = normal(8, 64), normal(8, 64)
+    losses = [run(first), run(second)]
+    losses[1].backward()
+    losses[0].backward()
+    actual = layer.weight.grad.clone()
+    layer.zero_grad()
+    for x in (first, second):
+        F.gelu(layer(x)).square().mean().backward()
+    torch.testing.assert_close(actual, layer.weight.grad, **CLOSE)
+
+
+def test_second_order():
+    def energy(x):
+        return (torch.sin(x) * x.square()).sum()
+
+    run, results = compiled(energy), []
+    for function in (run, energy):
+        x = torch.linspace(-2, 2, 65, device=DEVICE, requires_grad=True)
+        (gradient,) = torch.autograd.grad(function(x), x, create_graph=True)
+        results.append(torch.autograd.grad(gradient.square().sum(), x)[0])
+    torch.testing.assert_close(*results, **CLOSE)
+
+
+def test_optimizer_step():
+    """The fused update of all parameters is one compiled program too."""
+    updated = []
+    for compile_ in (lambda f: compiled(f, fullgraph=False), lambda f: f):
+        torch.manual_seed(0)
+        weights = [normal(33, n).requires_grad_() for n in (5, 64, 1000)]
+        optimizer = torch.optim.AdamW(weights, lr=0.1)
+        step = compile_(optimizer.step)
+        for _ in range(3):
+            for weight in weights:
+                weight.grad = weight.detach().cos()
+            step()
+        updated.append([weight.detach() for weight in weights])
+    for mine, theirs in zip(*updated, strict=True):
+        torch.testing.assert_close(mine, theirs, **CLOSE)
+
+
+def test_memory_is_given_back():
+    if not HAS_CUDA:
+        pytest.skip("counts the memory of a CUDA device")
+    layer = nn.Linear(1024, 1024, device=DEVICE)
+    run = compiled(lambda x: F.gelu(layer(x)).square().mean())
+    counts = []
+    for _ in range(4):
+        run(normal(256, 1024)).backward()
+        layer.zero_grad()
+        torch.cuda.synchronize()
+        counts.append(torch.cuda.memory_allocated())
+    assert counts[1] == counts[2] == counts[3]
