@@ -37,8 +37,13 @@ from dataclasses import dataclass
 from girih.dialects import host
 from girih.dialects.attributes import encode_size
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, Size, product
-from girih.dialects.types import buffer_parts, byte_width
+from girih.dialects.dims import Dim, Size
+from girih.passes.lifetimes import (
+    buffer_bytes,
+    donated_arguments,
+    storage_roots,
+    storage_users,
+)
 from girih.passes.registry import register_pass
 
 
@@ -89,9 +94,9 @@ class MemoryPlan:
 def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
     """Plans the memory of a host function."""
     ops = list(function.regions[0].blocks[0].operations)
-    donated = _donated(function)
-    roots = {value: value for value in donated} | _roots(ops)
-    users = _users(ops, roots)
+    donated = donated_arguments(function)
+    roots = {value: value for value in donated} | storage_roots(ops)
+    users = storage_users(ops, roots)
     workspaces, placed = [], set()
     for op in ops:
         if op.name == "host.native":
@@ -103,51 +108,7 @@ def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
     return MemoryPlan(tuple(workspaces), _frees(roots, users, kept))
 
 
-def _donated(function: ir.OpView) -> list[ir.Value]:
-    """Arguments whose only owner is the program, if it likes."""
-    if "arg_attrs" not in function.attributes:
-        return []
-    arguments = function.regions[0].blocks[0].arguments
-    given = zip(arguments, function.attributes["arg_attrs"], strict=True)
-    return [value for value, attributes in given if "graph.donated" in attributes]
-
-
 # Analysis ---------------------------------------------------------------------------
-
-
-def _roots(ops: Sequence[ir.OpView]) -> dict[ir.Value, ir.Value]:
-    """For each buffer that an op makes, the buffer that owns its storage."""
-    roots: dict[ir.Value, ir.Value] = {}
-    for op in ops:
-        for result in op.results:
-            if op.name == "host.view":
-                base = op.operands[0]
-                roots[result] = roots.get(base, base)
-            else:
-                roots[result] = result
-    return roots
-
-
-def _touched(op: ir.OpView) -> Iterator[ir.Value]:
-    """Buffers that an op needs while it runs; making a view needs none."""
-    if op.name == "host.native":
-        for launch in op.launches:
-            yield from launch.operands
-    elif op.name != "host.view":
-        yield from op.operands
-
-
-def _users(
-    ops: Sequence[ir.OpView], roots: Mapping[ir.Value, ir.Value]
-) -> dict[ir.Value, list[ir.OpView]]:
-    """For each buffer that owns storage, the ops that touch it, in order."""
-    users: dict[ir.Value, list[ir.OpView]] = {}
-    for op in ops:
-        for value in _touched(op):
-            found = users.setdefault(roots.get(value, value), [])
-            if not found or found[-1] != op:
-                found.append(op)
-    return users
 
 
 def _private_lifetimes(
@@ -165,18 +126,13 @@ def _private_lifetimes(
             spans[root] = (first, position)
     for root, (first, last) in spans.items():
         if _is_alloc(root) and len(users[root]) == 1:
-            size = _aligned(_bytes(root), options.alignment)
+            size = _aligned(buffer_bytes(root), options.alignment)
             if isinstance(size, Dim) or size <= options.workspace_bytes:
                 yield Lifetime(root, first, last, size)
 
 
 def _is_alloc(value: ir.Value) -> bool:
     return isinstance(value, ir.OpResult) and value.owner.name == "host.alloc"
-
-
-def _bytes(buffer: ir.Value) -> Size:
-    parts = buffer_parts(buffer.type)
-    return product(parts.shape) * byte_width(parts.element_type)
 
 
 def _aligned(size: Size, alignment: int) -> Size:

@@ -48,7 +48,7 @@ enum opcode {
     OP_MIN,
     /* dst, size: the address of registers[size] bytes of scratch, until OP_RELEASE */
     OP_WORKSPACE,
-    OP_RELEASE,
+    OP_RELEASE, /* kept: whether the scratch may stay for the next call */
     /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
      * registers named; unlock = 1 releases the GIL meanwhile */
     OP_RUN,

@@ -232,10 +232,10 @@ static int step_aligned(Frame *frame, const int64_t **at) {
 
 /* --- memory and generated code --- */
 
-static void release_workspace(Frame *frame) {
+static void release_workspace(Frame *frame, int64_t may_be_kept) {
     int64_t bytes = frame->workspace_bytes;
     if (frame->workspace == NULL) return;
-    if (bytes <= KEPT_BYTES_LIMIT && bytes > kept.bytes) {
+    if (may_be_kept && bytes <= KEPT_BYTES_LIMIT && bytes > kept.bytes) {
         release_kept();
         kept.memory = frame->workspace;
         kept.bytes = bytes;
@@ -247,7 +247,7 @@ static void release_workspace(Frame *frame) {
 
 static int step_workspace(Frame *frame, const int64_t **at) {
     int64_t destination = *(*at)++, bytes = frame->registers[*(*at)++];
-    release_workspace(frame);
+    release_workspace(frame, 1);
     bytes = (bytes + WORKSPACE_ALIGNMENT) & ~(int64_t)(WORKSPACE_ALIGNMENT - 1);
     if (kept.bytes >= bytes) {
         frame->workspace = kept.memory;
@@ -344,7 +344,7 @@ static enum outcome execute(Frame *frame) {
             at += 2;
             break;
         case OP_WORKSPACE: failed = step_workspace(frame, &at); break;
-        case OP_RELEASE: release_workspace(frame); break;
+        case OP_RELEASE: release_workspace(frame, *at++); break;
         case OP_RUN:
             if (step_run(frame, &at) != 0) return CALL_CHECK_FAILED;
             break;
@@ -369,7 +369,7 @@ static enum outcome execute(Frame *frame) {
 static void clear_frame(Frame *frame) {
     Py_ssize_t owned = frame->program->values - frame->program->inputs;
     for (Py_ssize_t i = 0; i < owned; i++) Py_CLEAR(frame->values[i]);
-    release_workspace(frame);
+    release_workspace(frame, 1);
 }
 
 static PyObject *call_fallback(Program *program, PyObject *const *inputs) {

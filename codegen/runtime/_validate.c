@@ -166,7 +166,7 @@ static int64_t read_instruction(Reader *reader) {
     case OP_RUN: read_run(reader); break;
     case OP_LAUNCH: read_launch(reader); break;
     case OP_DISJOINT: read_disjoint(reader); break;
-    case OP_RELEASE: break;
+    case OP_RELEASE: read_number(reader); break;
     case OP_FREE: read_destination(reader, 0); break;
     case OP_RETURN: read_item(reader, 0); break;
     default:

@@ -228,9 +228,9 @@ class Assembler:
         self._emit(_runtime.OP_WORKSPACE, destination, size)
         return destination
 
-    def release(self) -> None:
-        """Ends the use of the workspace."""
-        self._emit(_runtime.OP_RELEASE)
+    def release(self, *, kept: bool = True) -> None:
+        """Ends the use of the workspace, which may be kept for the next call."""
+        self._emit(_runtime.OP_RELEASE, int(kept))
 
     def run(
         self,

@@ -119,6 +119,7 @@ class _Builder:
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
         self._written = written_arguments(function)
         self._workspace: Register | None = None
+        self._is_of_a_step = "host.training" in function.attributes
         slots = self._slots(len(arguments), donated)
         for index, argument in enumerate(arguments):
             self._add_argument(function, index, argument, slots[index])
@@ -331,7 +332,7 @@ class _Builder:
         if self.device is not None:
             self.device.close_workspace()
         else:
-            self.assembler.release()
+            self.assembler.release(kept=not self._is_of_a_step)
         self._workspace = None
 
     def free(self, op: ir.OpView) -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _libraries: WeakValueDictionary[str, Library] = WeakValueDictionary()
 _libraries_lock = Lock()
 
+_CUT_BYTES = 1 << 16
+"""Memory that is worth another native call: filling it costs ten times as much."""
+
 
 def forget_libraries() -> None:
     """Forgets the code that is loaded; what is in use stays alive with its users."""
@@ -59,6 +62,7 @@ class CpuCode:
         bits = options.vector_bits or self.target.vector_bits
         grain = options.parallel_grain
         return {
+            "group-launches": f"cut-bytes={_CUT_BYTES}",
             "select-products": f"library={_product_library(self.target)}",
             "tile": f"vector-bits={bits} parallel-grain={grain}",
             "convert-tile-to-cpu": f"vector-bits={bits} parallel-threshold={grain}",

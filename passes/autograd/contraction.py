@@ -2,6 +2,9 @@
 
 Transposed operands are views, which matrix products take as they are. What a product
 gives for a transposed operand is transposed too: after the way back it is contiguous.
+
+The gradient of a weight is computed before that of what it was multiplied with: the
+latter is as large as the saved value that nobody needs after the former.
 """
 
 from girih.dialects import types as ty
@@ -16,10 +19,12 @@ def vjp_matmul(op, cotangents, b: VjpBuilder) -> list:
     """d/dA A @ B = g @ B^T; d/dB = A^T @ g."""
     refuse_complex(op)
     (g,) = cotangents
-    return [
-        _multiplied(b, g, _transposed(b, op.rhs), op.lhs) if b.needs(op.lhs) else None,
-        _multiplied(b, _transposed(b, op.lhs), g, op.rhs) if b.needs(op.rhs) else None,
-    ]
+    lhs = rhs = None
+    if b.needs(op.rhs):
+        rhs = _multiplied(b, _transposed(b, op.lhs), g, op.rhs)
+    if b.needs(op.lhs):
+        lhs = _multiplied(b, g, _transposed(b, op.rhs), op.lhs)
+    return [lhs, rhs]
 
 
 @vjp("addmm", "baddbmm")
@@ -44,12 +49,12 @@ def vjp_linear(op, cotangents, b: VjpBuilder) -> list:
     (g,) = cotangents
     x = weight = bias = None
     rows = _as_rows(b, g)
-    if b.needs(op.x):
-        product = _multiplied(b, rows, op.weight, op.x)
-        x = b.reshape(product, ty.shape_of(op.x.type))
     if b.needs(op.weight):
         columns = _transposed(b, rows)
         weight = _multiplied(b, columns, _as_rows(b, op.x), op.weight)
+    if b.needs(op.x):
+        product = _multiplied(b, rows, op.weight, op.x)
+        x = b.reshape(product, ty.shape_of(op.x.type))
     if b.needs(op.bias):
         bias = b.unbroadcast(g, op.bias)
     return [x, weight, bias]

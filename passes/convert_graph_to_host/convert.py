@@ -240,6 +240,8 @@ def _host_function(
         name: function.attributes[name] for name in kept if name in function.attributes
     }
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+    if _is_of_a_step(function):
+        attributes["host.training"] = ir.UnitAttr.get()
     created = ir.Operation.create(
         "func.func",
         attributes=attributes,
@@ -250,6 +252,17 @@ def _host_function(
     locations = [argument.location for argument in _arguments(function)]
     created.regions[0].blocks.append(*types, arg_locs=locations)
     return created
+
+
+def _is_of_a_step(function: ir.OpView) -> bool:
+    """Whether the function leaves values for a backward pass, or is one."""
+    given = [
+        attributes
+        for name in ("arg_attrs", "res_attrs")
+        if name in function.attributes
+        for attributes in function.attributes[name]
+    ]
+    return any("graph.saved" in attributes for attributes in given)
 
 
 def _arguments(function: ir.OpView) -> list[ir.Value]:

@@ -1,4 +1,5 @@
 // RUN: girih-opt --group-launches --split-input-file %s | filecheck %s
+// RUN: girih-opt --group-launches=cut-bytes=256 --split-input-file %s | filecheck %s --check-prefix=CUT
 
 !b = !tile.buffer<f32, [4], [1]>
 
@@ -62,4 +63,81 @@ func.func @none(%x: !b) -> (!b, index) {
   "host.copy"(%x, %0) : (!b, !b) -> ()
   %1 = "host.size"() {expr = 3} : () -> index
   "host.return"(%0, %1) : (!b, index) -> ()
+}
+
+// -----
+
+!b = !tile.buffer<f32, [64], [1]>
+
+// What the first launch is the last to read goes before the second one takes as much.
+// CHECK-LABEL: func.func @ended
+// CHECK: "host.native"() ({
+// CHECK-NEXT: "host.launch"{{.*}}kernel = @k0
+// CHECK-NEXT: "host.launch"{{.*}}kernel = @k1
+// CHECK-NEXT: })
+// CUT-LABEL: func.func @ended
+// CUT: "host.extern"
+// CUT-NEXT: "host.alloc"
+// CUT-NEXT: "host.native"() ({
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k0
+// CUT-NEXT: })
+// CUT-NEXT: "host.alloc"
+// CUT-NEXT: "host.view"
+// CUT-NEXT: "host.native"() ({
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k1
+// CUT-NEXT: })
+func.func @ended(%x: !b) -> !b {
+  %0 = "host.extern"(%x) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}} : (!b) -> !b
+  %1 = "host.alloc"() : () -> !b
+  "host.launch"(%0, %1) {kernel = @k0, outputs = 1, symbols = []} : (!b, !b) -> ()
+  %2 = "host.alloc"() : () -> !b
+  %3 = "host.view"(%2) {offset = 0} : (!b) -> !b
+  "host.launch"(%1, %3) {kernel = @k1, outputs = 1, symbols = []} : (!b, !b) -> ()
+  "host.return"(%2) : (!b) -> ()
+}
+
+// -----
+
+!b = !tile.buffer<f32, [64], [1]>
+
+// An argument that is the program's goes too; the user's argument stays.
+// CUT-LABEL: func.func @arguments
+// CUT: "host.native"() ({
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k0
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k1
+// CUT-NEXT: })
+// CUT: "host.native"() ({
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k2
+// CUT-NEXT: })
+func.func @arguments(%x: !b, %y: !b {graph.donated}) -> (!b, !b, !b) {
+  %0 = "host.alloc"() : () -> !b
+  "host.launch"(%x, %0) {kernel = @k0, outputs = 1, symbols = []} : (!b, !b) -> ()
+  %1 = "host.alloc"() : () -> !b
+  "host.launch"(%y, %1) {kernel = @k1, outputs = 1, symbols = []} : (!b, !b) -> ()
+  %2 = "host.alloc"() : () -> !b
+  "host.launch"(%0, %2) {kernel = @k2, outputs = 1, symbols = []} : (!b, !b) -> ()
+  "host.return"(%0, %1, %2) : (!b, !b, !b) -> ()
+}
+
+// -----
+
+!b = !tile.buffer<f32, [64], [1]>
+!s = !tile.buffer<f32, [63], [1]>
+
+// Neither what is needed later, nor what a workspace holds, nor less than 256 bytes.
+// CUT-LABEL: func.func @nothing_to_spare
+// CUT: "host.native"() ({
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k0
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k1
+// CUT-NEXT: "host.launch"{{.*}}kernel = @k2
+// CUT-NEXT: })
+func.func @nothing_to_spare(%x: !b) -> (!b, !s) {
+  %0 = "host.extern"(%x) {op = "aten.exp.default", args = [{operand = 0}], kwargs = {}} : (!b) -> !b
+  %1 = "host.alloc"() : () -> !b
+  "host.launch"(%x, %1) {kernel = @k0, outputs = 1, symbols = []} : (!b, !b) -> ()
+  %2 = "host.alloc"() : () -> !b
+  "host.launch"(%0, %1, %2) {kernel = @k1, outputs = 1, symbols = []} : (!b, !b, !b) -> ()
+  %3 = "host.alloc"() : () -> !s
+  "host.launch"(%2, %3) {kernel = @k2, outputs = 1, symbols = []} : (!b, !s) -> ()
+  "host.return"(%2, %3) : (!b, !s) -> ()
 }

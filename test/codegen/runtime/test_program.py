@@ -25,6 +25,8 @@ NATIVE = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_int32),
 )
 
+LIBC = ctypes.CDLL(None)
+
 
 def floats(address, count):
     return (ctypes.c_float * count).from_address(address)
@@ -206,6 +208,34 @@ def test_released_workspace_is_used_again():
         return [RegisterItem(register) for register in (first, second, third)]
 
     assert len(set(program_returning(build, inputs=0)())) == 1
+
+
+@pytest.mark.skipif(not hasattr(LIBC, "mallinfo2"), reason="asks glibc")
+@pytest.mark.parametrize("kept", [False, True])
+def test_released_workspace_is_kept_or_not(kept):
+    def build(assembler):
+        assembler.workspace(assembler.number(16 << 20))
+        assembler.release(kept=kept)
+        return []
+
+    program = program_returning(build, inputs=0)
+    _runtime.release_memory()
+    before = allocated_bytes()
+    program()
+    grown = allocated_bytes() - before
+    _runtime.release_memory()
+    assert (grown > 8 << 20) is kept
+
+
+def allocated_bytes():
+    """What malloc has given to the process and not taken back."""
+
+    class Numbers(ctypes.Structure):
+        _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
+
+    LIBC.mallinfo2.restype = Numbers
+    found = LIBC.mallinfo2()
+    return found.field4 + found.field7  # hblkhd: mapped; uordblks: in use
 
 
 def test_workspace_of_impossible_size():

@@ -1,11 +1,12 @@
 // RUN: %girih-opt --autograd --split-input-file %s | filecheck %s
 
+// The gradient of the second operand comes first: it needs the saved first operand.
 // CHECK-LABEL: func.func @mm
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x4xf32> {graph.cotangent = 0 : i64}
-// CHECK: [[BT:%.+]] = "graph.permute"(%arg1) {permutation = array<i64: 1, 0>}
-// CHECK: [[DA:%.+]] = "graph.mm"([[G]], [[BT]])
 // CHECK: [[AT:%.+]] = "graph.permute"(%arg0) {permutation = array<i64: 1, 0>}
 // CHECK: [[DB:%.+]] = "graph.mm"([[AT]], [[G]])
+// CHECK: [[BT:%.+]] = "graph.permute"(%arg1) {permutation = array<i64: 1, 0>}
+// CHECK: [[DA:%.+]] = "graph.mm"([[G]], [[BT]])
 // CHECK: return {{%.+}}, [[DA]], [[DB]]
 func.func @mm(%a: tensor<2x3xf32> {graph.requires_grad},
     %b: tensor<3x4xf32> {graph.requires_grad}) -> tensor<2x4xf32> {
@@ -35,11 +36,11 @@ func.func @transposed_weight(%x: tensor<2x3xf32>,
 // CHECK-LABEL: func.func @linear
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x3x4xf32> {graph.cotangent = 0 : i64}
 // CHECK: [[ROWS:%.+]] = "graph.reshape"([[G]]) : {{.*}} -> tensor<6x4xf32>
-// CHECK: [[M:%.+]] = "graph.mm"([[ROWS]], %arg1)
-// CHECK: [[DX:%.+]] = "graph.reshape"([[M]])
 // CHECK: [[COLUMNS:%.+]] = "graph.permute"([[ROWS]])
 // CHECK: [[X:%.+]] = "graph.reshape"(%arg0) : {{.*}} -> tensor<6x8xf32>
 // CHECK: [[DW:%.+]] = "graph.mm"([[COLUMNS]], [[X]])
+// CHECK: [[M:%.+]] = "graph.mm"([[ROWS]], %arg1)
+// CHECK: [[DX:%.+]] = "graph.reshape"([[M]])
 // CHECK: [[SUM:%.+]] = "graph.reduce_sum"([[G]]) {dims = array<i64: 0, 1>}
 // CHECK: [[DB:%.+]] = "graph.reshape"([[SUM]])
 // CHECK: return {{%.+}}, [[DX]], [[DW]], [[DB]]

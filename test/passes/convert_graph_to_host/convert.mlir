@@ -287,3 +287,39 @@ func.func @seeds(%i: tensor<4xi32>) -> (tensor<4xui32>, tensor<4xui32>)
   %4 = "graph.philox"(%3, %i) : (tensor<i64>, tensor<4xi32>) -> tensor<4xui32>
   return %2, %4 : tensor<4xui32>, tensor<4xui32>
 }
+
+// -----
+
+!t = tensor<4xf32>
+
+// Programs that leave values for a backward pass say so, and so do backward passes.
+// CHECK-LABEL: func.func @leaves
+// CHECK-SAME: attributes {host.training}
+func.func @leaves(%x: !t) -> (!t, !t {graph.saved}) {
+  %0 = "graph.exp"(%x) : (!t) -> !t
+  %1 = "graph.sin"(%x) : (!t) -> !t
+  return %0, %1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// CHECK-LABEL: func.func @takes
+// CHECK-SAME: attributes {host.training}
+func.func @takes(%x: !t {graph.saved = "out1"}) -> !t {
+  %0 = "graph.exp"(%x) : (!t) -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// CHECK-LABEL: func.func @neither
+// CHECK-NOT: host.training
+// CHECK: "host.return"
+func.func @neither(%x: !t) -> !t {
+  %0 = "graph.exp"(%x) : (!t) -> !t
+  return %0 : !t
+}
