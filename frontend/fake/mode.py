@@ -157,12 +157,15 @@ _WRITES_IN_PLACE = frozenset(
 )
 
 
+_CPU = torch.device("cpu")
+
+
 class _Unusual(Exception):
     """This call needs the whole of ``FakeTensorMode``."""
 
 
 def _only_device(values: Iterable, device: torch.device | None) -> torch.device | None:
-    """The device that all tensors among ``values`` are on.
+    """The device that all tensors among ``values`` are on, numbers of the CPU aside.
 
     Raises:
         _Unusual: They differ, or one is no fake tensor.
@@ -171,26 +174,38 @@ def _only_device(values: Iterable, device: torch.device | None) -> torch.device 
         if isinstance(value, torch.Tensor):
             if type(value) is not FakeTensor:
                 raise _Unusual
-            if device is None:
-                device = value.fake_device
-            elif device != value.fake_device:
-                raise _Unusual
+            device = _common_device(value, device)
         elif isinstance(value, (list, tuple)):
             device = _only_device(value, device)
     return device
 
 
+def _common_device(value: FakeTensor, device: torch.device | None) -> torch.device:
+    """The device of a tensor and others; a CPU tensor without dims is a number."""
+    own = value.fake_device
+    if device is None or device == own:
+        return own
+    if own == _CPU and value.dim() == 0:
+        return device
+    raise _Unusual
+
+
 def _device_of_call(args: tuple, kwargs: dict) -> torch.device | None:
-    """The one device of the call, or None where the call is unusual."""
+    """The device of the call's result, or None where the call is unusual."""
     asked = kwargs.get("device")
     try:
         device = _only_device(kwargs.values(), _only_device(args, None))
     except _Unusual:
         return None
     if device is None:
-        return asked if asked is not None else torch.get_default_device()
-    same = asked is None or asked == device
-    return device if same and device.type != "meta" else None
+        device = torch.get_default_device() if asked is None else asked
+    elif device.type == "meta":
+        return None
+    if asked is None or asked.type == "cpu":
+        return device if asked is None else asked
+    if asked.index is None:  # the current one
+        return device if device.type == asked.type else None
+    return asked
 
 
 def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
@@ -260,6 +275,8 @@ class LightFakeTensorMode(FakeTensorMode):
         if plan.in_cpp:
             return self._run_meta(func, args, kwargs, device)
         if plan.mutates:
+            if _only_device(args[:1], None) != device:
+                return NotImplemented
             return self._write(plan, args, kwargs)
         results = plan.kernel(*args, **kwargs)
         if results is NotImplemented:

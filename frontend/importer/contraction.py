@@ -126,8 +126,15 @@ def flash_attention(b: Builder, query, key, value, dropout_p=0.0, *rest, **optio
 def efficient_attention(
     b: Builder, query, key, value, bias, logsumexp, dropout_p=0.0, *rest, **options
 ):
-    """A call of ATen, as above."""
-    args = (query, key, value, bias, logsumexp, dropout_p, *rest)
+    """A call of ATen, as above.
+
+    It always gives the logarithms of the sums, in rows of 32: the derivative, which may
+    be taken although eager takes none here, needs them.
+    """
+    length = query.shape[2]
+    rows = (length + 31) // 32 * 32
+    b.out[1] = b.out[1]._replace(shape=(*query.shape[:2], rows), strides=None)
+    args = (query, key, value, bias, True, dropout_p, *rest)
     return _attention_call(b, "efficient", args, options, dropout_p)
 
 
