@@ -74,9 +74,9 @@ class EmulatedDevice:
         failure: why the last launch was refused, if one was.
     """
 
-    def __init__(self, library: Path, **facts: int):
-        self.target = parse_target("sm_90")
-        self.facts = FACTS | facts
+    def __init__(self, library: Path, target: str = "sm_90", **facts: int):
+        self.target = parse_target(target)
+        self.facts = FACTS | {"warp_size": self.target.warp_size} | facts
         self.launched: list[str] = []
         self.graph: Any = None
         self.failure: Exception | None = None
@@ -131,6 +131,26 @@ class EmulatedDevice:
         return (ctypes.c_char * 512).in_dll(self._library, "message")
 
 
+class RecordingDevice(EmulatedDevice):
+    """Keeps kernels and runs nothing: results of programs are not computed.
+
+    Attributes:
+        kernels: what was loaded, in order.
+    """
+
+    def __init__(self, library: Path, target: str = "sm_90", **facts: int):
+        super().__init__(library, target, **facts)
+        self.kernels: list[KernelText] = []
+
+    def load(self, kernel: KernelText, binary: Binary | None) -> object:
+        """A function that does nothing."""
+        self.kernels.append(kernel)
+        return self._opened.load(0, b"0", kernel.name, 0)
+
+    def _launch(self, number: int, grid: int, words: Sequence[int]) -> int:
+        return 0
+
+
 @cache
 def _library() -> Path:
     compiler = shutil.which("cc")
@@ -142,16 +162,20 @@ def _library() -> Path:
 
 
 @contextmanager
-def emulated_device(**facts: int) -> Iterator[EmulatedDevice]:
+def emulated_device(
+    kind: type[EmulatedDevice] = EmulatedDevice, target: str = "sm_90", **facts: int
+) -> Iterator[EmulatedDevice]:
     """Programs of CPU tensors are made for an emulated device meanwhile.
 
     Where a kernel was refused, this raises in the end why, unless `failure` has been
     set to None: eager is called where a launch fails, so its result may be right.
 
     Args:
+        kind: one that interprets kernels, or one that records them.
+        target: what code is made for.
         **facts: what is other than in `FACTS`.
     """
-    device = EmulatedDevice(_library(), **facts)
+    device = kind(_library(), target, **facts)
     device.connect()
     with (
         mock.patch.object(gpu_code, "emulator", device),

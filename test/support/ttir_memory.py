@@ -2,8 +2,8 @@
 
 A pointer knows the buffer that it came from, so an access outside of that buffer is
 found even where another one lies there. Within one grid no element may be read after it
-has been written, or written after another program has read it: on a device the order
-of these is not known.
+has been written, or written after another program has read it, or written by two with
+different values: on a device the order of these is not known.
 """
 
 from __future__ import annotations
@@ -130,11 +130,13 @@ class Memory:
         """Writes values where the mask is set."""
         places = _places(pointers, mask, "writes")
         data, written = _elements(pointers), values[mask]
+        before = data[places // data.itemsize]
         data[places // data.itemsize] = written
         found = data[places // data.itemsize]
         if found.tobytes() != written.tobytes():
             raise MemoryFault(f"{pointers.buffer.name} is written twice, differently")
-        self._note_writes(pointers, places, _owners(mask, programs))
+        changed = _bits(before) != _bits(written)
+        self._note_writes(pointers, places, _owners(mask, programs), changed)
 
     def add(
         self, pointers: Pointers, values: np.ndarray, mask: np.ndarray
@@ -168,17 +170,25 @@ class Memory:
         readers[at[shared]] = _MANY
 
     def _note_writes(
-        self, pointers: Pointers, places: np.ndarray, owners: np.ndarray
+        self,
+        pointers: Pointers,
+        places: np.ndarray,
+        owners: np.ndarray,
+        changed: np.ndarray,
     ) -> None:
+        """Several programs may write the same: outputs may overlap themselves."""
         region, start = self._region(pointers.buffer)
         writers, at = self._writers[region], places + start
-        readers = self._readers[region][at]
+        readers, before = self._readers[region][at], writers[at]
         if ((readers != _NOBODY) & (readers != owners)).any():
             raise MemoryFault(f"{pointers.buffer.name} is written where others read")
-        before = writers[at]
-        writers[at] = owners
-        if ((before != _NOBODY) & (before != owners) | (writers[at] != owners)).any():
+        if ((before != _NOBODY) & (before != owners) & changed).any():
             raise MemoryFault(f"{pointers.buffer.name} is written by several programs")
+        writers[at] = owners
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return values.view(f"u{values.dtype.itemsize}")
 
 
 def _owners(mask: np.ndarray, programs: np.ndarray) -> np.ndarray:
