@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,6 +110,15 @@ class GpuCode:
                     self.device, source, kernels, ProductPlanner(self.device)
                 ),
             )
+
+    def compile_ahead(self, lowering: Lowering, modules: Sequence[ir.Module]) -> None:
+        """Compiles the kernels of several modules at once, into the disk cache."""
+        texts = []
+        for module in modules:
+            kernels = cloned(module, only="tile.kernel")
+            lowering.run(self.kernel_pipeline, kernels.operation)
+            texts += _texts(kernels, dict(_launches(kernels)))
+        self._binaries(lowering.options, texts)
 
     def _kernels(
         self, lowering: Lowering, module: ir.Module

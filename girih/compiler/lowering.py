@@ -94,6 +94,8 @@ class Lowering:
         with module.context, ir.Location.unknown():
             self.dump("graph", operation)
             self.run(pipeline, operation)
+            if self.options.max_autotune and isinstance(self.code, GpuCode):
+                self.tune(module)
             self.dump("fused", operation)
             records = self.options.cudagraphs
             returned = results_of_user(module) if records else frozenset()
@@ -107,6 +109,12 @@ class Lowering:
             return recorded(
                 program, module, returned, self.device, self.options, self.report
             )
+
+    def tune(self, module: ir.Module) -> None:
+        """Measures how products and large kernels run best, and says it in the IR."""
+        from girih.compiler.tuning import tune  # few compilations ask for it
+
+        tune(module, self)
 
     def run(self, pipeline: str, module: ir.Operation) -> None:
         """Runs a named pipeline, with the options of the compilation."""

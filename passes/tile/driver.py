@@ -1,5 +1,7 @@
 """The passes ``tile`` and ``print-schedules``."""
 
+from dataclasses import replace
+
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
@@ -25,7 +27,17 @@ def choose_gpu_schedule(
     product = None
     if formula.reduced:
         product = choose_contraction(subject_of(formula, source, options))
-    return product or choose_block_schedule(formula, source, options)
+    plan = product or choose_block_schedule(formula, source, options)
+    return _tuned(plan, source) if source.tuning else plan
+
+
+def _tuned(plan: SchedulePlan, source: KernelSource) -> SchedulePlan:
+    """The plan with the number of warps that a measurement chose."""
+    grids = [
+        replace(grid, warps=source.tuning.get("warps", grid.warps))
+        for grid in plan.grids
+    ]
+    return replace(plan, grids=tuple(grids))
 
 
 CHOOSERS = {"cpu": choose_schedule, "gpu": choose_gpu_schedule}

@@ -1,0 +1,244 @@
+"""max-autotune: measures how products and large kernels of a graph run best.
+
+::
+
+    fusions ── each product with what follows it, each large fusion
+      ──► a program of its own for each candidate ──► Tuner
+      ──► attributes: girih.tuning, girih.library
+
+Candidates of a product are the library's call, followed by a kernel, and kernels of its
+own in several tilings; those of a fusion are numbers of warps. What wins is said by
+attributes, which ``fuse-contractions`` and ``tile`` read. Sizes that are symbolic are
+not tuned, nor is float32, whose products stay with the library.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from girih.codegen.errors import CodegenError
+from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
+from girih.codegen.gpu.compile import triton_version
+from girih.compiler.subprogram import Subprogram, random_inputs
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim
+from girih.passes.fuse_contractions.choice import LIBRARY, TUNING
+from girih.passes.fuse_contractions.epilogue import Group, group_of
+from girih.passes.fuse_contractions.products import product_of
+from girih.passes.graph_builder import function_bodies
+from girih.passes.tile.gpu.contraction_policy import Shape, candidates
+from girih.reports import Report
+
+if TYPE_CHECKING:
+    from girih.compiler.lowering import Lowering
+
+# Kernels that move fewer bytes than this end before a measurement says much.
+LEAST_BYTES = 1 << 22
+WARPS = (1, 2, 4, 8, 16)
+LIBRARY_CALL = Candidate("library")
+_HALF = frozenset({"bf16", "f16"})
+
+
+def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> None:
+    """Says, at each product and large fusion of a graph, how it runs best.
+
+    Args:
+        module: a module of fusions; attributes are added.
+        lowering: that of the module; programs of candidates are made like its own.
+        tuner: what measures; by default on the lowering's device.
+    """
+    with lowering.report.stage("tune"), ExitStack() as stack:
+        folder = lowering.options.cache_folder()
+        tuner = tuner or device_tuner(lowering.device, folder)
+        place = folder or stack.enter_context(tempfile.TemporaryDirectory())
+        tuning = _Tuning(lowering, tuner, Path(place))
+        for block in function_bodies(module):
+            for op in list(block.operations):
+                tuning.tune(op)
+
+
+def device_tuner(device: torch.device, folder: Path | None) -> Tuner:
+    """Measures on a device; results hold for devices of its name and these versions."""
+    name = torch.cuda.get_device_name(device)
+    versions = (torch.__version__, str(torch.version.cuda), triton_version())
+    return Tuner(measure_on(device), (name, *versions), folder)
+
+
+class _Tuning:
+    """Tunes the ops of one module.
+
+    Args:
+        lowering: the lowering of the module.
+        tuner: what measures.
+        folder: where kernels that were compiled ahead are found.
+    """
+
+    def __init__(self, lowering: Lowering, tuner: Tuner, folder: Path) -> None:
+        self._lowering = lowering
+        self._tuner = tuner
+        self._options = replace(
+            lowering.options,
+            cache_dir=str(folder),
+            cache=True,
+            cudagraphs=False,
+            dump_dir=None,
+            max_autotune=False,
+        )
+        self._taken: list[ir.OpView] = []
+
+    def tune(self, op: ir.OpView) -> None:
+        """Tunes a product, with what follows it, or a fusion; leaves others alone."""
+        if TUNING in op.attributes or LIBRARY in op.attributes:
+            return
+        product = product_of(op)
+        if product is not None:
+            self._tune_product(group_of(product))
+        elif op.operation.name == "graph.fusion" and _is_large(op):
+            if op not in self._taken:
+                self._tune_fusion(op)
+
+    def _tune_product(self, group: Group) -> None:
+        shape = self._shape_of(group)
+        if shape is None:
+            return
+        own = [product.op for product in group.products]
+        ops = own if group.fusion is None else [*own, group.fusion]
+        tilings = [_candidate(asdict(tiling)) for tiling in candidates(shape)]
+        sizes = f"{shape.rows}x{shape.columns}x{shape.depth}"
+        best = self._decide(f"product {sizes}", ops, own, [LIBRARY_CALL, *tilings])
+        if best != LIBRARY_CALL and group.fusion is not None:
+            self._taken.append(group.fusion)
+
+    def _shape_of(self, group: Group) -> Shape | None:
+        """The sizes of products; None where they are not to be measured."""
+        first = group.products[0]
+        *batch, rows, columns = first.shape
+        sizes = (*batch, rows, columns, first.depth)
+        if any(isinstance(size, Dim) for size in sizes) or _is_symbolic(group):
+            return None
+        if str(first.element) not in _HALF or rows < 2 or columns < 2:
+            return None
+        count = 1
+        for size in batch:
+            count *= size
+        facts = self._lowering.code.facts
+        return Shape(
+            rows=rows,
+            columns=columns,
+            depth=first.depth,
+            batch=count,
+            count=len(group.products),
+            bits=16,
+            processors=facts["multiprocessors"],
+            shared_bytes=facts["shared_bytes_per_block"],
+        )
+
+    def _tune_fusion(self, op: ir.OpView) -> None:
+        given = [_candidate({"warps": warps}) for warps in WARPS]
+        sizes = "x".join(map(str, op.domain))
+        self._decide(f"kernel {sizes}", [op], [op], [Candidate("default"), *given])
+
+    def _decide(
+        self,
+        what: str,
+        ops: Sequence[ir.OpView],
+        marked: Sequence[ir.OpView],
+        given: Sequence[Candidate],
+    ) -> Candidate:
+        """Measures a part of the program, and marks ops with what won."""
+        part = Subprogram(ops, [ops.index(op) for op in marked])
+        best = self._tuner.best(what, part.text, given, lambda c: self._runs(part, c))
+        mark(marked, best)
+        return best
+
+    def _runs(self, part: Subprogram, given: Sequence[Candidate]) -> Iterator[Run]:
+        """A run of each candidate; all their kernels are compiled before the first."""
+        return _Runs(self, part, given)
+
+    def lowering_of(self) -> Lowering:
+        """A lowering like the module's own, with a report that nobody reads."""
+        kind = type(self._lowering)
+        return kind(self._options, Report("candidate"), self._lowering.device)
+
+
+class _Runs(Iterator[Run]):
+    """Programs of candidates, made when they are asked for."""
+
+    def __init__(
+        self, tuning: _Tuning, part: Subprogram, given: Sequence[Candidate]
+    ) -> None:
+        self._tuning = tuning
+        self._part = part
+        self._left = list(given)
+        self._inputs: list[torch.Tensor] | None = None
+
+    def __next__(self) -> Run:
+        if self._inputs is None:
+            self._prepare()
+        module = self._marked(self._left.pop(0))
+        lowering = self._tuning.lowering_of()
+        lowering.run(lowering.code.launch_pipeline, module.operation)
+        program = lowering.code.program(lowering, module, None)
+        inputs = self._inputs
+        return lambda: program(*inputs)
+
+    def _marked(self, candidate: Candidate) -> ir.Module:
+        module, ops = self._part.copied()
+        mark(ops, candidate)
+        return module
+
+    def _prepare(self) -> None:
+        """Inputs; and all kernels are compiled at the same time."""
+        lowering = self._tuning.lowering_of()
+        self._inputs = random_inputs(self._part, lowering.device)
+        modules = [self._marked(candidate) for candidate in self._left]
+        for module in modules:
+            lowering.run(lowering.code.launch_pipeline, module.operation)
+        with suppress(CodegenError):  # who needs it meets it again
+            lowering.code.compile_ahead(lowering, modules)
+
+
+def mark(ops: Sequence[ir.OpView], candidate: Candidate) -> None:
+    """Says at ops how they are to run; nothing for the compiler's own choice."""
+    for op in ops:
+        if candidate.settings:
+            i64 = ir.IntegerType.get_signless(64)
+            numbers = candidate.settings.items()
+            op.attributes[TUNING] = ir.DictAttr.get(
+                {name: ir.IntegerAttr.get(i64, value) for name, value in numbers}
+            )
+        elif candidate == LIBRARY_CALL:
+            op.attributes[LIBRARY] = ir.UnitAttr.get()
+
+
+def _is_symbolic(group: Group) -> bool:
+    """Whether what follows a product reads tensors of sizes that are not known."""
+    operands = [] if group.fusion is None else group.fusion.operands
+    shapes = [ty.shape_of(value.type) for value in operands]
+    return any(isinstance(size, Dim) for shape in shapes for size in shape)
+
+
+def _candidate(settings: dict[str, int]) -> Candidate:
+    name = " ".join(f"{key}={value}" for key, value in settings.items())
+    return Candidate(name, settings)
+
+
+def _is_large(op: ir.OpView) -> bool:
+    """Whether a fusion moves enough for a measurement, of sizes that are known."""
+    moved = 0
+    for value in (*op.operands, *op.results):
+        count = ty.byte_width(value.type.element_type)
+        for size in ty.shape_of(value.type):
+            if isinstance(size, Dim):
+                return False
+            count *= size
+        moved += count
+    return moved >= LEAST_BYTES
