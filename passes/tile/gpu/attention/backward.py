@@ -9,8 +9,9 @@ from collections.abc import Callable
 from girih.dialects.bindings import ir
 from girih.passes.tile.gpu.attention.blocks import Blocks
 from girih.passes.tile.gpu.attention.policy import Sizes, padded
-from girih.passes.tile.gpu.attention.score import ScoreNodes, ScoreSpace
-from girih.passes.tile.gpu.attention.walk import grid, loop
+from girih.passes.tile.gpu.attention.score import ScoreNodes
+from girih.passes.tile.gpu.attention.space import ScoreSpace
+from girih.passes.tile.gpu.attention.walk import grid, keys_of, loop, queries_of
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.sizes import is_constant
 
@@ -34,7 +35,8 @@ def emit_of_query(
             return [blocks.product(blocks.rounded(of_scores), key, *carried)]
 
         start = blocks.zeros((rows.size, padded(blocks.source.widths[0])))
-        (result,) = loop(blocks, columns, [start], step)
+        bounds = keys_of(blocks, space, nodes.visible)
+        (result,) = loop(blocks, columns, [start], step, bounds)
         blocks.store("of_query", result, space.of_query(), space.rows)
 
 
@@ -61,7 +63,7 @@ def emit_of_keys(
 
         widths = map(padded, blocks.source.widths)
         inits = [blocks.zeros((columns.size, width)) for width in widths]
-        results = _over_members(blocks, space, rows, inits, step)
+        results = _over_members(blocks, space, nodes, rows, inits, step)
         for name, result in zip(("of_key", "of_value"), results, strict=True):
             blocks.store(name, result, space.of_key(), space.columns)
 
@@ -69,16 +71,20 @@ def emit_of_keys(
 def _over_members(
     blocks: Blocks,
     space: ScoreSpace,
+    nodes: ScoreNodes,
     rows: Block,
     inits: list[Value],
     step: Callable[[list[Value]], list[Value]],
 ) -> list[Value]:
     """All blocks of queries, of each head of queries that reads the keys."""
+    bounds = queries_of(blocks, space, nodes.visible)
+
+    def walk(carried: list[Value]) -> list[Value]:
+        return loop(blocks, rows, carried, step, bounds)
+
     if is_constant(space.member.size, 1):
-        return loop(blocks, rows, inits, step)
-    return loop(
-        blocks, space.member, inits, lambda carried: loop(blocks, rows, carried, step)
-    )
+        return walk(inits)
+    return loop(blocks, space.member, inits, walk)
 
 
 def _of_rows(blocks: Blocks, space: ScoreSpace) -> list[Value]:

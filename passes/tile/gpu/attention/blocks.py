@@ -100,9 +100,9 @@ class Blocks:
         key = ("width", width)
         found = self.stack.find(key)
         if found is None:
+            limit = self.indices.size(width)
             b = self.indices.at(1, (size,))
-            limit = b.op("vector.broadcast", "index", self.indices.size(width))
-            b = self.indices.at(1, (size,))
+            limit = b.op("vector.broadcast", "index", limit)
             mask = b.compare_ints("slt", b.op("vector.step", "index"), limit)
             self.stack.frames[1].values[key] = mask
             return mask

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from girih.dialects.bindings import ir
 from girih.passes.tile.gpu.attention.blocks import LOWEST, Blocks
 from girih.passes.tile.gpu.attention.policy import Sizes, padded
-from girih.passes.tile.gpu.attention.score import ScoreNodes, ScoreSpace
-from girih.passes.tile.gpu.attention.walk import grid, loop
+from girih.passes.tile.gpu.attention.score import ScoreNodes
+from girih.passes.tile.gpu.attention.space import ScoreSpace
+from girih.passes.tile.gpu.attention.walk import grid, keys_of, loop
 
 Value = ir.Value
 
@@ -25,7 +26,9 @@ def emit_forward(
             blocks.zeros((rows.size, padded(blocks.source.widths[1]))),
         ]
         step = _step(blocks, space, nodes, query)
-        largest, total, sums = loop(blocks, columns, inits, step)
+        largest, total, sums = loop(
+            blocks, columns, inits, step, keys_of(blocks, space, nodes.visible)
+        )
         spread = blocks.spread(total, space.rows, _shape(sums))
         y = blocks.same("arith.divf", sums, spread)
         blocks.store("y", y, space.of_query(), space.rows)

@@ -34,21 +34,21 @@ class Sizes:
 # By the bytes of a head: a block of keys and one of values for each stage, and the
 # blocks that stay, must fit into 227 KiB of shared memory (100 KiB on small devices).
 _FORWARD = (
-    (128, Sizes(128, 128, 8, 2)),
+    (128, Sizes(64, 64, 4, 3)),
     (256, Sizes(128, 64, 8, 2)),
     (512, Sizes(64, 32, 4, 2)),
     (1024, Sizes(32, 16, 4, 1)),
 )
 # Programs that have a block of keys: gradients of keys and values.
 _BY_COLUMNS = (
-    (128, Sizes(64, 128, 8, 2)),
+    (128, Sizes(64, 64, 4, 3)),
     (256, Sizes(64, 64, 8, 1)),
     (512, Sizes(32, 32, 4, 1)),
     (1024, Sizes(16, 16, 4, 1)),
 )
 # Programs that have a block of queries: gradients of queries.
 _BY_ROWS = (
-    (128, Sizes(128, 64, 8, 2)),
+    (128, Sizes(64, 128, 4, 2)),
     (256, Sizes(64, 64, 8, 1)),
     (512, Sizes(32, 32, 4, 1)),
     (1024, Sizes(16, 16, 4, 1)),

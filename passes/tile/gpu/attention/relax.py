@@ -8,7 +8,7 @@ approximation of tanh (a relative error of 2**-11), which is used for it.
 import math
 
 from girih.dialects.bindings import ir
-from girih.passes.tile.elements import F32
+from girih.passes.tile.elements import BOOL, F32
 from girih.passes.tile.emit.builder import Width
 from girih.passes.tile.gpu.attention.score import GivenNode, ScoreNodes
 from girih.passes.tile.gpu.values import BlockValues
@@ -46,7 +46,8 @@ class _Relaxation:
         binary, unit = self._as_powers_of_two(results[0]), LOG2_E
         if binary is None:
             binary, unit = results[0], 1.0
-        self.nodes = ScoreNodes(given, (binary, *results[1:]), rows, unit)
+        results = (binary, *results[1:])
+        self.nodes = ScoreNodes(given, results, rows, nodes.visible, unit)
 
     def _renew(self, node: Node) -> Node:
         pending = [node]
@@ -64,8 +65,8 @@ class _Relaxation:
     def _made(self, node: Node) -> Node:
         copy = node.with_indices(lambda index: index)
         copy.operands = tuple(self._renewed[o.number] for o in node.operands)
-        if isinstance(copy, ComputeNode) and copy.element.is_float:
-            simpler = self._simplified(copy)
+        if isinstance(copy, ComputeNode):
+            simpler = self._simplified(copy) if copy.element.is_float else _flag(copy)
             if simpler is not None:
                 return simpler
         return self._table.add(copy, node.location)
@@ -121,6 +122,15 @@ class _Relaxation:
         number = self._constant(x, factor)
         product = ComputeNode(F32, (x, number), name="mul")
         return self._table.add(product, x.location)
+
+
+def _flag(node: ComputeNode) -> Node | None:
+    """The condition of a choice between true and false."""
+    if node.name != "where" or node.element is not BOOL:
+        return None
+    condition, *branches = node.operands
+    values = [b.value if isinstance(b, ConstantNode) else None for b in branches]
+    return condition if values == [True, False] else None
 
 
 def _is_bounded(product: Node) -> bool:

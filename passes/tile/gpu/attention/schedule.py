@@ -12,12 +12,13 @@ from girih.passes.tile.gpu.attention.blocks import Blocks
 from girih.passes.tile.gpu.attention.forward import emit_forward
 from girih.passes.tile.gpu.attention.policy import Sizes
 from girih.passes.tile.gpu.attention.relax import RelaxedValues, relaxed
-from girih.passes.tile.gpu.attention.score import score_nodes, score_space
+from girih.passes.tile.gpu.attention.score import score_nodes
 from girih.passes.tile.gpu.attention.source import (
     AttentionSource,
     attention_op,
     read_attention,
 )
+from girih.passes.tile.gpu.attention.space import score_space
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.gpu.values import BlockValues

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from girih.passes.tile.access.evaluator import Coordinates, Evaluator
 from girih.passes.tile.gpu.attention.source import GIVEN, AttentionSource
-from girih.passes.tile.index import Affine, Coordinate, constant, of
+from girih.passes.tile.gpu.attention.space import ScoreSpace
+from girih.passes.tile.gpu.attention.visible import Visible, visible_keys
+from girih.passes.tile.index import Affine, constant, of
 from girih.passes.tile.nodes import Guards, LoadNode, Node, NodeTable
-from girih.passes.tile.sizes import exact_quotient, is_constant
 
 
 @dataclass(eq=False, slots=True)
@@ -43,51 +44,6 @@ class ScoreEvaluator(Evaluator):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSpace:
-    """Where attention happens.
-
-    Attributes:
-        batch, group, member: the batch, the head of keys, and which of its heads of
-            queries.
-        rows, columns: the position of a query, and of a key.
-    """
-
-    batch: Coordinate
-    group: Coordinate
-    member: Coordinate
-    rows: Coordinate
-    columns: Coordinate
-
-    @property
-    def head(self) -> Affine:
-        """The head of queries."""
-        return _index(self.group) * self.member.size + _index(self.member)
-
-    def of_query(self) -> Coordinates:
-        """The place of a query in [b, h, s]."""
-        return (_index(self.batch), self.head, of(self.rows))
-
-    def of_key(self) -> Coordinates:
-        """The place of a key in [b, h_kv, t]."""
-        return (_index(self.batch), _index(self.group), of(self.columns))
-
-
-def _index(coordinate: Coordinate) -> Affine:
-    """A coordinate; 0 where there is nothing else."""
-    return constant(0) if is_constant(coordinate.size, 1) else of(coordinate)
-
-
-def score_space(source: AttentionSource) -> ScoreSpace:
-    """The coordinates of a kernel."""
-    batch, heads, rows, columns = source.shape
-    member = exact_quotient(heads, source.groups)
-    if member is None:
-        member = heads // source.groups
-    sizes = (batch, source.groups, member, rows, columns)
-    return ScoreSpace(*(Coordinate((n, 0), size) for n, size in enumerate(sizes)))
-
-
-@dataclass(frozen=True, slots=True)
 class ScoreNodes:
     """The score function's nodes.
 
@@ -95,12 +51,14 @@ class ScoreNodes:
         given: what the kernel computes before.
         results: what the function gives.
         rows: numbers for each row that are loaded, by name.
+        visible: which keys a query can see.
         unit: what logits were multiplied by: their powers are of e ** (1 / unit).
     """
 
     given: tuple[Node, ...]
     results: tuple[Node, ...]
     rows: dict[str, Node]
+    visible: Visible
     unit: float = 1.0
 
 
@@ -116,7 +74,7 @@ def score_nodes(source: AttentionSource, space: ScoreSpace) -> ScoreNodes:
         for name in ("logsumexp", "delta")
         if name in source.inputs
     }
-    return ScoreNodes(given, results, rows)
+    return ScoreNodes(given, results, rows, visible_keys(results[0], space))
 
 
 def _row_load(source: AttentionSource, space: ScoreSpace, name: str) -> LoadNode:

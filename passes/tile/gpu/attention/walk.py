@@ -7,9 +7,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import ceildiv
 from girih.passes.tile.gpu.attention.blocks import Blocks
 from girih.passes.tile.gpu.attention.policy import Sizes
+from girih.passes.tile.gpu.attention.space import ScoreSpace
+from girih.passes.tile.gpu.attention.visible import Visible
 from girih.passes.tile.gpu.indices import is_whole
 from girih.passes.tile.gpu.plan import Block
-from girih.passes.tile.index import Coordinate
+from girih.passes.tile.index import Affine, Coordinate, of
 from girih.passes.tile.sizes import Size, is_constant, product
 
 Value = ir.Value
@@ -71,6 +73,46 @@ def _bind(blocks: Blocks, own: Block, start: Value) -> None:
     size = own.coordinate.size
     end = None if is_whole(size, own.size) else size
     blocks.indices.bind(own.coordinate, start, end)
+
+
+def keys_of(blocks: Blocks, space: ScoreSpace, visible: Visible) -> Bounds:
+    """The keys that some query of the program's block can see."""
+    rows, columns = (_block(blocks, c) for c in (space.rows, space.columns))
+    first, last = visible.first, visible.last
+    start = None if first is None else of(space.rows) + first
+    end = None if last is None else of(space.rows) + (last + rows.size)
+    return _bounds(blocks, columns, start, end)
+
+
+def queries_of(blocks: Blocks, space: ScoreSpace, visible: Visible) -> Bounds:
+    """The queries that can see some key of the program's block."""
+    rows, columns = (_block(blocks, c) for c in (space.rows, space.columns))
+    first, last = visible.first, visible.last
+    start = None if last is None else of(space.columns) - last
+    end = None if first is None else of(space.columns) + (columns.size - first)
+    return _bounds(blocks, rows, start, end)
+
+
+def _block(blocks: Blocks, coordinate: Coordinate) -> Block:
+    dims = blocks.indices.blocks
+    return next(block for block in dims if block.coordinate == coordinate)
+
+
+def _bounds(
+    blocks: Blocks, along: Block, start: Affine | None, end: Affine | None
+) -> Bounds:
+    """Bounds of a loop over whole blocks, inside of a coordinate."""
+    indices = blocks.indices
+    low, high = indices.size(0), indices.size(along.coordinate.size)
+    if start is not None:
+        value, size = indices.scalar(start), indices.size(along.size)
+        b = blocks.at()
+        value = b.same("arith.maxsi", value, low)
+        low = b.same("arith.subi", value, b.same("arith.remui", value, size))
+    if end is not None:
+        value = indices.scalar(end)
+        high = blocks.at().same("arith.minsi", value, high)
+    return low, high
 
 
 def loop(
