@@ -1,9 +1,13 @@
 """pyproject.toml, the constraints and the tree agree."""
 
 import re
+import sys
 import tomllib
 from importlib.metadata import distribution, entry_points
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 import girih
 
@@ -54,6 +58,11 @@ def test_constraints_pin_every_direct_dependency():
     for requirement in project["dependencies"] + extras["test"] + extras["demo"]:
         name = re.match(r"[\w.-]+", requirement).group().lower().replace("_", "-")
         assert name in names, f"constraints.txt does not pin {name}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton is for Linux only")
+def test_tests_have_triton():
+    assert find_spec("triton"), "install the extra `test`: no kernel is compiled"
 
 
 def test_version_is_the_same_everywhere():
