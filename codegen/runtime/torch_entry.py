@@ -109,6 +109,7 @@ FAST_ENTRIES = {
     "aten.mm.default": "_VariableFunctions.mm",
     "aten.native_dropout.default": "_VariableFunctions.native_dropout",
     "aten.rand.default": "_VariableFunctions.rand",
+    "aten.randint.low": "_VariableFunctions.randint",
     "aten.randn.default": "_VariableFunctions.randn",
     "aten.scaled_dot_product_attention.default": "_nn.scaled_dot_product_attention",
     "aten.scatter.src": "_VariableFunctions.scatter",

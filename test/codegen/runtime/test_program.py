@@ -393,6 +393,7 @@ def fast_entry_samples():
         "aten.mm.default": ((x[0], x[1]), {}),
         "aten.native_dropout.default": ((x, 0.5, True), {}),
         "aten.rand.default": (([2, 3],), FLOAT),
+        "aten.randint.low": ((2, 9, [2, 3]), FLOAT),
         "aten.randn.default": (([2, 3],), FLOAT),
         "aten.scaled_dot_product_attention.default": (
             (image, image, image, None, 0.0, True),
