@@ -45,11 +45,12 @@ def run(op: ir.OpView, options: None) -> None:
             launches += _launches(item.operation.regions[0].blocks[0])
     known: dict[str, list[bool]] = {}
     for launch in launches:
+        if launch.kernel not in kernels:  # a library's
+            continue
         aligned = [is_aligned(value) for value in launch.operands]
         others = known.setdefault(launch.kernel, aligned)
         known[launch.kernel] = [a and b for a, b in zip(aligned, others, strict=True)]
-    for name in known.keys() & kernels.keys():  # the others are a library's
-        aligned = known[name]
+    for name, aligned in known.items():
         kernels[name].attributes["aligned"] = ir.DenseBoolArrayAttr.get(aligned)
 
 
