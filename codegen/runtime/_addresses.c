@@ -159,6 +159,74 @@ static PyObject *loans_are_back(PyObject *self, PyObject *Py_UNUSED(arguments)) 
     Py_RETURN_TRUE;
 }
 
+/* --- Spans: copies of memory --- */
+
+typedef struct {
+    Py_ssize_t bytes, itemsize;
+} Span;
+
+typedef struct {
+    PyObject_VAR_HEAD
+    Span spans[];
+} Spans;
+
+/* cuMemcpyDtoDAsync */
+typedef int (*copy_function)(uintptr_t target, uintptr_t source, size_t bytes,
+                             void *stream);
+
+static PyObject *spans_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *items;
+    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &items) || needs_layout())
+        return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    Spans *self = (Spans *)type->tp_alloc(type, count);
+    for (Py_ssize_t i = 0; self != NULL && i < count; i++) {
+        Span *span = &self->spans[i];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(items, i), "nn", &span->bytes,
+                              &span->itemsize))
+            Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static bool find_start(PyObject *list, Py_ssize_t index, Py_ssize_t itemsize,
+                       uintptr_t *start) {
+    Place place;
+    if (index >= PyList_GET_SIZE(list) ||
+        !find_place(PyList_GET_ITEM(list, index), &place)) {
+        PyErr_SetString(PyExc_ValueError, "girih bug: expected a tensor for each span");
+        return false;
+    }
+    *start = (uintptr_t)place.data + (uintptr_t)(place.offset * itemsize);
+    return true;
+}
+
+static PyObject *spans_copy(PyObject *object, PyObject *args) {
+    const Spans *self = (const Spans *)object;
+    unsigned long long function, stream;
+    PyObject *targets, *sources;
+    if (!PyArg_ParseTuple(args, "KKO!O!", &function, &stream, &PyList_Type, &targets,
+                          &PyList_Type, &sources))
+        return NULL;
+    copy_function copy = (copy_function)(uintptr_t)function;
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
+        const Span *span = &self->spans[i];
+        uintptr_t target, source;
+        if (!find_start(targets, i, span->itemsize, &target) ||
+            !find_start(sources, i, span->itemsize, &source))
+            return NULL;
+        if (span->bytes == 0) continue;
+        int code;
+        Py_BEGIN_ALLOW_THREADS
+        code = copy(target, source, (size_t)span->bytes, (void *)(uintptr_t)stream);
+        Py_END_ALLOW_THREADS
+        if (code != 0)
+            return PyErr_Format(PyExc_RuntimeError,
+                                "copying memory on the device failed: error %d", code);
+    }
+    Py_RETURN_NONE;
+}
+
 /* --- the module --- */
 
 static void free_object(PyObject *self) {
@@ -179,6 +247,12 @@ static PyMethodDef loans_methods[] = {
      PyDoc_STR("out()\n--\n\nNumbers of the loans that somebody else has.")},
     {NULL, NULL, 0, NULL}};
 
+static PyMethodDef spans_methods[] = {
+    {"copy", spans_copy, METH_VARARGS,
+     PyDoc_STR("copy(function, stream, targets, sources)\n--\n\nCopies from each tensor "
+               "of one list to that of the other, from the first element on.")},
+    {NULL, NULL, 0, NULL}};
+
 static PyType_Slot pins_slots[] = {
     {Py_tp_new, pins_new},
     {Py_tp_dealloc, free_object},
@@ -194,6 +268,14 @@ static PyType_Slot loans_slots[] = {
                 "references that are not of others. They must stay alive."},
     {0, NULL}};
 
+static PyType_Slot spans_slots[] = {
+    {Py_tp_new, spans_new},
+    {Py_tp_dealloc, free_object},
+    {Py_tp_methods, spans_methods},
+    {Py_tp_doc, "Spans(items)\n--\n\nMemory to copy, each its bytes and those of an "
+                "element."},
+    {0, NULL}};
+
 static PyType_Spec pins_spec = {.name = "girih.codegen.runtime._addresses.Pins",
                                 .basicsize = sizeof(Pins),
                                 .itemsize = sizeof(Pin),
@@ -205,6 +287,12 @@ static PyType_Spec loans_spec = {.name = "girih.codegen.runtime._addresses.Loans
                                  .itemsize = sizeof(Loan),
                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                  .slots = loans_slots};
+
+static PyType_Spec spans_spec = {.name = "girih.codegen.runtime._addresses.Spans",
+                                 .basicsize = sizeof(Spans),
+                                 .itemsize = sizeof(Span),
+                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                 .slots = spans_slots};
 
 static PyObject *set_layout(PyObject *Py_UNUSED(module), PyObject *args) {
     PyTypeObject *tensor;
@@ -237,7 +325,8 @@ static int add_type(PyObject *module, PyType_Spec *spec, const char *name) {
 
 static int module_exec(PyObject *module) {
     if (add_type(module, &pins_spec, "Pins") < 0) return -1;
-    return add_type(module, &loans_spec, "Loans");
+    if (add_type(module, &loans_spec, "Loans") < 0) return -1;
+    return add_type(module, &spans_spec, "Spans");
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};

@@ -1,7 +1,8 @@
 """Where tensors are, and who uses their memory: for recorded graphs.
 
-`Pins` and `Loans` read the words of torch's objects where their layout is what this
-file claims, which is tried first; else they ask torch, for 50 ns a tensor instead of 3.
+`Pins`, `Loans` and `Spans` read the words of torch's objects, where they are found by
+looking for known values in a few tensors; else they ask torch, for 50 ns a tensor
+instead of 3.
 
 Source: c10/core/TensorImpl.h, c10/core/StorageImpl.h, c10/util/intrusive_ptr.h,
 torch/csrc/autograd/python_variable.h (torch 2.11-2.13).
@@ -18,9 +19,9 @@ import torch
 
 from . import _addresses
 
-# The TensorImpl in the Python object; in the TensorImpl the StorageImpl and the offset;
-# in the StorageImpl the memory and the count of strong references.
-_IMPL, _STORAGE, _OFFSET, _DATA, _REFERENCES = 16, 16, 144, 16, 8
+# Of an `intrusive_ptr_target`, the base of a StorageImpl: 32 bits behind its table of
+# virtual functions.
+_REFERENCES = 8
 
 
 class PinsLike(Protocol):
@@ -53,6 +54,33 @@ def loans(storages: Sequence[tuple[int, int]]) -> LoansLike:
     """
     kind = _addresses.Loans if is_layout_known() else AskingLoans
     return kind(tuple(storages))
+
+
+class SpansLike(Protocol):
+    """Memory that is copied from tensors to tensors."""
+
+    def copy(self, targets: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+        """Copies each span, from the first element of a tensor on."""
+
+
+class TorchSpans:
+    """`SpansLike` by calls of torch.
+
+    Args:
+        counts: elements of each span.
+    """
+
+    def __init__(self, counts: Sequence[int]):
+        self._counts = counts
+
+    def copy(self, targets: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+        """Copies each span, from the first element of a tensor on."""
+        flat = [
+            [t.as_strided((count,), (1,), t.storage_offset()) for t in pair]
+            for *pair, count in zip(targets, sources, self._counts, strict=True)
+        ]
+        for target, source in flat:
+            target.copy_(source)
 
 
 class AskingPins:
@@ -107,38 +135,49 @@ def own_count(tensors: int) -> int:
 
 @functools.cache
 def is_layout_known() -> bool:
-    """Whether the layout is what this file claims; lets the C code rely on it."""
+    """Whether the words are where they can be found; lets the C code rely on it."""
     with torch.inference_mode(False), torch.no_grad():
-        tensor = torch.empty(64)[37:]
-        known = _is_plausible(tensor) and _counts_show(tensor)
-    if known:
-        _addresses.set_layout(
-            torch.Tensor, _IMPL, _STORAGE, _OFFSET, _DATA, _REFERENCES
-        )
-    return known
+        found = _layout_of(torch.empty(64)[37:], torch.empty(64)[23:])
+    if found is not None:
+        _addresses.set_layout(torch.Tensor, *found)
+    return found is not None
 
 
-def _is_plausible(tensor: torch.Tensor) -> bool:
-    if torch.Tensor.__basicsize__ < _IMPL + 8:
-        return False
-    storage = tensor.untyped_storage()
-    return (
-        _word(id(tensor) + _IMPL) == tensor._cdata
-        and _word(tensor._cdata + _STORAGE) == storage._cdata
-        and _word(tensor._cdata + _OFFSET) == 37
-        and _word(storage._cdata + _DATA) == storage.data_ptr()
-    )
+def _layout_of(*tensors: torch.Tensor) -> tuple[int, ...] | None:
+    """Where the words lie, as those of all tensors say; None where any is not found."""
+    found = [_word_offset(id, lambda t: t._cdata, tensors, 16, 40)]
+    for place, wanted, first, last in (
+        (lambda t: t._cdata, lambda t: t.untyped_storage()._cdata, 8, 64),
+        (lambda t: t._cdata, lambda t: t.storage_offset(), 24, 192),
+        (_storage_of, lambda t: t.untyped_storage().data_ptr(), 8, 64),
+    ):
+        found.append(_word_offset(place, wanted, tensors, first, last))
+    if None in found or torch.Tensor.__basicsize__ < found[0] + 8:
+        return None
+    return (*found, _REFERENCES) if _counts_show(tensors[0]) else None
+
+
+def _word_offset(place, wanted, tensors, first: int, last: int) -> int | None:
+    """The first offset at which each tensor's object has the wanted word."""
+    for offset in range(first, last, 8):
+        if all(_word(place(t) + offset) == wanted(t) for t in tensors):
+            return offset
+    return None
 
 
 def _counts_show(tensor: torch.Tensor) -> bool:
     """Whether the count is found, also as it grows and shrinks."""
-    address = tensor.untyped_storage()._cdata
+    address = _storage_of(tensor)
     first = torch._C._storage_Use_Count(address)
     seen = [_count(address) == first]
     others = [tensor.detach() for _ in range(5)]
     seen.append(_count(address) == first + len(others))
     others.clear()
     return all([*seen, _count(address) == first])
+
+
+def _storage_of(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
 
 
 def _word(address: int) -> int:

@@ -7,13 +7,18 @@ is done here.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
+
+from . import _addresses
+from .addresses import SpansLike, TorchSpans, is_layout_known
+from .recorded_inputs import span_of
 
 
 @functools.cache
@@ -87,6 +92,16 @@ class CudaApi:
         """Has the current stream wait for all that is queued on another one."""
         self.current().wait_stream(stream)
 
+    def spans(self, tensors: list[torch.Tensor]) -> SpansLike:
+        """What copies memory of tensors like these, on the current stream."""
+        counts = [span_of(tensor) for tensor in tensors]
+        copy = _copy_function() if is_layout_known() else None
+        if copy is None:
+            return TorchSpans(counts)
+        sizes = [tensor.element_size() for tensor in tensors]
+        items = [(n * size, size) for n, size in zip(counts, sizes, strict=True)]
+        return _DriverSpans(self, _addresses.Spans(tuple(items)), copy, counts)
+
     def reserved_bytes(self) -> int:
         """Memory that torch holds."""
         return torch.cuda.memory_reserved(self.device)
@@ -95,6 +110,34 @@ class CudaApi:
         """Memory that the device has left, with what torch would reuse."""
         unused = self.reserved_bytes() - torch.cuda.memory_allocated(self.device)
         return torch.cuda.mem_get_info(self.device)[0] + unused
+
+
+class _DriverSpans:
+    """Copies by the driver: 1.5 us for each, where torch's own take 5."""
+
+    def __init__(self, api: CudaApi, spans: Any, function: int, counts: Sequence[int]):
+        self._spans, self._function = spans, function
+        self._stream, self._index = api.stream, api.device.index
+        self._by_torch = TorchSpans(counts)
+
+    def copy(self, targets: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+        """Copies each span, from the first element of a tensor on."""
+        if torch._C._cuda_getDevice() != self._index:
+            self._by_torch.copy(targets, sources)
+        else:
+            self._spans.copy(self._function, self._stream(), targets, sources)
+
+
+@functools.cache
+def _copy_function() -> int | None:
+    """The address of the driver's function that copies on a device."""
+    if torch.version.hip:
+        return None
+    try:
+        function = ctypes.CDLL("libcuda.so.1").cuMemcpyDtoDAsync_v2
+    except (OSError, AttributeError):
+        return None
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 @contextmanager

@@ -202,15 +202,15 @@ class Recorder:
         """How inputs are handled, or None: it is not worth it, or not possible now."""
         facts, shared = self._facts, self._shared
         pinned, copied, guessed = [], [], []
+        if facts.donated and not any(map(shared.is_lent, values[: facts.donated])):
+            return None  # the program that made them was not replayed
         for i, value in enumerate(values):
             if not isinstance(value, Tensor):
                 continue
-            if value.device != shared.api.device:
-                return self._stop(f"input {i} is on {value.device}")
+            if not _is_plain(value) or value.device != shared.api.device:
+                return self._stop(f"input {i} is no plain tensor on the device")
             if i in facts.static or i in facts.written or shared.is_lent(value):
                 pinned.append(i)
-            elif i < facts.donated:
-                return None  # the program that made it was not replayed
             elif i not in self._moving and addresses[i] == before[i]:
                 guessed.append(i)
             else:
@@ -247,12 +247,13 @@ class Recorder:
             self._drop(recording)
 
     def _copies_more(self, busy: list[Recording]) -> bool:
-        """Has small results copied that somebody kept, and drops what lent them."""
+        """Has small results copied that a user kept, and drops what lent them."""
         small = {
             (recording, place)
             for recording in busy
             for place in recording.out()
-            if recording.result_bytes(place) <= COPIED_BYTES
+            if place in self._facts.returned
+            and recording.result_bytes(place) <= COPIED_BYTES
         }
         if not small:
             return False
@@ -274,3 +275,10 @@ class Recorder:
         if reason not in self._noted:
             self._noted.add(reason)
             self._note(reason)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether the memory of a tensor is all that there is to it."""
+    return tensor.layout is torch.strided and not (
+        tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor()
+    )

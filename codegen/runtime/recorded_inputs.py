@@ -3,57 +3,55 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from .addresses import SpansLike
 from .recordable import Recordable
-
-MANY = 3
-"""From so many tensors on one call copies them all: about 8 us, against 4 for each."""
 
 
 class Copies:
-    """Buffers for the inputs that are copied."""
+    """Buffers for the inputs that are copied.
 
-    def __init__(self, inputs: tuple, positions: tuple[int, ...]):
-        self._plain: list[tuple[int, Tensor]] = []
-        self._spans: list[tuple[int, int, Tensor]] = []
-        self._shaped: dict[int, Tensor] = {}
+    Args:
+        inputs: of a call.
+        positions: of those that are copied.
+        spans: what copies memory, given the tensors.
+    """
+
+    def __init__(
+        self,
+        inputs: tuple,
+        positions: tuple[int, ...],
+        spans: Callable[[list[Tensor]], SpansLike],
+    ):
+        self._positions = positions
         with torch.inference_mode(False):  # else they can't be written outside of it
-            for position in positions:
-                self._add(position, inputs[position])
-
-    def _add(self, position: int, tensor: Tensor) -> None:
-        span = _span(tensor)
-        flat = torch.empty(span, dtype=tensor.dtype, device=tensor.device)
-        shaped = flat.as_strided(tensor.size(), tensor.stride())
-        self._shaped[position] = shaped
-        if tensor.is_contiguous():
-            self._plain.append((position, shaped))
-        else:
-            self._spans.append((position, span, flat))
+            self._buffers = [_buffer_like(inputs[i]) for i in positions]
+        self._spans = spans(self._buffers) if positions else None
 
     def in_place_of(self, inputs: tuple) -> list:
         """The inputs, with buffers for those that are copied."""
-        return [self._shaped.get(i, value) for i, value in enumerate(inputs)]
+        given = list(inputs)
+        for position, buffer in zip(self._positions, self._buffers, strict=True):
+            given[position] = buffer
+        return given
 
     def fill(self, inputs: tuple) -> None:
         """Copies the inputs of a call."""
-        for position, span, flat in self._spans:
-            # All that lies between its first and its last element.
-            start = inputs[position].storage_offset()
-            flat.copy_(inputs[position].as_strided((span,), (1,), start))
-        if len(self._plain) < MANY:
-            for position, buffer in self._plain:
-                buffer.copy_(inputs[position])
-        else:
-            buffers = [buffer for _, buffer in self._plain]
-            torch._foreach_copy_(buffers, [inputs[i] for i, _ in self._plain])
+        if self._spans is not None:
+            self._spans.copy(self._buffers, [inputs[i] for i in self._positions])
 
 
-def _span(tensor: Tensor) -> int:
+def _buffer_like(tensor: Tensor) -> Tensor:
+    """Memory for all that lies between a tensor's first and its last element."""
+    flat = torch.empty(span_of(tensor), dtype=tensor.dtype, device=tensor.device)
+    return flat.as_strided(tensor.size(), tensor.stride())
+
+
+def span_of(tensor: Tensor) -> int:
     """Elements from a tensor's first to its last one in memory."""
     if tensor.numel() == 0:
         return 0
@@ -63,7 +61,7 @@ def _span(tensor: Tensor) -> int:
 
 def _range(tensor: Tensor) -> tuple[int, int]:
     start = tensor.data_ptr()
-    return start, start + _span(tensor) * tensor.element_size()
+    return start, start + span_of(tensor) * tensor.element_size()
 
 
 class Ranges:

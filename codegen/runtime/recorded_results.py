@@ -5,7 +5,7 @@ See [Note: results of recorded graphs] in `recording`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from . import torch_entry
+from .addresses import SpansLike
 from .recordable import NotRecordable
 
 SMALL_BYTES = 1 << 18
@@ -36,7 +37,9 @@ class Results:
     Attributes:
         values: those that are the same at each call; None for others.
         lent: `(place, arguments of torch_entry.reinterpret)`.
-        cloned: `(place, tensor)`.
+        cloned: `(place, arguments of empty_strided)`.
+        sources: tensors of the graph for these.
+        copies: what copies their memory.
         views: of other results.
         given: `(place, position)`: inputs.
         of_inputs: views of inputs.
@@ -45,20 +48,30 @@ class Results:
 
     values: list = field(default_factory=list)
     lent: list[tuple[int, tuple]] = field(default_factory=list)
-    cloned: list[tuple[int, Tensor]] = field(default_factory=list)
+    cloned: list[tuple[int, tuple]] = field(default_factory=list)
+    sources: list[Tensor] = field(default_factory=list)
+    copies: SpansLike | None = None
     views: list[View] = field(default_factory=list)
     given: list[tuple[int, int]] = field(default_factory=list)
     of_inputs: list[View] = field(default_factory=list)
     held: dict[int, list[Tensor]] = field(default_factory=dict)
 
-    def made(self, inputs: Sequence) -> tuple:
-        """The results of a call with these inputs, after its graph was started."""
+    def made(self, inputs: Sequence, empty_strided: Callable) -> tuple:
+        """The results of a call with these inputs, after its graph was started.
+
+        Args:
+            inputs: of the call.
+            empty_strided: from sizes, strides and dtype to a tensor on the device.
+        """
         results = self.values.copy()
         reinterpret = torch_entry.reinterpret
         for place, arguments in self.lent:
             results[place] = reinterpret(*arguments)
-        for place, tensor in self.cloned:
-            results[place] = tensor.clone()
+        if self.cloned:
+            targets = [empty_strided(*arguments) for _, arguments in self.cloned]
+            self.copies.copy(targets, self.sources)
+            for (place, _), target in zip(self.cloned, targets, strict=True):
+                results[place] = target
         for place, owner, size, stride, offset in self.views:
             results[place] = results[owner].as_strided(size, stride, offset)
         for place, position in self.given:
@@ -120,7 +133,9 @@ def choose_clones(made: Results, returned: frozenset, cloned: frozenset) -> None
             and is_copied(place, tensor.untyped_storage().nbytes(), returned, cloned)
         ):
             made.lent.remove(item)
-            made.cloned.append((place, tensor))
+            arguments = (tuple(tensor.size()), tensor.stride(), tensor.dtype)
+            made.cloned.append((place, arguments))
+            made.sources.append(tensor)
 
 
 def _view(place: int, owner: int, result: Tensor, offset: int) -> View:

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import torch_entry
-from .addresses import loans, own_count, pins, use_count
+from .addresses import SpansLike, loans, own_count, pins, use_count
 from .recordable import NotRecordable, Recordable, with_place
 from .recorded_inputs import Copies, Ranges
 from .recorded_results import analysed, choose_clones
@@ -66,6 +66,9 @@ class CaptureApi(Protocol):
 
     def wait(self, stream: Any) -> None:
         """Has the current stream wait for all that is queued on another one."""
+
+    def spans(self, tensors: list[Tensor]) -> SpansLike:
+        """What copies memory of tensors like these, on the current stream."""
 
     def reserved_bytes(self) -> int:
         """Memory that torch holds."""
@@ -161,11 +164,13 @@ class Recording:
         api = shared.api
         self._pool = Pool(api) if plan.lends else shared.pool()
         before = api.reserved_bytes()
-        self._copies = Copies(inputs, plan.copied)
+        self._copies = Copies(inputs, plan.copied, api.spans)
         given = self._copies.in_place_of(inputs)
         self._graph, results = _captured(self._pool, program, facts, given)
         self._results = analysed(results, given, api.device)
         choose_clones(self._results, facts.returned, plan.cloned)
+        self._results.copies = api.spans(self._results.sources)
+        self._empty_strided = torch_entry.empty_strided_on(api.device)
         del results
         self.bytes = api.reserved_bytes() - before
         self._pins = pins(inputs, (*plan.pinned, *plan.guessed))
@@ -176,7 +181,7 @@ class Recording:
 
     def _lend(self) -> None:
         """Takes stock of the memory that callers get."""
-        cloned = {id(tensor) for _, tensor in self._results.cloned}
+        cloned = set(map(id, self._results.sources))
         items, self._lent_places, self._starts = [], [], []
         for storage, tensors in self._results.held.items():
             count = own_count(len(tensors))
@@ -227,7 +232,7 @@ class Recording:
         self._graph.replay()
         if self._written:
             torch_entry.increment_version([inputs[i] for i in self._written])
-        return self._results.made(inputs)
+        return self._results.made(inputs, self._empty_strided)
 
     def result_bytes(self, place: int) -> int:
         """Bytes of a result, for those that have memory of their own."""

@@ -15,6 +15,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from girih.codegen.runtime.addresses import TorchSpans
+from girih.codegen.runtime.recorded_inputs import span_of
+
 GARBAGE = 77
 """What results of recorded calls are before the first replay."""
 
@@ -53,7 +56,7 @@ class FakeGraph(TorchDispatchMode):
                 self._before += [(v.detach(), v.detach().clone()) for v in values]
 
     def finish(self, result: Any) -> None:
-        """Makes the recording leave no trace, and own no results."""
+        """Makes the recording leave no trace, and own no inputs and results."""
         for tensor, before in reversed(self._before):
             tensor.copy_(before)
         for *_, made in self.calls:
@@ -61,9 +64,10 @@ class FakeGraph(TorchDispatchMode):
                 if tensor is not None and tensor.numel():
                     tensor.detach().fill_(GARBAGE)
         self._before.clear()
-        results = {_storage(tensor) for tensor in _tensors(result)}
+        made = _tensors([made for *_, made in self.calls])
+        own = set(map(_storage, made)) - set(map(_storage, _tensors(result)))
         self.calls = tree_map_only(
-            Tensor, lambda t: _unowned(t) if _storage(t) in results else t, self.calls
+            Tensor, lambda t: t if _storage(t) in own else _unowned(t), self.calls
         )
 
     @torch.no_grad()
@@ -150,6 +154,10 @@ class FakeApi:
     def wait(self, stream: int) -> None:
         """Has the current stream wait for another one."""
         self.waits.append(stream)
+
+    def spans(self, tensors: list[Tensor]) -> TorchSpans:
+        """What copies memory of tensors like these."""
+        return TorchSpans([span_of(tensor) for tensor in tensors])
 
     def reserved_bytes(self) -> int:
         """Memory that torch holds."""

@@ -402,7 +402,7 @@ def test_inputs_on_another_device():
     x = torch.zeros(3, device="meta")
     made(x)
     made(x)
-    assert made.notes == ["input 0 is on meta"]
+    assert made.notes == ["input 0 is no plain tensor on the device"]
 
 
 def test_memory_of_another_device():
