@@ -25,6 +25,6 @@ class TileOptions:
     l2_bytes: int = 1048576
     parallel_grain: int = 32768
     processors: int = 132
-    stages: int = 3
+    stages: int = 4
     shared_bytes: int = 166912
     allow_tf32: bool = False

@@ -1,28 +1,71 @@
-"""Sizes of blocks and numbers of warps: numbers with their reasons, no mechanism."""
+"""Sizes of blocks and numbers of warps: numbers with their reasons, no mechanism.
+
+Measured on an H200 (2026-11-20, torch 2.11, Triton 3.6), as shares of the speed of a
+device copy of the same bytes.
+"""
+
+from dataclasses import dataclass
 
 from girih.passes.tile.sizes import Size, known
 
-# Elements of a pointwise program: 8 for each thread of 4 warps, so that a thread moves
-# 16 bytes of 16-bit elements, or two times 16 of 32-bit ones, with one access each.
-POINTWISE_ELEMENTS = 1024
-# Sides of a block that is turned: lines of 128 bytes (f16) or more on both sides.
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a program has to do.
+
+    Attributes:
+        elements: of its block, unless a row is longer.
+        of_thread: how many of them a thread has, so how many warps there are.
+    """
+
+    elements: int
+    of_thread: int
+
+
+# Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
+# Rotary embedding: 0.97, with 16 elements a thread 0.92.
+POINTWISE = Share(1024, 8)
+# Pointwise, much arithmetic: constants stay in registers for many elements.
+# gelu: 0.905, with 8 elements a thread 0.84.
+COSTLY = Share(2048, 32)
+# Instructions for an element from which on arithmetic counts as much.
+MUCH_ARITHMETIC = 24
+# A block that is turned: lines of 128 bytes (f16) or more on both sides.
+# Transpose and add: 1.10, with 8 elements a thread 1.01.
 TURNED_SIDE = 64
+TURNED = Share(TURNED_SIDE * TURNED_SIDE, 16)
+# Rows in registers. Softmax of rows of 8192 and of 512: 0.97 to 1.0 for f32 and bf16;
+# with 8 elements a thread there are more threads that wait for one another (0.80).
+REGISTERS = Share(1024, 16)
+# Rows in registers that are combined with other rows, such as weights: a thread has the
+# same columns of several rows. Layer norm in bf16: 0.88, a row for each program 0.77.
+WITH_WEIGHTS = Share(8192, 32)
+# Long rows that are walked once: small blocks, as a row that starts anywhere has two
+# with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
+ROWS = Share(2048, 16)
+# Long rows that are walked more often, where fewer rows at a time leave more in the
+# cache. Layer norm of rows of 32768: 0.78, blocks of 2048 0.74.
+ROWS_AGAIN = Share(4096, 16)
+# Across memory: few threads with many rows each. Sums over 65536 rows: 1.04 to 1.06;
+# with 8 elements a thread 0.98 to 1.0.
+COLUMNS = Share(4096, 32)
+# Results of a column reduction that a program has: 256 bytes of f32 next to each other.
+RESULTS = 64
+
 # Rows up to this many elements stay in registers: 16 warps have 32 elements a thread.
 REGISTER_ROW = 16384
-# Elements of a program that reduces: enough loads in flight, no spilling.
-REDUCTION_ELEMENTS = 4096
-# Rows longer than that are walked in chunks of so many elements.
-ROW_CHUNK = 4096
-# Results of a column reduction that a program has: 256 bytes of f32 next to each other.
-COLUMNS = 64
+# Rows that are read once are walked from here on: registers keep them for nothing.
+SINGLE_ROW = 8192
 # Columns up to this length are held whole: they need no second read.
 WHOLE_COLUMN = 1024
-# A thread has at least so many elements of a block.
-ELEMENTS_OF_THREAD = 8
+
+# Programs for each processor where reductions are split, along and across memory.
+PARTS_OF_PROCESSOR = {"rows": 8, "columns": 4}
+
 THREADS = 32
+LARGEST_WARPS = 16
 # The widest access of a thread.
 ACCESS_BYTES = 16
-LARGEST_WARPS = 16
 # Stands for a symbolic size where costs are compared.
 GUESSED_SIZE = 1024
 
@@ -32,9 +75,9 @@ def power_of_two(size: int) -> int:
     return max(1 << (max(size, 1) - 1).bit_length(), 2)
 
 
-def warps_of(elements: int) -> int:
+def warps_of(elements: int, of_thread: int = 8) -> int:
     """Warps for a block of so many elements: 1, 2, 4, 8 or 16."""
-    wanted = elements // (ELEMENTS_OF_THREAD * THREADS)
+    wanted = elements // (of_thread * THREADS)
     warps = 1
     while warps < min(wanted, LARGEST_WARPS):
         warps *= 2

@@ -19,8 +19,6 @@ from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
 from girih.passes.tile.subject import Subject
 
-# Programs for each processor: enough that those that end early leave none idle.
-PROGRAMS_OF_PROCESSOR = 2
 # A part has at least so many elements: fewer are not worth another launch.
 LEAST_ELEMENTS = 16384
 MAX_PARTS = 256
@@ -65,7 +63,9 @@ def _limit(grid: BlockGrid, subject: Subject) -> int:
     if not isinstance(results, int):
         return 0
     programs: int = product(axis.programs for axis in grid.axes)
-    wanted = -(-PROGRAMS_OF_PROCESSOR * subject.options.processors // programs)
+    is_rows = grid.blocks and grid.blocks[-1].coordinate in grid.reduced
+    own = policy.PARTS_OF_PROCESSOR["rows" if is_rows else "columns"]
+    wanted = -(-own * subject.options.processors // programs)
     return max(min(wanted, MAX_PARTS, MAX_PARTIALS // results), 0)
 
 
@@ -157,9 +157,9 @@ class BlockSplitter(Splitter):
         parts = Block(self.part, policy.power_of_two(self.cut.parts_limit))
         blocks = (parts,)
         if self.parallel:
-            limit = max(policy.REDUCTION_ELEMENTS // parts.size, 2)
+            limit = max(policy.COLUMNS.elements // parts.size, 2)
             columns = self.parallel[-1]
-            size = policy.block_of(columns.size, min(limit, policy.COLUMNS))
+            size = policy.block_of(columns.size, min(limit, policy.RESULTS))
             blocks = (parts, Block(columns, size))
         sizes = {block.coordinate: block.size for block in blocks}
         return replace(

@@ -42,33 +42,35 @@
 // Rows that fit stay in the block: one load, no loop.
 // CHECK-LABEL: "tile.kernel"
 // CHECK-NOT: "tile.loop"
-// CHECK: [[X:%.+]] = "tile.load"{{.*}} -> vector<4x1024xf32>
+// CHECK: [[X:%.+]] = "tile.load"{{.*}} -> vector<4x256xf32>
 // CHECK-NOT: "tile.load"
-// CHECK: vector.multi_reduction <add>, {{.*}} [1] : vector<4x1024xf32> to vector<4xf32>
+// CHECK: vector.multi_reduction <add>, {{.*}} [1] : vector<4x256xf32> to vector<4xf32>
 // CHECK: vector.shape_cast {{.*}} : vector<4xf32> to vector<4x1xf32>
-// CHECK: vector.broadcast {{.*}} : vector<4x1xf32> to vector<4x1024xf32>
+// CHECK: vector.broadcast {{.*}} : vector<4x1xf32> to vector<4x256xf32>
 // CHECK: arith.subf [[X]]
 // CHECK: schedule = "registers: {{.*}}", sym_name = "centred"
 "tile.kernel"() ({
-^bb0(%x: !tile.buffer<f32, [4096, 1000], [1000, 1]>, %y: !tile.buffer<f32, [4096, 1000], [1000, 1]>):
-  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 1000], [1000, 1]>) -> tensor<4096x1000xf32>
-  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x1000xf32>) -> tensor<4096x1xf32>
-  %2 = "graph.sub"(%0, %1) : (tensor<4096x1000xf32>, tensor<4096x1xf32>) -> tensor<4096x1000xf32>
-  "tile.write"(%2, %y) : (tensor<4096x1000xf32>, !tile.buffer<f32, [4096, 1000], [1000, 1]>) -> ()
-}) {domain = [4096, 1000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "centred", symbols = []} : () -> ()
+^bb0(%x: !tile.buffer<f32, [4096, 250], [250, 1]>, %y: !tile.buffer<f32, [4096, 250], [250, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 250], [250, 1]>) -> tensor<4096x250xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x250xf32>) -> tensor<4096x1xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<4096x250xf32>, tensor<4096x1xf32>) -> tensor<4096x250xf32>
+  "tile.write"(%2, %y) : (tensor<4096x250xf32>, !tile.buffer<f32, [4096, 250], [250, 1]>) -> ()
+}) {domain = [4096, 250], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "centred", symbols = []} : () -> ()
 
 // Long rows are walked in whole chunks; what is left is masked, and the lanes are
 // combined once.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: [[WHOLE:%.+]] = "tile.loop"({{[^,]*}}, {{[^,]*}}, %cst)
 // CHECK-NOT: arith.select
-// CHECK: arith.addf {{.*}} : vector<4096xf32>
+// CHECK: "tile.load"{{.*}} -> vector<2048xf32>
+// CHECK: vector.multi_reduction <add>, {{.*}} [1] : vector<512x4xf32> to vector<512xf32>
+// CHECK: arith.addf {{.*}} : vector<512xf32>
 // CHECK: "tile.yield"
 // CHECK: [[SUM:%.+]] = "tile.loop"({{[^,]*}}, {{[^,]*}}, [[WHOLE]])
 // CHECK: arith.select
 // CHECK: "tile.yield"
-// CHECK: vector.reduction <add>, [[SUM]] : vector<4096xf32> into f32
-// CHECK: num_warps = 16
+// CHECK: vector.reduction <add>, [[SUM]] : vector<512xf32> into f32
+// CHECK: num_warps = 4
 // CHECK: schedule = "rows: {{.*}}", sym_name = "long"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [4096, 50000], [50000, 1]>, %y: !tile.buffer<f32, [4096, 1], [1, 1]>):
@@ -106,3 +108,49 @@
   %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<500x65536xf32>) -> tensor<1x65536xf32>
   "tile.write"(%1, %y) : (tensor<1x65536xf32>, !tile.buffer<f32, [1, 65536], [65536, 1]>) -> ()
 }) {domain = [500, 65536], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "columns", symbols = []} : () -> ()
+
+// A softmax of long rows: the maximum and the sum of exponentials in one walk, then
+// another one backwards. Rows that start anywhere are peeled: masked, whole and aligned,
+// masked.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[FIRST:%.+]]:3 = "tile.loop"
+// CHECK-NOT: arith.divui
+// CHECK: [[WHOLE:%.+]]:3 = "tile.loop"({{[^,]*}}, {{[^,]*}}, [[FIRST]]#0, [[FIRST]]#1, [[FIRST]]#2)
+// CHECK: arith.divui
+// CHECK: arith.muli
+// CHECK: "tile.load"
+// CHECK: "tile.loop"({{[^,]*}}, {{[^,]*}}, [[WHOLE]]#0, [[WHOLE]]#1, [[WHOLE]]#2)
+// CHECK: vector.reduction <maximumf>
+// CHECK: vector.reduction <add>
+// CHECK: arith.divf
+// CHECK: "tile.loop"
+// CHECK-NOT: arith.divf
+// CHECK: "tile.store"
+// CHECK: schedule = "rows: {{.*}}2 passes{{.*}}peeled", sym_name = "softmax"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [4096, 50001], [50001, 1]>, %y: !tile.buffer<f32, [4096, 50001], [50001, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 50001], [50001, 1]>) -> tensor<4096x50001xf32>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<4096x50001xf32>) -> tensor<4096x1xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<4096x50001xf32>, tensor<4096x1xf32>) -> tensor<4096x50001xf32>
+  %3 = "graph.exp"(%2) : (tensor<4096x50001xf32>) -> tensor<4096x50001xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x50001xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.div"(%3, %4) : (tensor<4096x50001xf32>, tensor<4096x1xf32>) -> tensor<4096x50001xf32>
+  "tile.write"(%5, %y) : (tensor<4096x50001xf32>, !tile.buffer<f32, [4096, 50001], [50001, 1]>) -> ()
+}) {domain = [4096, 50001], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "softmax", symbols = []} : () -> ()
+
+// A variance whose mean is another one's: nothing to merge.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}2 passes
+// CHECK-SAME: sym_name = "apart"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [4096, 50000], [50000, 1]>, %z: !tile.buffer<f32, [4096, 50000], [50000, 1]>, %y: !tile.buffer<f32, [4096, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 50000], [50000, 1]>) -> tensor<4096x50000xf32>
+  %1 = "tile.read"(%z) : (!tile.buffer<f32, [4096, 50000], [50000, 1]>) -> tensor<4096x50000xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<4096x50000xf32>) -> tensor<4096x1xf32>
+  %3 = "graph.constant"() {value = 50000.0 : f64} : () -> tensor<f32>
+  %4 = "graph.div"(%2, %3) : (tensor<4096x1xf32>, tensor<f32>) -> tensor<4096x1xf32>
+  %5 = "graph.sub"(%0, %4) : (tensor<4096x50000xf32>, tensor<4096x1xf32>) -> tensor<4096x50000xf32>
+  %6 = "graph.mul"(%5, %5) : (tensor<4096x50000xf32>, tensor<4096x50000xf32>) -> tensor<4096x50000xf32>
+  %7 = "graph.reduce_sum"(%6) {dims = array<i64: 1>} : (tensor<4096x50000xf32>) -> tensor<4096x1xf32>
+  "tile.write"(%7, %y) : (tensor<4096x1xf32>, !tile.buffer<f32, [4096, 1], [1, 1]>) -> ()
+}) {domain = [4096, 50000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "apart", symbols = []} : () -> ()

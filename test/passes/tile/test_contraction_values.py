@@ -183,13 +183,16 @@ def test_long_sums_are_split():
     close(actual, np.tanh(product(x.astype(np.float16), w) + b))
 
 
-def test_a_measured_tiling_overrides_the_policy():
-    module = matmul(64, 96, 128)
-    tuning = {"rows": 32, "columns": 32, "depth": 16, "group": 2, "splits": 2}
+def tune(module, **tuning):
     with module.context:
         i64 = ir.IntegerType.get_signless(64)
         numbers = {key: ir.IntegerAttr.get(i64, each) for key, each in tuning.items()}
         module.body.operations[0].attributes["girih.tuning"] = ir.DictAttr.get(numbers)
+
+
+def test_a_measured_tiling_overrides_the_policy():
+    module = matmul(64, 96, 128)
+    tune(module, rows=32, columns=32, depth=16, group=2, splits=2)
     x, w = normal(64, 128), normal(128, 96, seed=1)
     text, actual = run(module, [x, w], (64, 96))
     assert "blocks of 32 x 32 x 16" in text
@@ -204,6 +207,43 @@ def test_results_that_lie_across_turn_the_product():
     text, actual = run(module, [x, w], (n, m))
     assert "1 of 80 by 48" in text
     close(actual, product(x, w).T)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("splits", [1, 3])
+def test_chosen_products_with_a_vector_have_one_row(turned, splits):
+    n, k = 70, 200
+    m, n = (n, 1) if turned else (1, n)
+    x, w, b = normal(m, k) / 4, normal(k, n, seed=1), normal(n, seed=2)
+    x = x.astype(np.float16)
+
+    def body(o, total, bias):
+        return o.build("tanh", o.build("add", total, o.wide(bias)))
+
+    module = matmul(m, n, k, body=body, rest=[([n], "f16")])
+    tune(module, rows=16, depth=32, splits=splits)
+    text, actual = run(module, [x, w, b], (m, n))
+    assert "product: 1 of 1 by 70" in text
+    close(actual, np.tanh(product(x, w) + b))
+
+
+def test_a_prologue_of_a_vector():
+    n, k = 70, 40
+
+    def make(build, x, w):
+        o = Operands(build, [k, 1, n])
+        x = o.viewed("reshape", x, [k, 1, 1])
+        x = o.build("cast", o.build("exp", o.wide(x)), results=[x.type])
+        w = o.viewed("reshape", w, [k, 1, n])
+        return [o.product(o.wide(x), o.wide(w))]
+
+    x, w = normal(1, k), normal(k, n, seed=1)
+    inputs = [([1, k], "f16"), ([k, n], "f16")]
+    module = build_kernel(inputs, [k, 1, n], make, reduced=[0])
+    tune(module, rows=16, depth=32)
+    text, actual = run(module, [x, w], (1, n))
+    assert text.startswith("product")
+    close(actual, product(np.exp(x.astype(np.float32)).astype(np.float16), w))
 
 
 def test_products_of_float32_and_with_vectors_have_no_tiles():

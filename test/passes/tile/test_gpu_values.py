@@ -17,6 +17,7 @@ from tile_kernels import (
 
 from girih.dialects import context, verifier
 from girih.dialects.types import element_type, tensor_type
+from girih.passes.tile.gpu import policy
 
 GPU = "tile{target=gpu}"
 
@@ -365,3 +366,22 @@ def test_variance_in_one_walk(shape, dims, offset, options):
 
     text = check(make, [x], [torch.empty(kept).double()] * 2, options=options)
     assert "1 passes" in text
+
+
+@pytest.mark.parametrize("width", [4097, 4999, 5001, 8191, 12289])
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_rows_that_start_anywhere(width, element, monkeypatch):
+    monkeypatch.setattr(policy, "REGISTER_ROW", 1024)
+    x = normal((3, width), DTYPES[element])
+
+    def make():
+        return build_kernel(
+            [(x.shape, element), ((width,), "f32")], x.shape, body, reduced=[1]
+        )
+
+    def body(build, x, weight):
+        wide = build("cast", x, results=[with_element(x, "f32")])
+        scaled = build("mul", softmax(build, wide, 1)[0], weight)
+        return [build("cast", scaled, results=[with_element(x, element)])]
+
+    assert check(make, [x, torch.randn(width)], [x]).endswith("peeled")

@@ -1,0 +1,209 @@
+"""Chooses how a reduction runs on a GPU."""
+
+from collections import Counter
+from dataclasses import replace
+
+from girih.passes.tile.choose import split_passes
+from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.coordinates import (
+    columns_of,
+    has_weights,
+    is_gathered,
+    rest,
+)
+from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
+from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
+from girih.passes.tile.gpu.plan import (
+    Block,
+    BlockGrid,
+    Peeling,
+    is_multiple,
+    steps_of,
+)
+from girih.passes.tile.gpu.policy import Share
+from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
+from girih.passes.tile.index import Coordinate, affine, coordinates_of
+from girih.passes.tile.plan import SchedulePlan
+from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.split import ARGUMENT_VALUES
+from girih.passes.tile.subject import Subject, subject_of
+
+Blocks = tuple[Block, ...]
+
+
+def choose_reduction(subject: Subject) -> SchedulePlan:
+    """Decides how a kernel that reduces runs."""
+    formula = subject.formula
+    columns = columns_of(subject, formula.parallel + formula.reduced)
+    is_rows = columns in formula.reduced
+    merged = _with_fewer_walks(subject)
+    blocks, share = (_row_blocks if is_rows else _column_blocks)(merged, columns)
+    grid = _grid(subject, blocks, share)
+    if grid.walks:
+        subject, grid = merged, _grid(merged, blocks, share)
+    kind = "columns" if not is_rows else "rows" if grid.walks else "registers"
+    reason = (
+        f"{sizes_text(formula.parallel)} results of {sizes_text(formula.reduced)}"
+        f" elements, {len(grid.passes)} passes, {blocks_text(grid)}"
+    )
+    if should_split_blocks(grid, subject):
+        grids, locals_, text = split_blocks(grid, subject)
+        plan = SchedulePlan(f"split {kind}", f"{reason}, {text}", grids, locals_)
+        return replace(plan, is_blocked=True)
+    return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
+
+
+def _grid(subject: Subject, blocks: Blocks, share: Share) -> BlockGrid:
+    formula = subject.formula
+    passes, final = split_passes(formula, subject.reductions, formula.reduced)
+    axes = axes_of(formula.parallel, blocks)
+    grid = make_grid(subject, axes, blocks, passes, share)
+    grid = replace(grid, stores=final, peeling=_peeling(subject, blocks))
+    return replace(grid, group=_group(subject, grid))
+
+
+def _group(subject: Subject, grid: BlockGrid) -> int:
+    """Elements that share an accumulator: those that a thread loads at once."""
+    has_positions = any(node.name in ARGUMENT_VALUES for node in subject.reductions)
+    if has_positions or not grid.walks or len(grid.blocks) != 1:
+        return 1
+    (own,) = grid.blocks
+    if own.coordinate not in grid.reduced:
+        return 1
+    group = policy.ACCESS_BYTES // _bytes_along(subject, own.coordinate)
+    return group if own.size >= group * policy.THREADS else 1
+
+
+def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:
+    """How the loop along rows is peeled; None where most accesses are aligned."""
+    looped = [b.coordinate for b in blocks if b.is_looped]
+    loads = [node for node in subject.loads if not node.guards]
+    accesses = [(n.buffer, n.offset) for n in loads]
+    accesses += [(s.buffer, s.offset) for s in subject.formula.stores]
+    bound = frozenset(b.coordinate for b in blocks)
+    found: Counter[tuple[Peeling, bool]] = Counter()
+    for buffer, offset in accesses:
+        along = next((c for c in looped if is_constant(offset.coefficient(c), 1)), None)
+        if along is None:
+            continue
+        row = offset - affine({along: 1})
+        if bound & coordinates_of(row):
+            continue
+        size = subject.source.buffers[buffer].element.bytes
+        unit = policy.ACCESS_BYTES // size
+        is_aligned = all(is_multiple(c, unit) for c in (row.const, *steps_of(row)))
+        found[Peeling(along, row, unit), is_aligned] += size
+    if not found:
+        return None
+    (peeling, is_aligned), _ = found.most_common(1)[0]
+    return None if is_aligned else peeling
+
+
+def _with_fewer_walks(subject: Subject) -> Subject:
+    """The kernel with rounds of reductions merged, where that spares a walk."""
+    formula = in_one_pass(subject.formula)
+    merged = subject_of(formula, subject.source, subject.options)
+    before = rounds(subject.formula, subject.reductions)
+    return merged if rounds(formula, merged.reductions) < before else subject
+
+
+# Blocks -----------------------------------------------------------------------------
+
+
+def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
+    """Blocks of a reduction along contiguous memory: rows lie in the columns' dim."""
+    formula = subject.formula
+    others = rest(formula.reduced, columns)
+    if not _fits_registers(subject, columns):
+        is_single = rounds(formula, subject.reductions) == 1
+        share = policy.ROWS if is_single else policy.ROWS_AGAIN
+        return (Block(columns, share.elements, is_looped=True),), share
+    own = Block(columns, policy.power_of_two(columns.size))
+    if others:
+        return _both_reduced(own, others[-1]), policy.COLUMNS
+    share = policy.REGISTERS
+    if has_weights(subject, columns):
+        share = policy.WITH_WEIGHTS
+    return _rows_in_registers(subject, own, share), share
+
+
+def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
+    """True where a row can be held, and held for something."""
+    is_single = rounds(subject.formula, subject.reductions) == 1
+    has_loops = len(subject.formula.reduced) > 1
+    limit = policy.SINGLE_ROW if is_single and not has_loops else policy.REGISTER_ROW
+    return isinstance(columns.size, int) and columns.size <= limit
+
+
+def _rows_in_registers(subject: Subject, own: Block, share: Share) -> Blocks:
+    """A row, or several where they are short."""
+    elements = share.elements
+    if share is policy.REGISTERS:
+        elements *= max(4 // _bytes_along(subject, own.coordinate), 1)
+    space = elements // own.size
+    if not subject.formula.parallel or space < 2:
+        return (own,)
+    rows = columns_of(subject, subject.formula.parallel)
+    if own.size >= policy.THREADS * 4 and is_gathered(subject, rows):
+        return (own,)
+    height = _height(subject, rows, space)
+    return (Block(rows, height), own) if height > 1 else (own,)
+
+
+def _bytes_along(subject: Subject, columns: Coordinate) -> int:
+    """Bytes of the largest elements that are loaded along a coordinate."""
+    sizes = [
+        subject.source.buffers[node.buffer].element.bytes
+        for node in subject.loads
+        if is_constant(node.offset.coefficient(columns), 1)
+    ]
+    return max(sizes, default=policy.ACCESS_BYTES)
+
+
+def _both_reduced(own: Block, rows: Coordinate) -> Blocks:
+    """A block over two reduced coordinates: short columns, looping over the rows."""
+    space = policy.COLUMNS.elements // own.size
+    if space < 2:
+        return (own,)
+    height = min(space, policy.power_of_two(known(rows.size, space)))
+    is_looped = not (isinstance(rows.size, int) and rows.size <= height)
+    return (Block(rows, height, is_looped), own)
+
+
+def _height(subject: Subject, rows: Coordinate, space: int) -> int:
+    """Rows of a program: fewer where processors would be idle."""
+    parallel = product(
+        known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel
+    )
+    height = min(space, policy.power_of_two(known(rows.size, space)))
+    while height > 1 and parallel // height < 2 * subject.options.processors:
+        height //= 2
+    return height
+
+
+def _column_blocks(
+    subject: Subject, columns: Coordinate | None
+) -> tuple[Blocks, Share]:
+    """Blocks of a reduction across memory: results lie in the columns' dim."""
+    share = policy.COLUMNS
+    if columns is None:
+        return (), share
+    reduced = subject.formula.reduced
+    width = policy.block_of(columns.size, policy.RESULTS)
+    if not reduced:
+        return (Block(columns, width),), share
+    rows = reduced[-1]
+    length = policy.power_of_two(known(rows.size, share.elements))
+    if isinstance(rows.size, int) and len(reduced) == 1:
+        limit = policy.WHOLE_COLUMN if _reads_again(subject) else 0
+        if length <= max(limit, share.elements // width):
+            narrow = max(policy.REGISTER_ROW // length, 2)
+            blocks = (Block(rows, length), Block(columns, min(width, narrow)))
+            return blocks, policy.REGISTERS
+    height = max(min(length, share.elements // width), 2)
+    return (Block(rows, height, is_looped=True), Block(columns, width)), share
+
+
+def _reads_again(subject: Subject) -> bool:
+    """True where a walk over the reduced coordinates is followed by another."""
+    return rounds(subject.formula, subject.reductions) > 1

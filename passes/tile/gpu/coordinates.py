@@ -1,0 +1,51 @@
+"""Along which coordinates accesses are contiguous."""
+
+from girih.passes.tile.cost import is_irregular
+from girih.passes.tile.gpu import policy
+from girih.passes.tile.index import Coordinate
+from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.subject import Subject
+
+Coordinates = tuple[Coordinate, ...]
+
+
+def traffic(subject: Subject, along: Coordinate) -> int:
+    """Bytes moved by accesses that are contiguous along a coordinate."""
+    buffers = subject.source.buffers
+    accesses = [(n.offset, n.buffer, n.coordinates) for n in subject.loads]
+    accesses += [(s.offset, s.buffer, s.coordinates) for s in subject.formula.stores]
+    total = 0
+    for offset, buffer, coordinates in accesses:
+        if is_constant(offset.coefficient(along), 1):
+            points = product(known(c.size, policy.GUESSED_SIZE) for c in coordinates)
+            total += points * buffers[buffer].element.bytes
+    return total
+
+
+def columns_of(subject: Subject, among: Coordinates) -> Coordinate | None:
+    """The coordinate that most bytes are contiguous along; later ones win ties."""
+    best, best_traffic = None, -1
+    for coordinate in among:
+        own = traffic(subject, coordinate)
+        if own >= best_traffic:
+            best, best_traffic = coordinate, own
+    return best
+
+
+def is_gathered(subject: Subject, along: Coordinate) -> bool:
+    """True where a load's place depends on the coordinate other than linearly."""
+    return any(is_irregular(load.offset, along) for load in subject.loads)
+
+
+def has_weights(subject: Subject, columns: Coordinate) -> bool:
+    """True where a load along the columns is the same for all rows."""
+    parallel = frozenset(subject.formula.parallel)
+    return any(
+        columns in load.coordinates and not load.coordinates & parallel
+        for load in subject.loads
+    )
+
+
+def rest(coordinates: Coordinates, *without: Coordinate | None) -> Coordinates:
+    """The coordinates but for some."""
+    return tuple(c for c in coordinates if c not in without)
