@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 LEAST_BYTES = 1 << 22
 WARPS = (1, 2, 4, 8, 16)
 LIBRARY_CALL = Candidate("library")
-_HALF = frozenset({"bf16", "f16"})
 
 
 def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> None:
@@ -124,7 +123,7 @@ class _Tuning:
         sizes = (*batch, rows, columns, first.depth)
         if any(isinstance(size, Dim) for size in sizes) or _is_symbolic(group):
             return None
-        if str(first.element) not in _HALF or rows < 2 or columns < 2:
+        if not first.is_half or columns < 2:
             return None
         count = 1
         for size in batch:

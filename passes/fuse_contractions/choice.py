@@ -19,7 +19,7 @@ class Options:
     products: str = "none"
     """Products that become kernels unmeasured: ``none``, ``narrow`` (so few rows that
     reading the other matrix is all the work), or ``all``."""
-    narrow_rows: int = 1
+    narrow_rows: int = 16
     """Rows that a narrow product has at most."""
 
 
@@ -42,4 +42,5 @@ def is_chosen(group: Group, options: Options) -> bool:
 
 def _is_narrow(product: Product, most: int) -> bool:
     *batch, rows, _ = product.shape
-    return not batch and isinstance(rows, int) and rows <= most
+    is_small = not batch and isinstance(rows, int) and rows <= most
+    return is_small and product.is_half

@@ -48,6 +48,11 @@ class Product:
         """The element type of operands and result."""
         return self.result.type.element_type
 
+    @property
+    def is_half(self) -> bool:
+        """Whether tensor cores multiply its elements as they are."""
+        return str(self.element) in ("bf16", "f16")
+
 
 def product_of(op: ir.OpView) -> Product | None:
     """The product that an op computes, if kernels can compute it."""

@@ -7,7 +7,9 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.passes.fuse_contractions.choice import TUNING
 from girih.passes.fuse_contractions.epilogue import Group
+from girih.passes.fuse_contractions.products import Product
 from girih.passes.fuse_contractions.region import ContractionRegion
+from girih.passes.tile.gpu.contraction_policy import LEAST_SIDE
 
 
 def replace_group(group: Group) -> None:
@@ -34,13 +36,23 @@ def replace_group(group: Group) -> None:
     )
     block.append_to(fusion.regions[0])
     holder.erase()
-    first = group.products[0].op
-    if TUNING in first.attributes:
-        fusion.attributes[TUNING] = first.attributes[TUNING]
+    tuning = _tuning(group.products[0])
+    if tuning is not None:
+        fusion.attributes[TUNING] = tuning
     _redirect(group, fusion, last)
     for op in (group.fusion, *(product.op for product in group.products)):
         if op is not None:
             op.operation.erase()
+
+
+def _tuning(product: Product) -> ir.Attribute | None:
+    """What ``tile`` is told: what was measured; that a product with a vector is one."""
+    if TUNING in product.op.attributes:
+        return product.op.attributes[TUNING]
+    if product.shape[-2] != 1 or not product.is_half:
+        return None
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.DictAttr.get({"rows": ir.IntegerAttr.get(i64, LEAST_SIDE)})
 
 
 def _redirect(group: Group, fusion: ir.Operation, last: ir.OpView) -> None:

@@ -139,12 +139,19 @@ def test_what_cannot_follow_stays_a_kernel_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("shapes", "is_kernel"), [([(1, 6), (6, 12)], True), ([(5, 6), (6, 12)], False)]
+    ("shapes", "is_kernel"),
+    [
+        ([(1, 6), (6, 12)], True),
+        ([(16, 6), (6, 12)], True),
+        ([(17, 6), (6, 12)], False),
+    ],
 )
 def test_narrow_products_only(shapes, is_kernel):
-    inputs = [normal(*shape) for shape in shapes]
+    inputs = [normal(*shape).half() for shape in shapes]
     passes = ["graph", "fuse-contractions{products=narrow}"]
     assert ("mm" not in names(fused(alone, inputs, passes))) == is_kernel
+    inputs = [each.float() for each in inputs]
+    assert "mm" in names(fused(alone, inputs, passes))
 
 
 def test_attributes_say_what_was_measured():

@@ -2,7 +2,8 @@
 
 A kernel is one where each reduction sums ``a * b``, a varies over rows, b over columns,
 both over the reduced coordinates (and both over a batch, if there is one). What is
-computed of the sums afterwards, and of the operands before, may be anything.
+computed of the sums afterwards, and of the operands before, may be anything. Products
+with a vector have no rows.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Contraction:
 
     Attributes:
         batch: coordinates of a and b, outermost first.
-        rows: coordinates of a alone.
+        rows: coordinates of a alone; none where a is a vector.
         columns: coordinates of b alone.
         depth: the reduced coordinates.
     """
@@ -79,7 +80,10 @@ def contraction_of(subject: Subject) -> Contraction | None:
         return None
     products = [_aligned(each, found) for each in products]
     found = Contraction(tuple(products), *_parts(found))
-    return found.turned() if _is_turned(subject, found) else found
+    if not found.rows:
+        return found
+    is_turned = not found.columns or _is_turned(subject, found)
+    return found.turned() if is_turned else found
 
 
 def _parts(found: Contraction) -> tuple[Coordinates, ...]:
@@ -146,7 +150,7 @@ def _space(first: Product, subject: Subject) -> Contraction | None:
         return tuple(c for c in formula.parallel if c in coordinates)
 
     rows, columns = among(own - other), among(other - own)
-    if not rows or not columns:
+    if not rows and not columns:
         return None
     return Contraction((), among(own & other), rows, columns, formula.reduced)
 
@@ -166,7 +170,8 @@ def _sides(found: Contraction) -> tuple[Coordinates, Coordinates]:
 
 
 def _aligned(each: Product, found: Contraction) -> Product:
-    if frozenset(found.rows) <= each.a.coordinates:
+    own = each.a.coordinates
+    if frozenset(found.rows) <= own and not frozenset(found.columns) & own:
         return each
     return Product(each.sum, each.b, each.a)
 

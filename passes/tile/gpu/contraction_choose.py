@@ -19,6 +19,7 @@ from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
 from girih.passes.tile.subject import Subject
 
+_ONE_ROW = Coordinate((-2, 0), 1)
 # Parts of a sum, and results next to each other, that one program combines.
 COMBINED_COLUMNS = 128
 
@@ -43,8 +44,9 @@ class ContractionGrid(BlockGrid):
 def choose_contraction(subject: Subject) -> SchedulePlan | None:
     """The schedule of a kernel that is a product; None where tiles do not suit it."""
     found = contraction_of(subject)
-    if found is None or not _is_worth_tiles(found):
+    if found is None or not _is_worth_tiles(found, subject):
         return None
+    found = _with_rows(found)
     tiling = _tiling(found, subject)
     grid = _grid(found, tiling, subject)
     reason = _text(found, tiling)
@@ -56,9 +58,16 @@ def choose_contraction(subject: Subject) -> SchedulePlan | None:
     return replace(plan, is_blocked=True)
 
 
-def _is_worth_tiles(found: Contraction) -> bool:
-    """False for products with a vector, and for those of few elements."""
+def _with_rows(found: Contraction) -> Contraction:
+    """The product with one row where it has none: a dim that nothing varies over."""
+    return found if found.rows else replace(found, rows=(_ONE_ROW,))
+
+
+def _is_worth_tiles(found: Contraction, subject: Subject) -> bool:
+    """False for products of few elements, and those with a vector that none chose."""
     rows, columns = size_of(found.rows), size_of(found.columns)
+    if not found.rows and "rows" in subject.source.tuning:
+        rows = tilings.LEAST_ROWS
     narrow = min(rows, columns)
     wide = max(rows, columns)
     least = tilings.LEAST_SIDE

@@ -13,6 +13,7 @@ from girih.passes.tile.elements import F32, Element
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.cast import narrowed
 from girih.passes.tile.emit.frame import Frame, FrameStack
+from girih.passes.tile.gpu.contraction import Product
 from girih.passes.tile.gpu.contraction_choose import ContractionGrid
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block
@@ -74,7 +75,7 @@ class ContractionProgram:
         sums = self._nest(list(grid.loops), self._zeros())
         with self._space(_RESULTS):
             for each, value in zip(grid.products, sums, strict=True):
-                self.stack.top.values[each.sum.number] = value
+                self.stack.top.values[each.sum.number] = self._finished(each, value)
             self._store_all()
         self.stack.pop()
 
@@ -231,26 +232,51 @@ class ContractionProgram:
 
     def _operand(self, node: Node, space: str) -> ir.Value:
         """A block of an operand as it lies in memory; zero beyond the last summand."""
+        rows, depth = self.grid.blocks[0].coordinate, self.grid.depth.coordinate
+        is_vector = space == _A and is_constant(rows.size, 1)
         with self._space(space):
             shape = tuple(block.size for block in self.spaces[space])
-            value = self.values.of_shape(node, shape)
+            if isinstance(node, LoadNode) and is_vector:
+                # Rows but the first are masked; a broadcast would not be pipelined.
+                value = self.values.loaded(node, shape)
+            else:
+                value = self.values.of_shape(node, shape)
+            if not isinstance(node, LoadNode):
+                along = [rows] * is_vector + [depth] * self._is_ragged()
+                for coordinate in along:
+                    value = self._zeroed(value, node.element, coordinate)
             b = self.indices.at(self.stack.depth, shape)
-            if not isinstance(node, LoadNode) and self._is_ragged():
-                value = self._zeroed(value, node.element, shape)
             return _in_memory(b, value, node.element)
 
-    def _zeroed(
-        self, value: ir.Value, element: Element, shape: tuple[int, ...]
-    ) -> ir.Value:
-        depth = self.grid.depth.coordinate
-        mask = self.indices.dim_mask(depth)
+    def _zeroed(self, value: ir.Value, element: Element, along: Coordinate) -> ir.Value:
+        """A block with zeros outside of a dim's coordinate."""
+        shape = tuple(ir.VectorType(value.type).shape)
+        mask = self.indices.dim_mask(along)
         b = self.indices.at(self.stack.depth, shape)
-        inside = self.indices.shaped(mask, self.indices.dim_of(depth), shape)
+        inside = self.indices.shaped(mask, self.indices.dim_of(along), shape)
         if inside.type != b.type("i1"):
             inside = b.op("vector.broadcast", "i1", inside)
         return b.select(inside, value, b.constant(0.0, element.register_name))
 
     # Results ----------------------------------------------------------------------
+
+    def _finished(self, each: Product, value: ir.Value) -> ir.Value:
+        """A block of sums, of the shape that they vary over: one row of a vector's."""
+        sizes = tuple(block.size for block in self.grid.blocks)
+        shape = self.indices.shape(each.sum.coordinates)
+        if shape == sizes:
+            return value
+        # All rows but the first are zero: their operand was masked.
+        b = self.indices.at(self.stack.depth, sizes[1:])
+        row = b.op(
+            "vector.multi_reduction",
+            F32.name,
+            value,
+            b.constant(0.0, F32.name),
+            kind=b.parsed("#vector.kind<add>"),
+            reduction_dims=b.parsed("array<i64: 0>"),
+        )
+        return b.op("vector.shape_cast", b.type(F32.name, shape), row)
 
     def _store_all(self) -> None:
         """Stores results; all are computed first, as they may overwrite operands."""

@@ -28,6 +28,10 @@ class BlockValues(Values):
         """The node's value at each point of a block; 0 means a scalar."""
         return self._widened_to(node, shape)
 
+    def loaded(self, node: LoadNode, shape: tuple[int, ...]) -> ir.Value:
+        """A load at each point of a block, also along dims that it is the same along."""
+        return self._load(node, self.stack.depth, shape)
+
     def _width_of(self, node: Node) -> Width:
         return self.indices.shape(node.coordinates)
 
