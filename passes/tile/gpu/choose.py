@@ -48,7 +48,7 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     others = rest(ordered, columns)
     turned = columns_of(subject, others)
     if _is_turned(subject, turned, columns):
-        kind, share = "transposed", policy.TURNED
+        kind, share = "transposed", policy.TURNED.tuned(subject.source.tuning)
         blocks = _turned_blocks(turned, columns)
     else:
         kind, share = "pointwise" if others else "flat", _share(subject)
@@ -61,7 +61,8 @@ def _pointwise(subject: Subject) -> SchedulePlan:
 
 def _share(subject: Subject) -> Share:
     is_costly = sum(map(node_cost, subject.nodes)) > policy.MUCH_ARITHMETIC
-    return policy.COSTLY if is_costly else policy.POINTWISE
+    share = policy.COSTLY if is_costly else policy.POINTWISE
+    return share.tuned(subject.source.tuning)
 
 
 def _is_turned(

@@ -117,14 +117,21 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
     if not _fits_registers(subject, columns):
         is_single = rounds(formula, subject.reductions) == 1
         share = policy.ROWS if is_single else policy.ROWS_AGAIN
+        share = share.tuned(subject.source.tuning)
         return (Block(columns, share.elements, is_looped=True),), share
     own = Block(columns, policy.power_of_two(columns.size))
     if others:
-        return _both_reduced(own, others[-1]), policy.COLUMNS
-    share = policy.REGISTERS
-    if has_weights(subject, columns):
-        share = policy.WITH_WEIGHTS
+        share = policy.COLUMNS.tuned(subject.source.tuning)
+        return _both_reduced(own, others[-1], share), share
+    share = _register_share(subject, columns).tuned(subject.source.tuning)
     return _rows_in_registers(subject, own, share), share
+
+
+def _register_share(subject: Subject, columns: Coordinate) -> Share:
+    if has_weights(subject, columns):
+        return policy.WITH_WEIGHTS
+    more = max(4 // _bytes_along(subject, columns), 1)
+    return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
 
 
 def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
@@ -137,10 +144,7 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
 
 def _rows_in_registers(subject: Subject, own: Block, share: Share) -> Blocks:
     """A row, or several where they are short."""
-    elements = share.elements
-    if share is policy.REGISTERS:
-        elements *= max(4 // _bytes_along(subject, own.coordinate), 1)
-    space = elements // own.size
+    space = share.elements // own.size
     if not subject.formula.parallel or space < 2:
         return (own,)
     rows = columns_of(subject, subject.formula.parallel)
@@ -160,9 +164,9 @@ def _bytes_along(subject: Subject, columns: Coordinate) -> int:
     return max(sizes, default=policy.ACCESS_BYTES)
 
 
-def _both_reduced(own: Block, rows: Coordinate) -> Blocks:
+def _both_reduced(own: Block, rows: Coordinate, share: Share) -> Blocks:
     """A block over two reduced coordinates: short columns, looping over the rows."""
-    space = policy.COLUMNS.elements // own.size
+    space = share.elements // own.size
     if space < 2:
         return (own,)
     height = min(space, policy.power_of_two(known(rows.size, space)))
@@ -185,7 +189,7 @@ def _column_blocks(
     subject: Subject, columns: Coordinate | None
 ) -> tuple[Blocks, Share]:
     """Blocks of a reduction across memory: results lie in the columns' dim."""
-    share = policy.COLUMNS
+    share = policy.COLUMNS.tuned(subject.source.tuning)
     if columns is None:
         return (), share
     reduced = subject.formula.reduced
@@ -199,7 +203,7 @@ def _column_blocks(
         if length <= max(limit, share.elements // width):
             narrow = max(policy.REGISTER_ROW // length, 2)
             blocks = (Block(rows, length), Block(columns, min(width, narrow)))
-            return blocks, policy.REGISTERS
+            return blocks, policy.REGISTERS.tuned(subject.source.tuning)
     height = max(min(length, share.elements // width), 2)
     return (Block(rows, height, is_looped=True), Block(columns, width)), share
 

@@ -36,7 +36,7 @@ def make_grid(
         stores=(),
         substitutes=(),
         work=product(c.size for c in formula.parallel + formula.reduced),
-        warps=policy.warps_of(elements, share.of_thread),
+        warps=share.warps_for(elements),
         stages=subject.options.stages,
     )
 

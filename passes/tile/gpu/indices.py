@@ -81,27 +81,34 @@ class BlockIndices(Indices):
 
         The builder stays where it is.
         """
-        found = self.stack.find(("mask", shape))
-        if found is not None:
-            return found[0]
+        parts = [
+            (dim, own)
+            for dim, block in enumerate(self.blocks)
+            if shape and shape[dim] > 1
+            for own in [self.stack.find(("mask", block.coordinate))]
+            if own is not None
+        ]
+        # Named by its parts: a loop without masks has fewer than the next one.
+        key = ("mask", shape, tuple(own[0] for _, own in parts))
+        found = self.stack.find(key)
+        if found is not None or not parts:
+            return found[0] if found else None
         b = self.builder
         place = (b.point, b.width)
-        result, deepest = self._mask_of(shape)
+        result, depth = self._all_of(parts, shape)
         b.point, b.width = place
-        if result is not None:
-            self.stack.frames[deepest].values["mask", shape] = result
+        self.stack.frames[depth].values[key] = result
         return result
 
-    def _mask_of(self, shape: Width) -> tuple[ir.Value | None, int]:
-        """A new mask of this shape, and the frame that it is in."""
+    def _all_of(
+        self, parts: list[tuple[int, Located]], shape: tuple[int, ...]
+    ) -> Located:
+        """A new mask of this shape, where the masks of some dims hold."""
         result, deepest = None, 0
-        for dim, block in enumerate(self.blocks):
-            own = self.stack.find(("mask", block.coordinate))
-            if not shape or shape[dim] == 1 or own is None:
-                continue
-            deepest = max(deepest, own[1])
+        for dim, (mask, depth) in parts:
+            deepest = max(deepest, depth)
             b = self.at(deepest, shape)
-            part = self.shaped(own[0], dim, shape)
+            part = self.shaped(mask, dim, shape)
             result = part if result is None else b.same("arith.andi", result, part)
         return result, deepest
 

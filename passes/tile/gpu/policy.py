@@ -4,7 +4,8 @@ Measured on an H200 (2026-11-20, torch 2.11, Triton 3.6), as shares of the speed
 device copy of the same bytes.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from girih.passes.tile.sizes import Size, known
 
@@ -16,10 +17,21 @@ class Share:
     Attributes:
         elements: of its block, unless a row is longer.
         of_thread: how many of them a thread has, so how many warps there are.
+        warps: so many, whatever ``of_thread`` says; 0 for none given.
     """
 
     elements: int
     of_thread: int
+    warps: int = 0
+
+    def tuned(self, tuning: Mapping[str, int]) -> "Share":
+        """The share with what was measured for a kernel in place of its numbers."""
+        given = {name: tuning[name] for name in ("elements", "warps") if name in tuning}
+        return replace(self, **given)
+
+    def warps_for(self, elements: int) -> int:
+        """Warps of a program with so many elements."""
+        return self.warps or warps_of(elements, self.of_thread)
 
 
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).

@@ -16,6 +16,7 @@ from tile_kernels import (
 )
 
 from girih.dialects import context, verifier
+from girih.dialects.bindings import ir
 from girih.dialects.types import element_type, tensor_type
 from girih.passes.tile.gpu import policy
 
@@ -385,3 +386,38 @@ def test_rows_that_start_anywhere(width, element, monkeypatch):
         return [build("cast", scaled, results=[with_element(x, element)])]
 
     assert check(make, [x, torch.randn(width)], [x]).endswith("peeled")
+
+
+@pytest.mark.parametrize("shape", [(37, 5, 19), (70, 3, 40), (33, 1, 100)])
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_max"])
+def test_repeated_elements(shape, name):
+    x = normal((1, *shape[1:]), torch.float32)
+    kept = (1, 1, 1)
+
+    def make():
+        return build_kernel(
+            [(shape, "f32", (0, shape[2], 1))],
+            shape,
+            lambda build, t: [build(name, t, dims=[0, 1, 2])],
+            reduced=[0, 1, 2],
+        )
+
+    check(make, [x], [torch.empty(kept)])
+
+
+def test_measured_sizes():
+    x = torch.randn(1000, 1000)
+
+    def make():
+        module = build_kernel(
+            [(x.shape, "f32", (1, 1000)), (x.shape, "f32")],
+            x.shape,
+            lambda build, a, b: [build("add", a, b)],
+        )
+        with context.current():
+            kernel = module.body.operations[0]
+            kernel.attributes["girih.tuning"] = ir.Attribute.parse("{warps = 2 : i64}")
+        return module
+
+    text = check(make, [x.t().contiguous().t(), x], [x])
+    assert "2 warps" in text
