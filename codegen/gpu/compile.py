@@ -16,7 +16,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -99,6 +99,16 @@ def compile_kernels(
     return [found[i] for i in range(len(kernels))]
 
 
+def assembly(kernel: KernelText, target: Target) -> str:
+    """The text from which a kernel's code is assembled: PTX, or AMD's assembly.
+
+    Raises:
+        CodegenError: Triton is not installed, or refused the kernel.
+    """
+    name = {"cuda": "ptx", "hip": "amdgcn"}[target.backend]
+    return _guarded(lambda: _run_stages(kernel, target, name)[0], kernel, target, None)
+
+
 def _compile_all(
     kernels: Sequence[KernelText], target: Target, reproducers: Path | None
 ) -> Iterable[Binary]:
@@ -111,8 +121,22 @@ def _compile_all(
 
 
 def _compile(kernel: KernelText, target: Target, reproducers: Path | None) -> Binary:
+    def make() -> Binary:
+        data, facts = _run_stages(kernel, target)
+        return _binary(data, kernel, target, facts)
+
+    return _guarded(make, kernel, target, reproducers)
+
+
+def _guarded(
+    make: Callable[[], Any],
+    kernel: KernelText,
+    target: Target,
+    reproducers: Path | None,
+) -> Any:
+    """What a function makes of a kernel; errors say which kernel it was."""
     try:
-        return _run_stages(kernel, target)
+        return make()
     except ImportError as error:
         raise CodegenError(
             "kernels for GPUs need Triton, which cannot be imported: "
@@ -126,7 +150,10 @@ def _compile(kernel: KernelText, target: Target, reproducers: Path | None) -> Bi
         ) from error
 
 
-def _run_stages(kernel: KernelText, target: Target) -> Binary:
+def _run_stages(
+    kernel: KernelText, target: Target, last: str | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """What the last stage makes, or one of this name, and facts about the kernel."""
     from triton._C.libtriton import ir
 
     backend = _backend(target)
@@ -142,7 +169,9 @@ def _run_stages(kernel: KernelText, target: Target) -> Binary:
             if is_last_of_cuda
             else stage(module, facts)
         )
-    return _binary(module, kernel, target, facts)
+        if name == last:
+            break
+    return module, facts
 
 
 def _parsed(text: str, ir: Any, context: Any) -> Any:
