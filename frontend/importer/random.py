@@ -277,6 +277,18 @@ def randint_low(b: Builder, *args, **options):
     return _integers(b, low, high)
 
 
+@draws("random.from")
+def random_between(b: Builder, self, low, high):
+    """Integers in [low, high), of any dtype."""
+    return _integers(b, low, high)
+
+
+@draws("random.to")
+def random_below(b: Builder, self, high):
+    """Integers in [0, high), of any dtype."""
+    return _integers(b, 0, high)
+
+
 def _is_shape(argument) -> bool:
     return isinstance(argument, (list, tuple, Operand))
 

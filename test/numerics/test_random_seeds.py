@@ -111,6 +111,8 @@ INTEGERS = [
     lambda x: torch.randint(10, (COUNT,)) - 3,
     lambda x: torch.randint_like(x, -3, 7).long(),
     lambda x: torch.randint_like(x, 10).long() - 3,
+    lambda x: torch.empty_like(x).random_(-3, 7).long(),
+    lambda x: torch.empty(COUNT, dtype=torch.int64).random_(10) - 3,
 ]
 
 
