@@ -49,8 +49,8 @@ def _expect_inputs(query: ir.Type, key: ir.Type, value: ir.Type) -> None:
         _expect_size(shape[2], ty.shape_of(key)[2], name)
         heads = shape[1]
         known = not isinstance(heads, Dim) and not isinstance(h, Dim)
-        rule = f"have a number of heads that divides {h}"
-        expect(not known or (heads and h % heads == 0), name, rule, heads)
+        fits = not known or heads == h or (heads != 0 and h % heads == 0)
+        expect(fits, name, f"have a number of heads that divides {h}", heads)
     _expect_size(ty.shape_of(key)[3], d, "key")
 
 

@@ -46,6 +46,8 @@ def match_product(op: ir.OpView) -> Match | None:
     if softmax is None:
         return None
     shape = _score_shape(ty.shape_of(softmax.x.type))
+    if any(isinstance(size, int) and size == 0 for size in shape):
+        return None
     for scores in _products_behind(softmax.x, shape):
         if not _fits(scores, op):
             continue

@@ -8,14 +8,24 @@ approximation of tanh (a relative error of 2**-11), which is used for it.
 import math
 
 from girih.dialects.bindings import ir
-from girih.passes.tile.elements import BOOL, F32
+from girih.passes.tile.elements import BOOL, F32, element
 from girih.passes.tile.emit.builder import Width
 from girih.passes.tile.gpu.attention.score import GivenNode, ScoreNodes
 from girih.passes.tile.gpu.values import BlockValues
-from girih.passes.tile.nodes import ComputeNode, ConstantNode, Node, NodeTable
+from girih.passes.tile.index import bounds
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    ConstantNode,
+    IndexNode,
+    Node,
+    NodeTable,
+)
 
 LOG2_E = math.log2(math.e)
 _LARGE = 1e30
+_SMALL = 2**31
+_COMPARISONS = frozenset({"eq", "ge", "gt", "le", "lt", "ne"})
+I32 = element("i32")
 
 
 class RelaxedValues(BlockValues):
@@ -66,10 +76,19 @@ class _Relaxation:
         copy = node.with_indices(lambda index: index)
         copy.operands = tuple(self._renewed[o.number] for o in node.operands)
         if isinstance(copy, ComputeNode):
+            self._narrow(copy)
             simpler = self._simplified(copy) if copy.element.is_float else _flag(copy)
             if simpler is not None:
                 return simpler
         return self._table.add(copy, node.location)
+
+    def _narrow(self, node: ComputeNode) -> None:
+        """Compares positions as i32: registers are that wide."""
+        if node.name in _COMPARISONS and all(map(_is_small, node.operands)):
+            copies = [operand.with_indices(lambda i: i) for operand in node.operands]
+            for copy in copies:
+                copy.element = I32
+            node.operands = tuple(self._table.add(c, node.location) for c in copies)
 
     def _simplified(self, node: ComputeNode) -> Node | None:
         if node.name == "cast":
@@ -122,6 +141,16 @@ class _Relaxation:
         number = self._constant(x, factor)
         product = ComputeNode(F32, (x, number), name="mul")
         return self._table.add(product, x.location)
+
+
+def _is_small(node: Node) -> bool:
+    """Whether an integer is the number of a position, or a constant, of 32 bits."""
+    if isinstance(node, ConstantNode):
+        return isinstance(node.value, int) and abs(node.value) < _SMALL
+    limits = bounds(node.expression) if isinstance(node, IndexNode) else None
+    return limits is not None and all(
+        isinstance(limit, int) and abs(limit) < _SMALL for limit in limits
+    )
 
 
 def _flag(node: ComputeNode) -> Node | None:

@@ -92,13 +92,26 @@ def plan_attention(kernel: ir.Operation) -> AttentionPlan:
 def schedule_attention(kernel: ir.Operation) -> None:
     """Gives a kernel of attention its schedule."""
     plan = plan_attention(kernel)
+    if plan.grids:
+        _emit(kernel, plan)
+    else:
+        _erase_body(kernel)
+    kernel.attributes["schedule"] = ir.StringAttr.get(plan.text)
+
+
+def _erase_body(kernel: ir.Operation) -> None:
+    for op in reversed(list(kernel.regions[0].blocks[0].operations)):
+        op.operation.erase()
+
+
+def _emit(kernel: ir.Operation, plan: AttentionPlan) -> None:
+    """Replaces the body of a kernel by its grids."""
     source, block = plan.source, kernel.regions[0].blocks[0]
     space = score_space(source)
     nodes, element = score_nodes(source, space), source.buffer("query").element
     nodes = relaxed(nodes) if element.bits == 16 else nodes
     make_values = RelaxedValues if element.name == "bf16" else BlockValues
-    for op in reversed(list(block.operations)):
-        op.operation.erase()
+    _erase_body(kernel)
     stack = FrameStack(block)
     builder = Builder(lambda: stack.frames[0].point, kernel.location)
     buffers = {n: (b.value, b.element) for n, b in enumerate(source.kernel.buffers)}
@@ -113,4 +126,3 @@ def schedule_attention(kernel: ir.Operation) -> None:
         blocks = Blocks(source, stack, indices, values)
         builder.location = kernel.location
         grid.emit(blocks, space, nodes, grid.sizes)
-    kernel.attributes["schedule"] = ir.StringAttr.get(plan.text)

@@ -1,0 +1,125 @@
+"""Attention that is written out, on an emulated GPU: one kernel, as in eager."""
+
+import math
+
+import pytest
+import torch
+
+import girih
+
+
+def soft_capped(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = 30.0 * torch.tanh(scores / 30.0)
+    return torch.softmax(scores.float(), -1).to(query.dtype) @ value
+
+
+def causal(query, key, value):
+    scores = query @ key.transpose(-2, -1) * 0.2
+    rows, columns = scores.shape[-2:]
+    visible = torch.arange(columns) <= torch.arange(rows)[:, None]
+    return torch.softmax(scores.masked_fill(~visible, -math.inf), -1) @ value
+
+
+def biased(query, key, value, bias):
+    return torch.softmax(query @ key.transpose(-2, -1) * 0.1 + bias, -1) @ value
+
+
+def grouped(query, key, value):
+    """Each head of keys is read by two heads of queries."""
+    batch, groups, positions, width = key.shape
+    shape = (batch, groups, 2, positions, width)
+    key, value = (
+        x[:, :, None].expand(shape).reshape(batch, 2 * groups, positions, width)
+        for x in (key, value)
+    )
+    return causal(query, key, value)
+
+
+def with_heads_inside(query, key, value):
+    query, key, value = (x.transpose(1, 2) for x in (query, key, value))
+    y = soft_capped(query, key, value)
+    return y.transpose(1, 2).reshape(y.shape[0], y.shape[2], -1)
+
+
+def dropped_out(query, key, value):
+    """Nothing that a kernel here can do."""
+    weights = torch.softmax(query @ key.transpose(-2, -1), -1)
+    return (weights * 2).relu() @ value
+
+
+def check(function, *shapes, dtype=torch.float16, tolerance=4e-3):
+    """Compares results and gradients with those of float64; returns the launches."""
+    inputs = [torch.randn(shape).to(dtype) for shape in shapes]
+    own = [x.clone().requires_grad_() for x in inputs]
+    wide = [x.double().requires_grad_() for x in inputs]
+    y = girih.compile(function, options={"fallback": False})(*own)
+    gradient = torch.randn_like(y)
+    found = [y, *torch.autograd.grad(y, own, gradient)]
+    expected = function(*wide)
+    wanted = [expected, *torch.autograd.grad(expected, wide, gradient.double())]
+    for mine, theirs in zip(found, wanted, strict=True):
+        bound = tolerance * max(theirs.abs().max().item(), 1.0)
+        torch.testing.assert_close(mine.double(), theirs, rtol=0, atol=bound)
+
+
+HEADS = (1, 2, 20, 16)
+
+
+@pytest.mark.parametrize("function", [soft_capped, causal, dropped_out])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_functions(function, dtype):
+    tolerance = 2e-2 if dtype == torch.bfloat16 else 4e-3
+    check(function, HEADS, HEADS, HEADS, dtype=dtype, tolerance=tolerance)
+
+
+def test_one_kernel_forward_and_two_backward(device):
+    check(soft_capped, HEADS, HEADS, HEADS)
+    # The second is that of the sums of gradient times result.
+    assert len(device.launched) == 4
+
+
+@pytest.mark.parametrize("bias", [(20,), (1, 2, 1, 20), (20, 1)], ids=str)
+def test_a_bias_with_a_gradient(bias):
+    check(biased, HEADS, HEADS, HEADS, bias)
+
+
+def test_grouped_queries():
+    check(grouped, (1, 4, 20, 16), HEADS, HEADS)
+
+
+def test_heads_inside_of_positions():
+    check(with_heads_inside, *[(1, 20, 2, 16)] * 3)
+
+
+@pytest.mark.parametrize("widths", [(40, 40, 24), (16, 16, 1), (72, 72, 72)], ids=str)
+def test_widths(widths):
+    check(causal, *[(1, 2, 70, width) for width in widths])
+
+
+def test_symbolic_sizes():
+    compiled = girih.compile(causal, dynamic=True, options={"fallback": False})
+    for rows, columns in ((17, 30), (40, 70), (64, 64)):
+        query = torch.randn(1, 2, rows, 16).half()
+        key, value = torch.randn(2, 1, 2, columns, 16).half()
+        with torch.no_grad():
+            y = compiled(query, key, value)
+        expected = causal(query.double(), key.double(), value.double())
+        torch.testing.assert_close(y.double(), expected, rtol=4e-3, atol=4e-3)
+
+
+def test_second_order():
+    query, key, value = (torch.randn(HEADS).half().requires_grad_() for _ in range(3))
+    compiled = girih.compile(soft_capped, options={"fallback": False})
+
+    def penalty(function, *inputs):
+        y = function(*inputs).float().square().sum()
+        grads = torch.autograd.grad(y, inputs, create_graph=True)
+        return torch.autograd.grad(sum(g.float().square().sum() for g in grads), inputs)
+
+    found = penalty(compiled, query, key, value)
+    wide = [x.detach().double().requires_grad_() for x in (query, key, value)]
+    expected = penalty(lambda q, k, v: soft_capped(q, k, v).double(), *wide)
+    for mine, theirs in zip(found, expected, strict=True):
+        bound = 3e-2 * theirs.abs().max().item()
+        torch.testing.assert_close(mine.double(), theirs, rtol=0, atol=bound)
