@@ -109,7 +109,8 @@ class _Tuning:
         if shape is None:
             return
         own = [product.op for product in group.products]
-        ops = own if group.fusion is None else [*own, group.fusion]
+        ops = [each.fusion for each in group.prologues if each is not None] + own
+        ops += [] if group.fusion is None else [group.fusion]
         tilings = [_candidate(asdict(tiling)) for tiling in candidates(shape)]
         sizes = f"{shape.rows}x{shape.columns}x{shape.depth}"
         best = self._decide(f"product {sizes}", ops, own, [LIBRARY_CALL, *tilings])

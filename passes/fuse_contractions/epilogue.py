@@ -9,6 +9,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.passes.fuse_contractions.products import Product, product_of
+from girih.passes.fuse_contractions.prologue import Prologue, prologue_of
 
 _ANCHORED = frozenset({"elementwise", "structure"})
 _TURNS = frozenset({"graph.permute", "graph.reshape"})
@@ -42,6 +43,11 @@ class Group:
     fusion: ir.OpView | None = None
     views: tuple[View, ...] = ()
     shared: frozenset[Product] = frozenset()
+
+    @property
+    def prologues(self) -> tuple[Prologue | None, ...]:
+        """What makes the right operand of each product, where that is fused too."""
+        return tuple(prologue_of(product) for product in self.products)
 
 
 def group_of(product: Product) -> Group:

@@ -6,13 +6,17 @@ at the trailing dims, as it did without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
 from girih.dialects.dims import Size
+from girih.dialects.graph.base import broadcast_shapes
 from girih.passes.fuse_contractions.epilogue import Group, View
 from girih.passes.fuse_contractions.products import Product
+from girih.passes.fuse_contractions.prologue import Prologue, is_chain, prologue_of
 from girih.passes.graph_builder import GraphBuilder
 
 
@@ -72,7 +76,7 @@ class ContractionRegion:
         b = self._b.at(product.op)
         steps = () if view is None else view.steps
         lhs = self._spread(product, self._lhs(product), steps)
-        rhs = self._spread(product, self._rhs(product), steps)
+        rhs = self._rhs(product, steps)
         total = b.op("mul", b.widened(lhs), b.widened(rhs))
         total = b.op("reduce_sum", total, dims=(0,))
         total = _scaled(b, total, product.alpha)
@@ -89,14 +93,55 @@ class ContractionRegion:
         value = self._b.op("permute", value, permutation=(rank - 1, *range(rank - 1)))
         return self._b.reshape(value, (product.depth, *batch, rows, 1))
 
-    def _rhs(self, product: Product) -> ir.Value:
+    def _rhs(self, product: Product, steps: Sequence[ir.OpView]) -> ir.Value:
+        """The right operand, computed here where a fusion made it for nothing else."""
+        prologue = prologue_of(product)
+
+        def finish(value: ir.Value) -> ir.Value:
+            return self._spread(product, self._turned(product, value), steps)
+
+        if prologue is None:
+            return finish(self._input(product.rhs))
+        return self._computed(prologue, finish)
+
+    def _turned(self, product: Product, value: ir.Value) -> ir.Value:
         """[k, ..., 1, n]."""
         *batch, _, columns = product.shape
-        value, rank = self._input(product.rhs), len(batch) + 2
+        rank = len(batch) + 2
         if batch:
             order = (rank - 2, *range(rank - 2), rank - 1)
             value = self._b.op("permute", value, permutation=order)
         return self._b.reshape(value, (product.depth, *batch, 1, columns))
+
+    def _computed(
+        self, prologue: Prologue, finish: Callable[[ir.Value], ir.Value]
+    ) -> ir.Value:
+        """Copies a prologue's body; ``finish`` views its inputs as its result is."""
+        fusion = prologue.fusion
+        source = fusion.regions[0].blocks[0]
+        pairs = zip(source.arguments, fusion.operands, strict=True)
+        chains = {argument: self._input(value) for argument, value in pairs}
+        computed: dict[ir.Value, ir.Value] = {}
+
+        def operand(value: ir.Value) -> ir.Value:
+            if value not in computed:
+                chain = chains[value]
+                if ty.shape_of(chain.type):
+                    chain = self._b.widened_to(chain, tuple(fusion.domain))
+                    chain = finish(self._viewed(chain, prologue.steps, ()))
+                computed[value] = chain
+            return computed[value]
+
+        *body, last = source.operations
+        for op in body:
+            if is_chain(op) or not len(op.operands):
+                chains[op.results[0]] = self._b.copied(
+                    op, [chains[value] for value in op.operands]
+                )
+            else:
+                made = self._b.copied(op, [operand(value) for value in op.operands])
+                computed[op.results[0]] = made
+        return operand(last.operands[0])
 
     def _spread(
         self, product: Product, value: ir.Value, steps: Sequence[ir.OpView]
@@ -104,7 +149,7 @@ class ContractionRegion:
         """An operand at the domain's points, where the result is viewed."""
         if not steps:
             return value
-        shape, element = (product.depth, *product.shape), product.element
+        shape, element = (product.depth, *product.shape), value.type.element_type
         value = self._b.typed("broadcast_to", [value], shape, element)
         return self._viewed(value, steps, (product.depth,))
 
@@ -150,14 +195,7 @@ class ContractionRegion:
 
     def _copy(self, op: ir.OpView) -> None:
         operands = [self._known[value] for value in op.operands]
-        shapes = [ty.shape_of(value.type) for value in operands]
-        copy = op.operation.clone(ip=ir.InsertionPoint(self.block))
-        for number, value in enumerate(operands):
-            copy.operation.operands[number] = value
-        made = copy.operation.results[0]
-        if (1, *self.domain[1:]) in shapes:
-            made.set_type(ty.tensor_type((1, *self.domain[1:]), made.type.element_type))
-        self._known[op.results[0]] = made
+        self._known[op.results[0]] = self._b.copied(op, operands)
 
 
 def _scaled(b: GraphBuilder, value: ir.Value, factor: float) -> ir.Value:
@@ -170,6 +208,24 @@ class BlockBuilder(GraphBuilder):
     def __init__(self, op: ir.OpView, block: ir.Block) -> None:
         super().__init__(op)
         self.ip = ir.InsertionPoint(block)
+
+    def copied(self, op: ir.OpView, operands: Sequence[ir.Value]) -> ir.Value:
+        """A copy of an op; an elementwise one takes the shape of its new operands."""
+        made = op.operation.clone(ip=self.ip).operation
+        for number, value in enumerate(operands):
+            made.operands[number] = value
+        result = made.results[0]
+        if OPS[made.name].FAMILY == "elementwise":
+            shapes = [ty.shape_of(value.type) for value in operands]
+            shape = reduce(lambda one, other: broadcast_shapes(one, other, "x"), shapes)
+            result.set_type(ty.tensor_type(shape, result.type.element_type))
+        return result
+
+    def widened_to(self, value: ir.Value, shape: tuple[Size, ...]) -> ir.Value:
+        """A view repeated to a shape."""
+        if ty.shape_of(value.type) == shape:
+            return value
+        return self.typed("broadcast_to", [value], shape, value.type.element_type)
 
     def at(self, op: ir.OpView) -> BlockBuilder:
         """The builder, for ops that stand for this one."""

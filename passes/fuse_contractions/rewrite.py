@@ -15,6 +15,7 @@ from girih.passes.tile.gpu.contraction_policy import LEAST_SIDE
 def replace_group(group: Group) -> None:
     """Replaces the products of a group and the fusion that follows them."""
     last = group.products[0].op if group.fusion is None else group.fusion
+    prologues = [each for each in group.prologues if each is not None]
     holder = ir.Operation.create(
         "graph.fusion", regions=1, loc=last.location, ip=ir.InsertionPoint(last)
     )
@@ -43,6 +44,8 @@ def replace_group(group: Group) -> None:
     for op in (group.fusion, *(product.op for product in group.products)):
         if op is not None:
             op.operation.erase()
+    for each in prologues:
+        each.erase()
 
 
 def _tuning(product: Product) -> ir.Attribute | None:

@@ -107,6 +107,32 @@ def test_results_are_those_of_the_program(function):
         torch.testing.assert_close(own, wanted)
 
 
+def dequantized(x, w, scale):
+    return torch.relu(F.linear(x, w.to(x.dtype) * scale[:, None]))
+
+
+def dequantized_batches(x, w):
+    return x @ (w[:, 1:].to(x.dtype) * 0.5)
+
+
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (5, 1), (17, 2)])
+def test_a_weight_is_computed_where_it_is_used_once(rows, count):
+    x, scale = normal(rows, 6).half(), normal(12).half()
+    inputs = [x, torch.randint(-9, 9, (12, 6), dtype=torch.int8), scale]
+    imported = fused(dequantized, inputs)
+    assert len(fusions_of(imported.module)) == count
+    (actual,) = graph_reference.run(imported, inputs)
+    torch.testing.assert_close(actual, dequantized(*inputs), rtol=1e-2, atol=1e-2)
+
+
+def test_a_sliced_weight_of_a_batch():
+    x, w = normal(2, 5, 6).half(), torch.randint(-9, 9, (2, 7, 4), dtype=torch.int8)
+    imported = fused(dequantized_batches, [x, w])
+    assert len(fusions_of(imported.module)) == 1
+    (actual,) = graph_reference.run(imported, [x, w])
+    torch.testing.assert_close(actual, dequantized_batches(x, w), rtol=1e-2, atol=1e-2)
+
+
 def names(imported):
     return [
         op.operation.name.removeprefix("graph.")

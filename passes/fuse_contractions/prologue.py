@@ -1,0 +1,65 @@
+"""What comes before a product: the pointwise fusion that makes its right operand.
+
+Where rows fit into one block, each element of the right operand is used once, so it may
+as well be computed there: a dequantized or cast weight is never stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
+from girih.passes.fuse_contractions.products import Product
+from girih.passes.graph_builder import has_one_use
+from girih.passes.tile.gpu.contraction_policy import NARROW
+
+_TURNS = frozenset({"graph.permute", "graph.reshape"})
+_CHAIN = _TURNS | {"graph.broadcast_to", "graph.slice"}
+
+
+@dataclass(frozen=True)
+class Prologue:
+    """A fusion of one result, and the views of it that end in a product's operand."""
+
+    fusion: ir.OpView
+    steps: tuple[ir.OpView, ...]
+
+    def erase(self) -> None:
+        """Erases the ops, which nothing reads any more."""
+        for op in (*reversed(self.steps), self.fusion):
+            op.operation.erase()
+
+
+def prologue_of(product: Product) -> Prologue | None:
+    """The prologue of a product's right operand, if it has one that can be fused."""
+    rows = product.shape[-2]
+    if not isinstance(rows, int) or rows > NARROW or not product.is_half:
+        return None
+    value, steps = product.rhs, []
+    while not isinstance(value.owner, ir.Block) and has_one_use(value):
+        op = value.owner.opview
+        if op.operation.name not in _TURNS:
+            fits = op.operation.name == "graph.fusion" and _is_pointwise(op)
+            return Prologue(op, tuple(reversed(steps))) if fits else None
+        steps.append(op)
+        value = op.operands[0]
+    return None
+
+
+def is_chain(op: ir.OpView) -> bool:
+    """Whether an op of a fusion is a view of an input."""
+    return op.operation.name in _CHAIN
+
+
+def _is_pointwise(fusion: ir.OpView) -> bool:
+    """Whether a fusion computes one result, of its inputs where they stand."""
+    if fusion.reduced or len(fusion.results) != 1:
+        return False
+    *body, _ = fusion.regions[0].blocks[0].operations
+    return all(
+        is_chain(op)
+        or op.operation.name == "graph.constant"
+        or OPS[op.operation.name].FAMILY == "elementwise"
+        for op in body
+    )
