@@ -10,8 +10,8 @@ Requires:
 Establishes:
     With ``library=cublaslt``, a `host.extern` of ``aten.mm``, ``bmm``, ``addmm`` or
     ``linear`` is a `host.launch` of `@matmul`, which is no kernel of the module: its
-    buffers are two matrices (or batches of them), a bias or none, and the result, which
-    is contiguous.
+    buffers are two matrices (or batches of them), a bias or none, and the result, whose
+    rows are contiguous, though there may be gaps between them.
 
 Before::
 
@@ -152,7 +152,7 @@ def is_plain(product: Product, result: ir.Value) -> bool:
     numbers += [*parts.shape, *parts.strides]
     if str(parts.element_type) not in _ELEMENTS:
         return False
-    if not all(isinstance(n, int) for n in numbers) or not _is_contiguous(parts):
+    if not all(isinstance(n, int) for n in numbers) or not _has_dense_rows(parts):
         return False
     if any(0 in shape or not _is_dense(shape, strides) for shape, strides in matrices):
         return False
@@ -164,15 +164,13 @@ def is_plain(product: Product, result: ir.Value) -> bool:
     return all(is_aligned(value) for value in values)
 
 
-def _is_contiguous(parts: BufferParts) -> bool:
-    expected = 1
-    for size, stride in zip(
-        reversed(parts.shape), reversed(parts.strides), strict=True
-    ):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
+def _has_dense_rows(parts: BufferParts) -> bool:
+    """Whether rows are contiguous and lie behind each other in one stride."""
+    rows = _flattened(tuple(parts.shape), tuple(parts.strides))
+    if rows is None:
+        return False
+    (count, columns), (down, right) = rows
+    return (columns == 1 or right == 1) and (count == 1 or down >= columns)
 
 
 def _is_dense(shape: tuple, strides: tuple) -> bool:

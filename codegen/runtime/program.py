@@ -8,7 +8,12 @@ from girih.dialects import attributes as attr
 from girih.dialects.attributes import ItemRef, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, parse, product
-from girih.dialects.types import buffer_parts, is_buffer
+from girih.dialects.types import (
+    BufferParts,
+    buffer_parts,
+    contiguous_strides,
+    is_buffer,
+)
 
 from . import torch_entry, vjp  # noqa: F401  (programs call it)
 from ._runtime import Program
@@ -279,7 +284,8 @@ class _Builder:
     def _add_result(self, op: ir.OpView, result: ir.Value, slot: Value) -> None:
         parts = buffer_parts(result.type)
         self.buffers[result] = Buffer(parts, tensor=slot)
-        if op.op not in ROW_MAJOR_OPS and _layout_matters(result):
+        is_known = op.op in ROW_MAJOR_OPS and _is_contiguous(parts)
+        if not is_known and _layout_matters(result):
             self.assembler.check_layout(
                 slot,
                 torch_entry.stride,
@@ -382,6 +388,10 @@ def _donated(function: ir.OpView) -> list[int]:
 
 def _is_unused(value: ir.Value) -> bool:
     return all(use.owner.name == "host.free" for use in value.uses)
+
+
+def _is_contiguous(parts: BufferParts) -> bool:
+    return tuple(parts.strides) == tuple(contiguous_strides(parts.shape))
 
 
 def _layout_matters(value: ir.Value) -> bool:

@@ -87,8 +87,10 @@ class GpuCode:
 
     def pass_options(self, options: Options) -> dict[str, str]:
         """Options of passes, as text."""
+        pads = "true" if self.products == "cublaslt" else "false"
         return {
             "recognize-attention": "target=gpu",
+            "convert-graph-to-host": f"pad-products={pads}",
             "launch-products": f"library={self.products}",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}"
             f" shared-bytes={self.facts['shared_bytes_per_block']}",

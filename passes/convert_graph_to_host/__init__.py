@@ -35,6 +35,7 @@ What lives here, in the order to read it:
 * ``signature``   what the function's attributes promise
 * ``kernel_ops``  which ops become generated code
 * ``in_place``    which kernels write straight into mutated arguments
+* ``padding``     rows that begin at multiples of 16 bytes
 * ``plan``        where each tensor lies: the facts
 * ``kernels``     fusions into kernels
 * ``reuse``       which ATen calls write into a buffer of the program's own
@@ -44,6 +45,8 @@ What lives here, in the order to read it:
 * ``print_layouts``  a test pass
 """
 
+from dataclasses import dataclass
+
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 
@@ -52,9 +55,19 @@ from .convert import convert
 from .plan import plan_layouts
 
 
-@register_pass("convert-graph-to-host")
-def run(op: ir.OpView, options: None) -> None:
+@dataclass(frozen=True)
+class ConvertGraphToHostOptions:
+    """Options of `convert-graph-to-host`."""
+
+    pad_products: bool = False
+    """Whether matrices of 16-bit floats that products read and make have rows that
+    begin at multiples of 16 bytes."""
+
+
+@register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
+def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
     """The graph function becomes a launch program and kernels."""
     for function in list(op.regions[0].blocks[0].operations):
         if function.operation.name == "func.func":
-            convert(function, plan_layouts(function))
+            plan = plan_layouts(function, pad_products=options.pad_products)
+            convert(function, plan)

@@ -21,6 +21,7 @@ from . import layout as layouts
 from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
+from .padding import padded_operands, padded_result
 from .reuse import own_filled_operands, reused_operand
 from .signature import ResultInfo, argument_strides, result_infos
 
@@ -56,16 +57,20 @@ class LayoutPlan:
     results: tuple[ResultInfo, ...]
 
 
-def plan_layouts(function: ir.OpView) -> LayoutPlan:
+def plan_layouts(function: ir.OpView, *, pad_products: bool = False) -> LayoutPlan:
     """Plans the layouts of a graph function.
 
     Args:
         function: `func.func` of one block of graph ops.
+        pad_products: whether matrices that products read and make have padded rows.
     """
     block = function.regions[0].blocks[0]
     own_filled_operands(block)
     infos = result_infos(function)
-    planner = _Planner(_wanted_strides(block, infos))
+    wanted = _wanted_strides(block, infos)
+    if pad_products:
+        wanted = padded_operands(block) | wanted
+    planner = _Planner(wanted, pad_products)
     strides_of = argument_strides(function)
     for argument, strides in zip(block.arguments, strides_of, strict=True):
         if strides is not None:
@@ -136,7 +141,10 @@ _MAKES_A_TENSOR = frozenset({"graph.addmm", "graph.baddbmm", "graph.bmm", "graph
 
 
 class _Planner:
-    def __init__(self, wanted: Mapping[ir.Value, tuple[Size, ...]]):
+    def __init__(
+        self, wanted: Mapping[ir.Value, tuple[Size, ...]], pad_products: bool = False
+    ):
+        self._extern_layout = _product_layout if pad_products else _extern_layout
         self.places: dict[ir.Value, Place] = {}
         self.steps: list[tuple[ir.OpView, Step]] = []
         self.order: dict[ir.OpView, int] = {}
@@ -172,7 +180,7 @@ class _Planner:
             self.steps.append((op, Step.KERNEL))
         else:
             self._reuse_operand(op)
-            self._own_results(op, _extern_layout)
+            self._own_results(op, self._extern_layout)
             if op.name in _MAKES_A_TENSOR and op.results[0] not in self._overwritten:
                 self._made.update(op.results)
             self.steps.append((op, Step.EXTERN))
@@ -187,7 +195,7 @@ class _Planner:
             self._made.add(op.results[0])
 
     def _is_laid_out_for(self, op: ir.OpView, value: ir.Value) -> bool:
-        layout, announced = self.places[value].layout, _extern_layout(op, 0)
+        layout, announced = self.places[value].layout, self._extern_layout(op, 0)
         return layouts.same_strides(layout.shape, layout.strides, announced.strides)
 
     def _own_results(
@@ -245,6 +253,14 @@ def _extern_layout(op: ir.OpView, index: int) -> Layout:
         return layouts.contiguous(shape)
     strides = attr.LAYOUTS.decode(op.attributes["strides"])[index]
     return Layout(shape, strides)
+
+
+def _product_layout(op: ir.OpView, index: int) -> Layout:
+    """The same, but products have padded rows where that pays."""
+    strides = padded_result(op)
+    if strides is None:
+        return _extern_layout(op, index)
+    return Layout(shape_of(op.results[index].type), strides)
 
 
 # Views ------------------------------------------------------------------------------

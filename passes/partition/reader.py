@@ -25,10 +25,12 @@ class JointReader:
         operations: the op of each node.
         ir_values: the IR value of each number.
         signature: what the function's attributes say.
+        is_on_device: whether it computes on a GPU.
     """
 
     def __init__(self, function: ir.OpView, symbol_hint: int):
         """Args: the function, and the value that symbols are taken at."""
+        self.is_on_device = "graph.device" in function.attributes
         block = function.regions[0].blocks[0]
         self.signature = Signature.of(function)
         self.operations = list(block.operations)[:-1]

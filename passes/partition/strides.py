@@ -6,6 +6,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout
+from girih.passes.convert_graph_to_host.padding import (
+    keeps_rows,
+    padded_result,
+    padded_strides,
+)
 from girih.passes.convert_graph_to_host.plan import VIEWS
 from girih.passes.partition.program import Kind
 from girih.passes.partition.reader import JointReader
@@ -20,9 +25,33 @@ class Strides:
 
     def of_fresh(self, value: int) -> tuple[Size, ...] | None:
         """Strides to save a value with, None for those of a contiguous tensor."""
+        padded = self._padded(value)
+        if padded is not None:
+            return padded
         layout = self._layout(value)
         fresh = layouts.dense_like(layout.shape, layout.strides)
         return None if fresh is None or fresh.is_contiguous else fresh.strides
+
+    def _padded(self, saved: int) -> tuple[Size, ...] | None:
+        """Those of a product's result on a device, through views of its rows."""
+        if not self._reader.is_on_device:
+            return None
+        program, value = self._reader.program, saved
+        node = program.producer(value)
+        while node is not None and node.kind is Kind.VIEW and node.name == "reshape":
+            if not keeps_rows(self._op(value)):
+                return None
+            value = node.operands[0]
+            node = program.producer(value)
+        if node is None or node.kind is not Kind.LIBRARY:
+            return None
+        if padded_result(self._op(value)) is None:
+            return None
+        return padded_strides(self._reader.ir_values[saved].type)
+
+    def _op(self, value: int) -> ir.OpView:
+        """What makes a value."""
+        return self._reader.operations[self._reader.program.values[value].node]
 
     def _layout(self, value: int) -> Layout:
         """The layout of a value, after those that it depends on."""
@@ -54,7 +83,7 @@ class Strides:
         shape = self._shape(value)
         if node is None:
             return self._given(self._reader.signature.arguments[value], shape)
-        op = self._reader.operations[self._reader.program.values[value].node]
+        op = self._op(value)
         if node.kind is Kind.LIBRARY:
             return _library_layout(op, node.results.index(value), shape)
         sources = [self._known[v] for v in self._sources(value)]
