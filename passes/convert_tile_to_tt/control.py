@@ -7,6 +7,8 @@ from girih.passes.convert_tile_to_tt import builder as b
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 
 _LESS = 2
+# How many steps of a loop are in flight, for Triton's software pipeliner.
+_STAGES = "tt.num_stages"
 
 
 @lowers("tile.loop")
@@ -17,8 +19,7 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
     step = b.constant(lowering.index, width)
     attributes = {}
     if op.stages is not None:
-        stages = ir.IntegerAttr.get(b.integer(32), op.stages)
-        attributes["tt.num_stages"] = stages
+        attributes[_STAGES] = ir.IntegerAttr.get(b.integer(32), op.stages)
     loop = ir.Operation.create(
         "scf.for",
         results=[value.type for value in inits],
@@ -37,6 +38,16 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
         lowering.values[mask] = b.compare(_LESS, positions, b.splat(high, [width]))
         lowering.lower_block(block)
     lowering.set(op, *loop.results)
+
+
+@lowers("scf.for")
+def lower_for(lowering: Lowering, op: ir.OpView) -> None:
+    """The same loop; its attribute `stages` says the same as that of `tile.loop`."""
+    loop = lowering.keep(op)
+    if "stages" in loop.attributes:
+        stages = ir.IntegerAttr(loop.attributes["stages"]).value
+        del loop.attributes["stages"]
+        loop.attributes[_STAGES] = ir.IntegerAttr.get(b.integer(32), stages)
 
 
 @lowers("tile.yield")

@@ -77,12 +77,12 @@ class Lowering:
             if rule is not None:
                 rule(self, op)
             elif name.partition(".")[0] in _KEPT:
-                self._keep(op)
+                self.keep(op)
             else:
                 raise ValueError(f"expected an op of scheduled kernels, got {name}")
 
-    def _keep(self, op: ir.OpView) -> None:
-        """The same op on the new values; its regions too."""
+    def keep(self, op: ir.OpView) -> ir.Operation:
+        """Make the same op on the new values; its regions too."""
         operation = op.operation
         made = ir.Operation.create(
             operation.name,
@@ -97,6 +97,7 @@ class Lowering:
             for block in old.blocks:
                 self.lower_into(block, new, [a.type for a in block.arguments])
         self.set(op, *made.results)
+        return made
 
     def lower_into(
         self, block: ir.Block, region: ir.Region, types: Sequence[ir.Type]

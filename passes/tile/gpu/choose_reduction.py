@@ -24,7 +24,7 @@ from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
 from girih.passes.tile.index import Coordinate, affine, coordinates_of
 from girih.passes.tile.plan import SchedulePlan
-from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.sizes import is_at_least, is_constant, known, product
 from girih.passes.tile.split import ARGUMENT_VALUES
 from girih.passes.tile.subject import Subject, subject_of
 
@@ -59,7 +59,20 @@ def _grid(subject: Subject, blocks: Blocks, share: Share) -> BlockGrid:
     axes = axes_of(formula.parallel, blocks)
     grid = make_grid(subject, axes, blocks, passes, share)
     grid = replace(grid, stores=final, peeling=_peeling(subject, blocks))
+    grid = replace(grid, residents=_residents(subject, grid))
     return replace(grid, group=_group(subject, grid))
+
+
+def _residents(subject: Subject, grid: BlockGrid) -> int:
+    """Programs that go through many blocks, where that keeps weights in registers."""
+    if grid.walks or not grid.blocks or grid.blocks[-1].is_looped:
+        return 0
+    columns = grid.blocks[-1].coordinate
+    if columns not in grid.reduced or not has_weights(subject, columns):
+        return 0
+    programs = policy.RESIDENTS * subject.options.processors
+    count = product(axis.programs for axis in grid.axes)
+    return programs if is_at_least(count, 2 * programs + 1) else 0
 
 
 def _group(subject: Subject, grid: BlockGrid) -> int:

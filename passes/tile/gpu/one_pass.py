@@ -13,6 +13,8 @@ Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
 Golub and LeVeque, Algorithms for computing the sample variance (1983).
 """
 
+import math
+
 from girih.passes.tile.domain import Formula, rebuild
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import (
@@ -24,6 +26,9 @@ from girih.passes.tile.nodes import (
     ReduceNode,
 )
 from girih.passes.tile.sizes import Size, is_constant, product
+
+# Powers of two up to this one have a reciprocal in float16 too.
+LARGEST_EXPONENT = 13
 
 EXPONENTIALS = "sum_of_exponentials"
 DEVIATIONS = "sum_of_squared_deviations"
@@ -43,17 +48,18 @@ def in_one_pass(formula: Formula) -> Formula:
 
 
 def with_reciprocals(formula: Formula) -> Formula:
-    """The kernel with softmaxes that multiply by a reciprocal, one for each row.
+    """The kernel with products in place of some divisions.
 
-    A denominator is between 1 and the number of elements, so its reciprocal is as
-    exact as any number, and the result is off by one unit in the last place at most.
+    Those by powers of two, which are exact, and those of softmaxes: a reciprocal for
+    each row. A denominator is between 1 and the number of elements, so its reciprocal
+    is as exact as any number, and the result off by one unit in the last place at most.
     """
 
     def renew(node: Node, table: NodeTable) -> Node:
-        return _product(node, table) or node
+        return _product(node, table) or _scaled(node, table) or node
 
     has_division = any(_call(node, "div") for node in formula.table.nodes)
-    return rebuild(formula, renew) if has_division and formula.reduced else formula
+    return rebuild(formula, renew) if has_division else formula
 
 
 def _product(node: Node, table: NodeTable) -> Node | None:
@@ -66,6 +72,20 @@ def _product(node: Node, table: NodeTable) -> Node | None:
         return None
     factor = table.add(ComputeNode(node.element, (total,), name="reciprocal"))
     product_ = ComputeNode(node.element, (power, factor), name="mul")
+    return table.add(product_, node.location)
+
+
+def _scaled(node: Node, table: NodeTable) -> Node | None:
+    """``x / 2**k`` as ``x * 2**-k``."""
+    operands = _call(node, "div") if node.element.is_float else ()
+    if not operands or not isinstance(operands[1], ConstantNode):
+        return None
+    x, divisor = operands
+    fraction, exponent = math.frexp(divisor.value)
+    if abs(fraction) != 0.5 or abs(exponent) > LARGEST_EXPONENT:
+        return None
+    factor = table.add(ConstantNode(divisor.element, value=1.0 / divisor.value))
+    product_ = ComputeNode(node.element, (x, factor), name="mul")
     return table.add(product_, node.location)
 
 

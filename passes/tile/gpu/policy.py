@@ -52,6 +52,8 @@ REGISTERS = Share(1024, 16)
 # Rows in registers that are combined with other rows, such as weights: a thread has the
 # same columns of several rows. Layer norm in bf16: 0.88, a row for each program 0.77.
 WITH_WEIGHTS = Share(8192, 32)
+# Programs for each processor that stay for many rows and keep the weights.
+RESIDENTS = 0
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
 ROWS = Share(2048, 16)

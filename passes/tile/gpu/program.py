@@ -47,8 +47,11 @@ class BlockProgram:
         grid = self.grid
         self.indices.blocks = grid.blocks
         self.values.substitutes = {n.number: other for n, other in grid.substitutes}
-        counts = [axis.programs for axis in grid.axes]
-        operands = [self.indices.size(product(counts)), self.indices.size(grid.work)]
+        count = product(axis.programs for axis in grid.axes)
+        operands = [
+            self.indices.size(grid.residents or count),
+            self.indices.size(grid.work),
+        ]
         b = self.indices.at(0)
         attributes = {
             "num_warps": b.int_attribute(grid.warps),
@@ -57,14 +60,32 @@ class BlockProgram:
         op = b.create("tile.grid", [], operands, attributes, regions=1)
         block = op.regions[0].blocks.append(self.builder.index)
         self.stack.push(op, block)
-        self._bind_axes(block.arguments[0], counts)
         for own in grid.blocks:
             if own.coordinate in grid.reduced and not own.is_looped:
                 self._bind_block(own, self.indices.size(0))
-        for walk in grid.passes:
-            self._walk(walk)
-        self._store_all(grid.stores)
+        if grid.residents:
+            self._reside(block.arguments[0], count)
+        else:
+            self._run(block.arguments[0])
         self.stack.pop()
+
+    def _reside(self, number: ir.Value, count: Size) -> None:
+        """Blocks ``number``, ``number + residents``, and so on.
+
+        What all blocks share, such as weights, is loaded before the loop.
+        """
+        bounds = (number, self.indices.size(count))
+        step = self.indices.size(self.grid.residents)
+        op, _ = self._open_for((*bounds, step), [], is_innermost=True)
+        self._run(op.regions[0].blocks[0].arguments[0])
+        self._close_for(op, [])
+
+    def _run(self, number: ir.Value) -> None:
+        """All that is done for one block."""
+        self._bind_axes(number, [axis.programs for axis in self.grid.axes])
+        for walk in self.grid.passes:
+            self._walk(walk)
+        self._store_all(self.grid.stores)
 
     # Coordinates ------------------------------------------------------------------
 
@@ -144,21 +165,29 @@ class BlockProgram:
         """Puts ``body`` into loops, outermost first."""
         if not loops:
             return body(inits)
-        return self._loop(loops[0], inits, lambda c: self._nest(loops[1:], c, body))
-
-    def _loop(
-        self, along: Coordinate | Block, inits: list[ir.Value], body: Body
-    ) -> list[ir.Value]:
-        """A loop over one coordinate, block by block where a dim lies along it."""
+        along, *inner = loops
         if isinstance(along, Block):
-            return self._block_loop(along, inits, body)
-        bounds = [*self._range(along), self.indices.size(1)]
+            return self._block_loop(along, inits, lambda c: self._nest(inner, c, body))
+        bounds = (*self._range(along), self.indices.size(1))
+        op, (index, *carried) = self._open_for(bounds, inits, is_innermost=not inner)
+        self.stack.top.coordinates[along] = index
+        return self._close_for(op, self._nest(inner, carried, body))
+
+    def _open_for(
+        self, bounds: tuple, inits: list[ir.Value], *, is_innermost: bool
+    ) -> tuple[ir.Operation, list[ir.Value]]:
+        """Enters an ``scf.for``; gives it, its index and its carried values."""
         b = self.indices.at(self.stack.depth)
         types = [value.type for value in inits]
-        op = b.create("scf.for", types, [*bounds, *inits], regions=1)
+        attributes = {}
+        if is_innermost and self.grid.stages > 1:
+            attributes["stages"] = b.int_attribute(self.grid.stages)
+        op = b.create("scf.for", types, [*bounds, *inits], attributes, regions=1)
         inner = op.regions[0].blocks.append(b.index, *types)
-        self.stack.push(op, inner).coordinates[along] = inner.arguments[0]
-        results = body(list(inner.arguments)[1:])
+        self.stack.push(op, inner)
+        return op, list(inner.arguments)
+
+    def _close_for(self, op: ir.Operation, results: list[ir.Value]) -> list[ir.Value]:
         self.indices.at(self.stack.depth).create("scf.yield", [], results)
         self.stack.pop()
         return list(op.results)

@@ -29,7 +29,7 @@ class BlockValues(Values):
         return self._widened_to(node, shape)
 
     def loaded(self, node: LoadNode, shape: tuple[int, ...]) -> ir.Value:
-        """A load at each point of a block, also along dims that it is the same along."""
+        """A load at each point of a block, also along dims where it is the same."""
         return self._load(node, self.stack.depth, shape)
 
     def _width_of(self, node: Node) -> Width:

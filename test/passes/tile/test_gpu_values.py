@@ -421,3 +421,25 @@ def test_measured_sizes():
 
     text = check(make, [x.t().contiguous().t(), x], [x])
     assert "2 warps" in text
+
+
+@pytest.mark.parametrize("shape", [(37, 40), (9, 3, 100), (64, 7)])
+def test_programs_that_stay(shape, monkeypatch):
+    monkeypatch.setattr(policy, "RESIDENTS", 1)
+    monkeypatch.setattr(policy, "WITH_WEIGHTS", policy.Share(64, 8))
+
+    def make():
+        return build_kernel(
+            [(shape, "f32"), (shape[-1:], "f32")], shape, body, reduced=[last]
+        )
+
+    def body(build, x, weight):
+        return [build("mul", softmax(build, x, last)[0], weight)]
+
+    last = len(shape) - 1
+    x = torch.randn(shape)
+    module = make()
+    schedule(module, "tile{target=gpu processors=2}")
+    assert "scf.for" in str(module)
+    options = "tile{target=gpu processors=2}"
+    check(make, [x, torch.randn(shape[-1])], [x], options=options)
