@@ -299,6 +299,11 @@ def _extern(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     return ZERO if all(operands[index] in zeros for index in cotangents) else None
 
 
+@_drops("flash_attention_backward")
+def _attention(op, zeros: _Zeros, b: GraphBuilder) -> Any:
+    return ZERO if op.gradient in zeros else None
+
+
 def _cotangents(name: str, arguments: tuple) -> list[int]:
     """The operands of a call in all of which together it is linear, if that is known.
 

@@ -48,7 +48,7 @@ def run(op: ir.Operation, options: TileOptions) -> None:
     """Gives each kernel a schedule."""
     for kernel in unscheduled_kernels(op):
         with kernel.location:
-            if has_attention(kernel):
+            if options.target == "gpu" and has_attention(kernel):
                 schedule_attention(kernel)
                 continue
             source, plan = make_plan(kernel, options)
@@ -59,7 +59,7 @@ def run(op: ir.Operation, options: TileOptions) -> None:
 def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     """Prints the schedule that tile would choose for each kernel."""
     for kernel in unscheduled_kernels(op):
-        if has_attention(kernel):
+        if options.target == "gpu" and has_attention(kernel):
             name = kernel.attributes["sym_name"].value
             print(f"{name}: {plan_attention(kernel).text}")
             continue
