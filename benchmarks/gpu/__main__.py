@@ -105,14 +105,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = row.get("seconds", {})
         times = {name: results.seconds_text(value) for name, value in seconds.items()}
         print(f"{row['case']}: {times} {row['failures'] or ''}", file=sys.stderr)
-    tables = [TABLES[part](found) for part, found in rows.items()]
-    text = "\n\n".join([*tables, report.summary(rows)])
-    print(text)
-    if parsed.output:
-        flat = [{"part": part, **row} for part, found in rows.items() for row in found]
-        extra = report.environment(parsed.device)
-        results.write(parsed.output, flat, text, extra)
+        if parsed.output:  # after each row, so that what ends a run early loses nothing
+            write(parsed, rows)
+    print(text_of(rows))
     return int(any(row["failures"] for found in rows.values() for row in found))
+
+
+def text_of(rows: dict[str, list[Row]]) -> str:
+    """The tables of all parts, and the summary."""
+    tables = [TABLES[part](found) for part, found in rows.items()]
+    return "\n\n".join([*tables, report.summary(rows)])
+
+
+def write(parsed: argparse.Namespace, rows: dict[str, list[Row]]) -> None:
+    """Writes STEM.json and STEM.md."""
+    flat = [{"part": part, **row} for part, found in rows.items() for row in found]
+    extra = report.environment(parsed.device)
+    extra |= {"mode": parsed.mode, "is_quick": parsed.quick}
+    results.write(parsed.output, flat, text_of(rows), extra)
 
 
 if __name__ == "__main__":

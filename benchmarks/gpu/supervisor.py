@@ -17,6 +17,7 @@ from benchmarks.gpu.engines import NO_FALLBACK
 from benchmarks.gpu.worker import PREFIX
 
 ROOT = Path(__file__).resolve().parents[2]
+WORKER = "benchmarks.gpu.worker"
 _SHOWN = 600
 
 
@@ -96,7 +97,7 @@ class _Worker:
     ):
         self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.gpu.worker", *arguments],
+            [sys.executable, "-m", WORKER, *arguments],
             cwd=ROOT,
             env={**os.environ, **NO_FALLBACK, **(environment or {})},
             stdout=subprocess.PIPE,
