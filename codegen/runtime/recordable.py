@@ -20,6 +20,10 @@ _DEPENDS_ON_DATA = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_sh
 _INDEXING = frozenset({"aten.index.Tensor"})
 
 
+LAUNCH, LIBRARY_CALL = 3, 8
+"""Microseconds on the host of a kernel, and of a library's (H200, 2026-11-20)."""
+
+
 class NotRecordable(Exception):
     """No graph of this program can be recorded; the message says why."""
 
@@ -39,7 +43,7 @@ class Recordable:
         sizes: position and dim of each size that varies.
         returned: numbers of results that the user gets, other than gradients.
         calls: for each ATen call its name and the user's line.
-        work: what a call has the device do: kernel launches and ATen calls.
+        microseconds: about what a call takes on the host.
         hindrance: why no graph of it can be recorded, or None.
     """
 
@@ -50,7 +54,7 @@ class Recordable:
     sizes: tuple[tuple[int, int], ...]
     returned: frozenset[int] = frozenset()
     calls: tuple[tuple[str, str], ...] = ()
-    work: int = 0
+    microseconds: int = 0
     hindrance: str | None = None
 
     def place_of(self, name: str, occurrence: int = 0) -> str:
@@ -91,7 +95,7 @@ def recordable(function: ir.OpView, returned: frozenset[int]) -> Recordable:
         ),
         returned=returned,
         calls=tuple((op.op, _place(op)) for op in externs),
-        work=len(externs) + _launches(function),
+        microseconds=LIBRARY_CALL * len(externs) + _launches(function),
         hindrance=_hindrance(externs),
     )
 
@@ -113,7 +117,13 @@ def _varying_dims(argument: ir.Value) -> list[int]:
 
 
 def _launches(function: ir.OpView) -> int:
-    return sum(len(op.launches) for op in _body(function) if op.name == "host.native")
+    """Microseconds of all launches."""
+    return sum(
+        LIBRARY_CALL if launch.kernel == "matmul" else LAUNCH
+        for op in _body(function)
+        if op.name == "host.native"
+        for launch in op.launches
+    )
 
 
 def _place(op: ir.OpView) -> str:

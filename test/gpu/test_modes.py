@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import girih
+from girih.compiler import recorded
 from girih.options import MODES
 
 pytestmark = pytest.mark.skipif(
@@ -65,6 +66,10 @@ def test_training(mode):
 
 class TestGraphs:
     """``mode="reduce-overhead"``: calls that replay what was recorded."""
+
+    @pytest.fixture(autouse=True)
+    def _small_programs_too(self, monkeypatch):
+        monkeypatch.setattr(recorded, "REPLAY", 0)
 
     @staticmethod
     def compiled(function, **settings):

@@ -81,7 +81,8 @@ class FakeGraph(TorchDispatchMode):
             if "empty" in func.name():
                 continue
             found = _tensors(func(*args, **kwargs))
-            for old, new in zip(made, found, strict=True):
+            # Some calls return fewer tensors where no gradient is wanted.
+            for old, new in zip(made, found, strict=False):
                 if old is not None:
                     old.detach().copy_(new)
 
@@ -115,6 +116,7 @@ class FakeApi:
         """Records what a function does."""
         graph = FakeGraph()
         self.pools.append(pool)
+        generator = torch.get_rng_state()
         with torch.no_grad():
             result = None
             try:
@@ -122,6 +124,7 @@ class FakeApi:
                     result = function()
             finally:
                 graph.finish(result)
+                torch.set_rng_state(generator)
         self.graphs.append(graph)
         return graph, result
 
