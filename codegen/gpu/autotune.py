@@ -30,6 +30,8 @@ MOST_RUNS = 40
 WANTED_MS = 60.0
 # Nobody waits for more than this without being told why.
 SILENT_SECONDS = 1.0
+# What has been told is told anew after as long.
+NEXT_SECONDS = 5.0
 # A candidate has to be so much faster than the first one, which is the default.
 LEAST_GAIN = 0.02
 
@@ -127,15 +129,15 @@ class Tuner:
         build: Callable[[Sequence[Candidate]], Iterator[Run]],
     ) -> dict[str, float]:
         started, before = self.clock(), self._spent
-        told = started
+        due = started + SILENT_SECONDS
         times: dict[str, float] = {}
         runs = build(candidates)
         for number, candidate in enumerate(candidates, start=1):
             times[candidate.name] = self._time_of(runs)
             now = self.clock()
             self._spent = before + now - started
-            if now - told > SILENT_SECONDS:
-                told = now
+            if now > due:
+                due = now + NEXT_SECONDS
                 self._tell(what, f"{number} of {len(candidates)} measured", times)
             if self._spent >= self.seconds:
                 break

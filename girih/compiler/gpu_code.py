@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from girih.codegen.errors import CodegenError
 from girih.codegen.gpu.binary import Binary
 from girih.codegen.gpu.compile import KernelOptions, KernelText, compile_kernels
 from girih.codegen.gpu.launch import Grid, load_kernel
@@ -91,6 +95,7 @@ class GpuCode:
         return {
             "recognize-attention": "target=gpu",
             "convert-graph-to-host": f"pad-products={pads}",
+            "fuse-contractions": "products=narrow",
             "launch-products": f"library={self.products}",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}"
             f" shared-bytes={self.facts['shared_bytes_per_block']}",
@@ -114,13 +119,24 @@ class GpuCode:
             )
 
     def compile_ahead(self, lowering: Lowering, modules: Sequence[ir.Module]) -> None:
-        """Compiles the kernels of several modules at once, into the disk cache."""
+        """Compiles the kernels of several modules at once, into the disk cache.
+
+        What cannot be compiled is left out: who needs it meets the error again.
+        """
         texts = []
         for module in modules:
             kernels = cloned(module, only="tile.kernel")
             lowering.run(self.kernel_pipeline, kernels.operation)
             texts += _texts(kernels, dict(_launches(kernels)))
-        self._binaries(lowering.options, texts)
+
+        def compiled(text: KernelText) -> None:
+            with suppress(CodegenError):
+                self._binaries(lowering.options, [text])
+
+        for text in texts[:1]:  # Triton is loaded once, and not by many threads
+            compiled(text)
+        with ThreadPoolExecutor(os.cpu_count(), "girih-tuning") as pool:
+            list(pool.map(compiled, texts[1:]))
 
     def _kernels(
         self, lowering: Lowering, module: ir.Module

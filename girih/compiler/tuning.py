@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from girih.codegen.errors import CodegenError
 from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
 from girih.codegen.gpu.compile import triton_version
 from girih.compiler.subprogram import Subprogram, random_inputs
@@ -202,8 +201,7 @@ class _Runs(Iterator[Run]):
         modules = [self._marked(candidate) for candidate in self._left]
         for module in modules:
             lowering.run(lowering.code.launch_pipeline, module.operation)
-        with suppress(CodegenError):  # who needs it meets it again
-            lowering.code.compile_ahead(lowering, modules)
+        lowering.code.compile_ahead(lowering, modules)
 
 
 def mark(ops: Sequence[ir.OpView], candidate: Candidate) -> None:

@@ -22,12 +22,13 @@ goes over to the fusion), none of those with ``girih.library``, and of the other
 that option ``products`` names. Several products of the same sizes that one fusion reads
 share its loop. A product that others read too is stored by the fusion as well.
 
-A fusion that makes the right operand of a product of few rows is computed in the kernel,
-too. It leaves alone products that a fusion reads in part (slices) or that a reduction
-follows.
+A fusion that makes the right operand of a product of few rows is computed in the
+kernel, too. It leaves alone products that a fusion reads in part (slices) or that a
+reduction follows.
 
 Read in this order: ``products`` (library ops as products), ``prologue`` (what can come
-before one), ``epilogue`` (what can follow), ``choice`` (the rule), ``region`` (the new body), ``rewrite``.
+before one), ``epilogue`` (what can follow), ``choice`` (the rule), ``region`` (the new
+body), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.dialects.dims import Dim
 from girih.passes.fuse_contractions.epilogue import Group
 from girih.passes.fuse_contractions.products import Product
 
 TUNING = "girih.tuning"
 LIBRARY = "girih.library"
+# Sums of so many times more elements than there are columns are better split, as the
+# library does it.
+LONG_SUMS = 4
 PRODUCTS = ("none", "narrow", "all")
 
 
@@ -41,6 +45,14 @@ def is_chosen(group: Group, options: Options) -> bool:
 
 
 def _is_narrow(product: Product, most: int) -> bool:
-    *batch, rows, _ = product.shape
-    is_small = not batch and isinstance(rows, int) and rows <= most
-    return is_small and product.is_half
+    """Whether few rows leave a product to memory, and columns enough to all processors.
+
+    Measured on an H200 (2026-11-20) with 1 and 8 rows, kernels take 0.83 to 1.00 of the
+    library's time, 0.89 where a bias and gelu follow; 1.07 of it with 4096 summands and
+    1024 columns.
+    """
+    *batch, rows, columns = product.shape
+    sizes = (rows, columns, product.depth)
+    if batch or not product.is_half or any(isinstance(size, Dim) for size in sizes):
+        return False
+    return rows <= most and product.depth < LONG_SUMS * columns
