@@ -37,8 +37,19 @@ def make_grid(
         substitutes=(),
         work=product(c.size for c in formula.parallel + formula.reduced),
         warps=share.warps_for(elements),
-        stages=subject.options.stages,
+        stages=_stages(subject, blocks),
     )
+
+
+def _stages(subject: Subject, blocks: tuple[Block, ...]) -> int:
+    """Steps of a loop in flight: as many as shared memory has place for."""
+    step = sum(
+        product(b.size for b in blocks if b.coordinate in load.coordinates)
+        * subject.source.buffers[load.buffer].element.bytes
+        for load in subject.loads
+        if load.coordinates
+    )
+    return max(min(subject.options.stages, policy.SHARED_BYTES // max(step, 1)), 1)
 
 
 def sizes_text(coordinates: Coordinates) -> str:

@@ -76,6 +76,9 @@ WHOLE_COLUMN = 1024
 # Programs for each processor where reductions are split, along and across memory.
 PARTS_OF_PROCESSOR = {"rows": 8, "columns": 4}
 
+# Shared memory of a program for loads in flight: what every GPU has, a few times over.
+SHARED_BYTES = 65536
+
 THREADS = 32
 LARGEST_WARPS = 16
 # The widest access of a thread.
