@@ -99,7 +99,8 @@ class GpuCode:
             "launch-products": f"library={self.products}",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}"
             f" shared-bytes={self.facts['shared_bytes_per_block']}",
-            "convert-tile-to-tt": f"library={self.target.backend}",
+            "convert-tile-to-tt": f"library={self.target.backend}"
+            f" allow-tf32={_allows_tf32()}",
         }
 
     def program(
@@ -192,6 +193,11 @@ class GpuCode:
             for _, binary, launch in grids
         ]
         return load_kernel(found, self.device.index)
+
+
+def _allows_tf32() -> str:
+    """Whether the user lets products of float32 be rounded; captures guard it."""
+    return "false" if torch.get_float32_matmul_precision() == "highest" else "true"
 
 
 def _emulated(
