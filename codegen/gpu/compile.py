@@ -161,8 +161,9 @@ def _run_stages(
     ir.load_dialects(context)
     backend.load_dialects(context)
     module: Any = _parsed(kernel.text, ir, context)
-    facts: dict[str, Any] = {}
-    for name, stage in _stages(backend, kernel.options, target).items():
+    options = _options(backend, kernel.options, target)
+    facts: dict[str, Any] = dict(vars(options))  # as Triton starts with
+    for name, stage in _stages(backend, options).items():
         is_last_of_cuda = name == "cubin"
         module = (
             _assembled(module, target, kernel)
@@ -184,9 +185,8 @@ def _parsed(text: str, ir: Any, context: Any) -> Any:
     return module
 
 
-def _stages(backend: Any, options: KernelOptions, target: Target) -> dict[str, Any]:
-    from triton.backends.compiler import Language
-
+def _options(backend: Any, options: KernelOptions, target: Target) -> Any:
+    """Triton's own options of a kernel."""
     given = {
         "num_warps": options.num_warps,
         "num_stages": options.num_stages,
@@ -194,8 +194,15 @@ def _stages(backend: Any, options: KernelOptions, target: Target) -> dict[str, A
     }
     if options.max_registers is not None and target.backend == "cuda":
         given["maxnreg"] = options.max_registers
+    return backend.parse_options(given)
+
+
+def _stages(backend: Any, options: Any) -> dict[str, Any]:
+    """What turns Triton IR into code, by the name of what each makes."""
+    from triton.backends.compiler import Language
+
     stages: dict[str, Any] = {}
-    backend.add_stages(stages, backend.parse_options(given), Language.TRITON)
+    backend.add_stages(stages, options, Language.TRITON)
     return stages
 
 
