@@ -44,9 +44,14 @@ def lower_index_cast(lowering: Lowering, op: ir.OpView) -> None:
 
 @lowers("arith.divf")
 def lower_divf(lowering: Lowering, op: ir.OpView) -> None:
-    """Rounded to nearest, as eager's; Triton's own is approximate in float32."""
+    """Rounded to nearest, as eager's; Triton's own is approximate in float32.
+
+    That one (2 units in the last place, for all numbers) is taken where `fastmath` has
+    `arcp`.
+    """
     lhs, rhs = lowering.all(op.operands)
-    if element_of(lhs.type) == ir.F32Type.get():
+    is_rough = lowering.library == "cuda" and b.has_fastmath(op, "arcp")
+    if element_of(lhs.type) == ir.F32Type.get() and not is_rough:
         result = b.make("precise_divf", [lhs, rhs])
     else:
         result = b.same("arith.divf", lhs, rhs)

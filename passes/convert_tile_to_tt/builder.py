@@ -114,3 +114,12 @@ def is_all_true(mask: Value) -> bool:
     if isinstance(attribute, ir.DenseElementsAttr):
         return attribute.is_splat and bool(attribute.get_splat_value().value)
     return bool(attribute.value)
+
+
+def has_fastmath(op: ir.OpView, flag: str) -> bool:
+    """Whether the attribute `fastmath` of an op has a flag."""
+    attributes = op.operation.attributes
+    if "fastmath" not in attributes:
+        return False
+    text = str(attributes["fastmath"])
+    return flag in text[text.index("<") + 1 : -1].split(",")

@@ -77,10 +77,11 @@ def lower_native(lowering: Lowering, op: ir.OpView) -> None:
 
 @lowers("math.sqrt")
 def lower_sqrt(lowering: Lowering, op: ir.OpView) -> None:
-    """Rounded to nearest."""
+    """Rounded to nearest; approximate where `fastmath` has `afn`."""
+    is_rough = lowering.library == "cuda" and b.has_fastmath(op, "afn")
 
     def compute(values: list[Value]) -> Value:
-        if element_of(values[0].type) == ir.F32Type.get():
+        if element_of(values[0].type) == ir.F32Type.get() and not is_rough:
             return b.make("precise_sqrt", values)
         return b.same("math.sqrt", *values)
 
@@ -93,8 +94,8 @@ def _is_approximate(lowering: Lowering, op: ir.OpView) -> bool:
     Its relative error is 2**-22 for exp2 and 2**-11 for tanh.
     Source: https://docs.nvidia.com/cuda/parallel-thread-execution, ex2 and tanh.
     """
-    name, attributes = op.operation.name, op.operation.attributes
-    if "fastmath" not in attributes or "afn" not in str(attributes["fastmath"]):
+    name = op.operation.name
+    if not b.has_fastmath(op, "afn"):
         return False
     known = ("math.exp2", "math.tanh") if lowering.library == "cuda" else ("math.exp2",)
     return name in known and _is_f32(lowering.new(op.operands[0]))

@@ -26,6 +26,8 @@ class Builder:
         mask: the lanes in use, for checks; None where all are.
         has_maximum: whether the target has instructions for a maximum and a minimum
             that are NaN where either operand is.
+        is_rough: whether the results being made are rounded to 16 bits anyway, so that
+            the device's own approximations do.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Builder:
         self.width: Width = 0
         self.mask: Value | None = None
         self.has_maximum = False
+        self.is_rough = False
         self._loops: list[ir.Operation] = []
         self._types: dict[tuple[str, Width], ir.Type] = {}
         self._constants: dict[tuple, Value] = {}
@@ -75,11 +78,13 @@ class Builder:
     def op(self, name: str, type_: ir.Type | str, *operands: Value, **attributes):
         """Makes an op with one result, of a type or of the type with this name."""
         result = self.type(type_) if isinstance(type_, str) else type_
+        if self.is_rough and name in APPROXIMATED:
+            attributes["fastmath"] = self.parsed(APPROXIMATED[name])
         return self.create(name, [result], operands, attributes).results[0]
 
     def same(self, name: str, *operands: Value, **attributes) -> Value:
         """Makes an op whose result has the type of its first operand."""
-        return self.create(name, [operands[0].type], operands, attributes).results[0]
+        return self.op(name, operands[0].type, *operands, **attributes)
 
     def constant(self, value: bool | int | float, type_name: str) -> Value:
         """A number of the scalar type with this name, in each lane."""
@@ -343,6 +348,12 @@ def _as_float(value: bool | int | float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
+# What says of an op that the device's approximation will do.
+APPROXIMATED = {
+    "arith.divf": "#arith.fastmath<arcp>",
+    "math.sqrt": "#arith.fastmath<afn>",
+    "math.tanh": "#arith.fastmath<afn>",
+}
 INTEGER_PREDICATES = {
     name: number
     for number, name in enumerate(

@@ -8,9 +8,12 @@ from girih.passes.tile.emit.values import Values
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import Peeling
 from girih.passes.tile.index import Affine, coordinates_of
-from girih.passes.tile.nodes import Guard, Guards, LoadNode, Node
+from girih.passes.tile.nodes import ComputeNode, Guard, Guards, LoadNode, Node
 from girih.passes.tile.sizes import is_constant
 
+# Functions with approximations on the device. Divisions and roots are not among them:
+# programs count on x / x being 1.
+ROUGH = frozenset({"rsqrt", "sigmoid", "tanh"})
 Masks = list[ir.Value | None]
 
 
@@ -48,6 +51,13 @@ class BlockValues(Values):
             self.stack.frames[depth].values[key] = value
             return value
         return found[0]
+
+    def _elementwise(self, node: ComputeNode, depth: int, width: Width) -> ir.Value:
+        """An approximation of a relative error of 2**-11 is enough for bfloat16."""
+        self.builder.is_rough = node.element.name == "bf16" and node.name in ROUGH
+        value = super()._elementwise(node, depth, width)
+        self.builder.is_rough = False
+        return value
 
     def _mask(self, width: Width) -> ir.Value | None:
         return self.indices.mask(width)
