@@ -20,7 +20,7 @@ GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-inference test test-python test-debug test-sanitized test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
+.PHONY: help install demo demo-inference test test-python test-debug test-sanitized test-emulated test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
@@ -53,6 +53,9 @@ test-sanitized: install ## Test the C files with the compiler's sanitizers.
 	@$(BIN)/python test/checked_build.py sanitized
 
 # On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
+test-emulated: install ## Run the tests of numerics on an emulated GPU; five minutes.
+	@$(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(GPU_SUITES)
+
 test-gpu: ## Run the tests of GPUs, and those of numerics on the device.
 	@GIRIH_TEST_DEVICE=cuda $(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) $(GPU_SUITES)
 
