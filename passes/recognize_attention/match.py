@@ -10,7 +10,8 @@ from girih.passes.graph_builder import has_one_use
 from girih.passes.recognize_attention.score import (
     ScorePlan,
     is_passed,
-    keeps_positions,
+    keeps_order,
+    moves_nothing,
     plan_score,
 )
 
@@ -48,6 +49,8 @@ def match_product(op: ir.OpView) -> Match | None:
     shape = _score_shape(ty.shape_of(softmax.x.type))
     if any(isinstance(size, int) and size == 0 for size in shape):
         return None
+    if ty.shape_of(op.lhs.type) != (product(shape[:2]), *shape[2:]):
+        return None
     for scores in _products_behind(softmax.x, shape):
         if not _fits(scores, op):
             continue
@@ -70,11 +73,26 @@ def _softmax_of(weights: ir.Value) -> ir.OpView | None:
         if name == "graph.softmax":
             rank = len(ty.shape_of(op.x.type))
             return op if rank >= 3 and op.dim == rank - 1 else None
+        before = _before_two_turns(op)
+        if before is not None:
+            weights = before
+            continue
         is_cast = name == "graph.cast" and ty.is_float(op.x.type.element_type)
-        if not is_cast and not (name == "graph.reshape" and keeps_positions(op)):
+        if not is_cast and not keeps_order(op):
             return None
         weights = op.operands[0]
     return None
+
+
+def _before_two_turns(op: ir.OpView) -> ir.Value | None:
+    """What was permuted, if ``op`` permutes it back."""
+    if op.operation.name != "graph.permute" or isinstance(op.x, ir.BlockArgument):
+        return None
+    first = op.x.owner.opview
+    if first.operation.name != "graph.permute" or not has_one_use(op.x):
+        return None
+    both = [first.permutation[dim] for dim in op.permutation]
+    return first.x if moves_nothing(ty.shape_of(first.x.type), both) else None
 
 
 def _score_shape(shape: tuple[Size, ...]) -> tuple[Size, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,17 +41,28 @@ class ScorePlan:
     operands: tuple[ir.Value, ...]
 
 
-def keeps_positions(reshape: ir.OpView) -> bool:
-    """Whether the last two dims of a reshape's operand stay as they are."""
-    before, after = (ty.shape_of(v.type) for v in (reshape.x, reshape.results[0]))
-    return len(before) >= 3 and len(after) >= 3 and before[-2:] == after[-2:]
+def keeps_order(op: ir.OpView) -> bool:
+    """Whether an op is a view with the elements of its operand in the same order.
+
+    Products are written with dims of size 1 that are moved about.
+    """
+    if op.operation.name == "graph.reshape":
+        return True
+    is_permute = op.operation.name == "graph.permute"
+    return is_permute and moves_nothing(ty.shape_of(op.x.type), op.permutation)
+
+
+def moves_nothing(shape: Sequence[Size], permutation: Sequence[int]) -> bool:
+    """Whether a permutation leaves all dims in order that are not of size 1."""
+    dims = [dim for dim in permutation if shape[dim] != 1]
+    return dims == sorted(dims)
 
 
 def is_passed(op: ir.OpView) -> bool:
     """Whether a score function may apply this op to scores."""
     name = op.operation.name
-    if name == "graph.reshape":
-        return keeps_positions(op)
+    if keeps_order(op):
+        return True
     cls = OPS.get(name)
     return cls is not None and name.startswith("graph.") and cls.FAMILY == "elementwise"
 
@@ -90,7 +101,7 @@ class _Reader:
         return list(value.owner.operands), any
 
     def is_closed(self, softmax: ir.OpView) -> bool:
-        """Whether nobody else reads scores, and each value has the scores' shape."""
+        """Whether nobody else reads scores, and each value is as large as they are."""
         own = [value for value, depends in self._depends.items() if depends]
         inside = {v.owner.operation for v in own if v != self._scores}
         inside.add(softmax.operation)
@@ -101,9 +112,7 @@ class _Reader:
         )
 
     def _is_like_scores(self, value: ir.Value) -> bool:
-        shape = ty.shape_of(value.type)
-        same = shape[-2:] == self._shape[2:]
-        return same and product(shape[:-2]) == product(self._shape[:2])
+        return product(ty.shape_of(value.type)) == product(self._shape)
 
     def collect(self) -> tuple[list[ir.OpView], list[ir.Value]]:
         """The ops of the region, in order, and what it reads."""
@@ -149,7 +158,10 @@ class _Reader:
 
         def decide(answers: list[bool]) -> bool:
             read = [v for v, own in zip(operands, answers, strict=True) if not own]
-            return not read or (is_wide and sum(map(_is_wide, read)) <= 1)
+            wide = [v for v in read if _is_wide(v)]
+            if len(wide) == 1:
+                return is_wide and _bytes(wide[0]) <= _bytes(value)
+            return not read or (is_wide and not wide)
 
         return operands, decide
 
@@ -169,6 +181,11 @@ def _answered(value: ir.Value, known: dict, ask: Callable) -> bool:
         else:
             known[current] = decide([known[operand] for operand in operands])
     return known[value]
+
+
+def _bytes(value: ir.Value) -> int:
+    """Bytes of an element."""
+    return ty.byte_width(value.type.element_type)
 
 
 def _is_wide(value: ir.Value) -> bool:

@@ -1,7 +1,5 @@
 """The passes ``tile`` and ``print-schedules``."""
 
-from dataclasses import replace
-
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
@@ -27,17 +25,7 @@ def choose_gpu_schedule(
     product = None
     if formula.reduced:
         product = choose_contraction(subject_of(formula, source, options))
-    plan = product or choose_block_schedule(formula, source, options)
-    return _tuned(plan, source) if source.tuning else plan
-
-
-def _tuned(plan: SchedulePlan, source: KernelSource) -> SchedulePlan:
-    """The plan with the number of warps that a measurement chose."""
-    grids = [
-        replace(grid, warps=source.tuning.get("warps", grid.warps))
-        for grid in plan.grids
-    ]
-    return replace(plan, grids=tuple(grids))
+    return product or choose_block_schedule(formula, source, options)
 
 
 CHOOSERS = {"cpu": choose_schedule, "gpu": choose_gpu_schedule}
@@ -49,7 +37,7 @@ def run(op: ir.Operation, options: TileOptions) -> None:
     for kernel in unscheduled_kernels(op):
         with kernel.location:
             if options.target == "gpu" and has_attention(kernel):
-                schedule_attention(kernel)
+                schedule_attention(kernel, options)
                 continue
             source, plan = make_plan(kernel, options)
             emit_kernel(kernel, source, plan)
@@ -61,7 +49,7 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     for kernel in unscheduled_kernels(op):
         if options.target == "gpu" and has_attention(kernel):
             name = kernel.attributes["sym_name"].value
-            print(f"{name}: {plan_attention(kernel).text}")
+            print(f"{name}: {plan_attention(kernel, options).text}")
             continue
         source, plan = make_plan(kernel, options)
         print(f"{source.name}: {plan.text}")

@@ -120,3 +120,53 @@ func.func @wide(%q: tensor<4x8x512xf16>, %k: tensor<4x512x8xf16>) -> tensor<4x8x
   %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x512xf16>) -> tensor<4x8x512xf16>
   return %y : tensor<4x8x512xf16>
 }
+
+// As einsum writes it: dims of size 1 are moved about, and weights turned twice.
+// CHECK-LABEL: @turned_twice
+// CHECK: graph.flash_attention
+// CHECK-NOT: graph.softmax
+func.func @turned_twice(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %s5 = "graph.reshape"(%s) : (tensor<4x8x8xf16>) -> tensor<2x2x8x1x8xf16>
+  %sp = "graph.permute"(%s5) {permutation = array<i64: 0, 1, 2, 4, 3>} : (tensor<2x2x8x1x8xf16>) -> tensor<2x2x8x8x1xf16>
+  %s4 = "graph.reshape"(%sp) : (tensor<2x2x8x8x1xf16>) -> tensor<2x2x8x8xf16>
+  %w = "graph.softmax"(%s4) {dim = 3 : i64} : (tensor<2x2x8x8xf16>) -> tensor<2x2x8x8xf16>
+  %a = "graph.permute"(%w) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x2x8x8xf16>) -> tensor<2x8x2x8xf16>
+  %b = "graph.permute"(%a) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x8x2x8xf16>) -> tensor<2x2x8x8xf16>
+  %w3 = "graph.reshape"(%b) : (tensor<2x2x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w3, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// CHECK-LABEL: @turned_once
+// CHECK-NOT: flash_attention
+func.func @turned_once(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %a = "graph.permute"(%w) {permutation = array<i64: 0, 2, 1>} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%a, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// A mask that is smaller than what is made of it is read itself; a larger one is not.
+// CHECK-LABEL: @masks
+// CHECK-SAME: (%{{.*}}: tensor<4x8x16xf16>, %{{.*}}: tensor<4x16x8xf16>, %[[M:.*]]: tensor<8x8xi1>, %[[F:.*]]: tensor<8x8xf32>)
+// CHECK: %[[E:.*]] = "graph.eq"(%[[F]], %{{.*}})
+// CHECK: "graph.flash_attention"(%{{.*}}, %{{.*}}, %{{.*}}, {{%.*}}) ({
+// CHECK: ^bb0(%{{.*}}: tensor<1x4x8x8xf16>, %{{.*}}: tensor<8x8xi1>, %{{.*}}: tensor<8x8xi1>):
+// CHECK: graph.where
+// CHECK: graph.where
+// CHECK: graph.yield
+func.func @masks(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>, %m: tensor<8x8xi1>, %f: tensor<8x8xf32>) -> tensor<4x8x16xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %z = "graph.constant"() {value = 0.0 : f64} : () -> tensor<f16>
+  %n = "graph.constant"() {value = -60000.0 : f64} : () -> tensor<f16>
+  %b = "graph.where"(%m, %z, %n) : (tensor<8x8xi1>, tensor<f16>, tensor<f16>) -> tensor<8x8xf16>
+  %x = "graph.add"(%s, %b) : (tensor<4x8x8xf16>, tensor<8x8xf16>) -> tensor<4x8x8xf16>
+  %zf = "graph.constant"() {value = 0.0 : f64} : () -> tensor<f32>
+  %e = "graph.eq"(%f, %zf) : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xi1>
+  %xm = "graph.where"(%e, %n, %x) : (tensor<8x8xi1>, tensor<f16>, tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%xm) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}

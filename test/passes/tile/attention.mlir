@@ -2,7 +2,7 @@
 // RUN: %girih-opt --print-schedules=target=gpu %s | filecheck %s --check-prefix=PLAN
 
 // PLAN: forward: attention: rows by blocks of 64 x 64, 4 warps, 3 stages
-// PLAN: backward: attention: keys by blocks of 64 x 64, {{.*}}; queries by blocks of 64 x 128
+// PLAN: backward: attention: keys by blocks of 128 x 64, {{.*}}; queries by blocks of 64 x 128
 // PLAN: nothing: empty: the outputs have no elements
 
 // A program has a block of queries, of one head; it walks over blocks of keys, up to the
@@ -55,8 +55,8 @@
 // CHECK: %[[V:[a-z0-9_]+]] = "tile.load"(%arg2, {{.*}} -> vector<64x64xf16>
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: %[[ST:[a-z0-9_]+]] = "tile.dot"(%[[K]], {{.*}} -> vector<64x64xf32>
-// CHECK: "tile.dot"(%[[V]], {{.*}} -> vector<64x64xf32>
+// CHECK: %[[ST:[a-z0-9_]+]] = "tile.dot"(%[[K]], {{.*}} -> vector<64x128xf32>
+// CHECK: "tile.dot"(%[[V]], {{.*}} -> vector<64x128xf32>
 // CHECK: "tile.dot"({{.*}} -> vector<64x64xf32>
 // CHECK: "tile.dot"({{.*}} -> vector<64x64xf32>
 // CHECK: "tile.grid"

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from girih.dialects.bindings import ir
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
-from girih.passes.tile.gpu.attention import policy
 from girih.passes.tile.gpu.attention.backward import emit_of_keys, emit_of_query
 from girih.passes.tile.gpu.attention.blocks import Blocks
 from girih.passes.tile.gpu.attention.forward import emit_forward
-from girih.passes.tile.gpu.attention.policy import Sizes
+from girih.passes.tile.gpu.attention.policy import Problem, Sizes, padded
 from girih.passes.tile.gpu.attention.relax import RelaxedValues, relaxed
 from girih.passes.tile.gpu.attention.score import score_nodes
 from girih.passes.tile.gpu.attention.source import (
@@ -22,6 +21,7 @@ from girih.passes.tile.gpu.attention.space import score_space
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.gpu.values import BlockValues
+from girih.passes.tile.options import TileOptions
 from girih.passes.tile.sizes import is_constant
 
 
@@ -68,30 +68,27 @@ def has_attention(kernel: ir.Operation) -> bool:
     return attention_op(kernel) is not None
 
 
-def plan_attention(kernel: ir.Operation) -> AttentionPlan:
+def plan_attention(kernel: ir.Operation, options: TileOptions) -> AttentionPlan:
     """Reads a kernel of attention and decides how it runs."""
     source = read_attention(kernel, attention_op(kernel))
     if any(is_constant(size, 0) for size in source.shape[:3]):
         return AttentionPlan(source, ())
     element = source.buffer("query").element
-    width = max(map(policy.padded, source.widths)) * element.bytes
+    width = max(map(padded, source.widths)) * element.bytes
+    problem = Problem(width, *source.shape[2:], options.shared_bytes)
     if not source.is_backward:
-        sizes = policy.forward_sizes(width, source.shape)
-        return AttentionPlan(
-            source, (AttentionGrid("rows", sizes, False, emit_forward),)
-        )
-    by_keys = policy.key_sizes(width, source.shape)
-    by_queries = policy.query_sizes(width, source.shape)
+        grid = AttentionGrid("rows", problem.forward(), False, emit_forward)
+        return AttentionPlan(source, (grid,))
     grids = (
-        AttentionGrid("keys", by_keys, True, emit_of_keys),
-        AttentionGrid("queries", by_queries, False, emit_of_query),
+        AttentionGrid("keys", problem.by_columns(), True, emit_of_keys),
+        AttentionGrid("queries", problem.by_rows(), False, emit_of_query),
     )
     return AttentionPlan(source, grids)
 
 
-def schedule_attention(kernel: ir.Operation) -> None:
+def schedule_attention(kernel: ir.Operation, options: TileOptions) -> None:
     """Gives a kernel of attention its schedule."""
-    plan = plan_attention(kernel)
+    plan = plan_attention(kernel, options)
     if plan.grids:
         _emit(kernel, plan)
     else:
