@@ -51,11 +51,14 @@ def _write_programs(file: str, library: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("target", _TARGETS)
-@pytest.mark.parametrize("file", ["pointwise.mlir", "reduction.mlir"])
-def test_triton_compiles_each_program(file, target, tmp_path):
+@pytest.mark.parametrize(
+    ("file", "least"),
+    [("attention.mlir", 3), ("pointwise.mlir", 9), ("reduction.mlir", 9)],
+)
+def test_triton_compiles_each_program(file, least, target, tmp_path):
     library, arguments, kind = _TARGETS[target]
     paths = _write_programs(file, library, tmp_path)
-    assert len(paths) >= 9
+    assert len(paths) >= least
     done = subprocess.run(
         [sys.executable, "-c", _COMPILE.format(target=arguments, kind=kind), *paths],
         capture_output=True,
@@ -65,3 +68,20 @@ def test_triton_compiles_each_program(file, target, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == paths
+
+
+def test_attention_runs_on_tensor_cores(tmp_path):
+    """Products of warp groups (sm_90), of the forward and of both backward programs."""
+    paths = _write_programs("attention.mlir", "cuda", tmp_path)
+    code = _COMPILE.format(target='"cuda", 90, 32', kind="cubin").replace(
+        "print(path)", 'print(binary.asm["ptx"].count("wgmma.mma_async") > 0)'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *paths],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() == ["True"] * 3
