@@ -14,9 +14,10 @@ elsewhere it is copied from then on.
 [Note: how many graphs there are] At most `limit` for a program; the one that was not
 used for longest goes. A call whose results would overwrite earlier ones that are still
 in use records another graph (`MOST_ALIKE` in all, and only in a small part of the
-memory that is left), and runs as the program beyond. Where results are small they are
-copied from then on instead. A program that records more than `4 * limit` times has
-calls too different from each other, and records no more.
+memory that is left), and runs as the program beyond. Small results that are still in
+use are copied from then on instead, unless another graph takes next to no memory. A
+program that records more than `4 * limit` times has calls too different from each
+other, and records no more.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from torch import Tensor
 
 from .recordable import NotRecordable, Recordable
 from .recorded_inputs import writes_are_apart
-from .recorded_results import is_copied
 from .recording import CaptureApi, Plan, Recording, Shared
 
 MOST_ALIKE = 4
@@ -43,6 +43,13 @@ MOST_KINDS = 64
 
 COPIED_BYTES = 1 << 20
 """Results of up to so many bytes are copied once somebody kept one."""
+
+SMALL_BYTES = 1 << 18
+"""Results of up to so many bytes are copied at once beside values that are saved: users
+keep losses longer than anybody keeps those."""
+
+NEXT_TO_NOTHING = 1024
+"""A graph whose memory fits so many times into what is free is doubled at no cost."""
 
 ROOM = 4
 """Another graph that differs only in that needs so many times its memory free."""
@@ -96,7 +103,8 @@ class Recorder:
         self._seen: OrderedDict[tuple, list] = OrderedDict()
         self._moving: set[int] = set()
         self._cloned: frozenset[int] = frozenset()
-        self._lends = False
+        self._small = 0
+        self._lends = True
         self._made = 0
         self._stopped = False
         _recorders.add(self)
@@ -146,18 +154,27 @@ class Recorder:
         return None
 
     def _plain(self, inputs: tuple) -> tuple:
-        """Runs the program; the first call of a kind shows what its results are."""
+        """Runs the program; the first call shows what its results are."""
         results = self.program(*inputs)
-        if isinstance(results, tuple) and not self._lends:
-            self._lends = any(
-                isinstance(value, Tensor) and not self._is_copied(place, value)
-                for place, value in enumerate(results)
-            )
+        if self._made == 0 and isinstance(results, tuple):
+            saves = len(results) > len(self._facts.returned)
+            self._small = SMALL_BYTES if saves else 0
+            self._lends = self._lends_any(results)
         return results
 
-    def _is_copied(self, place: int, value: Tensor) -> bool:
-        count = value.untyped_storage().nbytes()
-        return is_copied(place, count, self._facts.returned, self._cloned)
+    def _lends_any(self, results: tuple) -> bool:
+        """Whether there are results that would not be copied."""
+        plan = self._plan()
+        return any(
+            isinstance(value, Tensor)
+            and not plan.is_copied(place, value.untyped_storage().nbytes(), self._facts)
+            for place, value in enumerate(results)
+        )
+
+    def _plan(self, *inputs: list[int]) -> Plan:
+        """A plan with what is known about results."""
+        positions = map(tuple, inputs or ((), (), ()))
+        return Plan(*positions, self._cloned, self._small, self._lends)
 
     # Recording ----------------------------------------------------------------------
 
@@ -217,9 +234,7 @@ class Recorder:
                 copied.append(i)
         if facts.written and not writes_are_apart(values, facts):
             return None  # the program leaves this call to eager
-        return Plan(
-            tuple(pinned), tuple(guessed), tuple(copied), self._cloned, self._lends
-        )
+        return self._plan(pinned, guessed, copied)
 
     def _makes_way(self, key: tuple, values: tuple) -> bool:
         """Looks at recordings of calls like this one: whether there may be another."""
@@ -229,10 +244,11 @@ class Recorder:
         busy = [recording for recording in alike if recording.fits(values)]
         if not busy:
             return True
-        if self._copies_more(busy):
+        most = self._shared.api.free_bytes() if len(busy) < MOST_ALIKE else 0
+        needed = max(recording.bytes for recording in busy)
+        if NEXT_TO_NOTHING * needed <= most or self._copies_more(busy):
             return True
-        needed = ROOM * max(recording.bytes for recording in busy)
-        if len(busy) < MOST_ALIKE and self._shared.api.free_bytes() >= needed:
+        if ROOM * needed <= most:
             return True
         self._say(
             "results of earlier calls are still in use, which it must not overwrite"

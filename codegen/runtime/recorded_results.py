@@ -16,9 +16,6 @@ from . import torch_entry
 from .addresses import SpansLike
 from .recordable import NotRecordable
 
-SMALL_BYTES = 1 << 18
-"""Results of up to so many bytes, which users like to keep, are copied at once."""
-
 
 class View(NamedTuple):
     """A result that shares memory: with an input, or with another result."""
@@ -116,13 +113,13 @@ def _add_own(made: Results, place: int, result: Tensor, first: dict) -> None:
     made.lent.append((place, (held, *layout)))
 
 
-def is_copied(place: int, bytes_: int, returned: frozenset, cloned: frozenset) -> bool:
-    """Whether a result is copied where it shares no memory with another one."""
-    return place in cloned or (place in returned and bytes_ <= SMALL_BYTES)
+def choose_clones(made: Results, is_copied: Callable[[int, int], bool]) -> None:
+    """Moves results to those that are copied, where they share no memory.
 
-
-def choose_clones(made: Results, returned: frozenset, cloned: frozenset) -> None:
-    """Moves results to those that are copied."""
+    Args:
+        made: the results.
+        is_copied: from the number of a result and its bytes.
+    """
     shared = {view.owner for view in made.views}
     alone = {id(held[0]) for held in made.held.values() if len(held) == 1}
     for item in list(made.lent):
@@ -130,7 +127,7 @@ def choose_clones(made: Results, returned: frozenset, cloned: frozenset) -> None
         if (
             place not in shared
             and id(tensor) in alone
-            and is_copied(place, tensor.untyped_storage().nbytes(), returned, cloned)
+            and is_copied(place, tensor.untyped_storage().nbytes())
         ):
             made.lent.remove(item)
             arguments = (tuple(tensor.size()), tensor.stride(), tensor.dtype)

@@ -1,10 +1,11 @@
 """One recorded graph of a program: inputs at fixed addresses, results to lend or copy.
 
 [Note: results of recorded graphs] A graph writes its results to the same memory each
-time. Small ones are copied when they are returned. Others are *lent*: the caller gets
-tensors on that memory, and the graph runs again only when nobody has any of them: the
-count of references of their storage says so. A graph that lends has memory of its own;
-all others share theirs, one after the other, as nothing of theirs outlives a call.
+time. They are *lent*: the caller gets tensors on that memory, and the graph runs again
+only when nobody has any of them: the count of references of their storage says so. Or
+they are copied when they are returned: 7 us for each, so only what callers keep and
+what is small beside other results. A graph that lends has memory of its own; all others
+share theirs, one after the other, as nothing of theirs outlives a call.
 
 [Note: inputs of recorded graphs] Each input is *pinned* (the graph reads it where it
 lies, and fits only calls that have it there) or copied into a buffer. What is written
@@ -14,6 +15,7 @@ is pinned always, and what is copied must not share memory with that.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import RLock
 from typing import Any, NamedTuple, Protocol
 from weakref import ref
@@ -131,6 +133,7 @@ class Plan(NamedTuple):
         guessed: of others that are, as they seem to stay there.
         copied: positions of inputs that are copied.
         cloned: results that are copied whatever their size.
+        small: results of the user of up to so many bytes are copied.
         lends: whether there may be results that are not copied.
     """
 
@@ -138,7 +141,12 @@ class Plan(NamedTuple):
     guessed: tuple[int, ...]
     copied: tuple[int, ...]
     cloned: frozenset[int]
+    small: int
     lends: bool
+
+    def is_copied(self, place: int, count: int, facts: Recordable) -> bool:
+        """Whether a result of so many bytes is copied."""
+        return place in self.cloned or (place in facts.returned and count <= self.small)
 
 
 class Recording:
@@ -168,7 +176,7 @@ class Recording:
         given = self._copies.in_place_of(inputs)
         self._graph, results = _captured(self._pool, program, facts, given)
         self._results = analysed(results, given, api.device)
-        choose_clones(self._results, facts.returned, plan.cloned)
+        choose_clones(self._results, partial(plan.is_copied, facts=facts))
         self._results.copies = api.spans(self._results.sources)
         self._empty_strided = torch_entry.empty_strided_on(api.device)
         del results

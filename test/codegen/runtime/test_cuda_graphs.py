@@ -7,9 +7,13 @@ import torch
 from fake_graphs import FakeApi
 from torch import nn
 
-from girih.codegen.runtime.cuda_graphs import COPIED_BYTES, MOST_ALIKE, Recorder
+from girih.codegen.runtime.cuda_graphs import (
+    COPIED_BYTES,
+    MOST_ALIKE,
+    SMALL_BYTES,
+    Recorder,
+)
 from girih.codegen.runtime.recordable import Recordable
-from girih.codegen.runtime.recorded_results import SMALL_BYTES
 from girih.codegen.runtime.recording import Shared
 
 LARGE = SMALL_BYTES // 4 + 1
@@ -65,8 +69,16 @@ def test_the_second_call_is_recorded_and_later_ones_replayed():
 
 def test_small_results_stay_what_they_were():
     made = recorder(add_one)
+    kept = [made(torch.full((3,), float(n)))[0] for n in range(12)]
+    assert [float(value[0]) for value in kept] == [n + 1.0 for n in range(12)]
+    assert len(made.api.graphs) <= MOST_ALIKE + 2  # the last one copies
+    assert made.program.calls == len(made.api.graphs) + 1
+
+
+def test_small_results_beside_saved_values_are_copied_at_once():
+    made = recorder(lambda x: (x + 1, x * 2))
     kept = [made(torch.full((3,), float(n)))[0] for n in range(6)]
-    assert [float(value[0]) for value in kept] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert [float(value[0]) for value in kept] == [n + 1.0 for n in range(6)]
     assert len(made.api.graphs) == 1
 
 
@@ -109,7 +121,9 @@ def test_without_room_no_second_graph_is_recorded():
 
 
 def test_a_result_of_middle_size_that_is_kept_is_copied_from_then_on():
-    made = recorder(add_one)
+    api = FakeApi()
+    api.free = 100_000  # another graph takes more than next to nothing
+    made = recorder(add_one, api=api)
     kept = [made(torch.full((LARGE,), float(n)))[0] for n in range(3)]
     assert made.notes.count(None) >= 2
     kept += [made(torch.full((LARGE,), float(n)))[0] for n in range(3, 9)]
@@ -175,6 +189,7 @@ def test_parameters_are_not_copied_and_may_move():
         with torch.no_grad():
             result = made(w, x)[0]
         assert torch.equal(result, w.detach() * x)
+        del result
     assert 0 in made._recordings[0].plan.pinned
     assert len(made.api.graphs) == 2
 
