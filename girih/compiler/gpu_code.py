@@ -95,7 +95,7 @@ class GpuCode:
         return {
             "recognize-attention": "target=gpu",
             "convert-graph-to-host": f"pad-products={pads}",
-            "fuse-contractions": "products=narrow",
+            "fuse-contractions": "products=small",
             "launch-products": f"library={self.products}",
             "tile": f"target=gpu processors={self.facts['multiprocessors']}"
             f" shared-bytes={self.facts['shared_bytes_per_block']}",

@@ -7,9 +7,9 @@
       ──► attributes: girih.tuning, girih.library
 
 Candidates of a product are the library's call, followed by a kernel, and kernels of its
-own in several tilings; those of a fusion are numbers of warps. What wins is said by
-attributes, which ``fuse-contractions`` and ``tile`` read. Sizes that are symbolic are
-not tuned, nor is float32, whose products stay with the library.
+own in several tilings; those of a fusion are sizes of blocks and numbers of warps. What
+wins is said by attributes, which ``fuse-contractions`` and ``tile`` read. Sizes that
+are symbolic are not tuned, nor are products of float32, whose kernels are small ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ if TYPE_CHECKING:
 
 # Kernels that move fewer bytes than this end before a measurement says much.
 LEAST_BYTES = 1 << 22
-WARPS = (1, 2, 4, 8, 16)
+# What is tried of kernels beside the policy's choice: sizes of blocks and warps.
+KERNEL_SETTINGS = (
+    *({"warps": warps} for warps in (1, 2, 4, 8, 16)),
+    *({"elements": elements} for elements in (512, 1024, 2048, 4096, 8192)),
+    *({"elements": 16 * 256 * warps, "warps": warps} for warps in (4, 8)),
+)
 LIBRARY_CALL = Candidate("library")
 
 
@@ -108,7 +113,7 @@ class _Tuning:
         if shape is None:
             return
         own = [product.op for product in group.products]
-        ops = [each.fusion for each in group.prologues if each is not None] + own
+        ops = [each.fusion for each in group.prologues] + own
         ops += [] if group.fusion is None else [group.fusion]
         tilings = [_candidate(asdict(tiling)) for tiling in candidates(shape)]
         sizes = f"{shape.rows}x{shape.columns}x{shape.depth}"
@@ -141,7 +146,7 @@ class _Tuning:
         )
 
     def _tune_fusion(self, op: ir.OpView) -> None:
-        given = [_candidate({"warps": warps}) for warps in WARPS]
+        given = [_candidate(settings) for settings in KERNEL_SETTINGS]
         sizes = "x".join(map(str, op.domain))
         self._decide(f"kernel {sizes}", [op], [op], [Candidate("default"), *given])
 

@@ -13,7 +13,7 @@ LIBRARY = "girih.library"
 # Sums of so many times more elements than there are columns are better split, as the
 # library does it.
 LONG_SUMS = 4
-PRODUCTS = ("none", "narrow", "all")
+PRODUCTS = ("none", "small", "all")
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class Options:
     """Options of the pass."""
 
     products: str = "none"
-    """Products that become kernels unmeasured: ``none``, ``narrow`` (so few rows that
-    reading the other matrix is all the work), or ``all``."""
+    """Products that become kernels unmeasured: ``none``; ``small``, where calling the
+    library is most of the work, or few rows make reading the other matrix most of it;
+    or ``all``."""
     narrow_rows: int = 16
     """Rows that a narrow product has at most."""
 
@@ -39,8 +40,11 @@ def is_chosen(group: Group, options: Options) -> bool:
     first = group.products[0].op
     if TUNING in first.attributes or LIBRARY in first.attributes:
         return TUNING in first.attributes
-    if options.products == "narrow":
-        return all(_is_narrow(each, options.narrow_rows) for each in group.products)
+    if options.products == "small":
+        return all(
+            each.is_small or _is_narrow(each, options.narrow_rows)
+            for each in group.products
+        )
     return options.products == "all"
 
 

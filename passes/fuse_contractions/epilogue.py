@@ -45,9 +45,11 @@ class Group:
     shared: frozenset[Product] = frozenset()
 
     @property
-    def prologues(self) -> tuple[Prologue | None, ...]:
-        """What makes the right operand of each product, where that is fused too."""
-        return tuple(prologue_of(product) for product in self.products)
+    def prologues(self) -> list[Prologue]:
+        """What makes operands of products, where that is fused too."""
+        operands = [(p, v) for p in self.products for v in (p.lhs, p.rhs)]
+        found = [prologue_of(product, value) for product, value in operands]
+        return [each for each in found if each is not None]
 
 
 def group_of(product: Product) -> Group:

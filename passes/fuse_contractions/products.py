@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Size
+from girih.dialects.dims import Dim, Size
 
+# Sizes up to which calling a library costs more than it gains: its call takes 8 us of
+# the host, a kernel with what comes before and after 4 (2026-11-20).
+SMALL_SIZE = 128
+SMALL_WORK = 1 << 24
 _ELEMENTS = frozenset({"bf16", "f16", "f32"})
 
 
@@ -52,6 +57,16 @@ class Product:
     def is_half(self) -> bool:
         """Whether tensor cores multiply its elements as they are."""
         return str(self.element) in ("bf16", "f16")
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a program or a few compute it in no time, of sizes that are known."""
+        *batch, rows, columns = self.shape
+        sizes = (*batch, rows, columns, self.depth)
+        if any(isinstance(size, Dim) for size in sizes):
+            return False
+        fits = max(rows, columns, self.depth) <= SMALL_SIZE
+        return fits and math.prod(sizes) <= SMALL_WORK
 
 
 def product_of(op: ir.OpView) -> Product | None:

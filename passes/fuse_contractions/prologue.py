@@ -1,7 +1,8 @@
-"""What comes before a product: the pointwise fusion that makes its right operand.
+"""What comes before a product: pointwise fusions that make its operands.
 
 Where rows fit into one block, each element of the right operand is used once, so it may
-as well be computed there: a dequantized or cast weight is never stored.
+as well be computed there: a dequantized or cast weight is never stored. Of a small
+product, both operands may.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ class Prologue:
             op.operation.erase()
 
 
-def prologue_of(product: Product) -> Prologue | None:
-    """The prologue of a product's right operand, if it has one that can be fused."""
+def prologue_of(product: Product, operand: ir.Value) -> Prologue | None:
+    """The prologue of one of a product's operands, if it has one that can be fused."""
     rows = product.shape[-2]
-    if not isinstance(rows, int) or rows > NARROW or not product.is_half:
+    is_narrow = isinstance(rows, int) and rows <= NARROW and product.is_half
+    if not product.is_small and not (is_narrow and operand == product.rhs):
         return None
-    value, steps = product.rhs, []
+    value, steps = operand, []
     while not isinstance(value.owner, ir.Block) and has_one_use(value):
         op = value.owner.opview
         if op.operation.name not in _TURNS:

@@ -75,8 +75,10 @@ class ContractionRegion:
         """A product as the fusion reads it, with one summand left."""
         b = self._b.at(product.op)
         steps = () if view is None else view.steps
-        lhs = self._spread(product, self._lhs(product), steps)
-        rhs = self._rhs(product, steps)
+        lhs, rhs = (
+            self._operand(product, value, turn, steps)
+            for value, turn in ((product.lhs, self._lhs), (product.rhs, self._rhs))
+        )
         total = b.op("mul", b.widened(lhs), b.widened(rhs))
         total = b.op("reduce_sum", total, dims=(0,))
         total = _scaled(b, total, product.alpha)
@@ -85,26 +87,31 @@ class ContractionRegion:
             total = b.op("add", total, _scaled(b, b.widened(bias), product.beta))
         return b.cast(total, product.element)
 
-    def _lhs(self, product: Product) -> ir.Value:
+    def _operand(
+        self,
+        product: Product,
+        value: ir.Value,
+        turn: Callable[[Product, ir.Value], ir.Value],
+        steps: Sequence[ir.OpView],
+    ) -> ir.Value:
+        """An operand, computed here where a fusion made it for nothing else."""
+        prologue = prologue_of(product, value)
+
+        def finish(view: ir.Value) -> ir.Value:
+            return self._spread(product, turn(product, view), steps)
+
+        if prologue is None:
+            return finish(self._input(value))
+        return self._computed(prologue, finish)
+
+    def _lhs(self, product: Product, value: ir.Value) -> ir.Value:
         """[k, ..., m, 1]."""
         *batch, rows, _ = product.shape
-        value = self._input(product.lhs)
         rank = len(batch) + 2
         value = self._b.op("permute", value, permutation=(rank - 1, *range(rank - 1)))
         return self._b.reshape(value, (product.depth, *batch, rows, 1))
 
-    def _rhs(self, product: Product, steps: Sequence[ir.OpView]) -> ir.Value:
-        """The right operand, computed here where a fusion made it for nothing else."""
-        prologue = prologue_of(product)
-
-        def finish(value: ir.Value) -> ir.Value:
-            return self._spread(product, self._turned(product, value), steps)
-
-        if prologue is None:
-            return finish(self._input(product.rhs))
-        return self._computed(prologue, finish)
-
-    def _turned(self, product: Product, value: ir.Value) -> ir.Value:
+    def _rhs(self, product: Product, value: ir.Value) -> ir.Value:
         """[k, ..., 1, n]."""
         *batch, _, columns = product.shape
         rank = len(batch) + 2

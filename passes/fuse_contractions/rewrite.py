@@ -9,13 +9,13 @@ from girih.passes.fuse_contractions.choice import TUNING
 from girih.passes.fuse_contractions.epilogue import Group
 from girih.passes.fuse_contractions.products import Product
 from girih.passes.fuse_contractions.region import ContractionRegion
-from girih.passes.tile.gpu.contraction_policy import LEAST_SIDE
+from girih.passes.tile.gpu.contraction_policy import CHOSEN
 
 
 def replace_group(group: Group) -> None:
     """Replaces the products of a group and the fusion that follows them."""
     last = group.products[0].op if group.fusion is None else group.fusion
-    prologues = [each for each in group.prologues if each is not None]
+    prologues = group.prologues
     holder = ir.Operation.create(
         "graph.fusion", regions=1, loc=last.location, ip=ir.InsertionPoint(last)
     )
@@ -49,13 +49,16 @@ def replace_group(group: Group) -> None:
 
 
 def _tuning(product: Product) -> ir.Attribute | None:
-    """What ``tile`` is told: what was measured; that a product with a vector is one."""
+    """What ``tile`` is told: what was measured; that it is to see a product.
+
+    It would not of float32, nor with a vector: other sums of products are left alone.
+    """
     if TUNING in product.op.attributes:
         return product.op.attributes[TUNING]
-    if product.shape[-2] != 1 or not product.is_half:
+    if product.shape[-2] != 1 and product.is_half:
         return None
     i64 = ir.IntegerType.get_signless(64)
-    return ir.DictAttr.get({"rows": ir.IntegerAttr.get(i64, LEAST_SIDE)})
+    return ir.DictAttr.get({CHOSEN: ir.IntegerAttr.get(i64, 1)})
 
 
 def _redirect(group: Group, fusion: ir.Operation, last: ir.OpView) -> None:

@@ -87,7 +87,7 @@ def test_large_kernels_are_measured_with_several_warps(prefer, tmp_path):
     x = torch.randn(1 << 20)
     actual, _ = compiled(lambda x: torch.sin(x) + 1, x, cache_dir=str(tmp_path))
     torch.testing.assert_close(actual, torch.sin(x) + 1)
-    assert len(measured) == 1 + len(tuning.WARPS)
+    assert len(measured) == 1 + len(tuning.KERNEL_SETTINGS)
 
 
 def test_nothing_is_measured_unless_asked(prefer):

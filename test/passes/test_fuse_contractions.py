@@ -117,12 +117,24 @@ def dequantized_batches(x, w):
 
 @pytest.mark.parametrize(("rows", "count"), [(1, 1), (5, 1), (17, 2)])
 def test_a_weight_is_computed_where_it_is_used_once(rows, count):
-    x, scale = normal(rows, 6).half(), normal(12).half()
-    inputs = [x, torch.randint(-9, 9, (12, 6), dtype=torch.int8), scale]
+    x, scale = normal(rows, 6).half(), normal(200).half()
+    inputs = [x, torch.randint(-9, 9, (200, 6), dtype=torch.int8), scale]
     imported = fused(dequantized, inputs)
     assert len(fusions_of(imported.module)) == count
     (actual,) = graph_reference.run(imported, inputs)
     torch.testing.assert_close(actual, dequantized(*inputs), rtol=1e-2, atol=1e-2)
+
+
+def test_operands_of_small_products_are_computed_in_them():
+    def shifted(x, w):
+        return torch.sigmoid((x + 1) @ torch.tanh(w).t())
+
+    inputs = [normal(50, 6), normal(20, 6)]
+    passes = ["graph", "fuse-contractions{products=small}"]
+    imported = fused(shifted, inputs, passes)
+    assert reduced(imported) == [(0,)]
+    (actual,) = graph_reference.run(imported, inputs, precise=True)
+    torch.testing.assert_close(actual, shifted(*(each.double() for each in inputs)))
 
 
 def test_a_sliced_weight_of_a_batch():
@@ -165,19 +177,21 @@ def test_what_cannot_follow_stays_a_kernel_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("shapes", "is_kernel"),
+    ("m", "n", "dtype", "is_kernel"),
     [
-        ([(1, 6), (6, 12)], True),
-        ([(16, 6), (6, 12)], True),
-        ([(17, 6), (6, 12)], False),
+        (1, 200, torch.float16, True),
+        (16, 200, torch.bfloat16, True),
+        (17, 200, torch.float16, False),
+        (1, 200, torch.float32, False),
+        (128, 128, torch.float32, True),
+        (128, 129, torch.float32, False),
+        (128, 128, torch.float64, False),
     ],
 )
-def test_narrow_products_only(shapes, is_kernel):
-    inputs = [normal(*shape).half() for shape in shapes]
-    passes = ["graph", "fuse-contractions{products=narrow}"]
+def test_narrow_and_small_products(m, n, dtype, is_kernel):
+    inputs = [normal(m, 64).to(dtype), normal(64, n).to(dtype)]
+    passes = ["graph", "fuse-contractions{products=small}"]
     assert ("mm" not in names(fused(alone, inputs, passes))) == is_kernel
-    inputs = [each.float() for each in inputs]
-    assert "mm" in names(fused(alone, inputs, passes))
 
 
 def test_attributes_say_what_was_measured():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.elements import Element
+from girih.passes.tile.gpu import contraction_policy as policies
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import ComputeNode, LoadNode, Node, ReduceNode, sources_of
@@ -97,7 +98,8 @@ def _product(node: ReduceNode, subject: Subject) -> Product | None:
     if node.name != "reduce_sum" or not is_product or node.level != 1:
         return None
     a, b = (_narrow(each) for each in operand.operands)
-    widths = (16, 32) if subject.options.allow_tf32 else (16,)
+    is_precise = subject.options.allow_tf32 or policies.CHOSEN in subject.source.tuning
+    widths = (16, 32) if is_precise else (16,)
     fits = a.element == b.element and a.element.is_float and a.element.bits in widths
     if not fits or any(_is_looked_up(each, subject) for each in (a, b)):
         return None

@@ -66,8 +66,8 @@ def _with_rows(found: Contraction) -> Contraction:
 def _is_worth_tiles(found: Contraction, subject: Subject) -> bool:
     """False for products of few elements, and those with a vector that none chose."""
     rows, columns = size_of(found.rows), size_of(found.columns)
-    if not found.rows and "rows" in subject.source.tuning:
-        rows = tilings.LEAST_ROWS
+    if {tilings.CHOSEN, "rows"} & set(subject.source.tuning):
+        return True
     narrow = min(rows, columns)
     wide = max(rows, columns)
     least = tilings.LEAST_SIDE

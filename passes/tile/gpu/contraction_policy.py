@@ -5,6 +5,8 @@ from dataclasses import dataclass, fields, replace
 
 from girih.passes.tile.gpu import policy
 
+# An entry of ``girih.tuning``: the kernel was made of a product, whatever else it is.
+CHOSEN = "product"
 # Tensor cores take at least so many rows, columns and summands.
 LEAST_SIDE = 16
 # Products with a vector are reductions: tiles would be mostly empty.
@@ -92,10 +94,14 @@ _BY_ROWS = (
 )
 _FEW_COLUMNS = Tiling(16, 32, 256, 4, 5)
 _LARGE = Tiling(128, 256, 64, 8, 3, 16)
+# Not on tensor cores (but with tf32): each thread computes a square of 2 x 4 results.
+_PRECISE = Tiling(32, 32, 64, 4, 2)
 
 
 def tiling_of(shape: Shape) -> Tiling:
     """The tiling for a product."""
+    if shape.bits == 32:
+        return fitted(_PRECISE, shape)
     tilings = (tiling for limit, tiling in _BY_ROWS if shape.rows <= limit)
     found = next(tilings, _LARGE)
     while found.rows > 64 and _tiles(found, shape) < shape.processors:

@@ -259,3 +259,22 @@ def test_products_of_float32_and_with_vectors_have_no_tiles():
     module = build_kernel(f32, [64, 32, 32], make, reduced=[0])
     assert schedule(module, "tile{target=gpu allow-tf32=true}").startswith("product")
     assert not schedule(matmul(1, 64, 64), GPU).startswith("product")
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(8, 8, 8), (1, 40, 100), (50, 70, 100)])
+def test_chosen_products_of_float32_keep_their_precision(m, n, k):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((m, k)).astype(np.float32)
+    w = rng.standard_normal((k, n)).astype(np.float32)
+
+    def make(build, x, w):
+        o = Operands(build, [k, m, n])
+        x = o.viewed("reshape", build("permute", x, permutation=(1, 0)), [k, m, 1])
+        return [o.product(x, o.viewed("reshape", w, [k, 1, n]))]
+
+    inputs = [([m, k], "f32"), ([k, n], "f32")]
+    module = build_kernel(inputs, [k, m, n], make, reduced=[0])
+    tune(module, product=1)
+    text, actual = run(module, [x, w], (m, n))
+    assert text.startswith("product")
+    np.testing.assert_allclose(actual, x @ w, rtol=1e-5, atol=1e-5)
