@@ -63,18 +63,38 @@ class SpansLike(Protocol):
         """Copies each span, from the first element of a tensor on."""
 
 
+MANY = 4
+"""So many contiguous tensors are copied by one call: 15 us, against 5 for each."""
+
+
+def span_of(tensor: torch.Tensor) -> int:
+    """Elements from a tensor's first to its last one in memory."""
+    if tensor.numel() == 0:
+        return 0
+    steps = zip(tensor.size(), tensor.stride(), strict=True)
+    return 1 + sum((size - 1) * stride for size, stride in steps)
+
+
 class TorchSpans:
     """`SpansLike` by calls of torch.
 
     Args:
-        counts: elements of each span.
+        tensors: like those that are copied.
+
+    Attributes:
+        are_together: whether one call copies all.
     """
 
-    def __init__(self, counts: Sequence[int]):
-        self._counts = counts
+    def __init__(self, tensors: Sequence[torch.Tensor]):
+        self._counts = [span_of(tensor) for tensor in tensors]
+        are_many = len(tensors) >= MANY
+        self.are_together = are_many and all(t.is_contiguous() for t in tensors)
 
     def copy(self, targets: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
         """Copies each span, from the first element of a tensor on."""
+        if self.are_together:
+            torch._foreach_copy_(targets, sources)
+            return
         flat = [
             [t.as_strided((count,), (1,), t.storage_offset()) for t in pair]
             for *pair, count in zip(targets, sources, self._counts, strict=True)

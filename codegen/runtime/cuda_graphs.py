@@ -258,6 +258,8 @@ class Recorder:
     def _learn_what_moves(self, recording: Recording, values: tuple) -> None:
         """Inputs that were pinned as they had not moved, and have."""
         moved = recording.moved(values)
+        if moved and self._moving:  # one at a time, there would be many recordings
+            moved = set(recording.plan.guessed)
         self._moving |= moved
         if moved:
             self._drop(recording)

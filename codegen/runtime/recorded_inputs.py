@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from .addresses import SpansLike
+from .addresses import SpansLike, span_of
 from .recordable import Recordable
 
 
@@ -49,14 +49,6 @@ def _buffer_like(tensor: Tensor) -> Tensor:
     """Memory for all that lies between a tensor's first and its last element."""
     flat = torch.empty(span_of(tensor), dtype=tensor.dtype, device=tensor.device)
     return flat.as_strided(tensor.size(), tensor.stride())
-
-
-def span_of(tensor: Tensor) -> int:
-    """Elements from a tensor's first to its last one in memory."""
-    if tensor.numel() == 0:
-        return 0
-    steps = zip(tensor.size(), tensor.stride(), strict=True)
-    return 1 + sum((size - 1) * stride for size, stride in steps)
 
 
 def _range(tensor: Tensor) -> tuple[int, int]:

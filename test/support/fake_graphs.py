@@ -16,7 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from girih.codegen.runtime.addresses import TorchSpans
-from girih.codegen.runtime.recorded_inputs import span_of
 
 GARBAGE = 77
 """What results of recorded calls are before the first replay."""
@@ -160,7 +159,7 @@ class FakeApi:
 
     def spans(self, tensors: list[Tensor]) -> TorchSpans:
         """What copies memory of tensors like these."""
-        return TorchSpans([span_of(tensor) for tensor in tensors])
+        return TorchSpans(tensors)
 
     def reserved_bytes(self) -> int:
         """Memory that torch holds."""
