@@ -54,6 +54,7 @@ REGISTERS = Share(1024, 16)
 WITH_WEIGHTS = Share(8192, 32)
 # Programs for each processor that stay for many rows and keep the weights.
 RESIDENTS = 0
+LOADS_FIRST = True
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
 ROWS = Share(2048, 16)

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Sequence
 
 from girih.dialects.bindings import ir
+from girih.passes.tile.domain import reachable
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block, BlockGrid, Peeling
 from girih.passes.tile.gpu.reductions import BlockReductions
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import Coordinate
+from girih.passes.tile.nodes import LoadNode
 from girih.passes.tile.plan import Axis, Pass
 from girih.passes.tile.sizes import Size, product
 
@@ -83,9 +86,22 @@ class BlockProgram:
     def _run(self, number: ir.Value) -> None:
         """All that is done for one block."""
         self._bind_axes(number, [axis.programs for axis in self.grid.axes])
+        if not self.grid.walks and not self.grid.substitutes:
+            self._load_first()
         for walk in self.grid.passes:
             self._walk(walk)
         self._store_all(self.grid.stores)
+
+    def _load_first(self) -> None:
+        """Loads all that does not depend on reductions, before the first of them.
+
+        So what is needed after a reduction, such as weights, is there by then.
+        """
+        if policy.LOADS_FIRST and len(self.grid.passes) > 1:
+            stores = [store for walk in self.grid.passes for store in walk.stores]
+            for node in reachable((*stores, *self.grid.stores)):
+                if isinstance(node, LoadNode) and node.level == 0:
+                    self.values.value(node)
 
     # Coordinates ------------------------------------------------------------------
 
