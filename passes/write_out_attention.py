@@ -9,7 +9,7 @@ was made for a target that takes it.
 
 Before::
 
-    %y, %l = "graph.flash_attention"(%q, %k, %v) ({ ^bb0(%s: tensor<1x2x8x8xf32>):
+    %y, %m, %l = "graph.flash_attention"(%q, %k, %v) ({ ^bb0(%s: tensor<1x2x8x8xf32>):
       "graph.yield"(%s) : (tensor<1x2x8x8xf32>) -> () }) : ...
 
 After::
@@ -46,7 +46,7 @@ def _replace(op: FlashAttentionOp) -> None:
     b = GraphBuilder(op)
     operands = [op.query, op.key, op.value, *op.operands_of_score]
     logits = written_logits(b, operands, op.block)
-    values = [written_result(b, logits, op.value), written_logsumexp(b, logits)]
+    values = [written_result(b, logits, op.value), *written_statistics(b, logits)]
     for old, new in zip(op.results, values, strict=True):
         old.replace_all_uses_with(new)
     op.operation.erase()
@@ -81,14 +81,13 @@ def written_result(b: GraphBuilder, logits: ir.Value, value: ir.Value) -> ir.Val
     return b.reshape(y, (batch, heads, rows, ty.shape_of(value.type)[3]))
 
 
-def written_logsumexp(b: GraphBuilder, logits: ir.Value) -> ir.Value:
-    """log(sum(exp(logits))) of each row."""
+def written_statistics(b: GraphBuilder, logits: ir.Value) -> list[ir.Value]:
+    """The largest logit of each row, and the sum of powers of the others less that."""
     x = b.widened(logits)
     largest = b.op("reduce_max", x, dims=(3,))
     powers = b.op("exp", b.op("sub", x, largest))
     total = b.op("reduce_sum", powers, dims=(3,))
-    result = b.op("add", largest, b.op("log", total))
-    return b.reshape(result, ty.shape_of(x.type)[:3])
+    return [b.reshape(row, ty.shape_of(x.type)[:3]) for row in (largest, total)]
 
 
 def inlined(

@@ -82,11 +82,15 @@ def _expect_body(
 
 
 class FlashAttentionOp(GraphOp, name="flash_attention"):
-    """y = softmax(score(query @ key^T, operands...)) @ value, and rows' logsumexp.
+    """y = softmax(score(query @ key^T, operands...)) @ value, and statistics of rows.
 
     query: [b, h, s, d]; key: [b, h_kv, t, d]; value: [b, h_kv, t, e]; y: [b, h, s, e];
-    logsumexp: [b, h, s], at least f32. Head i of the query reads head i // (h / h_kv).
-    ``score`` takes (scores: [b, h, s, t], operands...) and yields one tensor of floats.
+    largest, total: [b, h, s], at least f32: the largest logit x of a row, and the sum
+    of exp(x - largest). Head i of the query reads head i // (h / h_kv). ``score`` takes
+    (scores: [b, h, s, t], operands...) and yields one tensor of floats.
+
+    [Note: two statistics of rows] largest + log(total) would be one, but where logits
+    are large, as in rows that are masked altogether, its rounding loses ``total``.
 
     Errors: operands of other shapes or types; a region with other types.
     """
@@ -97,7 +101,8 @@ class FlashAttentionOp(GraphOp, name="flash_attention"):
     operands_of_score = variadic_operand()
     score = region()
     y = result()
-    logsumexp = result()
+    largest = result()
+    total = result()
 
     @property
     def block(self) -> ir.Block:
@@ -106,12 +111,12 @@ class FlashAttentionOp(GraphOp, name="flash_attention"):
 
     @staticmethod
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """[b, h, s, e] and [b, h, s]."""
+        """[b, h, s, e], and [b, h, s] twice."""
         query, key, value, _ = types
         _expect_inputs(query, key, value)
         shape = (*ty.shape_of(query)[:3], ty.shape_of(value)[3])
         y = ty.tensor_type(shape, query.element_type)
-        return [y, statistics_type(query)]
+        return [y, statistics_type(query), statistics_type(query)]
 
     def verify_invariants(self) -> None:
         """Checks the score function."""
@@ -124,8 +129,8 @@ class FlashAttentionOp(GraphOp, name="flash_attention"):
 class FlashAttentionBackwardOp(GraphOp, name="flash_attention_backward"):
     """The gradients of ``flash_attention`` by query, key and value.
 
-    gradient: that of y, [b, h, s, e]; logsumexp: of the forward op; delta: the sums of
-    gradient * y over rows, [b, h, s]. The other operands are the forward op's.
+    gradient: that of y, [b, h, s, e]; largest, total: of the forward op; delta: the
+    sums of gradient * y over rows, [b, h, s]. The others are the forward op's.
     ``score`` takes (scores, its result's gradient, operands...) and yields its result
     and the gradient of the scores; the first does not depend on the gradient.
 
@@ -136,7 +141,8 @@ class FlashAttentionBackwardOp(GraphOp, name="flash_attention_backward"):
     query = operand()
     key = operand()
     value = operand()
-    logsumexp = operand()
+    largest = operand()
+    total = operand()
     delta = operand()
     operands_of_score = variadic_operand()
     score = region()
@@ -152,13 +158,14 @@ class FlashAttentionBackwardOp(GraphOp, name="flash_attention_backward"):
     @staticmethod
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
         """The types of query, key and value."""
-        gradient, query, key, value, logsumexp, delta, _ = types
+        gradient, query, key, value, largest, total, delta, _ = types
         _expect_inputs(query, key, value)
         shape = (*ty.shape_of(query)[:3], ty.shape_of(value)[3])
         wanted = ty.tensor_type(shape, query.element_type)
         expect(gradient == wanted, "gradient", f"have type {wanted}", gradient)
         rows = statistics_type(query)
-        for name, type_ in (("logsumexp", logsumexp), ("delta", delta)):
+        statistics = (("largest", largest), ("total", total), ("delta", delta))
+        for name, type_ in statistics:
             expect(type_ == rows, name, f"have type {rows}", type_)
         return [query, key, value]
 

@@ -24,21 +24,22 @@ def vjp_flash_attention(op, cotangents, b: VjpBuilder) -> list:
 
     The kernel needs the sums g * y over rows, which are one more reduction.
     """
-    g, by_logsumexp = cotangents
-    if by_logsumexp is not None:
+    g, *by_statistics = cotangents
+    if any(cotangent is not None for cotangent in by_statistics):
         raise NotDifferentiable(
             f"'{op.operation.name}' differentiates its first result"
         )
     if any(b.needs(value) for value in op.operands_of_score):
         return _written_out(op, g, b)
     block = op.operation.regions[0].blocks[0]
-    rows = ty.shape_of(op.logsumexp.type)
+    rows = ty.shape_of(op.total.type)
     last = len(rows)
     products = b.mul(b.widened(g), b.widened(op.y))
     delta = b.reshape(b.sum(products, [last]), rows)
+    inputs = (op.query, op.key, op.value)
     made = b.make(
         FlashAttentionBackwardOp.OPERATION_NAME.removeprefix("graph."),
-        [g, op.query, op.key, op.value, op.logsumexp, delta, op.operands_of_score],
+        [g, *inputs, op.largest, op.total, delta, op.operands_of_score],
     )
     if not _fill(made, block):
         made.erase()
@@ -116,4 +117,4 @@ def vjp_flash_attention_backward(op, cotangents, b: VjpBuilder) -> list:
         if cotangent is not None
     ]
     found = gradients(b, seeds, [g, *operands])
-    return [*found[:4], None, None, found[4:]]
+    return [*found[:4], None, None, None, found[4:]]

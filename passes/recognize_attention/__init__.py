@@ -17,7 +17,7 @@ Before::
 
 After::
 
-    %y, %l = "graph.flash_attention"(%q, %k, %v) ({ ^bb0(%s: tensor<...>):
+    %y, %m, %l = "graph.flash_attention"(%q, %k, %v) ({ ^bb0(%s: tensor<...>):
       %1 = "graph.mul"(%s, %scale) : ...
       "graph.yield"(%1) : ... }) : ...
 

@@ -84,6 +84,19 @@ def test_a_bias_with_a_gradient(bias):
     check(biased, HEADS, HEADS, HEADS, bias)
 
 
+def test_gradients_of_rows_masked_by_a_large_number():
+    """All keys of such a row weigh the same; the others see some keys only."""
+    mask = torch.zeros(20, 20)
+    mask[3], mask[5, 7:] = 1, 1
+
+    def masked(query, key, value):
+        scores = query @ key.transpose(-2, -1) * 0.2
+        bias = mask.to(scores.dtype) * torch.finfo(torch.bfloat16).min
+        return torch.softmax(scores + bias, -1) @ value
+
+    check(masked, HEADS, HEADS, HEADS, dtype=torch.bfloat16, tolerance=2e-2)
+
+
 def test_grouped_queries():
     check(grouped, (1, 4, 20, 16), HEADS, HEADS)
 

@@ -75,9 +75,9 @@ func.func @others(%g: tensor<4xf32> {graph.cotangent = 0 : i64})
 func.func @attention(%q: tensor<1x1x4x16xf32> {graph.saved = "arg0"}, %l: tensor<1x1x4xf32> {graph.saved = "out1"},
     %h: tensor<1x1x4x16xf32> {graph.cotangent = 1 : i64})
     -> (tensor<1x1x4x16xf32> {graph.gradient = 0 : i64}) {
-  %0:3 = "graph.flash_attention_backward"(%h, %q, %q, %q, %l, %l) ({
+  %0:3 = "graph.flash_attention_backward"(%h, %q, %q, %q, %l, %l, %l) ({
   ^bb0(%s: tensor<1x1x4x4xf32>, %d: tensor<1x1x4x4xf32>):
     "graph.yield"(%s, %d) : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> ()
-  }) : (tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) -> (tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>)
+  }) : (tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) -> (tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>, tensor<1x1x4x16xf32>)
   return %0#0 : tensor<1x1x4x16xf32>
 }

@@ -8,7 +8,7 @@
 // CHECK-DAG: %[[Q4:.*]] = "graph.reshape"(%[[Q]]) {{.*}} -> tensor<1x4x8x16xf16>
 // CHECK-DAG: %[[K4:.*]] = "graph.reshape"(%[[K]]) {{.*}} -> tensor<1x4x8x16xf16>
 // CHECK-DAG: %[[V4:.*]] = "graph.reshape"(%[[V]]) {{.*}} -> tensor<1x4x8x32xf16>
-// CHECK: %[[Y:.*]]:2 = "graph.flash_attention"(%[[Q4]], %[[K4]], %[[V4]]) ({
+// CHECK: %[[Y:.*]]:3 = "graph.flash_attention"(%[[Q4]], %[[K4]], %[[V4]]) ({
 // CHECK: graph.mul
 // CHECK: graph.yield
 // CHECK: %[[Y3:.*]] = "graph.reshape"(%[[Y]]#0)

@@ -17,10 +17,10 @@
 // CHECK-NOT: flash
 // CHECK: return %[[Y]]
 func.func @grouped(%q: tensor<1x2x8x16xf16>, %k: tensor<1x1x4x16xf16>) -> tensor<1x2x8x16xf16> {
-  %0:2 = "graph.flash_attention"(%q, %k, %k) ({
+  %0:3 = "graph.flash_attention"(%q, %k, %k) ({
   ^bb0(%s: tensor<1x2x8x4xf16>):
     %1 = "graph.cast"(%s) : (tensor<1x2x8x4xf16>) -> tensor<1x2x8x4xf32>
     "graph.yield"(%1) : (tensor<1x2x8x4xf32>) -> ()
-  }) : (tensor<1x2x8x16xf16>, tensor<1x1x4x16xf16>, tensor<1x1x4x16xf16>) -> (tensor<1x2x8x16xf16>, tensor<1x2x8xf32>)
+  }) : (tensor<1x2x8x16xf16>, tensor<1x1x4x16xf16>, tensor<1x1x4x16xf16>) -> (tensor<1x2x8x16xf16>, tensor<1x2x8xf32>, tensor<1x2x8xf32>)
   return %0#0 : tensor<1x2x8x16xf16>
 }

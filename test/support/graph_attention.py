@@ -25,15 +25,16 @@ def _scores(query, key):
 @evaluates("flash_attention")
 def _flash_attention(state, op, query, key, value, *operands):
     (logits,) = _function(state, op, [_scores(query, key), *operands])
-    wide = logits.to(state.dtype(op.logsumexp.type))
+    wide = logits.to(state.dtype(op.total.type))
     weights = wide.softmax(-1).to(query.dtype)
     y = weights @ _repeated(value, query.shape[1])
-    return y, wide.logsumexp(-1)
+    largest = wide.amax(-1)
+    return y, largest, (wide - largest[..., None]).exp().sum(-1)
 
 
 @evaluates("flash_attention_backward")
 def _flash_attention_backward(
-    state, op, gradient, query, key, value, logsumexp, delta, *operands
+    state, op, gradient, query, key, value, largest, total, delta, *operands
 ):
     """The formulas of the kernel, with what the forward pass saved."""
     heads, groups = query.shape[1], key.shape[1]
@@ -42,8 +43,8 @@ def _flash_attention_backward(
     blank = torch.zeros((), dtype=state.dtype(op.block.arguments[1].type))
     blank = blank.expand(scores.shape)
     logits, _ = _function(state, op, [scores, blank, *operands])
-    wide = logits.to(logsumexp.dtype)
-    weights = (wide - logsumexp[..., None]).exp()
+    wide = logits.to(total.dtype)
+    weights = (wide - largest[..., None]).exp() / total[..., None]
     of_weights = (gradient @ values.transpose(-2, -1)).to(wide.dtype)
     of_logits = (weights * (of_weights - delta[..., None])).to(blank.dtype)
     _, of_scores = _function(state, op, [scores, of_logits, *operands])

@@ -10,25 +10,25 @@
 // CHECK: %[[X:.*]] = "graph.cast"(%[[S]])
 // CHECK: %[[Y:.*]] = "graph.add"(%[[X]], %[[M]])
 // CHECK: "graph.yield"(%[[Y]])
-// CHECK: -> (tensor<2x4x8x64xbf16>, tensor<2x4x8xf32>)
+// CHECK: -> (tensor<2x4x8x64xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
 func.func @forward(%q: tensor<2x4x8x32xbf16>, %k: tensor<2x2x16x32xbf16>, %v: tensor<2x2x16x64xbf16>, %m: tensor<16xf32>) {
-  %0:2 = "graph.flash_attention"(%q, %k, %v, %m) ({
+  %0:3 = "graph.flash_attention"(%q, %k, %v, %m) ({
   ^bb0(%s: tensor<2x4x8x16xbf16>, %b: tensor<16xf32>):
     %1 = "graph.cast"(%s) : (tensor<2x4x8x16xbf16>) -> tensor<2x4x8x16xf32>
     %2 = "graph.add"(%1, %b) : (tensor<2x4x8x16xf32>, tensor<16xf32>) -> tensor<2x4x8x16xf32>
     "graph.yield"(%2) : (tensor<2x4x8x16xf32>) -> ()
-  }) : (tensor<2x4x8x32xbf16>, tensor<2x2x16x32xbf16>, tensor<2x2x16x64xbf16>, tensor<16xf32>) -> (tensor<2x4x8x64xbf16>, tensor<2x4x8xf32>)
+  }) : (tensor<2x4x8x32xbf16>, tensor<2x2x16x32xbf16>, tensor<2x2x16x64xbf16>, tensor<16xf32>) -> (tensor<2x4x8x64xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
   return
 }
 
 // CHECK-LABEL: @symbolic
 // CHECK: "graph.flash_attention"
-// CHECK: -> (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>)
+// CHECK: -> (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>)
 func.func @symbolic(%q: tensor<1x2x?x16xf32, ["s0"]>, %k: tensor<1x2x?x16xf32, ["s1"]>) {
-  %0:2 = "graph.flash_attention"(%q, %k, %k) ({
+  %0:3 = "graph.flash_attention"(%q, %k, %k) ({
   ^bb0(%s: tensor<1x2x?x?xf32, ["s0", "s1"]>):
     "graph.yield"(%s) : (tensor<1x2x?x?xf32, ["s0", "s1"]>) -> ()
-  }) : (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?x16xf32, ["s1"]>, tensor<1x2x?x16xf32, ["s1"]>) -> (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>)
+  }) : (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?x16xf32, ["s1"]>, tensor<1x2x?x16xf32, ["s1"]>) -> (tensor<1x2x?x16xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>, tensor<1x2x?xf32, ["s0"]>)
   return
 }
 
@@ -38,9 +38,9 @@ func.func @symbolic(%q: tensor<1x2x?x16xf32, ["s0"]>, %k: tensor<1x2x?x16xf32, [
 // CHECK: "graph.yield"(%[[S]], %[[G]])
 // CHECK: -> (tensor<1x2x8x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>)
 func.func @backward(%g: tensor<1x2x8x16xf32>, %q: tensor<1x2x8x16xf32>, %k: tensor<1x2x4x16xf32>, %l: tensor<1x2x8xf32>) {
-  %0:3 = "graph.flash_attention_backward"(%g, %q, %k, %k, %l, %l) ({
+  %0:3 = "graph.flash_attention_backward"(%g, %q, %k, %k, %l, %l, %l) ({
   ^bb0(%s: tensor<1x2x8x4xf32>, %d: tensor<1x2x8x4xf32>):
     "graph.yield"(%s, %d) : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> ()
-  }) : (tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> (tensor<1x2x8x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>)
+  }) : (tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> (tensor<1x2x8x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>)
   return
 }

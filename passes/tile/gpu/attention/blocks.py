@@ -150,12 +150,18 @@ class Blocks:
 
     def row(self, node: Node, factor: float = 1.0) -> Value:
         """A number for each row, times a factor, at each pair of positions."""
+        return self._spread_row(self.scaled(self.values.value(node), factor))
+
+    def reciprocal_row(self, node: Node) -> Value:
+        """1 over a number for each row, at each pair of positions."""
         value = self.values.value(node)
-        shape = tuple(ir.VectorType(value.type).shape)
-        scaled = self.scaled(value, factor)
-        if shape == self.shape:
-            return scaled
-        return self.at(self.shape).op("vector.broadcast", "f32", scaled)
+        b = self.at(_shape(value))
+        return self._spread_row(b.same("arith.divf", b.constant(1.0, "f32"), value))
+
+    def _spread_row(self, value: Value) -> Value:
+        if _shape(value) == self.shape:
+            return value
+        return self.at(self.shape).op("vector.broadcast", "f32", value)
 
     def inside(self, value: Value, along: tuple[Coordinate, ...], otherwise: float):
         """The value where coordinates are inside; another number elsewhere."""

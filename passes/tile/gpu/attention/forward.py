@@ -32,10 +32,9 @@ def emit_forward(
         spread = blocks.spread(total, space.rows, _shape(sums))
         y = blocks.same("arith.divf", sums, spread)
         blocks.store("y", y, space.of_query(), space.rows)
-        logarithm = blocks.same("math.log", total)
         largest = blocks.scaled(largest, 1 / nodes.unit)
-        logsumexp = blocks.same("arith.addf", largest, logarithm)
-        blocks.store_rows("logsumexp", logsumexp, space.of_query(), space.rows)
+        for name, row in (("largest", largest), ("total", total)):
+            blocks.store_rows(name, row, space.of_query(), space.rows)
 
 
 def _step(

@@ -71,7 +71,7 @@ def score_nodes(source: AttentionSource, space: ScoreSpace) -> ScoreNodes:
     results = tuple(evaluator.value(value, domain) for value in source.yields)
     rows = {
         name: table.add(_row_load(source, space, name))
-        for name in ("logsumexp", "delta")
+        for name in ("largest", "total", "delta")
         if name in source.inputs
     }
     return ScoreNodes(given, results, rows, visible_keys(results[0], space))

@@ -19,10 +19,10 @@ GIVEN = "tile.given"
 # What comes before the score function's operands.
 _INPUTS = {
     FORWARD: ("query", "key", "value"),
-    BACKWARD: ("gradient", "query", "key", "value", "logsumexp", "delta"),
+    BACKWARD: ("gradient", "query", "key", "value", "largest", "total", "delta"),
 }
 _OUTPUTS = {
-    FORWARD: ("y", "logsumexp"),
+    FORWARD: ("y", "largest", "total"),
     BACKWARD: ("of_query", "of_key", "of_value"),
 }
 # The score function's arguments that stand in no buffer.
