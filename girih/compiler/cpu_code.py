@@ -62,6 +62,7 @@ class CpuCode:
         bits = options.vector_bits or self.target.vector_bits
         grain = options.parallel_grain
         return {
+            "convert-graph-to-host": "reuse-buffers=true",
             "group-launches": f"cut-bytes={_CUT_BYTES}",
             "select-products": f"library={_product_library(self.target)}",
             "tile": f"vector-bits={bits} parallel-grain={grain}",

@@ -63,11 +63,19 @@ class ConvertGraphToHostOptions:
     """Whether matrices of 16-bit floats that products read and make have rows that
     begin at multiples of 16 bytes."""
 
+    reuse_buffers: bool = False
+    """Whether kernels write over what they are the last to read, where they read it
+    point by point."""
+
 
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
 def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
     """The graph function becomes a launch program and kernels."""
     for function in list(op.regions[0].blocks[0].operations):
         if function.operation.name == "func.func":
-            plan = plan_layouts(function, pad_products=options.pad_products)
+            plan = plan_layouts(
+                function,
+                pad_products=options.pad_products,
+                reuse_buffers=options.reuse_buffers,
+            )
             convert(function, plan)

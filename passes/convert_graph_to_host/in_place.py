@@ -6,9 +6,9 @@ program. The copy and the allocation are saved where all of this holds:
 1. No op after the one that makes the result, and no other result, reads the argument's
    old content.
 2. The op is a kernel, the argument's elements do not overlap each other, and the kernel
-   reads the argument not at all, or at each point only the element that it writes
-   there (a kernel computes all its results of a point before it stores them).
-   Or it is an ATen call that has an in-place twin.
+   reads the argument not at all, or without reductions, at each point only the element
+   that it writes there (a kernel computes all its results of a point before it stores
+   them). Or it is an ATen call that has an in-place twin.
 3. No kernel that runs together with the op or after it can fail a check: eager would
    then run from the start, and must find the arguments as they were.
 """
@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
 from girih.dialects.types import shape_of
 
 from .externs import in_place_call, rule_for
@@ -38,6 +39,8 @@ MAY_FAIL_A_CHECK = frozenset(
     }
 )
 """Indices out of range, integers divided by zero or taken to negative powers."""
+
+_POINT_BY_POINT = ("elementwise", "reduction")
 
 
 def plan_in_place(
@@ -60,7 +63,13 @@ def plan_in_place(
     for value, argument in _writes(block, infos):
         maker = value.owner.opview
         if maker in kernels:
-            fits = not checks and _kernel_may_overwrite(maker, value, argument, layouts)
+            layout = layouts[argument]
+            fits = (
+                not checks
+                and shape_of(value.type) == shape_of(argument.type)
+                and not _reduces(maker, argument)
+                and kernel_may_overwrite(maker, value, argument, layout)
+            )
         else:
             last_check = max(checks, default=-1)
             fits = last_check < order[maker] and call_may_overwrite(maker, argument)
@@ -69,16 +78,34 @@ def plan_in_place(
     return planned
 
 
-def _kernel_may_overwrite(
-    maker: ir.OpView,
-    value: ir.Value,
-    argument: ir.Value,
-    layouts: Mapping[ir.Value, Layout],
+def _reduces(maker: ir.OpView, argument: ir.Value) -> bool:
+    """Whether a kernel with reductions reads the argument."""
+    is_read = argument in list(maker.operands)
+    return is_read and maker.name == "graph.fusion" and bool(maker.reduced)
+
+
+def kernel_may_overwrite(
+    maker: ir.OpView, value: ir.Value, argument: ir.Value, layout: Layout
 ) -> bool:
+    """Whether a kernel may write a result to where one of its operands lies.
+
+    Args:
+        maker: the op that becomes the kernel.
+        value: its result.
+        argument: what would be overwritten, of as many elements in the same order;
+            nothing else reads it any more.
+        layout: where that lies.
+    """
+    if _overlaps_itself(layout) or any(
+        _is_view_of(v, argument) for v in maker.operands
+    ):
+        return False
+    if argument not in list(maker.operands):
+        return True
     return (
-        shape_of(value.type) == shape_of(argument.type)
-        and not _overlaps_itself(layouts[argument])
-        and _reads_in_place(maker, argument)
+        maker.name == "graph.fusion"
+        and _reads_in_place(maker, argument, shape_of(value.type))
+        and _is_written_while_read(maker, value)
     )
 
 
@@ -158,20 +185,55 @@ def _may_be_view(op: ir.OpView) -> bool:
     return getattr(type(op), "FAMILY", None) in ("shape", "extern")
 
 
-def _reads_in_place(maker: ir.OpView, argument: ir.Value) -> bool:
-    """Whether each point of the kernel reads the argument only where it writes."""
-    positions = [i for i, value in enumerate(maker.operands) if value == argument]
-    if any(_is_view_of(value, argument) for value in maker.operands):
-        return False
-    if not positions:
-        return True
-    if maker.name != "graph.fusion" or maker.reduced:
-        return False
+def _reads_in_place(
+    maker: ir.OpView, argument: ir.Value, shape: tuple[Size, ...]
+) -> bool:
+    """Whether each point of the kernel reads the argument only where it writes.
+
+    Args:
+        maker: the op that becomes the kernel.
+        argument: what it reads.
+        shape: of what it writes there.
+    """
     inner = maker.regions[0].blocks[0].arguments
+    pairs = zip(maker.operands, inner, strict=True)
     return all(
-        use.owner.opview.FAMILY == "elementwise" or use.owner.name == "graph.yield"
-        for position in positions
-        for use in inner[position].uses
+        _is_read_in_place(own, shape) for given, own in pairs if given == argument
+    )
+
+
+def _is_read_in_place(value: ir.Value, shape: tuple[Size, ...]) -> bool:
+    """Whether what a kernel reads is used at the points of the shape alone."""
+    for use in value.uses:
+        op = use.owner.opview
+        if op.operation.name == "graph.reshape":
+            (result,) = op.results
+            if shape_of(result.type) != shape or not _is_read_in_place(result, shape):
+                return False
+        elif op.operation.name != "graph.yield" and op.FAMILY not in _POINT_BY_POINT:
+            return False
+    return True
+
+
+def _is_written_while_read(maker: ir.OpView, value: ir.Value) -> bool:
+    """Whether a kernel walks over its domain once, and writes the value on its way.
+
+    What depends on reductions is written in a later walk, which reads again.
+    """
+    if not maker.reduced:
+        return True
+    *body, last = maker.regions[0].blocks[0].operations
+    rounds: dict[ir.Value, int] = {}
+    for op in body:
+        before = max((rounds.get(operand, 0) for operand in op.operands), default=0)
+        after = before + (op.FAMILY == "reduction")
+        rounds.update((result, after) for result in op.results)
+    full = [v for v in last.operands if shape_of(v.type) == tuple(maker.domain)]
+    is_one_walk = max(rounds.values(), default=0) <= 1
+    return (
+        is_one_walk
+        and shape_of(value.type) == tuple(maker.domain)
+        and all(rounds.get(v, 0) == 0 for v in full)
     )
 
 

@@ -22,7 +22,7 @@ from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
 from .padding import padded_operands, padded_result
-from .reuse import own_filled_operands, reused_operand
+from .reuse import overwritten_by_kernel, own_filled_operands, reused_operand
 from .signature import ResultInfo, argument_strides, result_infos
 
 
@@ -57,12 +57,15 @@ class LayoutPlan:
     results: tuple[ResultInfo, ...]
 
 
-def plan_layouts(function: ir.OpView, *, pad_products: bool = False) -> LayoutPlan:
+def plan_layouts(
+    function: ir.OpView, *, pad_products: bool = False, reuse_buffers: bool = False
+) -> LayoutPlan:
     """Plans the layouts of a graph function.
 
     Args:
         function: `func.func` of one block of graph ops.
         pad_products: whether matrices that products read and make have padded rows.
+        reuse_buffers: whether kernels write over what they are the last to read.
     """
     block = function.regions[0].blocks[0]
     own_filled_operands(block)
@@ -70,7 +73,7 @@ def plan_layouts(function: ir.OpView, *, pad_products: bool = False) -> LayoutPl
     wanted = _wanted_strides(block, infos)
     if pad_products:
         wanted = padded_operands(block) | wanted
-    planner = _Planner(wanted, pad_products)
+    planner = _Planner(wanted, pad_products, reuse_buffers)
     strides_of = argument_strides(function)
     for argument, strides in zip(block.arguments, strides_of, strict=True):
         if strides is not None:
@@ -140,9 +143,18 @@ _TAKES_ANY_STRIDES = frozenset(
 _MAKES_A_TENSOR = frozenset({"graph.addmm", "graph.baddbmm", "graph.bmm", "graph.mm"})
 
 
+def _makes_a_tensor(op: ir.OpView) -> bool:
+    return op.name in _MAKES_A_TENSOR or (
+        op.name == "graph.extern" and op.op == ONEDNN_LINEAR
+    )
+
+
 class _Planner:
     def __init__(
-        self, wanted: Mapping[ir.Value, tuple[Size, ...]], pad_products: bool = False
+        self,
+        wanted: Mapping[ir.Value, tuple[Size, ...]],
+        pad_products: bool,
+        reuse_buffers: bool,
     ):
         self._extern_layout = _product_layout if pad_products else _extern_layout
         self.places: dict[ir.Value, Place] = {}
@@ -150,6 +162,7 @@ class _Planner:
         self.order: dict[ir.OpView, int] = {}
         self._made: set[ir.Value] = set()
         self._wanted = wanted
+        self._reuse_buffers = reuse_buffers
         self._overwritten: dict[ir.Value, ir.Value] = {}
 
     def plan_writes(
@@ -175,15 +188,31 @@ class _Planner:
             self.places[op.results[0]] = place
             self.steps.append((op, Step.VIEW))
         elif runs_in_kernel(op):
+            made = [r for r in op.results if r not in self._overwritten]
+            if self._reuse_buffers:
+                self._reuse_for_kernel(op)
             self._own_results(op, self._kernel_layout)
-            self._made.update(r for r in op.results if r not in self._overwritten)
+            self._made.update(made)
             self.steps.append((op, Step.KERNEL))
         else:
             self._reuse_operand(op)
             self._own_results(op, self._extern_layout)
-            if op.name in _MAKES_A_TENSOR and op.results[0] not in self._overwritten:
+            if _makes_a_tensor(op) and op.results[0] not in self._overwritten:
                 self._made.update(op.results)
             self.steps.append((op, Step.EXTERN))
+
+    def _reuse_for_kernel(self, op: ir.OpView) -> None:
+        """Has a kernel write over what it is the last to read."""
+        own = {v: self.places[v].layout for v in op.operands if v in self._made}
+        for index, result in enumerate(op.results):
+            if result in self._overwritten or not own:
+                continue
+            layout = self._kernel_layout(op, index)
+            value = overwritten_by_kernel(op, result, layout, own, self.order)
+            if value is not None:
+                self._overwritten[result] = value
+                self.places[result] = Place(self.places[value].root, layout)
+                del own[value]
 
     def _reuse_operand(self, op: ir.OpView) -> None:
         """Has an ATen call write its operand where that is a buffer nobody needs."""
@@ -202,6 +231,8 @@ class _Planner:
         self, op: ir.OpView, layout_of: Callable[[ir.OpView, int], Layout]
     ) -> None:
         for index, result in enumerate(op.results):
+            if result in self.places:
+                continue
             if result in self._overwritten:
                 self.places[result] = self.places[self._overwritten[result]]
             else:

@@ -1,8 +1,11 @@
-"""Which ATen calls write into a buffer of the program's own instead of a copy of it.
+"""What writes into a buffer of the program's own that nothing reads any more.
 
 ``aten.index_add`` copies its first operand and adds to the copy. Where a kernel made
 that operand, and nothing reads it later, the in-place twin of the op writes it: of a
 gradient that is zeros but for few rows, two copies and an allocation are saved.
+
+A kernel that reads such a buffer point by point writes a result there: one tensor less
+is alive, and less memory is touched.
 """
 
 from __future__ import annotations
@@ -11,10 +14,14 @@ from collections.abc import Callable, Mapping
 
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.dims import product
+from girih.dialects.types import element_of
 from girih.passes.graph_builder import has_one_use
 
+from . import layout as layouts
 from .externs import in_place_call, rule_for
-from .in_place import call_may_overwrite, is_last_reader
+from .in_place import call_may_overwrite, is_last_reader, kernel_may_overwrite
+from .layout import Layout
 
 
 def own_filled_operands(block: ir.Block) -> None:
@@ -43,6 +50,44 @@ def reused_operand(
         return None
     fits = call_may_overwrite(op, value) and is_last_reader(op, value, order)
     return value if fits else None
+
+
+def overwritten_by_kernel(
+    op: ir.OpView,
+    result: ir.Value,
+    layout: Layout,
+    own: Mapping[ir.Value, Layout],
+    order: Mapping[ir.OpView, int],
+) -> ir.Value | None:
+    """The operand of a kernel whose place a result of it may take.
+
+    Args:
+        op: the graph op that becomes the kernel.
+        result: one of its results.
+        layout: how that would lie in a buffer of its own.
+        own: where those operands lie that this program made, as all of a buffer.
+        order: the position of each op of the function.
+    """
+    for value in op.operands:
+        if (
+            value in own
+            and element_of(value.type) == element_of(result.type)
+            and _is_laid_out_as(own[value], layout)
+            and is_last_reader(op, value, order)
+            and kernel_may_overwrite(op, result, value, own[value])
+        ):
+            return value
+    return None
+
+
+def _is_laid_out_as(actual: Layout, wanted: Layout) -> bool:
+    """Whether the same elements lie at the same places, in the same order."""
+    if product(actual.shape) != product(wanted.shape):
+        return False
+    seen = layouts.reshape(actual, wanted.shape)
+    return seen is not None and layouts.same_strides(
+        wanted.shape, seen.strides, wanted.strides
+    )
 
 
 def _written_operand(op: ir.OpView) -> ir.Value | None:
