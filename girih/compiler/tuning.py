@@ -9,7 +9,7 @@
 Candidates of a product are the library's call, followed by a kernel, and kernels of its
 own in several tilings; those of a fusion are sizes of blocks and numbers of warps. What
 wins is said by attributes, which ``fuse-contractions`` and ``tile`` read. Sizes that
-are symbolic are not tuned, nor are products of float32, whose kernels are small ones.
+are symbolic are not tuned, nor are products of float32, nor small ones: kernels.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> N
         lowering: that of the module; programs of candidates are made like its own.
         tuner: what measures; by default on the lowering's device.
     """
+    if tuner is None and not can_measure(lowering.device):
+        return
     with lowering.report.stage("tune"), ExitStack() as stack:
         folder = lowering.options.cache_folder()
         tuner = tuner or device_tuner(lowering.device, folder)
@@ -66,6 +68,11 @@ def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> N
         for block in function_bodies(module):
             for op in list(block.operations):
                 tuning.tune(op)
+
+
+def can_measure(device: torch.device) -> bool:
+    """Whether a device has a clock: an emulated one has not."""
+    return device.type == "cuda"
 
 
 def device_tuner(device: torch.device, folder: Path | None) -> Tuner:
@@ -128,7 +135,7 @@ class _Tuning:
         sizes = (*batch, rows, columns, first.depth)
         if any(isinstance(size, Dim) for size in sizes) or _is_symbolic(group):
             return None
-        if not first.is_half or columns < 2:
+        if not first.is_half or first.is_small or columns < 2:
             return None
         count = 1
         for size in batch:

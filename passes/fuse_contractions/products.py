@@ -10,10 +10,12 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 
-# Sizes up to which calling a library costs more than it gains: its call takes 8 us of
-# the host, a kernel with what comes before and after 4 (2026-11-20).
-SMALL_SIZE = 128
-SMALL_WORK = 1 << 24
+# Sizes up to which a kernel is faster than the library's, on the device and, as it is
+# one launch with what comes before and after, on the host (H200, 2026-11-20: float32
+# 256^3 7.6 and 8.0 us, 512^3 16.1 and 14.2; bfloat16 512^3 3.8 and 4.3).
+SMALL_SIZES = {"f32": 256, "f16": 512, "bf16": 512}
+# Sizes up to which every block may compute its operands anew.
+LEAST_SIZE = 128
 _ELEMENTS = frozenset({"bf16", "f16", "f32"})
 
 
@@ -60,13 +62,17 @@ class Product:
 
     @property
     def is_small(self) -> bool:
-        """Whether a program or a few compute it in no time, of sizes that are known."""
+        """Whether calling the library is most of the work, of sizes that are known."""
+        return self.fits(SMALL_SIZES[str(self.element)])
+
+    def fits(self, most: int) -> bool:
+        """Whether no matrix is larger than a square one of this size, nor the work."""
         *batch, rows, columns = self.shape
         sizes = (*batch, rows, columns, self.depth)
         if any(isinstance(size, Dim) for size in sizes):
             return False
-        fits = max(rows, columns, self.depth) <= SMALL_SIZE
-        return fits and math.prod(sizes) <= SMALL_WORK
+        is_short = max(rows, columns, self.depth) <= most
+        return is_short and math.prod(sizes) <= most**3
 
 
 def product_of(op: ir.OpView) -> Product | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
-from girih.passes.fuse_contractions.products import Product
+from girih.passes.fuse_contractions.products import LEAST_SIZE, Product
 from girih.passes.graph_builder import has_one_use
 from girih.passes.tile.gpu.contraction_policy import NARROW
 
@@ -36,7 +36,8 @@ def prologue_of(product: Product, operand: ir.Value) -> Prologue | None:
     """The prologue of one of a product's operands, if it has one that can be fused."""
     rows = product.shape[-2]
     is_narrow = isinstance(rows, int) and rows <= NARROW and product.is_half
-    if not product.is_small and not (is_narrow and operand == product.rhs):
+    is_tiny = product.fits(LEAST_SIZE)
+    if not is_tiny and not (is_narrow and operand == product.rhs):
         return None
     value, steps = operand, []
     while not isinstance(value.owner, ir.Block) and has_one_use(value):

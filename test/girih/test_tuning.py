@@ -38,6 +38,7 @@ def prefer(monkeypatch, device):
         def make(device, folder):
             return Tuner(measure, ("emulated",), folder, output=io.StringIO())
 
+        monkeypatch.setattr(tuning, "can_measure", lambda device: True)
         monkeypatch.setattr(tuning, "device_tuner", make)
         return measured
 
@@ -53,7 +54,7 @@ def compiled(function, *inputs, **options):
 
 
 def operands():
-    x, w, b = torch.randn(32, 64), torch.randn(48, 64) / 8, torch.randn(48)
+    x, w, b = torch.randn(32, 64), torch.randn(520, 64) / 8, torch.randn(520)
     return x.half(), w.half(), b.half()
 
 
@@ -97,12 +98,19 @@ def test_nothing_is_measured_unless_asked(prefer):
     assert measured == []
 
 
+def test_a_device_without_a_clock_is_not_measured(device, tmp_path):
+    inputs = operands()
+    actual, report = compiled(gelu, *inputs, cache_dir=str(tmp_path))
+    close(actual, gelu(*inputs))
+    assert "tune" not in report.graphs[0].stage_seconds
+
+
 def test_transposed_weights_and_views_keep_their_strides(prefer, tmp_path):
     def heads(x, w):
-        return torch.tanh((x.view(32, 64) @ w).view(4, 8, 6, 8))
+        return torch.tanh((x.view(32, 64) @ w).view(4, 8, 65, 8))
 
     measured = prefer(1)
-    x, w = torch.randn(4, 8, 64).half(), (torch.randn(48, 64) / 8).half().t()
+    x, w = torch.randn(4, 8, 64).half(), (torch.randn(520, 64) / 8).half().t()
     actual, _ = compiled(heads, x, w, cache_dir=str(tmp_path))
     close(actual, heads(x, w))
     assert len(measured) > 2

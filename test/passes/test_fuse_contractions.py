@@ -179,12 +179,13 @@ def test_what_cannot_follow_stays_a_kernel_of_its_own():
 @pytest.mark.parametrize(
     ("m", "n", "dtype", "is_kernel"),
     [
-        (1, 200, torch.float16, True),
-        (16, 200, torch.bfloat16, True),
-        (17, 200, torch.float16, False),
-        (1, 200, torch.float32, False),
-        (128, 128, torch.float32, True),
-        (128, 129, torch.float32, False),
+        (1, 600, torch.float16, True),
+        (16, 600, torch.bfloat16, True),
+        (17, 600, torch.float16, False),
+        (1, 600, torch.float32, False),
+        (256, 256, torch.float32, True),
+        (256, 257, torch.float32, False),
+        (512, 512, torch.bfloat16, True),
         (128, 128, torch.float64, False),
     ],
 )
