@@ -93,7 +93,7 @@ class GpuCode:
         """Options of passes, as text."""
         pads = "true" if self.products == "cublaslt" else "false"
         return {
-            "recognize-attention": "target=gpu",
+            "recognize-attention": f"target=gpu allow-tf32={_allows_tf32()}",
             "convert-graph-to-host": f"pad-products={pads}",
             "fuse-contractions": "products=small",
             "launch-products": f"library={self.products}",

@@ -30,13 +30,14 @@ and values behind views), ``score`` (the score function).
 Source: https://arxiv.org/abs/2205.14135, https://arxiv.org/abs/2307.08691.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
-from girih.passes.recognize_attention.match import Match, match_product
+from girih.passes.recognize_attention.match import HALVES, Match, match_product
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.registry import register_pass
@@ -50,6 +51,9 @@ class RecognizeAttentionOptions:
 
     target: str = "cpu"
     """What functions are compiled for: ``gpu`` has such kernels, ``cpu`` has none."""
+    allow_tf32: bool = False
+    """Whether products of float32 may be rounded to tf32: else tensor cores have no
+    part in them, and the library is faster."""
 
 
 @register_pass("recognize-attention", options=RecognizeAttentionOptions)
@@ -58,15 +62,17 @@ def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
     if options.target not in ("cpu", "gpu"):
         raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
     if options.target == "gpu":
+        elements = HALVES | {"f32"} if options.allow_tf32 else HALVES
         for block in function_bodies(op):
-            _recognize(block)
+            _recognize(block, elements)
 
 
-def _recognize(block: ir.Block) -> None:
+def _recognize(block: ir.Block, elements: Set[str]) -> None:
     matches = [
         match
         for op in block.operations
-        if op.operation.name == "graph.bmm" and (match := match_product(op)) is not None
+        if op.operation.name == "graph.bmm"
+        and (match := match_product(op, elements)) is not None
     ]
     for match in matches:
         _replace(match)

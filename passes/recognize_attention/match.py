@@ -1,6 +1,6 @@
 """Finds written-out attention, from its last product backwards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from girih.dialects import types as ty
@@ -17,7 +17,7 @@ from girih.passes.recognize_attention.score import (
 
 # Heads that wide have blocks that fit into a processor's shared memory.
 WIDEST_HEAD = 256
-_ELEMENTS = frozenset({"bf16", "f16"})
+HALVES = frozenset({"bf16", "f16"})
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Match:
     score: ScorePlan
 
 
-def match_product(op: ir.OpView) -> Match | None:
-    """The attention whose last product is ``op``, a ``graph.bmm``."""
-    if str(op.lhs.type.element_type) not in _ELEMENTS or not _is_narrow(op.rhs, 2):
+def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
+    """The attention whose last product is ``op``, a ``graph.bmm`` of these elements."""
+    if str(op.lhs.type.element_type) not in elements or not _is_narrow(op.rhs, 2):
         return None
     softmax = _softmax_of(op.lhs)
     if softmax is None:

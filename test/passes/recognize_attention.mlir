@@ -1,5 +1,6 @@
 // RUN: %girih-opt --recognize-attention=target=gpu %s | filecheck %s
 // RUN: %girih-opt --recognize-attention %s | filecheck %s --check-prefix=CPU
+// RUN: %girih-opt --recognize-attention="target=gpu allow-tf32=true" %s | filecheck %s --check-prefix=TF32
 
 // CPU-NOT: flash_attention
 
@@ -169,4 +170,16 @@ func.func @masks(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>, %m: tensor<8x8x
   %w = "graph.softmax"(%xm) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
   %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
   return %y : tensor<4x8x16xf16>
+}
+
+// Products of float32 are those of tensor cores only where tf32 is allowed.
+// CHECK-LABEL: @single
+// CHECK-NOT: flash_attention
+// TF32-LABEL: @single
+// TF32: graph.flash_attention
+func.func @single(%q: tensor<4x8x16xf32>, %k: tensor<4x16x8xf32>) -> tensor<4x8x16xf32> {
+  %s = "graph.bmm"(%q, %k) : (tensor<4x8x16xf32>, tensor<4x16x8xf32>) -> tensor<4x8x8xf32>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %y : tensor<4x8x16xf32>
 }

@@ -24,7 +24,7 @@ def emit_of_query(
     """Makes the grid whose programs have a block of queries each."""
     rows, columns = blocks.indices.blocks
     outer = (space.batch, space.group, space.member)
-    with grid(blocks, outer, rows, sizes):
+    with grid(blocks, outer, rows, sizes, nodes.visible.grows):
         query, gradient = _of_rows(blocks, space)
 
         def step(carried: list[Value]) -> list[Value]:

@@ -18,7 +18,7 @@ def emit_forward(
     """Makes the grid whose programs have a block of queries each."""
     rows, columns = blocks.indices.blocks
     outer = (space.batch, space.group, space.member)
-    with grid(blocks, outer, rows, sizes):
+    with grid(blocks, outer, rows, sizes, nodes.visible.grows):
         query = blocks.load("query", space.of_query(), space.rows)
         inits = [
             blocks.zeros((rows.size,), LOWEST),

@@ -25,6 +25,11 @@ class Visible:
     first: Size | None = None
     last: Size | None = None
 
+    @property
+    def grows(self) -> bool:
+        """Whether later queries see more keys."""
+        return self.last is not None and self.first is None
+
     def intersected(self, other: "Visible") -> "Visible":
         """What both allow; of two limits that can't be compared, the first."""
         return Visible(

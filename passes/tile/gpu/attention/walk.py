@@ -20,7 +20,11 @@ Bounds = tuple[Value, Value]
 
 @contextmanager
 def grid(
-    blocks: Blocks, outer: Sequence[Coordinate], own: Block, sizes: Sizes
+    blocks: Blocks,
+    outer: Sequence[Coordinate],
+    own: Block,
+    sizes: Sizes,
+    last_first: bool = False,
 ) -> Iterator[None]:
     """Enters the body of a grid.
 
@@ -29,6 +33,8 @@ def grid(
         outer: coordinates of which a program has one value.
         own: the dim of which a program has one block; neighbours run together.
         sizes: warps and stages.
+        last_first: whether the last block's program starts first: where it has most
+            to do, the others fill the processors at the end.
     """
     indices, stack = blocks.indices, blocks.stack
     counts = [c.size for c in outer] + [ceildiv(own.coordinate.size, own.size)]
@@ -45,9 +51,11 @@ def grid(
     numbers = _taken_apart(blocks, block.arguments[0], counts)
     for coordinate, number in zip(outer, numbers, strict=False):
         stack.top.coordinates[coordinate] = number
-    size = indices.size(own.size)
-    start = indices.at(stack.depth).same("arith.muli", numbers[-1], size)
-    _bind(blocks, own, start)
+    number, size = numbers[-1], indices.size(own.size)
+    if last_first:
+        last = indices.size(counts[-1] - 1)
+        number = blocks.at().same("arith.subi", last, number)
+    _bind(blocks, own, blocks.at().same("arith.muli", number, size))
     yield
     stack.pop()
 
