@@ -163,16 +163,16 @@ def _make_function(
 
 def _arguments(kernel: ir.OpView) -> ir.Attribute:
     """What pointers and integers stand for; an interpreter knows bounds from it."""
-    described = {
+    texts = {
         "buffers": [str(buffer.type) for buffer in kernel.buffers],
         "symbols": list(kernel.symbols),
     }
-    return ir.DictAttr.get(
-        {
-            name: ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
-            for name, texts in described.items()
-        }
-    )
+    described: dict[str, ir.Attribute] = {
+        name: ir.ArrayAttr.get([ir.StringAttr.get(text) for text in own])
+        for name, own in texts.items()
+    }
+    described["outputs"] = ir.IntegerAttr.get(b.integer(64), kernel.outputs)
+    return ir.DictAttr.get(described)
 
 
 def _alignment(kernel: ir.OpView, default: bool) -> list[bool]:

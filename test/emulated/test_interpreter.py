@@ -144,6 +144,19 @@ def test_writing_in_place(x):
     assert (call(function, x, x) == expected).all()
 
 
+def test_what_is_not_written_is_noise(x):
+    """Memory of results may hold anything before, also what would be right."""
+    y = x.copy()
+    function = convert(
+        f"""{load("%x", "%c0")}
+        {store("%v", "%y", "%c16")}"""
+    )
+    call(function, x, y)
+    assert (y[16:32] == x[:16]).all()
+    assert np.isnan(y[:16]).all()
+    assert np.isnan(y[32:]).all()
+
+
 def test_pointers_that_are_not_aligned():
     function = convert(
         store("%v", "%y", "%first"),
@@ -227,7 +240,7 @@ def test_an_unknown_op_is_named():
               "tt.return"() : () -> ()
             }) {arg_attrs = [{}], function_type = (i64) -> (), sym_name = "k",
                 sym_visibility = "public", noinline = false,
-                girih.arguments = {buffers = [], symbols = ["n"]},
+                girih.arguments = {buffers = [], outputs = 0 : i64, symbols = ["n"]},
                 girih.launch = {grid = "1", workspace_bytes = 0 : i64}} : () -> ()
             """
         )

@@ -207,7 +207,8 @@ class Function:
         known = op.attributes["girih.arguments"]
         buffers = [ir.Type.parse(item.value) for item in known["buffers"]]
         self._symbols = [item.value for item in known["symbols"]]
-        self._spans = [_span(type_) for type_ in buffers]
+        self._views = [View(type_) for type_ in buffers]
+        self._outputs = known["outputs"].value
         self._types = [result_of(a.type) for a in op.block.arguments]
         pointees = [pointee(a.type) for a in op.block.arguments]
         self._pointees = [None if type_ is None else str(type_) for type_ in pointees]
@@ -228,6 +229,7 @@ class Function:
             DeviceAssertion: an assertion of the function failed.
         """
         buffers = self._buffers(arguments)
+        self._spoil_outputs(buffers, arguments)
         memory = Memory(buffers)
         values = [*self._pointers(buffers), *self._scalars(arguments)]
         if self._workspace_bytes:
@@ -240,15 +242,15 @@ class Function:
                 self._body(Run(memory, programs, grid, active), values)
 
     def _buffers(self, arguments: Sequence[int]) -> list[Buffer]:
-        count = len(self._spans)
+        count = len(self._views)
         sizes = dict(zip(self._symbols, arguments[count:], strict=False))
         buffers = []
-        for number, span in enumerate(self._spans):
+        for number, view in enumerate(self._views):
             address, alignment = arguments[number], self.alignments[number]
             name = f"argument {number} of {self.name}"
             if address % alignment:
                 raise MemoryFault(f"{name} is at no multiple of {alignment}")
-            buffers.append(Buffer.at(name, address, span(sizes)))
+            buffers.append(Buffer.at(name, address, view.bytes(sizes)))
         if self._workspace_bytes:
             address = arguments[count + len(self._symbols)]
             if address % self.alignments[-1]:
@@ -256,14 +258,30 @@ class Function:
             buffers.append(Buffer.at("workspace", address, self._workspace_bytes))
         return buffers
 
+    def _spoil_outputs(
+        self, buffers: Sequence[Buffer], arguments: Sequence[int]
+    ) -> None:
+        """Fills what the first grid of a kernel will write, and does not read."""
+        if not self.name.endswith("_0"):
+            return
+        if self._workspace_bytes:
+            buffers[-1].data[...] = 0xFF
+        count = len(self._views)
+        sizes = dict(zip(self._symbols, arguments[count:], strict=False))
+        first = count - self._outputs
+        for view, buffer in zip(self._views[first:], buffers[first:count], strict=True):
+            is_read = any(buffer.overlaps(other) for other in buffers[:first])
+            if not is_read:
+                view.of(buffer, sizes)[...] = 0xFF
+
     def _pointers(self, buffers: Sequence[Buffer]) -> list[Pointers]:
         return [
             Pointers(buffer, np.zeros(1, np.int64), element)
             for buffer, element in zip(buffers, self._pointees, strict=False)
-        ][: len(self._spans)]
+        ][: len(self._views)]
 
     def _scalars(self, arguments: Sequence[int]) -> list[np.ndarray]:
-        first = len(self._spans)
+        first = len(self._views)
         last = first + len(self._symbols)
         return [
             np.array([number]).astype(VALUES[type_.element])
@@ -277,19 +295,31 @@ def _alignment(known: ir.DictAttr) -> int:
     return known["tt.divisibility"].value if "tt.divisibility" in known else 1
 
 
-def _span(type_: ir.Type) -> Callable[[dict], int]:
-    """How many bytes a buffer has from its first element to its last, for sizes."""
-    parts = buffer_parts(type_)
-    width = byte_width(parts.element_type)
+class View:
+    """Which bytes of memory a buffer consists of."""
 
-    def bytes_of(sizes: dict) -> int:
-        shape = [dims.evaluate(size, sizes) for size in parts.shape]
-        strides = [dims.evaluate(stride, sizes) for stride in parts.strides]
-        steps = zip(shape, strides, strict=True)
-        last = sum((size - 1) * stride for size, stride in steps)
-        return 0 if 0 in shape else (last + 1) * width
+    def __init__(self, type_: ir.Type):
+        self._parts = buffer_parts(type_)
+        self._width = byte_width(self._parts.element_type)
 
-    return bytes_of
+    def _extents(self, sizes: dict) -> tuple[list[int], list[int]]:
+        shape = [dims.evaluate(size, sizes) for size in self._parts.shape]
+        strides = [dims.evaluate(stride, sizes) for stride in self._parts.strides]
+        return shape, strides
+
+    def bytes(self, sizes: dict) -> int:
+        """How many there are from the first element to the last, for sizes."""
+        shape, strides = self._extents(sizes)
+        last = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+        return 0 if 0 in shape else (last + 1) * self._width
+
+    def of(self, buffer: Buffer, sizes: dict) -> np.ndarray:
+        """The bytes of the elements alone: [*sizes, bytes of an element]."""
+        shape, strides = self._extents(sizes)
+        steps = [stride * self._width for stride in strides]
+        return np.lib.stride_tricks.as_strided(
+            buffer.data, (*shape, self._width), (*steps, 1)
+        )
 
 
 def _widest(function: ir.OpView) -> int:

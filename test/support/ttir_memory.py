@@ -55,6 +55,11 @@ class Buffer:
         raw = (ctypes.c_char * size).from_address(address)
         return cls(name, address, np.frombuffer(raw, np.uint8))
 
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether two have bytes in common."""
+        ends = self.address + self.data.size, other.address + other.data.size
+        return self.address < ends[1] and other.address < ends[0]
+
 
 @dataclass(frozen=True)
 class Pointers:

@@ -70,7 +70,7 @@
 // CHECK: %[[P:.*]] = "tt.addptr"(%[[WS]], %[[O]]) : (!tt.ptr<i8>, i64) -> !tt.ptr<i8>
 // CHECK: "tt.bitcast"(%[[P]]) : (!tt.ptr<i8>) -> !tt.ptr<f32>
 // CHECK: arg_attrs = [{}, {}, {tt.divisibility = 16 : i32}]
-// CHECK-SAME: girih.arguments = {buffers = ["!tile.buffer<f32, [\22s0\22], [1]>"], symbols = ["s0"]}
+// CHECK-SAME: girih.arguments = {buffers = ["!tile.buffer<f32, [\22s0\22], [1]>"], outputs = 1 : i64, symbols = ["s0"]}
 // CHECK-SAME: girih.launch = {grid = "(s0 % 7)", num_stages = 3 : i64, num_warps = 8 : i64, workspace_bytes = 256 : i64}
 // CHECK-SAME: sym_name = "parts_0"
 // CHECK-LABEL: "tt.func"
