@@ -37,7 +37,12 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
-from girih.passes.recognize_attention.match import HALVES, Match, match_product
+from girih.passes.recognize_attention.match import (
+    HALVES,
+    PRODUCTS,
+    Match,
+    match_product,
+)
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.registry import register_pass
@@ -71,7 +76,7 @@ def _recognize(block: ir.Block, elements: Set[str]) -> None:
     matches = [
         match
         for op in block.operations
-        if op.operation.name == "graph.bmm"
+        if op.operation.name in PRODUCTS
         and (match := match_product(op, elements)) is not None
     ]
     for match in matches:

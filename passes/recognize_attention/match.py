@@ -17,6 +17,7 @@ from girih.passes.recognize_attention.score import (
 
 # Heads that wide have blocks that fit into a processor's shared memory.
 WIDEST_HEAD = 256
+PRODUCTS = frozenset({"graph.bmm", "graph.mm"})
 HALVES = frozenset({"bf16", "f16"})
 
 
@@ -28,7 +29,7 @@ class Match:
         product: weights @ values.
         scores: queries @ keys, transposed.
         softmax: the softmax between.
-        shape: [b, h, s, t] of the scores; b is 1 where heads have one dim.
+        shape: [b, h, s, t] of the scores; b, or both, are 1 where there is no such dim.
         score: what lies between the scores and softmax.
     """
 
@@ -40,8 +41,13 @@ class Match:
 
 
 def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
-    """The attention whose last product is ``op``, a ``graph.bmm`` of these elements."""
-    if str(op.lhs.type.element_type) not in elements or not _is_narrow(op.rhs, 2):
+    """The attention whose last product is ``op``, one of ``PRODUCTS``, if it is that.
+
+    Args:
+        op: a product of matrices.
+        elements: what its operands may consist of.
+    """
+    if str(op.lhs.type.element_type) not in elements or not _is_narrow(op.rhs):
         return None
     softmax = _softmax_of(op.lhs)
     if softmax is None:
@@ -49,7 +55,7 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
     shape = _score_shape(ty.shape_of(softmax.x.type))
     if any(isinstance(size, int) and size == 0 for size in shape):
         return None
-    if ty.shape_of(op.lhs.type) != (product(shape[:2]), *shape[2:]):
+    if _stacked(op.lhs) != (product(shape[:2]), *shape[2:]):
         return None
     for scores in _products_behind(softmax.x, shape):
         if not _fits(scores, op):
@@ -60,8 +66,14 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
     return None
 
 
-def _is_narrow(matrices: ir.Value, dim: int) -> bool:
-    width = ty.shape_of(matrices.type)[dim]
+def _stacked(matrices: ir.Value) -> tuple[Size, ...]:
+    """The shape of a stack of matrices, also of one alone."""
+    shape = ty.shape_of(matrices.type)
+    return shape if len(shape) == 3 else (1, *shape)
+
+
+def _is_narrow(matrices: ir.Value) -> bool:
+    width = ty.shape_of(matrices.type)[-1]
     return not isinstance(width, Dim) and 1 <= width <= WIDEST_HEAD
 
 
@@ -72,7 +84,7 @@ def _softmax_of(weights: ir.Value) -> ir.OpView | None:
         name = op.operation.name
         if name == "graph.softmax":
             rank = len(ty.shape_of(op.x.type))
-            return op if rank >= 3 and op.dim == rank - 1 else None
+            return op if rank >= 2 and op.dim == rank - 1 else None
         before = _before_two_turns(op)
         if before is not None:
             weights = before
@@ -98,9 +110,8 @@ def _before_two_turns(op: ir.OpView) -> ir.Value | None:
 def _score_shape(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     """As [b, h, s, t]."""
     *outer, rows, columns = shape
-    if len(outer) == 1:
-        outer = [1, *outer]
-    return (outer[0], product(outer[1:]), rows, columns)
+    batch, *heads = outer if len(outer) > 1 else [1, *outer]
+    return (batch, product(heads), rows, columns)
 
 
 def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.OpView]:
@@ -112,9 +123,8 @@ def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.Op
             continue
         seen.add(current)
         op = current.owner.opview
-        if op.operation.name == "graph.bmm":
-            outer, *positions = ty.shape_of(current.type)
-            if tuple(positions) == shape[2:] and outer == product(shape[:2]):
+        if op.operation.name in PRODUCTS:
+            if _stacked(current) == (product(shape[:2]), *shape[2:]):
                 yield op
         elif is_passed(op):
             pending.extend(reversed(list(op.operands)))
@@ -123,4 +133,4 @@ def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.Op
 def _fits(scores: ir.OpView, last: ir.OpView) -> bool:
     """Whether both products have operands of one type, and heads that are narrow."""
     same = scores.lhs.type.element_type == last.lhs.type.element_type
-    return same and scores is not last and _is_narrow(scores.lhs, 2)
+    return same and scores is not last and _is_narrow(scores.lhs)

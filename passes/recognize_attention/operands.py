@@ -43,7 +43,7 @@ def _made_by(value: ir.Value, name: str) -> ir.OpView | None:
 
 def _by_heads(b: GraphBuilder, x: ir.Value, outer: Sequence[Size]) -> ir.Value:
     """[b * h, m, n] as [b, h, m, n]: what it was reshaped from where it was that."""
-    wanted = (*outer, *ty.shape_of(x.type)[1:])
+    wanted = (*outer, *ty.shape_of(x.type)[-2:])
     reshape = _made_by(x, "graph.reshape")
     if reshape is not None and ty.shape_of(reshape.x.type) == wanted:
         return reshape.x
@@ -53,7 +53,7 @@ def _by_heads(b: GraphBuilder, x: ir.Value, outer: Sequence[Size]) -> ir.Value:
 def _keys(b: GraphBuilder, x: ir.Value, outer: Sequence[Size]) -> ir.Value:
     """[b * h, d, t] as [b, h, t, d]."""
     permute = _made_by(x, "graph.permute")
-    if permute is not None and tuple(permute.permutation) == (0, 2, 1):
+    if permute is not None and tuple(permute.permutation) in ((0, 2, 1), (1, 0)):
         return _by_heads(b, permute.x, outer)
     turned = _by_heads(b, x, outer)
     permute = _made_by(turned, "graph.permute")

@@ -110,6 +110,11 @@ def test_widths(widths):
     check(causal, *[(1, 2, 70, width) for width in widths])
 
 
+@pytest.mark.parametrize("outer", [(), (3,), (2, 3, 2)], ids=str)
+def test_other_dims_of_batches(outer):
+    check(soft_capped, (*outer, 20, 16), (*outer, 30, 16), (*outer, 30, 8))
+
+
 def test_symbolic_sizes():
     compiled = girih.compile(causal, dynamic=True, options={"fallback": False})
     for rows, columns in ((17, 30), (40, 70), (64, 64)):

@@ -183,3 +183,26 @@ func.func @single(%q: tensor<4x8x16xf32>, %k: tensor<4x16x8xf32>) -> tensor<4x8x
   %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %y : tensor<4x8x16xf32>
 }
+
+// CHECK-LABEL: @one_head
+// CHECK-SAME: (%[[Q:.*]]: tensor<8x16xf16>, %[[K:.*]]: tensor<4x16xf16>)
+// CHECK-DAG: %[[Q4:.*]] = "graph.reshape"(%[[Q]]) {{.*}} -> tensor<1x1x8x16xf16>
+// CHECK-DAG: %[[K4:.*]] = "graph.reshape"(%[[K]]) {{.*}} -> tensor<1x1x4x16xf16>
+// CHECK: "graph.flash_attention"(%[[Q4]], %[[K4]], %{{.*}}) ({
+func.func @one_head(%q: tensor<8x16xf16>, %k: tensor<4x16xf16>) -> tensor<8x16xf16> {
+  %t = "graph.permute"(%k) {permutation = array<i64: 1, 0>} : (tensor<4x16xf16>) -> tensor<16x4xf16>
+  %s = "graph.mm"(%q, %t) : (tensor<8x16xf16>, tensor<16x4xf16>) -> tensor<8x4xf16>
+  %w = "graph.softmax"(%s) {dim = 1 : i64} : (tensor<8x4xf16>) -> tensor<8x4xf16>
+  %y = "graph.mm"(%w, %k) : (tensor<8x4xf16>, tensor<4x16xf16>) -> tensor<8x16xf16>
+  return %y : tensor<8x16xf16>
+}
+
+// A classifier: its softmax is not of products that something is weighted with.
+// CHECK-LABEL: @classifier
+// CHECK-NOT: flash_attention
+func.func @classifier(%x: tensor<8x16xf16>, %w: tensor<16x4xf16>, %v: tensor<4x300xf16>) -> tensor<8x300xf16> {
+  %s = "graph.mm"(%x, %w) : (tensor<8x16xf16>, tensor<16x4xf16>) -> tensor<8x4xf16>
+  %p = "graph.softmax"(%s) {dim = 1 : i64} : (tensor<8x4xf16>) -> tensor<8x4xf16>
+  %y = "graph.mm"(%p, %v) : (tensor<8x4xf16>, tensor<4x300xf16>) -> tensor<8x300xf16>
+  return %y : tensor<8x300xf16>
+}
