@@ -81,7 +81,7 @@ typedef struct {
     DeviceCall base;
     void *handle, *description, *layouts[3];
     Heuristic choice;
-    int is_double, has_bias, has_workspace;
+    int is_double, has_bias, adds, has_workspace;
     pthread_mutex_t mutex; /* the address of the bias is part of the description */
 } Plan;
 
@@ -89,7 +89,7 @@ typedef struct {
     int type, compute, scale_type;
     int turned[2];
     long long rows, columns, depth, batch, leading[3], strides[3];
-    int has_bias;
+    int has_bias, adds;
     long long max_workspace;
 } Shape;
 
@@ -98,7 +98,9 @@ static int multiply(const DeviceCall *call, const int64_t *words, void *stream) 
     static const float single_one = 1, single_zero = 0;
     Plan *plan = (Plan *)call;
     const void *alpha = plan->is_double ? (const void *)&one : &single_one;
-    const void *beta = plan->is_double ? (const void *)&zero : &single_zero;
+    const void *beta = plan->adds        ? alpha
+                       : plan->is_double ? (const void *)&zero
+                                         : &single_zero;
     const void *bias = plan->has_bias ? (const void *)(intptr_t)words[2] : NULL;
     void *result = (void *)(intptr_t)words[2 + plan->has_bias];
     void *workspace =
@@ -231,6 +233,7 @@ static Plan *make_plan(int device, const Shape *shape) {
     }
     plan->handle = handles[device];
     plan->has_bias = shape->has_bias;
+    plan->adds = shape->adds;
     plan->is_double = shape->scale_type == 1;
     if (describe(plan, shape) || lay_out(plan, shape) || choose(plan, shape)) {
         free_plan(plan);
@@ -246,11 +249,12 @@ static PyObject *product(PyObject *Py_UNUSED(module), PyObject *args) {
     Shape s;
     const char *path;
     int device;
-    if (!PyArg_ParseTuple(args, "si(iii)(pp)(LLLL)(LLL)(LLL)pL", &path, &device,
+    if (!PyArg_ParseTuple(args, "si(iii)(pp)(LLLL)(LLL)(LLL)ppL", &path, &device,
                           &s.type, &s.compute, &s.scale_type, &s.turned[0],
                           &s.turned[1], &s.rows, &s.columns, &s.depth, &s.batch,
                           &s.leading[0], &s.leading[1], &s.leading[2], &s.strides[0],
-                          &s.strides[1], &s.strides[2], &s.has_bias, &s.max_workspace))
+                          &s.strides[1], &s.strides[2], &s.has_bias, &s.adds,
+                          &s.max_workspace))
         return NULL;
     if (device < 0 || device >= MAX_DEVICES)
         return PyErr_Format(PyExc_ValueError, "expected a device below %d, got %d",
@@ -271,7 +275,8 @@ static PyObject *product(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyMethodDef module_methods[] = {
     {"product", product, METH_VARARGS,
      "product(library, device, (type, compute type, scale type), turned, (rows, "
-     "columns, depth, batch), leading dims, batch strides, has_bias, max_workspace)"
+     "columns, depth, batch), leading dims, batch strides, has_bias, adds, "
+     "max_workspace)"
      "\n--\n\nA plan and the bytes of its workspace. Sizes are the library's, which "
      "counts along columns; the device has to be current."},
     {NULL}};

@@ -67,6 +67,7 @@ def plan_product(
     result: BufferParts,
     *,
     has_bias: bool,
+    adds: bool = False,
     tf32: bool = False,
     library: str | None = None,
 ) -> Plan:
@@ -78,6 +79,7 @@ def plan_product(
         b: [..., depth, columns].
         result: [..., rows, columns], contiguous.
         has_bias: whether a vector of [columns] is added.
+        adds: whether the product is added to what the result holds.
         tf32: whether float32 may be multiplied with 10 bits of mantissa.
         library: the file to use, else torch's.
 
@@ -102,6 +104,7 @@ def plan_product(
             tuple(m.leading for m in matrices),
             tuple(m.stride for m in matrices),
             has_bias,
+            adds,
             MAX_WORKSPACE_BYTES,
         )
     except (OSError, RuntimeError) as error:

@@ -66,7 +66,7 @@ class ProductPlan(Protocol):
 
 
 Planner = Callable[..., ProductPlan]
-"""`(a, b, result, has_bias=)`, of buffers' parts, to a plan."""
+"""`(a, b, result, has_bias=, adds=)`, of buffers' parts, to a plan."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class DeviceRuns:
         self, launch: ir.OpView, buffers: Buffers, words: _Words, scratch: list[Value]
     ) -> list[tuple]:
         """The table's entries for the grids of one kernel."""
-        if launch.kernel == host.MATMUL:
+        if launch.kernel in (host.MATMUL, host.MATMUL_ADD):
             return [self._product(launch, buffers, words, scratch)]
         if launch.kernel not in self._device.kernels:
             raise LookupError(f"girih bug: no kernel is called {launch.kernel}")
@@ -164,7 +164,11 @@ class DeviceRuns:
         """The table's entry for a product of matrices."""
         parts = [buffer_parts(value.type) for value in launch.operands]
         plan = self._device.plan_product(
-            parts[0], parts[1], parts[-1], has_bias=len(parts) == 4
+            parts[0],
+            parts[1],
+            parts[-1],
+            has_bias=len(parts) == 4,
+            adds=launch.kernel == host.MATMUL_ADD,
         )
         registers = [buffers.pointer(buffers[value]) for value in launch.operands]
         if plan.workspace_bytes:

@@ -21,8 +21,11 @@ globals().update({cls.__name__: cls for cls in OPS.values()})
 MATMUL = "matmul"
 """What `host.launch` names for a product of matrices: a library's, no kernel."""
 
-__all__ = ["MATMUL", "NAME", "OPS", "OPS_BY_FAMILY", "HostOp", "build", "load"]
-__all__ += ["program"]
+MATMUL_ADD = "matmul_add"
+"""The same, but the product is added to what the result holds."""
+
+__all__ = ["MATMUL", "MATMUL_ADD", "NAME", "OPS", "OPS_BY_FAMILY", "HostOp", "build"]
+__all__ += ["load", "program"]
 __all__ += [cls.__name__ for cls in OPS.values()]
 
 _loaded = False

@@ -37,10 +37,16 @@ class ProductPlanner:
         self._plans: dict[tuple, Plan] = {}
 
     def __call__(
-        self, a: BufferParts, b: BufferParts, result: BufferParts, *, has_bias: bool
+        self,
+        a: BufferParts,
+        b: BufferParts,
+        result: BufferParts,
+        *,
+        has_bias: bool,
+        adds: bool,
     ) -> Plan:
-        """The plan of result = a @ b, plus a bias."""
-        key: tuple[Any, ...] = (*map(str, (a, b, result)), has_bias)
+        """The plan of result = a @ b, plus a bias, plus the result where it `adds`."""
+        key: tuple[Any, ...] = (*map(str, (a, b, result)), has_bias, adds)
         if key not in self._plans:
             with torch.cuda.device(self._device):
                 self._plans[key] = plan_product(
@@ -49,6 +55,7 @@ class ProductPlanner:
                     b,
                     result,
                     has_bias=has_bias,
+                    adds=adds,
                     tf32=self._tf32,
                 )
         return self._plans[key]

@@ -32,8 +32,12 @@ func.func @main(%x: !tile.buffer<bf16, [2, 3, 8], [24, 8, 1]>, %w: !tile.buffer<
 // -----
 
 // Left to ATen: symbolic sizes, empty matrices, factors, matrices with a stride of 2.
-// CHECK-COUNT-4: "host.extern"
-// CHECK-NOT: "host.launch"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: "host.extern"
+// CHECK-NEXT: "host.extern"
+// CHECK-NEXT: "host.extern"
+// CHECK-NEXT: "host.extern"
+// CHECK-NEXT: "host.return"
 !s = !tile.buffer<f32, ["s0", 8], [8, 1]>
 !e = !tile.buffer<f32, [4, 0], [1, 1]>
 !f = !tile.buffer<f32, [0, 6], [6, 1]>
@@ -49,4 +53,26 @@ func.func @main(%s: !s, %e: !e, %f: !f, %t: !t, %v: !v, %b: !b, %x: !x) -> (!r, 
   %2 = "host.extern"(%b, %x, %v) {op = "aten.addmm.default", args = [{operand = 0}, {operand = 1}, {operand = 2}], kwargs = {beta = 2.0}} : (!b, !x, !v) -> !y
   %3 = "host.extern"(%t, %v) {op = "aten.mm.default", args = [{operand = 0}, {operand = 1}], kwargs = {}} : (!t, !v) -> !y
   "host.return"(%0, %1, %2, %3) : (!r, !y, !y, !y) -> ()
+}
+
+// -----
+
+// A large product of 16-bit floats is split where a size is no multiple of 8: here its
+// columns and its depth, which takes two launches for each block.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Y:.*]] = "host.alloc"
+// CHECK: %[[A0:.*]] = "host.view"(%arg0) {offset = 0 : i64}{{.*}} -> !tile.buffer<bf16, [8192, 1024], [1032, 1]>
+// CHECK: %[[B0:.*]] = "host.view"(%arg1) {offset = 0 : i64}{{.*}} -> !tile.buffer<bf16, [1024, 2000], [2008, 1]>
+// CHECK: "host.launch"(%[[A0]], %[[B0]], %{{.*}}) {kernel = @matmul,
+// CHECK: %[[A1:.*]] = "host.view"(%arg0) {offset = 1024 : i64}{{.*}} -> !tile.buffer<bf16, [8192, 1], [1032, 1]>
+// CHECK: "host.launch"(%[[A1]], %{{.*}}, %{{.*}}) {kernel = @matmul_add,
+// CHECK: "host.view"(%[[Y]]) {offset = 2000 : i64}{{.*}} -> !tile.buffer<bf16, [8192, 1], [2008, 1]>
+// CHECK: {kernel = @matmul,
+// CHECK: {kernel = @matmul_add,
+!x = !tile.buffer<bf16, [8192, 1025], [1032, 1]>
+!w = !tile.buffer<bf16, [1025, 2001], [2008, 1]>
+!y = !tile.buffer<bf16, [8192, 2001], [2008, 1]>
+func.func @main(%x: !x, %w: !w) -> !y {
+  %0 = "host.extern"(%x, %w) {op = "aten.mm.default", args = [{operand = 0}, {operand = 1}], kwargs = {}} : (!x, !w) -> !y
+  "host.return"(%0) : (!y) -> ()
 }
