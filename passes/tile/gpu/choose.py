@@ -61,7 +61,11 @@ def _pointwise(subject: Subject) -> SchedulePlan:
 
 def _share(subject: Subject) -> Share:
     is_costly = sum(map(node_cost, subject.nodes)) > policy.MUCH_ARITHMETIC
+    has_erf = any(
+        getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
+    )
     share = policy.COSTLY if is_costly else policy.POINTWISE
+    share = policy.WITH_ERF if has_erf else share
     return share.tuned(subject.source.tuning)
 
 

@@ -37,19 +37,23 @@ def make_grid(
         substitutes=(),
         work=product(c.size for c in formula.parallel + formula.reduced),
         warps=share.warps_for(elements),
-        stages=_stages(subject, blocks),
+        stages=_stages(subject, blocks, share),
     )
 
 
-def _stages(subject: Subject, blocks: tuple[Block, ...]) -> int:
-    """Steps of a loop in flight: as many as shared memory has place for."""
+def _stages(subject: Subject, blocks: tuple[Block, ...], share: Share) -> int:
+    """Steps of a loop in flight: as many as shared memory has place for.
+
+    The step that is being computed has left it.
+    """
     step = sum(
         product(b.size for b in blocks if b.coordinate in load.coordinates)
         * subject.source.buffers[load.buffer].element.bytes
         for load in subject.loads
         if load.coordinates
     )
-    return max(min(subject.options.stages, policy.SHARED_BYTES // max(step, 1)), 1)
+    place = 1 + policy.SHARED_BYTES // max(step, 1)
+    return max(min(subject.options.stages, share.stages, place), 1)
 
 
 def sizes_text(coordinates: Coordinates) -> str:

@@ -18,11 +18,13 @@ class Share:
         elements: of its block, unless a row is longer.
         of_thread: how many of them a thread has, so how many warps there are.
         warps: so many, whatever ``of_thread`` says; 0 for none given.
+        stages: steps of a loop in flight, at most.
     """
 
     elements: int
     of_thread: int
     warps: int = 0
+    stages: int = 4
 
     def tuned(self, tuning: Mapping[str, int]) -> "Share":
         """The share with what was measured for a kernel in place of its numbers."""
@@ -37,9 +39,12 @@ class Share:
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
 # Rotary embedding: 0.97, with 16 elements a thread 0.92.
 POINTWISE = Share(1024, 8)
-# Pointwise, much arithmetic: constants stay in registers for many elements.
-# gelu: 0.905, with 8 elements a thread 0.84.
-COSTLY = Share(2048, 32)
+# Pointwise, much arithmetic: threads have independent elements to work on.
+# gelu by tanh: 0.96, with 32 elements a thread 0.77; ten operations: 0.77 (0.72).
+COSTLY = Share(1024, 16)
+# erf is two polynomials: their coefficients stay in registers for many elements.
+# gelu: 0.905, with 16 elements a thread 0.885, with 8 0.84.
+WITH_ERF = Share(2048, 32)
 # Instructions for an element from which on arithmetic counts as much.
 MUCH_ARITHMETIC = 24
 # A block that is turned: lines of 128 bytes (f16) or more on both sides.
@@ -61,9 +66,9 @@ ROWS = Share(2048, 16)
 # Long rows that are walked more often, where fewer rows at a time leave more in the
 # cache. Layer norm of rows of 32768: 0.78, blocks of 2048 0.74.
 ROWS_AGAIN = Share(4096, 16)
-# Across memory: few threads with many rows each. Sums over 65536 rows: 1.04 to 1.06;
-# with 8 elements a thread 0.98 to 1.0.
-COLUMNS = Share(4096, 32)
+# Across memory: few threads with many rows each. Sums over 65536 rows: 1.0 (f32, bf16);
+# with 4 steps in flight 0.96, with 8 elements a thread 0.98.
+COLUMNS = Share(4096, 32, stages=3)
 # Results of a column reduction that a program has: 256 bytes of f32 next to each other.
 RESULTS = 64
 
@@ -77,7 +82,7 @@ WHOLE_COLUMN = 1024
 # Programs for each processor where reductions are split, along and across memory.
 PARTS_OF_PROCESSOR = {"rows": 8, "columns": 4}
 
-# Shared memory of a program for loads in flight: what every GPU has, a few times over.
+# Shared memory of a program for loads in flight: what every GPU has.
 SHARED_BYTES = 65536
 
 THREADS = 32

@@ -21,7 +21,7 @@ from girih.passes.tile.subject import Subject
 
 # A part has at least so many elements: fewer are not worth another launch.
 LEAST_ELEMENTS = 16384
-MAX_PARTS = 256
+MAX_PARTS = 1024
 # Partial results in all: a workspace of some megabytes.
 MAX_PARTIALS = 1 << 20
 # Stands for a symbolic size where the largest coordinate is looked for.
