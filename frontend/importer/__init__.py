@@ -2,6 +2,7 @@
 
 What lives here, in the order to read it:
 
+* ``masks``       masks of attention that say nothing
 * ``importer``    ``import_graph`` and what it returns
 * ``execution``   runs the nodes, with the user's locations
 * ``recorder``    the dispatch mode that imports each ATen call

@@ -38,6 +38,7 @@ from girih.compiler.lowering import Lowering
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.frontend.importer import ImportedGraph, import_graph
+from girih.frontend.importer.masks import simplify_masks
 from girih.log import logger
 from girih.options import Options
 from girih.passes.registry import expand_pipeline, find_pass, is_own
@@ -112,6 +113,7 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
     gradients = needs_gradients(gm, example_inputs)
     device = device_of(gm, example_inputs)
     with report.stage("import"):
+        simplify_masks(gm)
         imported = import_graph(
             gm,
             example_inputs,
