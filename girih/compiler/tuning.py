@@ -26,6 +26,7 @@ import torch
 from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
 from girih.codegen.gpu.compile import triton_version
 from girih.compiler.subprogram import Subprogram, random_inputs
+from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
@@ -33,6 +34,7 @@ from girih.passes.fuse_contractions.choice import LIBRARY, TUNING
 from girih.passes.fuse_contractions.epilogue import Group, group_of
 from girih.passes.fuse_contractions.products import product_of
 from girih.passes.graph_builder import function_bodies
+from girih.passes.tile.gpu.attention.tuning import tunable_attention
 from girih.passes.tile.gpu.contraction_policy import Shape, candidates
 from girih.reports import Report
 
@@ -111,6 +113,8 @@ class _Tuning:
         product = product_of(op)
         if product is not None:
             self._tune_product(group_of(product))
+        elif op.operation.name in graph.KERNELS:
+            self._tune_attention(op)
         elif op.operation.name == "graph.fusion" and _is_large(op):
             if op not in self._taken:
                 self._tune_fusion(op)
@@ -151,6 +155,18 @@ class _Tuning:
             processors=facts["multiprocessors"],
             shared_bytes=facts["shared_bytes_per_block"],
         )
+
+    def _tune_attention(self, op: ir.OpView) -> None:
+        """Tunes one grid of the kernel after the other."""
+        shared_bytes = self._lowering.code.facts["shared_bytes_per_block"]
+        attention = tunable_attention(op, shared_bytes)
+        settings: dict[str, int] = {}
+        for grid in () if attention is None else attention.grids:
+            own = attention.settings(grid)
+            given = [_candidate(settings | each) for each in own]
+            default = replace(LIBRARY_CALL, name="default", settings=settings)
+            what = f"{attention.name}, {grid}"
+            settings = self._decide(what, [op], [op], [default, *given]).settings
 
     def _tune_fusion(self, op: ir.OpView) -> None:
         given = [_candidate(settings) for settings in KERNEL_SETTINGS]

@@ -8,18 +8,28 @@ import torch
 from tile_interpreter import run_kernel
 
 from girih.dialects import verifier
+from girih.dialects.attributes import INT
 from girih.dialects.bindings import ir
+from girih.dialects.graph import KERNELS
 from girih.frontend.importer import import_graph
 from girih.passes.registry import run_pipeline
+from girih.passes.tile.gpu.attention.policy import Problem, Sizes
+from girih.passes.tile.gpu.attention.tuning import tunable_attention
 
 RECOGNIZE = "recognize-attention{target=gpu}"
 
 
-def kernel_of(function, inputs):
+def kernel_of(function, inputs, **tuning):
     """The only kernel of a function, scheduled for a GPU."""
     module = import_graph(torch.fx.symbolic_trace(function), inputs).module
     with module.context, ir.Location.unknown():
-        run_pipeline(module.operation, [RECOGNIZE, "graph", "device"])
+        run_pipeline(module.operation, [RECOGNIZE, "graph"])
+        for op in module.body.operations[0].regions[0].blocks[0].operations:
+            if tuning and op.operation.name in KERNELS:
+                op.attributes["girih.tuning"] = ir.DictAttr.get(
+                    {name: INT.encode(value) for name, value in tuning.items()}
+                )
+        run_pipeline(module.operation, ["device"])
         alone = ir.Module.create()
         for op in module.body.operations:
             if op.operation.name == "tile.kernel":
@@ -30,9 +40,9 @@ def kernel_of(function, inputs):
     return alone
 
 
-def check(function, inputs, *, tolerance=2e-3):
-    """Compares the kernel's result with that of float64."""
-    alone = kernel_of(function, inputs)
+def check(function, inputs, *, tolerance=2e-3, **tuning):
+    """Compares the kernel's result with that of float64; returns its schedule."""
+    alone = kernel_of(function, inputs, **tuning)
     wide = [x.double() if x.is_floating_point() else x for x in inputs]
     expected = function(*wide)
     y = torch.zeros(expected.shape, dtype=torch.float16)
@@ -43,6 +53,7 @@ def check(function, inputs, *, tolerance=2e-3):
     torch.testing.assert_close(
         y.double(), expected, rtol=tolerance, atol=tolerance, equal_nan=True
     )
+    return alone.body.operations[0].schedule
 
 
 def random(*shapes, scale=1.0):
@@ -163,3 +174,35 @@ def test_a_mask_that_adds_a_large_number_skips_nothing():
         return torch.softmax(scores.masked_fill(~mask, -60000.0), -1) @ value
 
     check(far, inputs)
+
+
+def test_tuning_says_sizes():
+    inputs = random((1, 1, 80, 16), (1, 1, 90, 16), (1, 1, 90, 16))
+    text = check(causal, inputs, rows_rows=32, rows_columns=16, rows_stages=1)
+    assert text == "attention: rows by blocks of 32 x 16, 4 warps, 1 stages"
+
+
+def test_what_may_be_tuned():
+    inputs = random((2, 4, 100, 128), (2, 4, 300, 128), (2, 4, 300, 128))
+    module = import_graph(torch.fx.symbolic_trace(plain), inputs).module
+    with module.context, ir.Location.unknown():
+        run_pipeline(module.operation, [RECOGNIZE])
+        ops = module.body.operations[0].regions[0].blocks[0].operations
+        found = [tunable_attention(op, 232448) for op in ops]
+        (attention,) = [each for each in found if each is not None]
+    assert attention.name == "attention 2x4x100x300x128"
+    assert attention.problem == Problem(256, 100, 300, 232448)
+    settings = attention.settings("rows")
+    assert {"rows_rows": 64, "rows_columns": 64, "rows_warps": 4, "rows_stages": 3} in (
+        settings
+    )
+
+
+def test_sizes_fit_into_shared_memory():
+    """Fewer loads in flight, then smaller blocks; each warp has 16 rows."""
+    large = Problem(512, 4096, 4096, 232448)
+    assert large.forward() == Sizes(128, 64, 8, 2)
+    small = Problem(512, 4096, 4096, 100 << 10)
+    assert small.forward() == Sizes(64, 64, 4, 1)
+    assert Problem(32, 5, 20, 232448).forward() == Sizes(16, 32, 2, 3)
+    assert all(s.stages < 3 for s in small.candidates("rows"))

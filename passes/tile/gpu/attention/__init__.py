@@ -8,7 +8,7 @@ same in each run.
 
 Read in this order: ``source`` (what the IR says), ``score`` (the score function as
 nodes), ``policy`` (sizes of blocks), ``blocks`` (loads, products, rows), ``walk``
-(grids and loops), ``forward``, ``backward``, ``schedule``.
+(grids and loops), ``forward``, ``backward``, ``schedule``, ``tuning``.
 Source: https://arxiv.org/abs/2307.08691.
 """
 

@@ -77,11 +77,14 @@ def plan_attention(kernel: ir.Operation, options: TileOptions) -> AttentionPlan:
     width = max(map(padded, source.widths)) * element.bytes
     problem = Problem(width, *source.shape[2:], options.shared_bytes)
     if not source.is_backward:
-        grid = AttentionGrid("rows", problem.forward(), False, emit_forward)
+        sizes = problem.forward().tuned(source.tuning, "rows")
+        grid = AttentionGrid("rows", sizes, False, emit_forward)
         return AttentionPlan(source, (grid,))
+    by_keys = problem.by_columns().tuned(source.tuning, "keys")
+    by_queries = problem.by_rows().tuned(source.tuning, "queries")
     grids = (
-        AttentionGrid("keys", problem.by_columns(), True, emit_of_keys),
-        AttentionGrid("queries", problem.by_rows(), False, emit_of_query),
+        AttentionGrid("keys", by_keys, True, emit_of_keys),
+        AttentionGrid("queries", by_queries, False, emit_of_query),
     )
     return AttentionPlan(source, grids)
 

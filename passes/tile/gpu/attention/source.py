@@ -16,6 +16,8 @@ FORWARD = "graph.flash_attention"
 BACKWARD = "graph.flash_attention_backward"
 # The record of a value that the kernel computes and gives to the score function.
 GIVEN = "tile.given"
+# The attribute of an op that says how it runs best.
+TUNING = "girih.tuning"
 # What comes before the score function's operands.
 _INPUTS = {
     FORWARD: ("query", "key", "value"),
@@ -42,6 +44,7 @@ class AttentionSource:
         shape: [b, h, s, t].
         groups: heads of keys.
         widths: elements of a head of queries and keys, and of values.
+        tuning: sizes that were measured to be best, by name.
     """
 
     kernel: KernelSource
@@ -52,6 +55,7 @@ class AttentionSource:
     shape: tuple[Size, ...]
     groups: Size
     widths: tuple[int, int]
+    tuning: dict[str, int]
 
     def buffer(self, name: str) -> Buffer:
         """The buffer of an input."""
@@ -104,7 +108,16 @@ def read_attention(kernel: ir.Operation, op: ir.Operation) -> AttentionSource:
         shape=shape,
         groups=key[1],
         widths=(query[3], value[3]),
+        tuning=_tuning(op),
     )
+
+
+def _tuning(op: ir.Operation) -> dict[str, int]:
+    if TUNING not in op.attributes:
+        return {}
+    given = op.attributes[TUNING]
+    entries = (given[index] for index in range(len(given)))
+    return {entry.name: entry.attr.value for entry in entries}
 
 
 def _number(value: ir.Value) -> int:
