@@ -1,6 +1,8 @@
 """max-autotune on an emulated device: what is measured, and what comes of it."""
 
 import io
+import random
+from functools import partial
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from emulated_device import emulated_device
 import girih
 from girih.codegen.gpu.autotune import Tuner
 from girih.compiler import tuning
+from girih.passes.fuse_contractions import products
 
 F = torch.nn.functional
 
@@ -114,3 +117,41 @@ def test_transposed_weights_and_views_keep_their_strides(prefer, tmp_path):
     actual, _ = compiled(heads, x, w, cache_dir=str(tmp_path))
     close(actual, heads(x, w))
     assert len(measured) > 2
+
+
+class Block(torch.nn.Module):
+    """A block of a language model in little."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.embedding = torch.nn.LayerNorm(32), torch.nn.Embedding(50, 32)
+        self.up, self.down = torch.nn.Linear(32, 48), torch.nn.Linear(48, 32)
+
+    def forward(self, index):
+        x = self.embedding(index)
+        x = x + self.down(F.gelu(self.up(self.norm(x))))
+        return (x @ self.embedding.weight.t()).float().logsumexp(-1).mean()
+
+
+def test_whatever_is_chosen_gradients_are_right(device, monkeypatch, tmp_path):
+    numbers = random.Random(0)
+
+    def measure(run):
+        run()
+        return numbers.random()
+
+    monkeypatch.setattr(tuning, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(tuning, "can_measure", lambda device: True)
+    sizes = dict.fromkeys(products.SMALL_SIZES, 8)
+    monkeypatch.setattr(products, "SMALL_SIZES", sizes)
+    make = partial(Tuner, measure, ("emulated",), output=io.StringIO())
+    monkeypatch.setattr(tuning, "device_tuner", lambda device, folder: make(folder))
+    block, reference = Block().half(), Block().half()
+    reference.load_state_dict(block.state_dict())
+    index = torch.randint(0, 50, (2, 10))
+    girih.reset()
+    options = {"max_autotune": True, "fallback": False, "cache_dir": str(tmp_path)}
+    girih.compile(block, fullgraph=True, options=options)(index).backward()
+    reference(index).backward()
+    for own, wanted in zip(block.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(own.grad, wanted.grad, rtol=2e-2, atol=2e-3)
