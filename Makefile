@@ -69,7 +69,11 @@ test-gpu-memory: ## Run the tests of kernels under compute-sanitizer.
 		$(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) test/gpu/test_kernels.py
 
 bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
-	@$(GPU_PYTHON) -m benchmarks.gpu --output build/benchmarks/gpu $(GPU_FLAGS)
+	@$(GPU_PYTHON) -m benchmarks.gpu --parts kernels,overhead \
+		--output build/benchmarks/gpu-kernels $(GPU_FLAGS)
+	@$(GPU_PYTHON) -m benchmarks.gpu --parts models \
+		--output build/benchmarks/gpu-models $(GPU_FLAGS)
+	@$(GPU_PYTHON) -m benchmarks.readme build/benchmarks
 
 bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels

@@ -110,6 +110,22 @@ def test_a_worker_that_says_nothing_is_ended(tmp_path, monkeypatch):
     assert "no answer within" in row["failures"][""]
 
 
+def test_what_is_done_is_not_measured_again(tmp_path, monkeypatch):
+    asked = []
+
+    def rows(part, names, settings, environment):
+        asked.extend(names)
+        return [{"case": name, "failures": {}} for name in names]
+
+    monkeypatch.setattr(supervisor, "rows", rows)
+    common = ["--device", "cpu", "--output", str(tmp_path / "x"), "--parts", "kernels"]
+    command.main([*common, "--cases", "softmax"])
+    command.main([*common, "--cases", "softmax,row-sum", "--resume"])
+    assert asked == ["softmax", "row-sum"]
+    found = json.loads((tmp_path / "x.json").read_text())["rows"]
+    assert [row["case"] for row in found] == asked
+
+
 def test_summary_names_what_misses_its_goal():
     kernel = {
         "case": "slow",

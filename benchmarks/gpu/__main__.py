@@ -2,12 +2,14 @@
 
 ``python -m benchmarks.gpu`` measures all of it; ``--parts``, ``--cases``, ``--models``
 and ``--kinds`` choose. Every part runs in processes of its own, so a case that fails is
-a line of the result. ``--output STEM`` writes STEM.json and STEM.md.
+a line of the result. ``--output STEM`` writes STEM.json and STEM.md after each row, and
+``--resume`` goes on behind the rows that are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -38,8 +40,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--engines", type=options.names, default=list(NAMES))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--mode", default="default", help="mode of the compilers")
+    parser.add_argument("--resume", action="store_true", help="keep rows of STEM.json")
     parser.add_argument("--small", action="store_true", help="sizes of unit tests")
     parsed = parser.parse_args(arguments)
+    if parsed.resume and not parsed.output:
+        parser.error("--resume needs --output")
     parsed.cases = parsed.cases or [case.name for case in CASES]
     _check_names(parser, parsed)
     return parsed
@@ -60,8 +65,8 @@ def _check_names(parser: argparse.ArgumentParser, parsed: argparse.Namespace) ->
             parser.error(f"unknown {what} {unknown}; known: {', '.join(known)}")
 
 
-def measure(parsed: argparse.Namespace) -> Iterator[tuple[str, Row]]:
-    """The part and the row of everything that is wanted."""
+def measure(parsed: argparse.Namespace, done: set[str]) -> Iterator[tuple[str, Row]]:
+    """The part and the row of everything that is wanted and not done."""
     settings = Settings(
         parsed.device,
         parsed.mode,
@@ -71,13 +76,15 @@ def measure(parsed: argparse.Namespace) -> Iterator[tuple[str, Row]]:
     )
     with fresh.empty_caches() as environment:
         for part, names in (("kernels", parsed.cases), ("overhead", list(CALLS))):
-            if part in parsed.parts:
-                for row in supervisor.rows(part, names, settings, environment):
+            left = [name for name in names if name not in done]
+            if part in parsed.parts and left:
+                for row in supervisor.rows(part, left, settings, environment):
                     yield part, row
     if "models" in parsed.parts:
-        for model in parsed.models:
-            for kind in parsed.kinds:
-                yield "models", model_row(f"{model} {kind}", settings)
+        names = [f"{model} {kind}" for model in parsed.models for kind in parsed.kinds]
+        for name in names:
+            if name not in done:
+                yield "models", model_row(name, settings)
 
 
 def model_row(name: str, settings: Settings) -> Row:
@@ -99,8 +106,9 @@ def model_row(name: str, settings: Settings) -> Row:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns 1 where something failed."""
     parsed = parse(arguments)
-    rows: dict[str, list[Row]] = {}
-    for part, row in measure(parsed):
+    rows = read(parsed) if parsed.resume else {}
+    done = {row["case"] for found in rows.values() for row in found}
+    for part, row in measure(parsed, done):
         rows.setdefault(part, []).append(row)
         seconds = row.get("seconds", {})
         times = {name: results.seconds_text(value) for name, value in seconds.items()}
@@ -117,9 +125,19 @@ def text_of(rows: dict[str, list[Row]]) -> str:
     return "\n\n".join([*tables, report.summary(rows)])
 
 
+def read(parsed: argparse.Namespace) -> dict[str, list[Row]]:
+    """The rows of STEM.json without failures, by part."""
+    rows: dict[str, list[Row]] = {}
+    file = parsed.output.with_suffix(".json")
+    for row in json.loads(file.read_text())["rows"] if file.exists() else ():
+        if not row["failures"]:
+            rows.setdefault(row["part"], []).append(row)
+    return rows
+
+
 def write(parsed: argparse.Namespace, rows: dict[str, list[Row]]) -> None:
     """Writes STEM.json and STEM.md."""
-    flat = [{"part": part, **row} for part, found in rows.items() for row in found]
+    flat = [{**row, "part": part} for part, found in rows.items() for row in found]
     extra = report.environment(parsed.device)
     extra |= {"mode": parsed.mode, "is_quick": parsed.quick}
     results.write(parsed.output, flat, text_of(rows), extra)
