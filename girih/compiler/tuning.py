@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from girih import __version__
 from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
 from girih.codegen.gpu.compile import triton_version
 from girih.compiler.subprogram import Subprogram, random_inputs
@@ -80,7 +81,8 @@ def can_measure(device: torch.device) -> bool:
 def device_tuner(device: torch.device, folder: Path | None) -> Tuner:
     """Measures on a device; results hold for devices of its name and these versions."""
     name = torch.cuda.get_device_name(device)
-    versions = (torch.__version__, str(torch.version.cuda), triton_version())
+    others = (torch.__version__, str(torch.version.cuda), triton_version())
+    versions = (__version__, *others)
     return Tuner(measure_on(device), (name, *versions), folder)
 
 
