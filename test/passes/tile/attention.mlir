@@ -13,7 +13,11 @@
 // CHECK: "tile.grid"
 // CHECK: %[[Q:[a-z0-9_]+]] = "tile.load"(%arg0, {{.*}} -> vector<64x64xbf16>
 // CHECK: %[[END:[a-z0-9_]+]] = arith.minsi
-// CHECK: %[[R:[a-z0-9_]+]]:3 = scf.for %{{.*}} = %[[ZERO]] to %[[END]] step %[[STEP]] iter_args(%[[M:[a-z0-9_]+]] = %{{.*}}, %[[L:[a-z0-9_]+]] = %{{.*}}, %[[A:[a-z0-9_]+]] = %{{.*}})
+// CHECK: %[[CLEAR:[a-z0-9_]+]] = arith.minsi
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[CLEAR]] step %[[STEP]]
+// CHECK-NOT: arith.cmpi
+// CHECK: scf.yield
+// CHECK: %[[R:[a-z0-9_]+]]:3 = scf.for %{{.*}} = %[[CLEAR]] to %[[END]] step %[[STEP]] iter_args(%[[M:[a-z0-9_]+]] = %{{.*}}, %[[L:[a-z0-9_]+]] = %{{.*}}, %[[A:[a-z0-9_]+]] = %{{.*}})
 // CHECK-DAG: %[[K:[a-z0-9_]+]] = "tile.load"(%arg1, {{.*}} -> vector<64x64xbf16>
 // CHECK-DAG: %[[V:[a-z0-9_]+]] = "tile.load"(%arg2, {{.*}} -> vector<64x64xbf16>
 // CHECK: %[[KT:[a-z0-9_]+]] = vector.transpose %[[K]], [1, 0]

@@ -154,15 +154,24 @@ def windowed(query, key, value):
 
 
 @pytest.mark.parametrize(
-    ("function", "rows", "columns", "bounds"),
-    [(causal, 200, 200, 1), (late, 110, 200, 1), (windowed, 300, 300, 2)],
+    ("function", "rows", "columns", "bounds", "loops"),
+    [
+        (plain, 200, 256, 0, 1),
+        (plain, 200, 200, 0, 2),
+        (causal, 200, 200, 3, 2),
+        (causal, 256, 256, 3, 2),
+        (late, 110, 200, 3, 2),
+        (windowed, 300, 300, 2, 1),
+    ],
 )
-def test_blocks_that_no_query_sees_are_skipped(function, rows, columns, bounds):
+def test_blocks_that_no_query_sees_are_skipped(function, rows, columns, bounds, loops):
+    """Blocks of which all is seen are walked first, without masks."""
     shapes = [(1, 1, rows, 16), (1, 1, columns, 16), (1, 1, columns, 16)]
     inputs = random(*shapes)
     check(function, inputs)
     text = str(kernel_of(function, inputs))
     assert text.count("arith.minsi") + text.count("arith.maxsi") == bounds
+    assert text.count("scf.for") == loops
 
 
 def test_a_mask_that_adds_a_large_number_skips_nothing():

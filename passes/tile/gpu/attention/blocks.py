@@ -173,6 +173,14 @@ class Blocks:
                 value = b.select(wide, value, b.constant(otherwise, "f32"))
         return value
 
+    def forget_masks(self) -> None:
+        """Forgets masks of blocks: another loop has others, or none."""
+        for frame in self.stack.frames:
+            known = [k for k in frame.values if isinstance(k, tuple) and k[0] == "mask"]
+            for key in known:
+                if isinstance(key[1], tuple):
+                    del frame.values[key]
+
     # Rows -------------------------------------------------------------------------
 
     def spread(

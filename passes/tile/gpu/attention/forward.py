@@ -7,7 +7,9 @@ from girih.passes.tile.gpu.attention.blocks import LOWEST, Blocks
 from girih.passes.tile.gpu.attention.policy import Sizes, padded
 from girih.passes.tile.gpu.attention.score import ScoreNodes
 from girih.passes.tile.gpu.attention.space import ScoreSpace
-from girih.passes.tile.gpu.attention.walk import grid, keys_of, loop
+from girih.passes.tile.gpu.attention.visible import without_mask
+from girih.passes.tile.gpu.attention.walk import clear_end, grid, keys_of, loop
+from girih.passes.tile.nodes import Node
 
 Value = ir.Value
 
@@ -25,10 +27,15 @@ def emit_forward(
             blocks.zeros((rows.size,)),
             blocks.zeros((rows.size, padded(blocks.source.widths[1]))),
         ]
-        step = _step(blocks, space, nodes, query)
-        largest, total, sums = loop(
-            blocks, columns, inits, step, keys_of(blocks, space, nodes.visible)
-        )
+        low, high = keys_of(blocks, space, nodes.visible)
+        end = clear_end(blocks, space, nodes.visible)
+        if end is not None:
+            clear = without_mask(nodes.results[0], space)
+            step = _step(blocks, space, nodes, query, clear)
+            inits = loop(blocks, columns, inits, step, (low, end), is_clear=True)
+            low = end
+        step = _step(blocks, space, nodes, query, nodes.results[0])
+        largest, total, sums = loop(blocks, columns, inits, step, (low, high))
         spread = blocks.spread(total, space.rows, _shape(sums))
         y = blocks.same("arith.divf", sums, spread)
         blocks.store("y", y, space.of_query(), space.rows)
@@ -38,16 +45,19 @@ def emit_forward(
 
 
 def _step(
-    blocks: Blocks, space: ScoreSpace, nodes: ScoreNodes, query: Value
+    blocks: Blocks, space: ScoreSpace, nodes: ScoreNodes, query: Value, result: Node
 ) -> Callable[[list[Value]], list[Value]]:
-    """Takes in a block of keys: largest score, sum of powers, weighted values."""
+    """Takes in a block of keys: largest score, sum of powers, weighted values.
+
+    ``result`` is what logits are there.
+    """
 
     def step(carried: list[Value]) -> list[Value]:
         old, total, sums = carried
         key = blocks.load("key", space.of_key(), space.columns)
         value = blocks.load("value", space.of_key(), space.columns)
         blocks.give(nodes.given[0], blocks.product(query, blocks.turned(key)))
-        logits = blocks.inside(blocks.of(nodes.results[0]), (space.columns,), LOWEST)
+        logits = blocks.inside(blocks.of(result), (space.columns,), LOWEST)
         largest = blocks.over_columns("maximumf", logits, old)
         base = finite(blocks, largest)
         spread = blocks.spread(base, space.rows)

@@ -66,6 +66,36 @@ def visible_keys(logits: Node, space: ScoreSpace) -> Visible:
     return Visible()
 
 
+def without_mask(logits: Node, space: ScoreSpace) -> Node:
+    """What logits are where the limits hold for all: less masks that say just that."""
+    if not isinstance(logits, ComputeNode) or logits.name != "where":
+        return logits
+    condition, then, otherwise = logits.operands
+    if _is_lowest(otherwise) and _is_limit(condition, True, space):
+        return without_mask(then, space)
+    if _is_lowest(then) and _is_limit(condition, False, space):
+        return without_mask(otherwise, space)
+    return logits
+
+
+def _is_limit(condition: Node, value: bool, space: ScoreSpace) -> bool:
+    """Whether a condition has a value just where its limits hold."""
+    if not isinstance(condition, ComputeNode):
+        return False
+    operands = condition.operands
+    match condition.name:
+        case "logical_and" | "bitwise_and" if value:
+            return all(_is_limit(operand, True, space) for operand in operands)
+        case "logical_or" | "bitwise_or" if not value:
+            return all(_is_limit(operand, False, space) for operand in operands)
+        case "logical_not" | "bitwise_not":
+            return _is_limit(operands[0], not value, space)
+        case "le" | "lt" | "ge" | "gt":
+            limits = _where_true if value else _where_false
+            return limits(condition, space) != Visible()
+    return False
+
+
 def _is_lowest(node: Node) -> bool:
     return isinstance(node, ConstantNode) and node.value == -math.inf
 

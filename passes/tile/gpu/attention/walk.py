@@ -92,6 +92,30 @@ def keys_of(blocks: Blocks, space: ScoreSpace, visible: Visible) -> Bounds:
     return _bounds(blocks, columns, start, end)
 
 
+def clear_end(blocks: Blocks, space: ScoreSpace, visible: Visible) -> Value | None:
+    """Where the blocks of keys end of which all queries of the program see all.
+
+    None where that is the end of all, or where the first blocks are no such blocks.
+    """
+    rows, columns = (_block(blocks, c) for c in (space.rows, space.columns))
+    size = columns.coordinate.size
+    is_all = visible.last is None and is_whole(size, columns.size)
+    if visible.first is not None or is_all:
+        return None
+    indices, whole = blocks.indices, size // columns.size * columns.size
+    if is_constant(whole, 0):
+        return None
+    whole = indices.size(whole)
+    if visible.last is None:
+        return whole
+    value = indices.scalar(of(space.rows) + (visible.last + 1))
+    zero, step = indices.size(0), indices.size(columns.size)
+    b = blocks.at()
+    value = b.same("arith.maxsi", value, zero)
+    value = b.same("arith.subi", value, b.same("arith.remui", value, step))
+    return b.same("arith.minsi", value, whole)
+
+
 def queries_of(blocks: Blocks, space: ScoreSpace, visible: Visible) -> Bounds:
     """The queries that can see some key of the program's block."""
     rows, columns = (_block(blocks, c) for c in (space.rows, space.columns))
@@ -129,8 +153,12 @@ def loop(
     inits: Sequence[Value],
     body: Callable[[list[Value]], list[Value]],
     bounds: Bounds | None = None,
+    is_clear: bool = False,
 ) -> list[Value]:
-    """A loop over a coordinate, block by block where a dim lies along it."""
+    """A loop over a coordinate, block by block where a dim lies along it.
+
+    With ``is_clear`` all points of all blocks are inside.
+    """
     indices, stack = blocks.indices, blocks.stack
     is_block = isinstance(along, Block)
     coordinate = along.coordinate if is_block else along
@@ -141,11 +169,14 @@ def loop(
     op = b.create("scf.for", types, [low, high, step, *inits], regions=1)
     inner = op.regions[0].blocks.append(b.index, *types)
     stack.push(op, inner)
-    if is_block:
+    if is_block and is_clear:
+        indices.bind(coordinate, inner.arguments[0], None)
+    elif is_block:
         _bind(blocks, along, inner.arguments[0])
     else:
         stack.top.coordinates[coordinate] = inner.arguments[0]
     results = body(list(inner.arguments)[1:])
     blocks.at().create("scf.yield", [], results)
     stack.pop()
+    blocks.forget_masks()
     return list(op.results)
