@@ -205,7 +205,7 @@ def collapse(formula: Formula) -> Formula:
     reduced = _merge_neighbours(formula.reduced, indices, merged)
     if not merged:
         return formula
-    return _substitute(formula, (parallel, reduced), merged)
+    return substitute(formula, (parallel, reduced), merged)
 
 
 def _merge_neighbours(
@@ -260,22 +260,33 @@ def rebuild(formula: Formula, renew: Callable[[Node, NodeTable], Node]) -> Formu
         renew: gives what stands for a node whose operands have been replaced; it may
             add nodes to the table.
     """
-    return _substitute(formula, (formula.parallel, formula.reduced), {}, renew)
+    return substitute(formula, (formula.parallel, formula.reduced), {}, renew)
 
 
-def _substitute(
+def substitute(
     formula: Formula,
     coordinates: tuple[tuple[Coordinate, ...], tuple[Coordinate, ...]],
     merged: dict[Coordinate, Affine],
     renew: Callable[[Node, NodeTable], Node] | None = None,
+    *,
+    rejoin: Callable[[Affine], Affine] | None = None,
 ) -> Formula:
-    """Rebuilds the nodes over the (parallel and reduced) merged coordinates."""
+    """Rebuilds the nodes over other coordinates.
+
+    Args:
+        formula: the kernel.
+        coordinates: the parallel and the reduced ones that there are then.
+        merged: what each coordinate that is no more becomes.
+        renew: as for ``rebuild``.
+        rejoin: simplifies index expressions.
+    """
     parallel, reduced = coordinates
     table = NodeTable(frozenset(reduced))
     renewed: dict[int, Node] = {}
 
     def rewrite(index: Affine) -> Affine:
-        return _replace_atoms(index, merged, renewed)
+        replaced = _replace_atoms(index, merged, renewed)
+        return rejoin(replaced) if rejoin else replaced
 
     for node in reachable(formula.stores):
         copy = node.with_indices(rewrite)

@@ -15,9 +15,10 @@ from girih.passes.tile.gpu.coordinates import (
     rest,
     traffic,
 )
+from girih.passes.tile.gpu.flatten import with_flat_rows
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
 from girih.passes.tile.gpu.one_pass import with_reciprocals
-from girih.passes.tile.gpu.plan import Block
+from girih.passes.tile.gpu.plan import Block, is_multiple
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.kernel import KernelSource
@@ -42,6 +43,7 @@ def choose_block_schedule(
 
 
 def _pointwise(subject: Subject) -> SchedulePlan:
+    subject = with_flat_rows(subject)
     formula = subject.formula
     ordered = formula.parallel + formula.reduced
     columns = columns_of(subject, ordered)
@@ -83,6 +85,16 @@ def _turned_blocks(rows: Coordinate, columns: Coordinate) -> tuple[Block, ...]:
     return (Block(rows, sides[0]), Block(columns, sides[1]))
 
 
+def _has_narrow_masks(columns: Coordinate, width: int) -> bool:
+    """True where a mask of the last points would make all accesses narrow.
+
+    Masks are of whole accesses only where sizes are multiples of them. Elsewhere whole
+    blocks have no mask: they take another way through a program, a loop of one step.
+    """
+    is_long = not isinstance(columns.size, int) or columns.size >= width
+    return is_long and not is_multiple(columns.size, policy.ACCESS_BYTES)
+
+
 def _pointwise_blocks(
     subject: Subject, columns: Coordinate | None, others: Coordinates, share: Share
 ) -> tuple[Block, ...]:
@@ -90,7 +102,7 @@ def _pointwise_blocks(
     if columns is None:
         return ()
     width = policy.block_of(columns.size, share.elements)
-    own = Block(columns, width)
+    own = Block(columns, width, _has_narrow_masks(columns, width))
     rows = others[-1] if others else None
     if rows is None or width == share.elements:
         return (own,)

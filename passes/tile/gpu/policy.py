@@ -38,13 +38,13 @@ class Share:
 
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
 # Rotary embedding: 0.97, with 16 elements a thread 0.92.
-POINTWISE = Share(1024, 8)
+POINTWISE = Share(1024, 8, stages=1)
 # Pointwise, much arithmetic: threads have independent elements to work on.
 # gelu by tanh: 0.96, with 32 elements a thread 0.77; ten operations: 0.77 (0.72).
-COSTLY = Share(1024, 16)
+COSTLY = Share(1024, 16, stages=1)
 # erf is two polynomials: their coefficients stay in registers for many elements.
 # gelu: 0.905, with 16 elements a thread 0.885, with 8 0.84.
-WITH_ERF = Share(2048, 32)
+WITH_ERF = Share(2048, 32, stages=1)
 # Instructions for an element from which on arithmetic counts as much.
 MUCH_ARITHMETIC = 24
 # A block that is turned: lines of 128 bytes (f16) or more on both sides.

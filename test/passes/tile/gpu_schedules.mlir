@@ -9,11 +9,28 @@
 // CHECK: num_warps = 4 : i64
 // CHECK: schedule = "flat: {{.*}}", sym_name = "flat"
 "tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [999, 2000], [2000, 1]>, %y: !tile.buffer<f32, [999, 2000], [2000, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [999, 2000], [2000, 1]>) -> tensor<999x2000xf32>
+  %1 = "graph.neg"(%0) : (tensor<999x2000xf32>) -> tensor<999x2000xf32>
+  "tile.write"(%1, %y) : (tensor<999x2000xf32>, !tile.buffer<f32, [999, 2000], [2000, 1]>) -> ()
+}) {domain = [999, 2000], outputs = 1 : i64, reduced = array<i64>, sym_name = "flat", symbols = []} : () -> ()
+
+// A mask of a size that is no multiple of 16 would make all accesses narrow: whole
+// blocks have none.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.loop"
+// CHECK: "tile.load"(%arg0, {{[^,]*}}, %c1) {
+// CHECK: "tile.store"({{[^,]*}}, %arg1, {{[^,]*}}, %c1) {
+// CHECK: "tile.loop"
+// CHECK: ^bb0([[I:%.+]]: index, [[INSIDE:%.+]]: vector<1024xi1>):
+// CHECK: "tile.load"(%arg0, {{.*}}, [[INSIDE]])
+// CHECK: schedule = "flat: {{.*}} in a loop{{.*}}", sym_name = "odd"
+"tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [999, 2001], [2001, 1]>, %y: !tile.buffer<f32, [999, 2001], [2001, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [999, 2001], [2001, 1]>) -> tensor<999x2001xf32>
   %1 = "graph.neg"(%0) : (tensor<999x2001xf32>) -> tensor<999x2001xf32>
   "tile.write"(%1, %y) : (tensor<999x2001xf32>, !tile.buffer<f32, [999, 2001], [2001, 1]>) -> ()
-}) {domain = [999, 2001], outputs = 1 : i64, reduced = array<i64>, sym_name = "flat", symbols = []} : () -> ()
+}) {domain = [999, 2001], outputs = 1 : i64, reduced = array<i64>, sym_name = "odd", symbols = []} : () -> ()
 
 // Blocks that fit exactly need no mask.
 // CHECK-LABEL: "tile.kernel"
@@ -108,6 +125,20 @@
   %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<500x65536xf32>) -> tensor<1x65536xf32>
   "tile.write"(%1, %y) : (tensor<1x65536xf32>, !tile.buffer<f32, [1, 65536], [65536, 1]>) -> ()
 }) {domain = [500, 65536], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "columns", symbols = []} : () -> ()
+
+// 16-bit rows that start anywhere are one row; what they share is gathered.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<1024xf16>
+// CHECK: arith.remui {{.*}} : vector<1024xindex>
+// CHECK: "tile.gather"(%arg1
+// CHECK: schedule = "flat: {{.*}}", sym_name = "bias"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [999, 2001], [2001, 1]>, %b: !tile.buffer<f16, [2001], [1]>, %y: !tile.buffer<f16, [999, 2001], [2001, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [999, 2001], [2001, 1]>) -> tensor<999x2001xf16>
+  %1 = "tile.read"(%b) : (!tile.buffer<f16, [2001], [1]>) -> tensor<2001xf16>
+  %2 = "graph.add"(%0, %1) : (tensor<999x2001xf16>, tensor<2001xf16>) -> tensor<999x2001xf16>
+  "tile.write"(%2, %y) : (tensor<999x2001xf16>, !tile.buffer<f16, [999, 2001], [2001, 1]>) -> ()
+}) {domain = [999, 2001], outputs = 1 : i64, reduced = array<i64>, sym_name = "bias", symbols = []} : () -> ()
 
 // A softmax of long rows: the maximum and the sum of exponentials in one walk, then
 // another one backwards. Rows that start anywhere are peeled: masked, whole and aligned,

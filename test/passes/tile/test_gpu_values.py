@@ -443,3 +443,20 @@ def test_programs_that_stay(shape, monkeypatch):
     assert "scf.for" in str(module)
     options = "tile{target=gpu processors=2}"
     check(make, [x, torch.randn(shape[-1])], [x], options=options)
+
+
+@pytest.mark.parametrize("shape", [(3, 1031), (5, 7, 333), (1000, 3), (1, 77), (64, 1)])
+@pytest.mark.parametrize("element", ["f16", "i8"])
+def test_pointwise_rows_that_start_anywhere(shape, element):
+    x = torch.randint(-9, 9, shape).to(DTYPES[element])
+    row, column = x[:1].clone(), x[..., :1].clone()
+
+    def make():
+        return build_kernel(
+            [(each.shape, element) for each in (x, row, column)],
+            shape,
+            lambda build, a, b, c: [build("add", build("add", a, b), c)],
+        )
+
+    text = check(make, [x, row, column], [x])
+    assert text.startswith("flat")
