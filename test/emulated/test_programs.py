@@ -1,7 +1,8 @@
 """Random programs on an emulated GPU, compared with eager."""
 
 import torch
-from hypothesis import HealthCheck, given, settings
+from gradient_programs import gradient_programs
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from programs import programs
 
@@ -45,3 +46,24 @@ def test_inputs_stay_as_they_were(program, data):
     run(program, dynamic=data.draw(st.booleans()))
     for x, copy in zip(program.inputs, before, strict=True):
         assert torch.equal(x, copy)
+
+
+@bounded(25)
+@given(gradient_programs(on_data=False))
+def test_gradients_and_writes(program):
+    try:
+        expected = program.observe(program.function(), 1)
+    except RuntimeError:  # something saved was written to: eager has no gradients
+        assume(False)
+    girih.reset()
+    compiled = girih.compile(program.function(), options={"fallback": False})
+    actual = program.observe(compiled, 1)
+    torch.testing.assert_close(
+        *(
+            [v for v in values if isinstance(v, torch.Tensor)]
+            for values in (actual, expected)
+        ),
+        rtol=1e-8,
+        atol=1e-8,
+        equal_nan=True,
+    )
