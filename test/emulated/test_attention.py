@@ -126,6 +126,31 @@ def test_symbolic_sizes():
         torch.testing.assert_close(y.double(), expected, rtol=4e-3, atol=4e-3)
 
 
+def late(query, key, value):
+    """Queries are the last positions, and see a window of keys."""
+    scores = query @ key.transpose(-2, -1) * 0.2
+    rows, columns = scores.shape[-2:]
+    ahead = torch.arange(columns) - torch.arange(rows)[:, None] - (columns - rows)
+    hidden = (ahead > 0) | (ahead < -40)
+    return torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ value
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_windows_of_symbolic_sizes(dynamic):
+    compiled = girih.compile(late, dynamic=dynamic, options={"fallback": False})
+    for rows, columns in ((17, 130), (80, 90), (150, 150)):
+        inputs = [torch.randn(1, 2, n, 16).half() for n in (rows, columns, columns)]
+        own = [x.clone().requires_grad_() for x in inputs]
+        wide = [x.double().requires_grad_() for x in inputs]
+        y, expected = compiled(*own), late(*wide)
+        gradient = torch.randn_like(y)
+        found = [y, *torch.autograd.grad(y, own, gradient)]
+        wanted = [expected, *torch.autograd.grad(expected, wide, gradient.double())]
+        for mine, theirs in zip(found, wanted, strict=True):
+            bound = 4e-3 * max(theirs.abs().max().item(), 1.0)
+            torch.testing.assert_close(mine.double(), theirs, rtol=0, atol=bound)
+
+
 def test_second_order():
     query, key, value = (torch.randn(HEADS).half().requires_grad_() for _ in range(3))
     compiled = girih.compile(soft_capped, options={"fallback": False})
