@@ -20,3 +20,14 @@ func.func @alone(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>) -> tensor<
   %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
   return %0 : tensor<8x16x32x32xf32>
 }
+
+// On a GPU also 16-bit floats, and weights have their channels innermost as well.
+// CHECK-LABEL: func.func @on_device
+// CHECK: "graph.convolution"
+// CHECK-SAME: operand_strides = {{\[\[}}512, 1, 64, 8], [72, 1, 24, 8]]
+// CHECK-SAME: strides = {{\[\[}}512, 1, 64, 8]]
+func.func @on_device(%x: tensor<2x8x8x8xbf16>, %w: tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16> attributes {graph.device = "cuda:0"} {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x8x8xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16>
+  %1 = "graph.convolution"(%0, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x8x8xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16>
+  return %1 : tensor<2x8x8x8xbf16>
+}
