@@ -68,7 +68,8 @@ def _residents(subject: Subject, grid: BlockGrid) -> int:
     if grid.walks or not grid.blocks or grid.blocks[-1].is_looped:
         return 0
     columns = grid.blocks[-1].coordinate
-    if columns not in grid.reduced or not has_weights(subject, columns):
+    is_short = is_at_least(policy.SHORT_ROW, columns.size)
+    if not is_short or columns not in grid.reduced or not has_weights(subject, columns):
         return 0
     programs = policy.RESIDENTS * subject.options.processors
     count = product(axis.programs for axis in grid.axes)
@@ -142,7 +143,8 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
 
 def _register_share(subject: Subject, columns: Coordinate) -> Share:
     if has_weights(subject, columns):
-        return policy.WITH_WEIGHTS
+        is_short = is_at_least(policy.SHORT_ROW, columns.size)
+        return policy.SHORT_WITH_WEIGHTS if is_short else policy.WITH_WEIGHTS
     more = max(4 // _bytes_along(subject, columns), 1)
     return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
 

@@ -6,7 +6,6 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.domain import reachable
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
-from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block, BlockGrid, Peeling
 from girih.passes.tile.gpu.reductions import BlockReductions
@@ -97,7 +96,7 @@ class BlockProgram:
 
         So what is needed after a reduction, such as weights, is there by then.
         """
-        if policy.LOADS_FIRST and len(self.grid.passes) > 1:
+        if len(self.grid.passes) > 1:
             stores = [store for walk in self.grid.passes for store in walk.stores]
             for node in reachable((*stores, *self.grid.stores)):
                 if isinstance(node, LoadNode) and node.level == 0:

@@ -184,3 +184,22 @@
   %7 = "graph.reduce_sum"(%6) {dims = array<i64: 1>} : (tensor<4096x50000xf32>) -> tensor<4096x1xf32>
   "tile.write"(%7, %y) : (tensor<4096x1xf32>, !tile.buffer<f32, [4096, 1], [1, 1]>) -> ()
 }) {domain = [4096, 50000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "apart", symbols = []} : () -> ()
+
+// Short rows with weights: programs stay for many rows; weights are loaded before.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.grid"(%c1056
+// CHECK: "tile.load"(%arg1, {{.*}} -> vector<1x1024xf16>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c16384 step %c1056
+// CHECK-NOT: "tile.load"(%arg1
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<2x1024xf16>
+// CHECK: {stages = 3 : i64}
+// CHECK: sym_name = "weighted"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [32768, 768], [768, 1]>, %w: !tile.buffer<f16, [768], [1]>, %y: !tile.buffer<f16, [32768, 768], [768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [32768, 768], [768, 1]>) -> tensor<32768x768xf16>
+  %1 = "tile.read"(%w) : (!tile.buffer<f16, [768], [1]>) -> tensor<768xf16>
+  %2 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<32768x768xf16>) -> tensor<32768x1xf16>
+  %3 = "graph.mul"(%0, %2) : (tensor<32768x768xf16>, tensor<32768x1xf16>) -> tensor<32768x768xf16>
+  %4 = "graph.mul"(%3, %1) : (tensor<32768x768xf16>, tensor<768xf16>) -> tensor<32768x768xf16>
+  "tile.write"(%4, %y) : (tensor<32768x768xf16>, !tile.buffer<f16, [32768, 768], [768, 1]>) -> ()
+}) {domain = [32768, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "weighted", symbols = []} : () -> ()

@@ -426,7 +426,7 @@ def test_measured_sizes():
 @pytest.mark.parametrize("shape", [(37, 40), (9, 3, 100), (64, 7)])
 def test_programs_that_stay(shape, monkeypatch):
     monkeypatch.setattr(policy, "RESIDENTS", 1)
-    monkeypatch.setattr(policy, "WITH_WEIGHTS", policy.Share(64, 8))
+    monkeypatch.setattr(policy, "SHORT_WITH_WEIGHTS", policy.Share(64, 8))
 
     def make():
         return build_kernel(
