@@ -13,6 +13,7 @@ from girih.passes.tile.gpu.coordinates import (
     columns_of,
     is_gathered,
     rest,
+    shared_out,
     traffic,
 )
 from girih.passes.tile.gpu.flatten import with_flat_rows
@@ -50,10 +51,12 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     others = rest(ordered, columns)
     turned = columns_of(subject, others)
     if _is_turned(subject, turned, columns):
-        kind, share = "transposed", policy.TURNED.tuned(subject.source.tuning)
+        kind = "transposed"
+        share = shared_out(subject, policy.TURNED, columns)
         blocks = _turned_blocks(turned, columns)
     else:
-        kind, share = "pointwise" if others else "flat", _share(subject)
+        kind = "pointwise" if others else "flat"
+        share = shared_out(subject, _share(subject), columns)
         blocks = _pointwise_blocks(subject, columns, others, share)
     passes = (Pass((), formula.stores, (), 0),)
     grid = make_grid(subject, axes_of(ordered, blocks), blocks, passes, share)
@@ -67,8 +70,7 @@ def _share(subject: Subject) -> Share:
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
     )
     share = policy.COSTLY if is_costly else policy.POINTWISE
-    share = policy.WITH_ERF if has_erf else share
-    return share.tuned(subject.source.tuning)
+    return policy.WITH_ERF if has_erf else share
 
 
 def _is_turned(

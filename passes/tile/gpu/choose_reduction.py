@@ -10,6 +10,7 @@ from girih.passes.tile.gpu.coordinates import (
     has_weights,
     is_gathered,
     rest,
+    shared_out,
 )
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
 from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
@@ -131,13 +132,13 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
     if not _fits_registers(subject, columns):
         is_single = rounds(formula, subject.reductions) == 1
         share = policy.ROWS if is_single else policy.ROWS_AGAIN
-        share = share.tuned(subject.source.tuning)
+        share = shared_out(subject, share, columns)
         return (Block(columns, share.elements, is_looped=True),), share
     own = Block(columns, policy.power_of_two(columns.size))
     if others:
-        share = policy.COLUMNS.tuned(subject.source.tuning)
+        share = shared_out(subject, policy.COLUMNS, columns)
         return _both_reduced(own, others[-1], share), share
-    share = _register_share(subject, columns).tuned(subject.source.tuning)
+    share = shared_out(subject, _register_share(subject, columns), columns)
     return _rows_in_registers(subject, own, share), share
 
 
@@ -204,7 +205,7 @@ def _column_blocks(
     subject: Subject, columns: Coordinate | None
 ) -> tuple[Blocks, Share]:
     """Blocks of a reduction across memory: results lie in the columns' dim."""
-    share = policy.COLUMNS.tuned(subject.source.tuning)
+    share = shared_out(subject, policy.COLUMNS, columns)
     if columns is None:
         return (), share
     reduced = subject.formula.reduced
@@ -218,7 +219,7 @@ def _column_blocks(
         if length <= max(limit, share.elements // width):
             narrow = max(policy.REGISTER_ROW // length, 2)
             blocks = (Block(rows, length), Block(columns, min(width, narrow)))
-            return blocks, policy.REGISTERS.tuned(subject.source.tuning)
+            return blocks, shared_out(subject, policy.REGISTERS, columns)
     height = max(min(length, share.elements // width), 2)
     return (Block(rows, height, is_looped=True), Block(columns, width)), share
 

@@ -2,6 +2,7 @@
 
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.sizes import is_constant, known, product
 from girih.passes.tile.subject import Subject
@@ -44,6 +45,14 @@ def has_weights(subject: Subject, columns: Coordinate) -> bool:
         columns in load.coordinates and not load.coordinates & parallel
         for load in subject.loads
     )
+
+
+def shared_out(subject: Subject, share: Share, columns: Coordinate | None) -> Share:
+    """A share of the policy for this kernel: as measured for it, or by its accesses."""
+    loads = [load.coordinates for load in subject.loads]
+    stores = [store.coordinates for store in subject.formula.stores]
+    blocks = [c for c in (*loads, *stores) if columns in c]
+    return share.for_accesses(len(blocks)).tuned(subject.source.tuning)
 
 
 def rest(coordinates: Coordinates, *without: Coordinate | None) -> Coordinates:

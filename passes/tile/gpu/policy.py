@@ -31,10 +31,21 @@ class Share:
         given = {name: tuning[name] for name in ("elements", "warps") if name in tuning}
         return replace(self, **given)
 
+    def for_accesses(self, count: int) -> "Share":
+        """The share with fewer elements, for a kernel that moves that many blocks."""
+        elements, of_thread = self.elements, self.of_thread
+        while of_thread > LEAST_OF_THREAD and count * of_thread > VALUES_OF_THREAD:
+            elements, of_thread = elements // 2, of_thread // 2
+        return replace(self, elements=elements, of_thread=of_thread)
+
     def warps_for(self, elements: int) -> int:
         """Warps of a program with so many elements."""
         return self.warps or warps_of(elements, self.of_thread)
 
+
+# Values that a thread loads and stores: more do not fit into its registers at once.
+VALUES_OF_THREAD = 128
+LEAST_OF_THREAD = 8
 
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
 # Rotary embedding: 0.97, with 16 elements a thread 0.92.
