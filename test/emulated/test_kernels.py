@@ -3,6 +3,7 @@
 import pytest
 import torch
 from closeness import assert_like_eager
+from emulated_device import emulated_device
 from samples import precisely
 
 import girih
@@ -62,8 +63,13 @@ def test_symbolic_sizes(device, case):
 @pytest.mark.parametrize("processors", [1, 20, 304])
 @pytest.mark.parametrize("name", ["full-sum", "column-sum", "softmax-wide"])
 def test_other_numbers_of_processors(name, processors):
-    from emulated_device import emulated_device
-
     (case,) = [case for case in CASES if case.name == name]
     with emulated_device(multiprocessors=processors) as device:
         check(device, case, "long", torch.float32)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_code_for_amd(case):
+    """Its warps are twice as wide, its functions come from another library."""
+    with emulated_device(target="gfx942", multiprocessors=304) as device:
+        check(device, case, "prime", torch.float32)
