@@ -54,6 +54,11 @@ def _touched(op: ir.OpView) -> Iterator[ir.Value]:
 
 
 def buffer_bytes(buffer: ir.Value) -> Size:
-    """How much memory the elements of a buffer take."""
+    """Bytes from a buffer's first element to its last: rows may have gaps between."""
     parts = buffer_parts(buffer.type)
-    return product(parts.shape) * byte_width(parts.element_type)
+    count = product(parts.shape)
+    sizes = (*parts.shape, *parts.strides)
+    if count != 0 and all(isinstance(size, int) for size in sizes):
+        steps = zip(parts.shape, parts.strides, strict=True)
+        count = 1 + sum((size - 1) * stride for size, stride in steps)
+    return count * byte_width(parts.element_type)

@@ -46,11 +46,13 @@ class Emulator(Protocol):
         target: What code is made for.
         facts: What the device has, as `codegen.gpu.link.device_facts` says it.
         driver: Makes launch tables.
+        products: The library that multiplies matrices, None for ATen.
     """
 
     target: Target
     facts: dict[str, int]
     driver: Any
+    products: str | None
 
     def load(self, kernel: KernelText, binary: Binary | None) -> Any:
         """The function of a kernel, for launch tables."""
@@ -83,7 +85,7 @@ class GpuCode:
         self.backend = "hip" if torch.version.hip else "cuda"
         if emulator is not None:
             self.target, self.facts = emulator.target, emulator.facts
-            self.products = "aten"
+            self.products = "cublaslt" if emulator.products else "aten"
         else:
             self.products = product_library()
             self.target = _device_target(self.backend, device.index)
@@ -115,7 +117,7 @@ class GpuCode:
                 {},
                 fallback=fallback,
                 device=Device(
-                    self.device, source, kernels, ProductPlanner(self.device)
+                    self.device, source, kernels, self._planner()
                 ),
             )
 
@@ -138,6 +140,11 @@ class GpuCode:
             compiled(text)
         with ThreadPoolExecutor(os.cpu_count(), "girih-tuning") as pool:
             list(pool.map(compiled, texts[1:]))
+
+    def _planner(self) -> ProductPlanner:
+        if emulator is not None:
+            return ProductPlanner(self.device, emulator.products)
+        return ProductPlanner(self.device)
 
     def _kernels(
         self, lowering: Lowering, module: ir.Module

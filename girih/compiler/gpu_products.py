@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -29,10 +30,16 @@ def product_library() -> str:
 
 
 class ProductPlanner:
-    """Plans products for one device; equal ones once."""
+    """Plans products for one device; equal ones once.
 
-    def __init__(self, device: torch.device):
+    Args:
+        device: of torch, with its index.
+        library: the file to use, else torch's.
+    """
+
+    def __init__(self, device: torch.device, library: str | None = None):
         self._device = device
+        self._library = library
         self._tf32 = torch._C._get_cublas_allow_tf32()
         self._plans: dict[tuple, Plan] = {}
 
@@ -48,14 +55,21 @@ class ProductPlanner:
         """The plan of result = a @ b, plus a bias, plus the result where it `adds`."""
         key: tuple[Any, ...] = (*map(str, (a, b, result)), has_bias, adds)
         if key not in self._plans:
-            with torch.cuda.device(self._device):
+            with self._entered():
                 self._plans[key] = plan_product(
-                    self._device.index,
+                    self._device.index or 0,
                     a,
                     b,
                     result,
                     has_bias=has_bias,
                     adds=adds,
                     tf32=self._tf32,
+                    library=self._library,
                 )
         return self._plans[key]
+
+    def _entered(self) -> AbstractContextManager:
+        """The library plans for the device that is current."""
+        if self._device.type == "cuda":
+            return torch.cuda.device(self._device)
+        return nullcontext()

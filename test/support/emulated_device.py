@@ -33,7 +33,6 @@ from girih.codegen.gpu.target import parse_target
 from girih.codegen.runtime import torch_entry
 from girih.compiler import gpu_code
 
-SOURCE = Path(__file__).with_name("emulated_cuda.c")
 FACTS = {
     "multiprocessors": 132,
     "clock_khz": 1_980_000,
@@ -72,7 +71,10 @@ class EmulatedDevice:
         launched: names of the functions that ran, in order.
         graph: where set, its `add` takes the launches, which don't run now.
         failure: why the last launch was refused, if one was.
+        products: the library that multiplies matrices; None: ATen does.
     """
+
+    products: str | None = None
 
     def __init__(self, library: Path, target: str = "sm_90", **facts: int):
         self.target = parse_target(target)
@@ -131,6 +133,14 @@ class EmulatedDevice:
         return (ctypes.c_char * 512).in_dll(self._library, "message")
 
 
+class MultiplyingDevice(EmulatedDevice):
+    """A device whose products are launches of a library (``fake_products.c``)."""
+
+    def __init__(self, library: Path, target: str = "sm_90", **facts: int):
+        super().__init__(library, target, **facts)
+        self.products = str(_built("fake_products.c"))
+
+
 class RecordingDevice(EmulatedDevice):
     """Keeps kernels and runs nothing: results of programs are not computed.
 
@@ -152,12 +162,14 @@ class RecordingDevice(EmulatedDevice):
 
 
 @cache
-def _library() -> Path:
+def _built(source: str) -> Path:
+    """A C file of this folder as a library."""
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler makes the emulated driver")
-    path = Path(tempfile.mkdtemp(prefix="girih-emulated-")) / "libemulated.so"
-    subprocess.run([compiler, "-shared", "-fPIC", SOURCE, "-o", path], check=True)
+        pytest.skip(f"no C compiler makes a library of {source}")
+    path = Path(tempfile.mkdtemp(prefix="girih-emulated-")) / f"lib{source}.so"
+    file = Path(__file__).with_name(source)
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", file, "-o", path], check=True)
     return path
 
 
@@ -175,7 +187,7 @@ def emulated_device(
         target: what code is made for.
         **facts: what is other than in `FACTS`.
     """
-    device = kind(_library(), target, **facts)
+    device = kind(_built("emulated_cuda.c"), target, **facts)
     device.connect()
     with (
         mock.patch.object(gpu_code, "emulator", device),
