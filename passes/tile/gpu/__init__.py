@@ -6,7 +6,10 @@ along none are scalars. A block is bound by the program's number, or holds a who
 reduced coordinate, or walks along one in a loop. Coordinates without a dim are spread
 over the grid, or looped over where they are reduced.
 
-Read in this order: ``plan`` (blocks and grids), ``policy`` (sizes of blocks, warps),
-``choose`` (which schedule), ``split`` (reductions with few results), ``indices``,
-``values`` and ``program`` (IR).
+Read in this order: ``plan`` (blocks and grids), ``policy`` (sizes of blocks, warps, and
+what was measured), ``coordinates`` (where accesses are contiguous), ``choose`` and
+``choose_reduction`` (which schedule), ``flatten`` and ``one_pass`` (formulas that are
+rewritten for it), ``grids``, ``split`` (reductions with few results); then what makes
+the IR: ``indices``, ``values``, ``accumulators``, ``reductions`` and ``program``.
+Products of matrices (``contraction*``) and attention (``attention``) have their own.
 """

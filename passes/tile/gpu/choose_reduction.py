@@ -130,9 +130,7 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
     formula = subject.formula
     others = rest(formula.reduced, columns)
     if not _fits_registers(subject, columns):
-        is_single = rounds(formula, subject.reductions) == 1
-        share = policy.ROWS if is_single else policy.ROWS_AGAIN
-        share = shared_out(subject, share, columns)
+        share = shared_out(subject, _row_share(subject, columns), columns)
         return (Block(columns, share.elements, is_looped=True),), share
     own = Block(columns, policy.power_of_two(columns.size))
     if others:
@@ -148,6 +146,13 @@ def _register_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.SHORT_WITH_WEIGHTS if is_short else policy.WITH_WEIGHTS
     more = max(4 // _bytes_along(subject, columns), 1)
     return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
+
+
+def _row_share(subject: Subject, columns: Coordinate) -> Share:
+    if not isinstance(columns.size, int):
+        return policy.SYMBOLIC_ROWS
+    is_single = rounds(subject.formula, subject.reductions) == 1
+    return policy.ROWS if is_single else policy.ROWS_AGAIN
 
 
 def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
