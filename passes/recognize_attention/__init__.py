@@ -22,8 +22,8 @@ After::
       "graph.yield"(%1) : ... }) : ...
 
 It does not match where anything else reads scores or weights, where weights are dropped
-out, and where a head is wider than 256. Calls of scaled dot product attention are ops
-already.
+out, where a head is wider than 256, and where few queries see very many keys. Calls of
+scaled dot product attention are ops already.
 
 Read in this order: ``match`` (the shape of the program), ``operands`` (queries, keys
 and values behind views), ``score`` (the score function).

@@ -17,6 +17,11 @@ from girih.passes.recognize_attention.score import (
 
 # Heads that wide have blocks that fit into a processor's shared memory.
 WIDEST_HEAD = 256
+# A program has about so many queries and walks over all keys: fewer programs than these,
+# with more keys each, leave much of a GPU idle; products of the library do not.
+_QUERIES = 64
+_FEWEST_PROGRAMS = 64
+_FEW_KEYS = 1024
 PRODUCTS = frozenset({"graph.bmm", "graph.mm"})
 HALVES = frozenset({"bf16", "f16"})
 
@@ -53,7 +58,7 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
     if softmax is None:
         return None
     shape = _score_shape(ty.shape_of(softmax.x.type))
-    if any(isinstance(size, int) and size == 0 for size in shape):
+    if not _is_worthwhile(shape):
         return None
     if _stacked(op.lhs) != (product(shape[:2]), *shape[2:]):
         return None
@@ -64,6 +69,17 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
         if plan is not None:
             return Match(op, scores, softmax, shape, plan)
     return None
+
+
+def _is_worthwhile(shape: tuple[Size, ...]) -> bool:
+    """Whether scores of this shape are for a kernel; those of symbolic sizes are."""
+    if any(isinstance(size, int) and size == 0 for size in shape):
+        return False
+    if any(isinstance(size, Dim) for size in shape):
+        return True
+    batch, heads, rows, columns = shape
+    programs = batch * heads * -(-rows // _QUERIES)
+    return programs >= _FEWEST_PROGRAMS or columns <= _FEW_KEYS
 
 
 def _stacked(matrices: ir.Value) -> tuple[Size, ...]:

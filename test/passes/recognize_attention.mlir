@@ -206,3 +206,14 @@ func.func @classifier(%x: tensor<8x16xf16>, %w: tensor<16x4xf16>, %v: tensor<4x3
   %y = "graph.mm"(%p, %v) : (tensor<8x4xf16>, tensor<4x300xf16>) -> tensor<8x300xf16>
   return %y : tensor<8x300xf16>
 }
+
+// One new query of a few heads, as in generation of text: the library reads the keys
+// with more of the GPU.
+// CHECK-LABEL: @few_queries
+// CHECK-NOT: flash_attention
+func.func @few_queries(%q: tensor<8x1x64xf16>, %k: tensor<8x64x4096xf16>, %v: tensor<8x4096x64xf16>) -> tensor<8x1x64xf16> {
+  %s = "graph.bmm"(%q, %k) : (tensor<8x1x64xf16>, tensor<8x64x4096xf16>) -> tensor<8x1x4096xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<8x1x4096xf16>) -> tensor<8x1x4096xf16>
+  %y = "graph.bmm"(%w, %v) : (tensor<8x1x4096xf16>, tensor<8x4096x64xf16>) -> tensor<8x1x64xf16>
+  return %y : tensor<8x1x64xf16>
+}
