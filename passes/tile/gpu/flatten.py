@@ -67,8 +67,15 @@ def _pays(subject: Subject, rows: Coordinate, columns: Coordinate) -> bool:
         return False
     if any(load.guards for load in subject.loads):
         return False
+    steps = [_steps(store.offset, rows, columns) for store in subject.formula.stores]
+    if any(down != right * columns.size for down, right in steps):
+        return False  # nothing is scattered
     moved = _moved_together(subject, rows, columns)
     return moved > 0 and moved * TOGETHER_SHARE >= traffic(subject, columns)
+
+
+def _steps(offset: Affine, rows: Coordinate, columns: Coordinate) -> tuple:
+    return offset.coefficient(rows), offset.coefficient(columns)
 
 
 def _moved_together(subject: Subject, rows: Coordinate, columns: Coordinate) -> int:
@@ -81,7 +88,7 @@ def _moved_together(subject: Subject, rows: Coordinate, columns: Coordinate) -> 
     for buffer, offset in accesses:
         size = subject.source.buffers[buffer].element.bytes
         is_aligned = exact_quotient(columns.size * size, policy.ACCESS_BYTES)
-        steps = [offset.coefficient(c) for c in (rows, columns)]
-        if steps == [columns.size, 1] and size <= NARROW_BYTES and is_aligned is None:
+        together = _steps(offset, rows, columns) == (columns.size, 1)
+        if together and size <= NARROW_BYTES and is_aligned is None:
             total += points * size
     return total
