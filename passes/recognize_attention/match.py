@@ -17,8 +17,8 @@ from girih.passes.recognize_attention.score import (
 
 # Heads that wide have blocks that fit into a processor's shared memory.
 WIDEST_HEAD = 256
-# A program has about so many queries and walks over all keys: fewer programs than these,
-# with more keys each, leave much of a GPU idle; products of the library do not.
+# A program has about so many queries and walks over all keys: fewer programs than
+# that, with more keys each, leave a GPU idle in part; the library's products do not.
 _QUERIES = 64
 _FEWEST_PROGRAMS = 64
 _FEW_KEYS = 1024
