@@ -26,7 +26,8 @@ out, where a head is wider than 256, and where few queries see very many keys. C
 scaled dot product attention are ops already.
 
 Read in this order: ``match`` (the shape of the program), ``operands`` (queries, keys
-and values behind views), ``score`` (the score function).
+and values behind views), ``halves`` (those that were widened), ``score`` (the score
+function).
 Source: https://arxiv.org/abs/2205.14135, https://arxiv.org/abs/2307.08691.
 """
 
@@ -37,12 +38,8 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
-from girih.passes.recognize_attention.match import (
-    HALVES,
-    PRODUCTS,
-    Match,
-    match_product,
-)
+from girih.passes.recognize_attention.halves import HALVES
+from girih.passes.recognize_attention.match import PRODUCTS, Match, match_product
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.registry import register_pass
@@ -95,5 +92,6 @@ def _replace(match: Match) -> None:
     fill_score(made.opview, match)
     b.mark(made)
     product = match.product.results[0]
-    product.replace_all_uses_with(b.reshape(made.results[0], ty.shape_of(product.type)))
+    y = b.cast(made.results[0], product.type.element_type)
+    product.replace_all_uses_with(b.reshape(y, ty.shape_of(product.type)))
     match.product.operation.erase()

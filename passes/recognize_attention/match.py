@@ -7,6 +7,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, product
 from girih.passes.graph_builder import has_one_use
+from girih.passes.recognize_attention.halves import half_behind, is_narrowed_to
 from girih.passes.recognize_attention.score import (
     ScorePlan,
     is_passed,
@@ -23,7 +24,6 @@ _QUERIES = 64
 _FEWEST_PROGRAMS = 64
 _FEW_KEYS = 1024
 PRODUCTS = frozenset({"graph.bmm", "graph.mm"})
-HALVES = frozenset({"bf16", "f16"})
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Match:
         softmax: the softmax between.
         shape: [b, h, s, t] of the scores; b, or both, are 1 where there is no such dim.
         score: what lies between the scores and softmax.
+        element: what queries, keys and values consist of, once narrowed.
+        factor: what scores have to be multiplied by, once those are.
     """
 
     product: ir.OpView
@@ -43,6 +45,8 @@ class Match:
     softmax: ir.OpView
     shape: tuple[Size, ...]
     score: ScorePlan
+    element: str
+    factor: float
 
 
 def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
@@ -52,7 +56,8 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
         op: a product of matrices.
         elements: what its operands may consist of.
     """
-    if str(op.lhs.type.element_type) not in elements or not _is_narrow(op.rhs):
+    element = _element_of(op)
+    if element not in elements or not _is_narrow(op.rhs):
         return None
     softmax = _softmax_of(op.lhs)
     if softmax is None:
@@ -63,12 +68,35 @@ def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
     if _stacked(op.lhs) != (product(shape[:2]), *shape[2:]):
         return None
     for scores in _products_behind(softmax.x, shape):
-        if not _fits(scores, op):
+        factor = _factor_of(scores, element)
+        if scores is op or factor is None:
             continue
         plan = plan_score(scores, softmax, shape)
         if plan is not None:
-            return Match(op, scores, softmax, shape, plan)
+            return Match(op, scores, softmax, shape, plan, element, factor)
     return None
+
+
+def _element_of(last: ir.OpView) -> str:
+    """The elements that the product of weights and values is for."""
+    own = str(last.lhs.type.element_type)
+    found = half_behind(last.rhs) if own == "f32" else None
+    if found is None or found[1] != 1.0:
+        return own
+    return found[0] if is_narrowed_to(last.results[0], found[0]) else own
+
+
+def _factor_of(scores: ir.OpView, element: str) -> float | None:
+    """What scores of such elements have to be multiplied by; None for other scores."""
+    if not _is_narrow(scores.lhs):
+        return None
+    own = str(scores.lhs.type.element_type)
+    if own == element:
+        return 1.0
+    found = [half_behind(value) for value in (scores.lhs, scores.rhs)]
+    if own != "f32" or None in found or any(half[0] != element for half in found):
+        return None
+    return found[0][1] * found[1][1]
 
 
 def _is_worthwhile(shape: tuple[Size, ...]) -> bool:
@@ -144,9 +172,3 @@ def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.Op
                 yield op
         elif is_passed(op):
             pending.extend(reversed(list(op.operands)))
-
-
-def _fits(scores: ir.OpView, last: ir.OpView) -> bool:
-    """Whether both products have operands of one type, and heads that are narrow."""
-    same = scores.lhs.type.element_type == last.lhs.type.element_type
-    return same and scores is not last and _is_narrow(scores.lhs)

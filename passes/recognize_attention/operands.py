@@ -13,6 +13,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.graph_builder import GraphBuilder
+from girih.passes.recognize_attention.halves import narrowed
 
 if TYPE_CHECKING:
     from girih.passes.recognize_attention.match import Match
@@ -23,9 +24,13 @@ _TURNED = (0, 1, 3, 2)
 def inputs_of(b: GraphBuilder, match: Match) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Query [b, h, s, d], key [b, h_kv, t, d] and value [b, h_kv, t, e]."""
     outer = match.shape[:2]
-    query = _by_heads(b, match.scores.lhs, outer)
-    key = _keys(b, match.scores.rhs, outer)
-    value = _by_heads(b, match.product.rhs, outer)
+    given = [match.scores.lhs, match.scores.rhs, match.product.rhs]
+    lhs, rhs, values = (
+        x if str(x.type.element_type) == match.element else narrowed(b, x)
+        for x in given
+    )
+    query, key = _by_heads(b, lhs, outer), _keys(b, rhs, outer)
+    value = _by_heads(b, values, outer)
     alone = [_each_head_once(b, x) for x in (key, value)]
     heads = [None if x is None else ty.shape_of(x.type)[1] for x in alone]
     if heads[0] is not None and heads[0] == heads[1]:

@@ -198,13 +198,13 @@ def fill_score(op: ir.OpView, match: Match) -> None:
     """Makes the region of a ``flash_attention`` from what was matched."""
     plan, scores = match.score, match.scores.results[0]
     shape = score_shape(op.query.type, op.key.type)
-    own = ty.tensor_type(shape, scores.type.element_type)
+    own = ty.tensor_type(shape, op.query.type.element_type)
     types = [own, *(value.type for value in plan.operands)]
     locations = [op.location] * len(types)
     block = op.operation.regions[0].blocks.append(*types, arg_locs=locations)
     values = dict(zip(plan.operands, list(block.arguments)[1:], strict=True))
     end = ir.InsertionPoint(block)
-    values[scores] = _reshaped(block.arguments[0], ty.shape_of(scores.type), op, end)
+    values[scores] = _as_scores(block.arguments[0], match, op, end)
     for inner in plan.ops:
         copy = inner.operation.clone(ip=end).operation
         for index, operand in enumerate(inner.operands):
@@ -214,6 +214,26 @@ def fill_score(op: ir.OpView, match: Match) -> None:
     ir.Operation.create("graph.yield", operands=[result], loc=op.location, ip=end)
     _decompose_triangles(block)
     simplify(block)
+
+
+def _as_scores(
+    x: ir.Value, match: Match, op: ir.OpView, ip: ir.InsertionPoint
+) -> ir.Value:
+    """The region's scores as those of the program: of its type, with its factor."""
+    wanted = match.scores.results[0].type
+    shape, element = ty.shape_of(x.type), wanted.element_type
+    if x.type.element_type != element:
+        type_ = ty.tensor_type(shape, element)
+        cast = OPS["graph.cast"]
+        x = cast.build([x], results=[type_], loc=op.location, ip=ip).results[0]
+    if match.factor != 1.0:
+        number, scalar = OPS["graph.constant"], ty.tensor_type((), element)
+        factor = number.build(
+            [], {"value": match.factor}, results=[scalar], loc=op.location, ip=ip
+        )
+        operands = [x, factor.results[0]]
+        x = OPS["graph.mul"].build(operands, loc=op.location, ip=ip).results[0]
+    return _reshaped(x, ty.shape_of(wanted), op, ip)
 
 
 def _reshaped(

@@ -42,6 +42,20 @@ def with_heads_inside(query, key, value):
     return y.transpose(1, 2).reshape(y.shape[0], y.shape[2], -1)
 
 
+def widened(query, key, value):
+    """As eager's attention without a kernel: float32, and each factor scaled."""
+    dtype = query.dtype
+    query, key, value = (x.float() for x in (query, key, value))
+    scores = (query * 0.7) @ (key * 0.7).transpose(-2, -1)
+    return (torch.softmax(scores, -1) @ value).to(dtype)
+
+
+def widened_scores(query, key, value):
+    """Scores alone are made in float32."""
+    scores = query.float() @ key.float().transpose(-2, -1) * 0.3
+    return torch.softmax(scores, -1).to(query.dtype) @ value
+
+
 def dropped_out(query, key, value):
     """Nothing that a kernel here can do."""
     weights = torch.softmax(query @ key.transpose(-2, -1), -1)
@@ -73,8 +87,9 @@ def test_functions(function, dtype):
     check(function, HEADS, HEADS, HEADS, dtype=dtype, tolerance=tolerance)
 
 
-def test_one_kernel_forward_and_two_backward(device):
-    check(soft_capped, HEADS, HEADS, HEADS)
+@pytest.mark.parametrize("function", [soft_capped, widened, widened_scores])
+def test_one_kernel_forward_and_two_backward(device, function):
+    check(function, HEADS, HEADS, HEADS)
     # The second is that of the sums of gradient times result.
     assert len(device.launched) == 4
 

@@ -217,3 +217,40 @@ func.func @few_queries(%q: tensor<8x1x64xf16>, %k: tensor<8x64x4096xf16>, %v: te
   %y = "graph.bmm"(%w, %v) : (tensor<8x1x4096xf16>, tensor<8x4096x64xf16>) -> tensor<8x1x64xf16>
   return %y : tensor<8x1x64xf16>
 }
+
+// Queries, keys and values that were widened are read as they were; their factors, and
+// the widening, are part of the score function.
+// CHECK-LABEL: @widened
+// CHECK-SAME: (%[[Q:.*]]: tensor<4x8x16xbf16>, %[[K:.*]]: tensor<4x8x16xbf16>)
+// CHECK: %[[Y:.*]]:3 = "graph.flash_attention"(%[[Q4:.*]], %{{.*}}, %{{.*}}) ({
+// CHECK: ^bb0(%[[S:.*]]: tensor<1x4x8x8xbf16>):
+// CHECK: %[[X:.*]] = "graph.cast"(%[[S]]) : {{.*}} -> tensor<1x4x8x8xf32>
+// CHECK: %[[F:.*]] = "graph.constant"() {value = 2.500000e-01 : f64}
+// CHECK: "graph.mul"(%[[X]], %[[F]])
+// CHECK: -> (tensor<1x4x8x16xbf16>,
+// CHECK-NOT: graph.softmax
+func.func @widened(%q: tensor<4x8x16xbf16>, %k: tensor<4x8x16xbf16>) -> tensor<4x8x16xbf16> {
+  %c = "graph.constant"() {value = 0.5 : f64} : () -> tensor<f32>
+  %qf = "graph.cast"(%q) : (tensor<4x8x16xbf16>) -> tensor<4x8x16xf32>
+  %qs = "graph.mul"(%qf, %c) : (tensor<4x8x16xf32>, tensor<f32>) -> tensor<4x8x16xf32>
+  %kf = "graph.cast"(%k) : (tensor<4x8x16xbf16>) -> tensor<4x8x16xf32>
+  %ks = "graph.mul"(%c, %kf) : (tensor<f32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %kt = "graph.permute"(%ks) {permutation = array<i64: 0, 2, 1>} : (tensor<4x8x16xf32>) -> tensor<4x16x8xf32>
+  %s = "graph.bmm"(%qs, %kt) : (tensor<4x8x16xf32>, tensor<4x16x8xf32>) -> tensor<4x8x8xf32>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %y = "graph.bmm"(%w, %kf) : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %r = "graph.cast"(%y) : (tensor<4x8x16xf32>) -> tensor<4x8x16xbf16>
+  return %r : tensor<4x8x16xbf16>
+}
+
+// The result is read in float32: it stays that precise.
+// CHECK-LABEL: @result_is_wide
+// CHECK-NOT: flash_attention
+func.func @result_is_wide(%q: tensor<4x8x16xbf16>, %k: tensor<4x16x8xbf16>) -> tensor<4x8x16xf32> {
+  %qf = "graph.cast"(%q) : (tensor<4x8x16xbf16>) -> tensor<4x8x16xf32>
+  %kf = "graph.cast"(%k) : (tensor<4x16x8xbf16>) -> tensor<4x16x8xf32>
+  %s = "graph.bmm"(%qf, %kf) : (tensor<4x8x16xf32>, tensor<4x16x8xf32>) -> tensor<4x8x8xf32>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %y = "graph.bmm"(%w, %qf) : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %y : tensor<4x8x16xf32>
+}
