@@ -32,9 +32,9 @@ def pytest_addoption(parser):
 @pytest.fixture
 def device():
     """An emulated GPU, for which all programs are made meanwhile."""
-    from emulated_device import emulated_device
+    from emulated_device import MultiplyingDevice, emulated_device
 
-    with emulated_device() as device:
+    with emulated_device(MultiplyingDevice) as device:
         yield device
 
 
