@@ -460,3 +460,20 @@ def test_pointwise_rows_that_start_anywhere(shape, element):
 
     text = check(make, [x, row, column], [x])
     assert text.startswith("flat")
+
+
+def test_rows_with_gaps_between_them():
+    x = torch.randint(-9, 9, (50, 333)).to(torch.int16)
+    module = build_kernel(
+        [(x.shape, "i16")],
+        x.shape,
+        lambda build, t: [build("neg", t)],
+        output_strides=[(336, 1)],
+    )
+    assert schedule(module, GPU).startswith("pointwise")
+    memory = torch.full((50 * 336,), 7, dtype=torch.int16)
+    with context.current():
+        assert run_kernel(module, [_flat(x), memory.numpy()])
+    result = memory.view(50, 336)
+    torch.testing.assert_close(result[:, :333], -x)
+    assert (result[:, 333:] == 7).all()
