@@ -1,5 +1,6 @@
 """Kernels scheduled for GPUs, interpreted, against the same kernels for the CPU."""
 
+import math
 import random
 
 import numpy as np
@@ -477,3 +478,60 @@ def test_rows_with_gaps_between_them():
     result = memory.view(50, 336)
     torch.testing.assert_close(result[:, :333], -x)
     assert (result[:, 333:] == 7).all()
+
+
+def small_sizes(rng, monkeypatch):
+    """Sizes of blocks so small that all kinds of loops have several steps."""
+    monkeypatch.setattr(policy, "REGISTER_ROW", rng.choice([16, 64, 16384]))
+    monkeypatch.setattr(policy, "SINGLE_ROW", rng.choice([8, 64, 8192]))
+    monkeypatch.setattr(policy, "WHOLE_COLUMN", rng.choice([4, 1024]))
+    monkeypatch.setattr(policy, "RESIDENTS", 1)
+    for name in ("ROWS", "ROWS_AGAIN", "COLUMNS"):
+        share = policy.Share(rng.choice([64, 256, 4096]), 8)
+        monkeypatch.setattr(policy, name, share)
+
+
+def normalised(build, x, weight, dims, count):
+    """A softmax, and a normalisation by mean and variance."""
+    number = build(
+        "constant", value=count, results=[tensor_type((), element_type("f64"))]
+    )
+    top = build("reduce_max", x, dims=dims)
+    power = build("exp", build("sub", x, top))
+    share = build("div", power, build("reduce_sum", power, dims=dims))
+    mean = build("div", build("reduce_sum", x, dims=dims), number)
+    centred = build("sub", x, mean)
+    squares = build("reduce_sum", build("mul", centred, centred), dims=dims)
+    scale = build("sqrt", build("add", squares, number))
+    return [build("mul", share, weight), build("div", centred, scale), squares]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_normalisations(seed, monkeypatch):
+    rng = random.Random(seed)
+    small_sizes(rng, monkeypatch)
+    shape = (
+        rng.choice([1, 3, 17]),
+        rng.choice([1, 2, 40]),
+        rng.choice([1, 5, 64, 333]),
+    )
+    dims = sorted(rng.sample(range(3), rng.randint(1, 3)))
+    chosen = rng.choice([[0], [1], [2], [0, 1], [0, 2]])
+    x, weight = torch.randn(shape).double(), torch.randn(shape[-1:]).double()
+    if rng.random() < 0.3:
+        special = rng.choice([math.inf, -math.inf, math.nan])
+        x.view(-1)[rng.randrange(x.numel())] = special
+    kept = [1 if d in dims else n for d, n in enumerate(shape)]
+    count = float(x.numel() // math.prod(kept))
+
+    def body(build, a, b):
+        results = normalised(build, a, b, dims, count)
+        return [results[number] for number in chosen]
+
+    def make():
+        inputs = [(shape, "f64"), (weight.shape, "f64")]
+        return build_kernel(inputs, shape, body, reduced=dims)
+
+    outputs = [torch.empty(kept if n == 2 else shape).double() for n in chosen]
+    options = f"tile{{target=gpu processors={rng.choice([1, 4, 132])}}}"
+    check(make, [x, weight], outputs, options=options)
