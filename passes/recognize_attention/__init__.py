@@ -70,6 +70,8 @@ def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
 
 
 def _recognize(block: ir.Block, elements: Set[str]) -> None:
+    # Writes through views leave ops behind whose results nobody uses.
+    erase_dead_ops(block)
     matches = [
         match
         for op in block.operations

@@ -87,7 +87,14 @@ def test_functions(function, dtype):
     check(function, HEADS, HEADS, HEADS, dtype=dtype, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("function", [soft_capped, widened, widened_scores])
+def in_place(query, key, value):
+    scores = query @ key.transpose(-2, -1)
+    scores /= 4
+    scores.masked_fill_(torch.ones(20, 20, dtype=torch.bool).triu(1), -math.inf)
+    return scores.softmax(-1) @ value
+
+
+@pytest.mark.parametrize("function", [soft_capped, widened, widened_scores, in_place])
 def test_one_kernel_forward_and_two_backward(device, function):
     check(function, HEADS, HEADS, HEADS)
     # The second is that of the sums of gradient times result.
