@@ -116,9 +116,7 @@ class GpuCode:
                 module,
                 {},
                 fallback=fallback,
-                device=Device(
-                    self.device, source, kernels, self._planner()
-                ),
+                device=Device(self.device, source, kernels, self._planner()),
             )
 
     def compile_ahead(self, lowering: Lowering, modules: Sequence[ir.Module]) -> None:

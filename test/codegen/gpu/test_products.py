@@ -42,7 +42,9 @@ def in_parts(monkeypatch):
     monkeypatch.setattr(blocks, "_LEAST_MULTIPLICATIONS", 0)
     find_copy = launch_products.find_copy
     monkeypatch.setattr(
-        launch_products, "find_copy", lambda call, module, _: find_copy(call, module, 800)
+        launch_products,
+        "find_copy",
+        lambda call, module, _: find_copy(call, module, 800),
     )
 
 

@@ -34,9 +34,7 @@ def test_the_function_says_its_device():
 
 
 def test_numbers_of_the_cpu_are_computed_on_the_device():
-    program = imported(
-        lambda x: x + moved(x.new_ones(3, device="cpu") * 2, CUDA), (3,)
-    )
+    program = imported(lambda x: x + moved(x.new_ones(3, device="cpu") * 2, CUDA), (3,))
     assert "extern" not in op_names(program)
 
 
