@@ -211,6 +211,16 @@ class Differentiable:
             The results without those that are written to arguments, as a ``Program``
             returns them; what the eager fallback returns where a check failed.
         """
+        try:
+            if not self.made or torch.is_grad_enabled():
+                return self._called(arguments)
+            # The program has a region with grad mode.
+            with torch.enable_grad():
+                return self._called(arguments)
+        except Fallback:
+            return self.derivatives.eager(*arguments)
+
+    def _called(self, arguments: tuple) -> tuple:
         given = arguments
         if self._updated:
             # What they were is kept by the derivative; what they are now changes.
@@ -219,22 +229,13 @@ class Differentiable:
                 for i, value in enumerate(arguments)
             )
         call = _Call(self)
-        try:
-            made = self._recorded(call, given)
-        except Fallback:
-            return self.derivatives.eager(*arguments)
-        return self._results(call.results, made, arguments)
-
-    def _recorded(self, call: _Call, arguments: Sequence) -> Any:
-        if not self.made:
+        if self.made:
+            made = _apply(call, *given)
+        else:
+            made = ()
             with torch.no_grad():
-                call.results = list(self.forward(*arguments))
-            return ()
-        if torch.is_grad_enabled():
-            return _apply(call, *arguments)
-        # The program has a region with grad mode.
-        with torch.enable_grad():
-            return _apply(call, *arguments)
+                call.results = list(self.forward(*given))
+        return self._results(call.results, made, arguments)
 
     def _results(self, results: list, made: Any, arguments: Sequence) -> tuple:
         """Puts together what autograd made and what it need not know."""

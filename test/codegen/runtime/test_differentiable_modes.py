@@ -249,6 +249,21 @@ def anomaly_mode_finds_nan(compile):
 
 
 @scenarios.add
+def writes_and_views_in_a_region_with_grad_mode(compile):
+    written, factor = leaf(4, 3, grad=False), leaf(4, 3)
+
+    def program(x, w):
+        with torch.enable_grad():
+            x.mul_(w)
+            return x[1:], x * w
+
+    with torch.no_grad():
+        view, product = compile(program)(written, factor)
+    (written.sum() + view.exp().sum() + product.sum()).backward()
+    return written, view, product, factor.grad
+
+
+@scenarios.add
 def sizes_that_change(compile):
     model = Block()
     compiled = compile(model, dynamic=None)
