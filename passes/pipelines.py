@@ -138,10 +138,12 @@ def with_options(name: str, options: dict[str, str]) -> list[str]:
     """
     expanded = []
     for text in texts(name):
+        step, _, own = text.removesuffix("}").partition("{")
         if text in PIPELINES:
             expanded.extend(with_options(text, options))
-        elif text in options and options[text]:
-            expanded.append(f"{text}{{{options[text]}}}")
+        elif options.get(step):
+            given = " ".join(filter(None, (own, options[step])))
+            expanded.append(f"{step}{{{given}}}")
         else:
             expanded.append(text)
     return expanded

@@ -240,3 +240,8 @@ def test_named_pipelines_take_options():
     steps = [step for text in texts for step in parse_pipeline(text)]
     assert [s.options for s in steps if s.name == "tile"] == ["vector-bits=512"]
     assert len(steps) == len(registry.expand_pipeline("default"))
+
+
+def test_options_are_added_to_those_that_a_pipeline_gives():
+    texts = pipelines.with_options("gpu", {"tile": "processors=3"})
+    assert texts == ["tile{target=gpu processors=3}", "convert-tile-to-tt"]
