@@ -27,7 +27,7 @@ scaled dot product attention are ops already.
 
 Read in this order: ``match`` (the shape of the program), ``operands`` (queries, keys
 and values behind views), ``halves`` (those that were widened), ``score`` (the score
-function).
+function), ``sums`` (what products add to scores).
 Source: https://arxiv.org/abs/2205.14135, https://arxiv.org/abs/2307.08691.
 """
 
@@ -42,6 +42,7 @@ from girih.passes.recognize_attention.halves import HALVES
 from girih.passes.recognize_attention.match import PRODUCTS, Match, match_product
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
+from girih.passes.recognize_attention.sums import separate_sums
 from girih.passes.registry import register_pass
 
 __all__ = ["RecognizeAttentionOptions", "run"]
@@ -72,6 +73,7 @@ def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
 def _recognize(block: ir.Block, elements: Set[str]) -> None:
     # Writes through views leave ops behind whose results nobody uses.
     erase_dead_ops(block)
+    separate_sums(block)
     matches = [
         match
         for op in block.operations

@@ -87,6 +87,15 @@ def test_functions(function, dtype):
     check(function, HEADS, HEADS, HEADS, dtype=dtype, tolerance=tolerance)
 
 
+def added(query, key, value):
+    """The product of queries and keys adds a tensor of biases."""
+    query, key, value = (x.flatten(0, 1) for x in (query, key, value))
+    bias = torch.arange(20).to(query.dtype) * 0.1
+    keys = key.transpose(1, 2)
+    scores = torch.baddbmm(bias, query, keys, beta=0.5, alpha=0.3)
+    return scores.softmax(-1) @ value
+
+
 def in_place(query, key, value):
     scores = query @ key.transpose(-2, -1)
     scores /= 4
@@ -94,7 +103,9 @@ def in_place(query, key, value):
     return scores.softmax(-1) @ value
 
 
-@pytest.mark.parametrize("function", [soft_capped, widened, widened_scores, in_place])
+@pytest.mark.parametrize(
+    "function", [soft_capped, widened, widened_scores, added, in_place]
+)
 def test_one_kernel_forward_and_two_backward(device, function):
     check(function, HEADS, HEADS, HEADS)
     # The second is that of the sums of gradient times result.

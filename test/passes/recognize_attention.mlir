@@ -254,3 +254,24 @@ func.func @result_is_wide(%q: tensor<4x8x16xbf16>, %k: tensor<4x16x8xbf16>) -> t
   %y = "graph.bmm"(%w, %qf) : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %y : tensor<4x8x16xf32>
 }
+
+// CHECK-LABEL: @added
+// CHECK-SAME: (%{{.*}}: tensor<4x8x16xf16>, %{{.*}}: tensor<4x16x8xf16>, %[[B:[a-z0-9]+]]: tensor<8xf16>)
+// CHECK: "graph.flash_attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[B]]) ({
+// CHECK: ^bb0(%{{.*}}: tensor<1x4x8x8xf16>, %[[A:.*]]: tensor<8xf16>):
+// CHECK: %[[X:.*]] = "graph.mul"
+// CHECK: "graph.add"(%[[X]], %[[A]])
+func.func @added(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>, %b: tensor<8xf16>) -> tensor<4x8x16xf16> {
+  %s = "graph.baddbmm"(%b, %q, %k) {alpha = 0.25 : f64, beta = 1 : i64} : (tensor<8xf16>, tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  %w = "graph.softmax"(%s) {dim = 2 : i64} : (tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+  %y = "graph.bmm"(%w, %q) : (tensor<4x8x8xf16>, tensor<4x8x16xf16>) -> tensor<4x8x16xf16>
+  return %y : tensor<4x8x16xf16>
+}
+
+// What no softmax is taken of stays one product.
+// CHECK-LABEL: @no_scores
+// CHECK: graph.baddbmm
+func.func @no_scores(%q: tensor<4x8x16xf16>, %k: tensor<4x16x8xf16>, %b: tensor<8xf16>) -> tensor<4x8x8xf16> {
+  %s = "graph.baddbmm"(%b, %q, %k) {alpha = 0.25 : f64, beta = 1 : i64} : (tensor<8xf16>, tensor<4x8x16xf16>, tensor<4x16x8xf16>) -> tensor<4x8x8xf16>
+  return %s : tensor<4x8x8xf16>
+}
