@@ -381,7 +381,16 @@ def _save(ctx, owner: Differentiable, arguments: tuple, results: list) -> None:
     ctx.private = private
     ctx.plain = [arguments[i] if given else results[i] for given, i in owner.plain]
     ctx.arguments = arguments
-    ctx.versions = [arguments[i]._version for i in owner.interface.tensors]
+    ctx.versions = _versions(arguments, owner.interface.tensors)
+
+
+def _versions(arguments: tuple, numbers: Sequence[int]) -> list[int]:
+    """How often tensors were written; inference tensors don't count it."""
+    try:
+        return [arguments[i]._version for i in numbers]
+    except RuntimeError:
+        tensors = [arguments[i] for i in numbers]
+        return [0 if t.is_inference() else t._version for t in tensors]
 
 
 def _gradients(ctx, given: tuple, cotangents: list) -> tuple[Sequence, tuple]:
@@ -445,8 +454,9 @@ def _differentiable_gradients(ctx, given: tuple, cotangents: list):
     """By a call that autograd records: ``create_graph=True``."""
     marked = tuple(cotangent.requires_grad for cotangent in cotangents)
     function, numbers, used = ctx.owner.derivative_for(given, marked)
-    for number, expected in zip(ctx.owner.interface.tensors, ctx.versions, strict=True):
-        version = ctx.arguments[number]._version
+    tensors = ctx.owner.interface.tensors
+    versions = _versions(ctx.arguments, tensors)
+    for number, expected, version in zip(tensors, ctx.versions, versions, strict=True):
         if version != expected and number in used:
             raise RuntimeError(_WRITTEN.format(number, version, expected))
     laid_out = [

@@ -249,6 +249,32 @@ def anomaly_mode_finds_nan(compile):
 
 
 @scenarios.add
+def inference_tensors_that_are_not_kept(compile):
+    weight = leaf(4, 3)
+    with torch.inference_mode():
+        given = weight.detach() * 2
+
+    def program(x, w):
+        return x.sin() * w, x[1:]
+
+    product, view = compile(program)(given, weight)
+    (found,) = torch.autograd.grad(product.exp().sum(), weight, create_graph=True)
+    found.exp().sum().backward()
+    return product, view, found, weight.grad
+
+
+@scenarios.add
+def inference_tensors_that_would_be_kept(compile):
+    weight = leaf(4, 3)
+    with torch.inference_mode():
+        given = weight.detach() * 2
+    try:
+        return compile(lambda x, w: x * w)(given, weight)
+    except RuntimeError as error:
+        return str(error).partition(".")[0]
+
+
+@scenarios.add
 def writes_and_views_in_a_region_with_grad_mode(compile):
     written, factor = leaf(4, 3, grad=False), leaf(4, 3)
 
