@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Size, product
+from girih.dialects.dims import Size
 from girih.dialects.types import buffer_parts, byte_width
+from girih.passes.convert_graph_to_host.layout import Layout, elements
 
 
 def donated_arguments(function: ir.OpView) -> list[ir.Value]:
@@ -56,9 +57,4 @@ def _touched(op: ir.OpView) -> Iterator[ir.Value]:
 def buffer_bytes(buffer: ir.Value) -> Size:
     """Bytes from a buffer's first element to its last: rows may have gaps between."""
     parts = buffer_parts(buffer.type)
-    count = product(parts.shape)
-    sizes = (*parts.shape, *parts.strides)
-    if count != 0 and all(isinstance(size, int) for size in sizes):
-        steps = zip(parts.shape, parts.strides, strict=True)
-        count = 1 + sum((size - 1) * stride for size, stride in steps)
-    return count * byte_width(parts.element_type)
+    return elements(Layout(parts.shape, parts.strides)) * byte_width(parts.element_type)

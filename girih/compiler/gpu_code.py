@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -24,10 +23,14 @@ from girih.codegen.gpu.binary import Binary
 from girih.codegen.gpu.compile import KernelOptions, KernelText, compile_kernels
 from girih.codegen.gpu.launch import Grid, load_kernel
 from girih.codegen.gpu.link import cuda_device_target, device_facts, driver
-from girih.codegen.gpu.target import Target
+from girih.codegen.gpu.target import Target, parse_target
 from girih.codegen.runtime.device import Device, GridKernel
 from girih.codegen.runtime.program import build_program
-from girih.compiler.gpu_products import ProductPlanner, product_library
+from girih.compiler.gpu_products import (
+    ProductPlanner,
+    allows_tf32,
+    product_library,
+)
 from girih.compiler.modules import cloned
 from girih.dialects import dims
 from girih.dialects.bindings import ir
@@ -97,16 +100,16 @@ class GpuCode:
 
     def pass_options(self, options: Options) -> dict[str, str]:
         """Options of passes, as text."""
-        pads = "true" if self.products == "cublaslt" else "false"
+        pads = str(self.products == "cublaslt").lower()
+        rounds = str(allows_tf32()).lower()
         return {
-            "recognize-attention": f"target=gpu allow-tf32={_allows_tf32()}",
+            "recognize-attention": f"target=gpu allow-tf32={rounds}",
             "convert-graph-to-host": f"pad-products={pads}",
             "fuse-contractions": "products=small",
             "launch-products": f"library={self.products}",
             "tile": f"processors={self.facts['multiprocessors']}"
             f" shared-bytes={min(self.facts['shared_bytes_per_block'], _MOST_SHARED)}",
-            "convert-tile-to-tt": f"library={self.target.backend}"
-            f" allow-tf32={_allows_tf32()}",
+            "convert-tile-to-tt": f"library={self.target.backend} allow-tf32={rounds}",
         }
 
     def program(
@@ -184,7 +187,7 @@ class GpuCode:
             texts,
             self.target,
             cache_folder=options.cache_folder(),
-            reproducer_folder=_reproducers(options),
+            reproducer_folder=options.dump_folder(),
         )
 
     def _load(
@@ -202,11 +205,6 @@ class GpuCode:
             for _, binary, launch in grids
         ]
         return load_kernel(found, self.device.index)
-
-
-def _allows_tf32() -> str:
-    """Whether the user lets products of float32 be rounded; captures guard it."""
-    return "false" if torch.get_float32_matmul_precision() == "highest" else "true"
 
 
 def _emulated(
@@ -245,15 +243,9 @@ def _kernel_of(function: str) -> str:
     return function.rpartition("_")[0]
 
 
-def _reproducers(options: Options) -> Path | None:
-    return options.dump_folder()
-
-
 @cache
 def _device_target(backend: str, device: int) -> Target:
     if backend == "cuda":
         return cuda_device_target(device)
-    from girih.codegen.gpu.target import parse_target
-
     name = torch.cuda.get_device_properties(device).gcnArchName
     return parse_target(name.partition(":")[0])

@@ -29,6 +29,11 @@ def product_library() -> str:
     return "cublaslt" if is_plain else "aten"
 
 
+def allows_tf32() -> bool:
+    """Whether the user lets products of float32 be rounded; captures guard it."""
+    return torch.get_float32_matmul_precision() != "highest"
+
+
 class ProductPlanner:
     """Plans products for one device; equal ones once.
 
@@ -40,7 +45,7 @@ class ProductPlanner:
     def __init__(self, device: torch.device, library: str | None = None):
         self._device = device
         self._library = library
-        self._tf32 = torch._C._get_cublas_allow_tf32()
+        self._tf32 = allows_tf32()
         self._plans: dict[tuple, Plan] = {}
 
     def __call__(

@@ -15,6 +15,7 @@ from girih.dialects.bindings import ir
 from girih.passes.convert_tile_to_cpu import builder as b
 from girih.passes.convert_tile_to_cpu import strided
 from girih.passes.convert_tile_to_cpu.lowering import Lowering
+from girih.passes.upstream import constant_of, is_all_true
 
 Value = ir.Value
 
@@ -73,7 +74,7 @@ def _alignment(type: ir.Type) -> dict[str, ir.Attribute]:
 
 def simplified(mask: Value | None) -> Value | None:
     """None for a mask that is constantly true, also as a part of a conjunction."""
-    if mask is None or b.is_all_true(mask):
+    if mask is None or is_all_true(mask):
         return None
     owner = mask.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.andi":
@@ -119,7 +120,7 @@ class Access:
         self.offset = offset
         self.stride = stride
         self.mask = simplified(mask)
-        self.step = 0 if stride is None else b.constant_of(stride)
+        self.step = 0 if stride is None else constant_of(stride)
         self._prefixes = lowering.prefixes
 
     def some_lane_is_set(self) -> bool:

@@ -116,26 +116,6 @@ def lane_numbers(lanes: int) -> Value:
     return value("arith.constant", type, [], {"value": numbers})
 
 
-def constant_of(operand: Value) -> int | None:
-    """The number that an index or integer value holds, or None if it is not known."""
-    owner = operand.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attribute = owner.attributes["value"]
-    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
-
-
-def is_all_true(mask: Value) -> bool:
-    """Whether a mask is the constant with all lanes set."""
-    owner = mask.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return False
-    attribute = owner.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        return attribute.is_splat and bool(attribute.get_splat_value().value)
-    return bool(attribute.value)
-
-
 # Arithmetic ---------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from girih.dialects.bindings import ir, omp
 from girih.passes.convert_tile_to_cpu import builder as b
 from girih.passes.convert_tile_to_cpu.lowering import Lowering, lowers
+from girih.passes.upstream import constant_of
 
 Value = ir.Value
 
@@ -16,9 +17,9 @@ def lower_grid(lowering: Lowering, op: ir.OpView) -> None:
     """Programs 0 to count: in parallel where the work pays for it."""
     count, work = op.operands
     body = op.regions[0].blocks[0]
-    elements = b.constant_of(work)
+    elements = constant_of(work)
     small = elements is not None and elements < lowering.threshold
-    if small or b.constant_of(count) == 1:
+    if small or constant_of(count) == 1:
         _serial_loop(count, body)
     else:
         parallel, nest = _parallel_loop(lowering, count, work)
@@ -50,7 +51,7 @@ def _parallel_loop(
     Threads meet at the end of the region, so the loop itself waits for nobody.
     """
     condition = None
-    if b.constant_of(work) is None:
+    if constant_of(work) is None:
         condition = b.compare("sge", work, b.index(lowering.threshold))
     parallel = omp.ParallelOp([], [], [], [], [], if_expr=condition)
     with ir.InsertionPoint(parallel.region.blocks.append()):
@@ -94,7 +95,7 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
 
 
 def _known_trips(low: Value, high: Value) -> int | None:
-    first, last = b.constant_of(low), b.constant_of(high)
+    first, last = constant_of(low), constant_of(high)
     return None if first is None or last is None else max(last - first, 0)
 
 

@@ -14,6 +14,7 @@ from girih.passes.convert_tile_to_cpu.access import (
 )
 from girih.passes.convert_tile_to_cpu.lowering import Lowering, lowers
 from girih.passes.convert_tile_to_cpu.vectors import from_rows
+from girih.passes.upstream import is_all_true
 
 Value = ir.Value
 
@@ -70,7 +71,7 @@ def _for_each_row(
     """What `emit` makes of each row's number and access."""
     row_stride, stride = op.strides
     row_mask, mask = op.masks or (None, None)
-    if row_mask is not None and b.is_all_true(row_mask):
+    if row_mask is not None and is_all_true(row_mask):
         row_mask = None
     results = []
     for row in range(type.shape[0]):
@@ -84,7 +85,7 @@ def _row_mask(row_mask: Value | None, row: int, mask: Value | None) -> Value | N
     if row_mask is None:
         return mask
     here = b.broadcast(b.lane(row_mask, row), mask.type.shape[0])
-    return here if b.is_all_true(mask) else b.same("arith.andi", here, mask)
+    return here if is_all_true(mask) else b.same("arith.andi", here, mask)
 
 
 @lowers("tile.gather")

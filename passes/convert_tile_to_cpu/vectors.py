@@ -11,25 +11,9 @@ from collections.abc import Callable, Sequence
 from girih.dialects.bindings import ir
 from girih.passes.convert_tile_to_cpu import builder as b
 from girih.passes.convert_tile_to_cpu.lowering import Lowering, lowers
+from girih.passes.upstream import COMBINE
 
 Value = ir.Value
-
-# How each kind of vector reduction combines two values.
-_COMBINE = {
-    "add": ("arith.addi", "arith.addf"),
-    "and": ("arith.andi", ""),
-    "maximumf": ("", "arith.maximumf"),
-    "maxnumf": ("", "arith.maxnumf"),
-    "maxsi": ("arith.maxsi", ""),
-    "maxui": ("arith.maxui", ""),
-    "minimumf": ("", "arith.minimumf"),
-    "minnumf": ("", "arith.minnumf"),
-    "minsi": ("arith.minsi", ""),
-    "minui": ("arith.minui", ""),
-    "mul": ("arith.muli", "arith.mulf"),
-    "or": ("arith.ori", ""),
-    "xor": ("arith.xori", ""),
-}
 
 
 def rows_of(vector: Value) -> list[Value]:
@@ -73,7 +57,7 @@ def lower_multi_reduction(lowering: Lowering, op: ir.OpView) -> None:
 def _combiner(kind: ir.Attribute, type: ir.Type) -> Callable[[Value, Value], Value]:
     name = str(kind).removeprefix("#vector.kind<").removesuffix(">")
     is_float = isinstance(b.element_of(type), ir.FloatType)
-    operation = _COMBINE[name][is_float]
+    operation = COMBINE[name][is_float]
     return lambda lhs, rhs: b.same(operation, lhs, rhs)
 
 

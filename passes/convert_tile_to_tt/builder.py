@@ -96,26 +96,6 @@ def compare(predicate: int, lhs: Value, rhs: Value) -> Value:
     return value("arith.cmpi", type, [lhs, rhs], {"predicate": number})
 
 
-def constant_of(operand: Value) -> int | None:
-    """The number that an integer is, or None if it is not known."""
-    owner = operand.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attribute = owner.attributes["value"]
-    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
-
-
-def is_all_true(mask: Value) -> bool:
-    """Whether a mask is the constant with all lanes set."""
-    owner = mask.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return False
-    attribute = owner.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        return attribute.is_splat and bool(attribute.get_splat_value().value)
-    return bool(attribute.value)
-
-
 def has_fastmath(op: ir.OpView, flag: str) -> bool:
     """Whether the attribute `fastmath` of an op has a flag."""
     attributes = op.operation.attributes

@@ -9,6 +9,7 @@ from girih.dialects.dims import Size
 from girih.passes.convert_tile_to_tt import builder as b
 from girih.passes.convert_tile_to_tt.index_width import index_bits
 from girih.passes.convert_tile_to_tt.lowering import Lowering
+from girih.passes.upstream import constant_of
 
 Value = ir.Value
 
@@ -95,7 +96,7 @@ def _size(value: Value, kernel: ir.OpView) -> Size:
     for name, argument in kernel.symbol_values.items():
         if argument == value:
             return dims.parse(name)
-    known = b.constant_of(value)
+    known = constant_of(value)
     if known is not None:
         return known
     owner = value.owner

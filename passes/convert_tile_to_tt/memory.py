@@ -15,6 +15,7 @@ from girih.dialects.tt.base import element_of, same_shape, shape_of
 from girih.passes.convert_tile_to_tt import builder as b
 from girih.passes.convert_tile_to_tt.kernel import memory_element
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
+from girih.passes.upstream import constant_of, is_all_true
 
 Value = ir.Value
 
@@ -90,7 +91,7 @@ def _pointers(lowering: Lowering, op: ir.OpView, shape: tuple[int, ...]) -> Valu
 
 def _lane_offsets(lowering: Lowering, size: int, stride: Value) -> Value:
     """Lane numbers times a stride; in 32 bits where that is known to be enough."""
-    known = b.constant_of(stride)
+    known = constant_of(stride)
     numbers = b.lanes(size)
     if known == 1:
         return numbers
@@ -111,7 +112,7 @@ def _mask(
     """One mask for all dimensions; None where every lane is accessed."""
     result = None
     for dim, old in enumerate(masks):
-        if b.is_all_true(old):
+        if is_all_true(old):
             continue
         mask = lowering.new(old)
         if shape:

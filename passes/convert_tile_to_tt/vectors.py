@@ -7,25 +7,9 @@ from girih.dialects.bindings import ir
 from girih.dialects.tt.base import element_of, shape_of
 from girih.passes.convert_tile_to_tt import builder as b
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
+from girih.passes.upstream import COMBINE
 
 Value = ir.Value
-
-# How each kind of reduction combines two integers, or two floats.
-_COMBINE = {
-    "add": ("arith.addi", "arith.addf"),
-    "and": ("arith.andi", ""),
-    "maximumf": ("", "arith.maximumf"),
-    "maxnumf": ("", "arith.maxnumf"),
-    "maxsi": ("arith.maxsi", ""),
-    "maxui": ("arith.maxui", ""),
-    "minimumf": ("", "arith.minimumf"),
-    "minnumf": ("", "arith.minnumf"),
-    "minsi": ("arith.minsi", ""),
-    "minui": ("arith.minui", ""),
-    "mul": ("arith.muli", "arith.mulf"),
-    "or": ("arith.ori", ""),
-    "xor": ("arith.xori", ""),
-}
 
 
 @lowers("vector.step")
@@ -95,7 +79,7 @@ def lower_reduction(lowering: Lowering, op: ir.OpView) -> None:
 def _combination(op: ir.OpView, source: Value) -> str:
     kind = str(op.attributes["kind"])
     name = kind.removeprefix("#vector.kind<").removesuffix(">")
-    return _COMBINE[name][isinstance(element_of(source.type), ir.FloatType)]
+    return COMBINE[name][isinstance(element_of(source.type), ir.FloatType)]
 
 
 def _reduce(source: Value, axis: int, combine: str) -> Value:

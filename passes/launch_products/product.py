@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.types import BufferParts, buffer_parts
+from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.mark_aligned_arguments import is_aligned
 
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -75,16 +76,11 @@ def _of_linear(
 
 def flattened(shape: tuple, strides: tuple) -> Layout | None:
     """A tensor as a matrix of its last dim, where its other dims lie in one stride."""
-    if len(shape) < 2 or not all(isinstance(n, int) for n in (*shape, *strides)):
+    if len(shape) < 2:
         return None
-    *outer, last = shape
-    step = strides[-2]
-    expected = step
-    for size, stride in zip(reversed(outer), reversed(strides[:-1]), strict=True):
-        if size != 1 and stride != expected:
-            return None
-        expected *= size
-    return (math.prod(outer), last), (step, strides[-1])
+    rows = (math.prod(shape[:-1]), shape[-1])
+    found = layouts.reshape(layouts.Layout(shape, strides), rows)
+    return None if found is None else (found.shape, found.strides)
 
 
 _PRODUCTS: dict[str, Callable[..., Product | None]] = {
