@@ -65,6 +65,9 @@ class Emulator(Protocol):
 # (H200, 2026-11-20).
 _MOST_SHARED = 163 << 10
 
+# Freed and taken again by the allocator in some 2 us; to fill it takes four times that.
+_CUT_BYTES = 32 << 20
+
 emulator: Emulator | None = None
 """Where set, programs of CPU tensors are made for this device."""
 
@@ -103,9 +106,11 @@ class GpuCode:
         pads = str(self.products == "cublaslt").lower()
         rounds = str(allows_tf32()).lower()
         return {
+            "partition": "target=gpu",
             "recognize-attention": f"target=gpu allow-tf32={rounds}",
             "convert-graph-to-host": f"pad-products={pads}",
             "fuse-contractions": "products=small",
+            "group-launches": f"cut-bytes={_CUT_BYTES}",
             "launch-products": f"library={self.products}",
             "tile": f"processors={self.facts['multiprocessors']}"
             f" shared-bytes={min(self.facts['shared_bytes_per_block'], _MOST_SHARED)}",

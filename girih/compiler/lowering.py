@@ -140,7 +140,9 @@ class Lowering:
             "fuse": f"max-inputs={self.options.max_fusion_inputs}",
             "partition": f"memory-budget={self.options.memory_budget}",
         }
-        return with_options(pipeline, passes | self.code.pass_options(self.options))
+        for name, text in self.code.pass_options(self.options).items():
+            passes[name] = f"{passes[name]} {text}" if name in passes else text
+        return with_options(pipeline, passes)
 
     def _reproducer_path(self, pipeline: str) -> Path:
         folder = self.options.dump_folder()

@@ -103,3 +103,9 @@ def has_fastmath(op: ir.OpView, flag: str) -> bool:
         return False
     text = str(attributes["fastmath"])
     return flag in text[text.index("<") + 1 : -1].split(",")
+
+
+def device_function(instruction: str, operand: Value) -> Value:
+    """What an instruction for float32 numbers of NVIDIA's GPUs makes of an operand."""
+    asm = {"asm_string": f"{instruction} $0, $1;", "constraints": "=f,f"}
+    return make("elementwise_inline_asm", [[operand]], asm, operand.type)

@@ -6,6 +6,7 @@ cosine are approximations for small arguments, so the library's are called.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from girih.dialects.bindings import ir
@@ -18,7 +19,7 @@ Value = ir.Value
 # Prefix and suffixes (for float32, float64) of the functions of each library.
 LIBRARIES = {"cuda": ("__nv_", "f", ""), "hip": ("__ocml_", "_f32", "_f64")}
 
-NATIVE = ("math.absf", "math.absi", "math.ceil", "math.exp", "math.floor", "math.fma")
+NATIVE = ("math.absf", "math.absi", "math.ceil", "math.floor", "math.fma")
 
 # Ops whose functions have another name; 'arith.remf' is C's fmod.
 LIBRARY = {
@@ -75,15 +76,34 @@ def lower_native(lowering: Lowering, op: ir.OpView) -> None:
     lowering.set(op, in_float32(operands, lambda values: b.same(name, *values)))
 
 
+@lowers("math.exp")
+def lower_exp(lowering: Lowering, op: ir.OpView) -> None:
+    """Triton's own; where `fastmath` has `afn`, one power of 2 that flushes to 0."""
+    operand = lowering.new(op.operands[0])
+    is_rough = lowering.library == "cuda" and b.has_fastmath(op, "afn")
+    if is_rough and _is_f32(operand):
+        factor = b.constant(operand.type, math.log2(math.e))
+        exponent = b.same("arith.mulf", operand, factor)
+        result = b.device_function("ex2.approx.ftz.f32", exponent)
+    else:
+        result = in_float32([operand], lambda values: b.same("math.exp", *values))
+    lowering.set(op, result)
+
+
 @lowers("math.sqrt")
 def lower_sqrt(lowering: Lowering, op: ir.OpView) -> None:
-    """Rounded to nearest; approximate where `fastmath` has `afn`."""
+    """Rounded to nearest; approximate where `fastmath` has `afn`.
+
+    Triton's own is approximate and takes subnormal numbers for 0.
+    """
     is_rough = lowering.library == "cuda" and b.has_fastmath(op, "afn")
 
     def compute(values: list[Value]) -> Value:
-        if element_of(values[0].type) == ir.F32Type.get() and not is_rough:
-            return b.make("precise_sqrt", values)
-        return b.same("math.sqrt", *values)
+        if element_of(values[0].type) != ir.F32Type.get():
+            return b.same("math.sqrt", *values)
+        if is_rough:
+            return b.device_function("sqrt.approx.f32", *values)
+        return b.make("precise_sqrt", values)
 
     lowering.set(op, in_float32(lowering.all(op.operands), compute))
 
@@ -110,8 +130,7 @@ def _approximate(lowering: Lowering, op: ir.OpView) -> Value:
     operand = lowering.new(op.operands[0])
     if op.operation.name == "math.exp2":
         return b.same("math.exp2", operand)
-    asm = {"asm_string": "tanh.approx.f32 $0, $1;", "constraints": "=f,f"}
-    return b.make("elementwise_inline_asm", [[operand]], asm, operand.type)
+    return b.device_function("tanh.approx.f32", operand)
 
 
 @lowers(*LIBRARY)

@@ -45,21 +45,39 @@ class Copy:
 
 def find_copy(call: ir.OpView, module: ir.OpView, row_bytes: int) -> Copy | None:
     """The copy of a call's result, if that is all that reads it and it is large."""
-    uses = list(call.results[0].uses)
-    if len(uses) != 1 or uses[0].owner.name != "host.launch":
+    launch = _only_reader(call.results[0])
+    if launch is None:
         return None
-    launch = uses[0].owner.opview
     kernel = _kernels(module).get(launch.kernel)
     if kernel is None or not _is_copy(kernel) or not _is_fresh(launch.operands[1]):
         return None
     result, (shape, strides) = matrix_of(call, call.results[0])
+    if len(shape) != 2 or not _is_same(layout_of(launch.operands[0]), (shape, strides)):
+        return None
     target = flattened(*layout_of(launch.operands[1]))
-    if len(shape) != 2 or target is None or target[0] != shape:
+    if target is None or target[0] != shape:
         return None
     itemsize = byte_width(buffer_parts(result.type).element_type)
     rows = row_bytes // (strides[0] * itemsize)
     rows = rows // _ROWS * _ROWS or rows // GROUP * GROUP
     return Copy(launch, kernel, module, rows) if 0 < rows < shape[0] else None
+
+
+def _only_reader(buffer: ir.Value) -> ir.OpView | None:
+    """The launch that alone reads a buffer, maybe through views from its beginning."""
+    while len(uses := list(buffer.uses)) == 1:
+        op = uses[0].owner.opview
+        if op.operation.name == "host.launch":
+            return op
+        if op.operation.name != "host.view" or op.offset != 0:
+            return None
+        buffer = op.operation.results[0]
+    return None
+
+
+def _is_same(layout: Layout, matrix: Layout) -> bool:
+    """Whether a tensor has the rows of a matrix, one behind the other."""
+    return flattened(*layout) == flattened(*matrix) is not None
 
 
 def _kernels(module: ir.OpView) -> dict[str, ir.OpView]:
@@ -89,7 +107,11 @@ def launch_in_rows(call: ir.OpView, product: Product, copy: Copy) -> None:
             if part[0] not in names:
                 names[part[0]] = _make_copy(copy, part, strides, target)
             _launch_rows(product, (part, strides), target, rows, names[part[0]])
+    source = copy.launch.operands[0]
     copy.launch.operation.erase()
+    while source.owner != call.operation:
+        view, source = source.owner, source.owner.operands[0]
+        view.erase()
     call.operation.erase()
     if not _is_launched(copy):
         copy.kernel.operation.erase()

@@ -4,8 +4,12 @@ Costs are in sixteenths of a byte that is read from memory: time, as far as a pa
 know it. Holding a value costs a little too, so that less is held where time does not
 decide. [Note: arithmetic as bytes] A core that streams 10 GB/s issues some five vector
 instructions in the time of a vector's load, so a cheap op costs a sixteenth of its
-bytes, a division half of them, and a polynomial of 25 instructions one and a half.
+bytes, a division half of them, and a polynomial of 25 instructions one and a half. A
+GPU has six times as much arithmetic for a byte (H200: 33 T instructions, 4.2 TB/s), and
+less memory for what it does, so there holding costs more.
 """
+
+from dataclasses import dataclass
 
 from girih.passes.fuse.reader import CHEAP_OPS
 from girih.passes.partition.max_flow import INFINITE
@@ -14,12 +18,29 @@ from girih.passes.partition.usage import Usage
 
 READ = 16
 WRITE = 16
-HOLD = 4
 
 # A tensor more is passed on, whatever its size (bytes).
 _EACH = 512
 
-_CHEAP, _MEDIUM, _COSTLY = 1, 8, 24
+
+@dataclass(frozen=True)
+class Target:
+    """What a byte of a result costs by the op that makes it, and what holding one does.
+
+    Attributes:
+        cheap: An addition and the like.
+        medium: A division and the like.
+        costly: All others.
+        hold: A byte that is saved, besides its reading.
+    """
+
+    cheap: int
+    medium: int
+    costly: int
+    hold: int
+
+
+TARGETS = {"cpu": Target(1, 8, 24, hold=4), "gpu": Target(1, 2, 4, hold=8)}
 _MEDIUM_OPS = frozenset(
     {
         "div", "floor_divide", "fmod", "reciprocal", "remainder", "rsqrt", "sqrt",
@@ -41,14 +62,22 @@ _LIBRARY = 32
 class Costs:
     """The costs of one joint function.
 
-    Args of the constructor: the function, who needs what, what holding a byte costs,
-    and whether library ops may run again.
+    Args of the constructor: the function, who needs what, the target, what holding a
+    byte costs (default: the target's), and whether library ops may run again.
     """
 
-    def __init__(self, program: Program, usage: Usage, hold: int, is_frugal: bool):
+    def __init__(
+        self,
+        program: Program,
+        usage: Usage,
+        target: Target,
+        hold: int | None = None,
+        is_frugal: bool = False,
+    ):
         self._program = program
         self._usage = usage
-        self._hold = hold
+        self._target = target
+        self._hold = target.hold if hold is None else hold
         self._is_frugal = is_frugal
 
     def is_reference(self, value: int) -> bool:
@@ -115,7 +144,7 @@ class Costs:
         return READ * (touched + work if node.work else _LIBRARY * touched)
 
     def _kernel(self, node: Node) -> int:
-        cost = _cost_of_op(node.name)
+        cost = self._cost_of_op(node.name)
         if node.kind is Kind.REDUCTION:
             return (READ + cost) * self._bytes(node.operands)
         result = self._program.values[node.results[0]]
@@ -130,10 +159,9 @@ class Costs:
     def _bytes(self, values: tuple[int, ...]) -> int:
         return sum(self._program.values[value].bytes for value in values)
 
-
-def _cost_of_op(name: str) -> int:
-    if name == _ALWAYS_AGAIN:
-        return 0
-    if name in CHEAP_OPS or name.startswith(("reduce_", "arg")):
-        return _CHEAP
-    return _MEDIUM if name in _MEDIUM_OPS else _COSTLY
+    def _cost_of_op(self, name: str) -> int:
+        if name == _ALWAYS_AGAIN:
+            return 0
+        if name in CHEAP_OPS or name.startswith(("reduce_", "arg")):
+            return self._target.cheap
+        return self._target.medium if name in _MEDIUM_OPS else self._target.costly

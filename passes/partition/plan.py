@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from girih.passes.partition.costs import HOLD, Costs
+from girih.passes.partition.costs import TARGETS, Costs, Target
 from girih.passes.partition.cut import choose_saved
 from girih.passes.partition.order import backward_order, forward_order
 from girih.passes.partition.program import Program
@@ -11,7 +11,10 @@ from girih.passes.partition.usage import Usage, usage_of
 
 @dataclass(frozen=True)
 class PartitionOptions:
-    """How much memory the forward pass may leave filled."""
+    """How much memory the forward pass may leave filled, and what computing costs."""
+
+    target: str = "cpu"
+    """``cpu`` or ``gpu``: how much arithmetic takes the time of a byte's reading."""
 
     memory_budget: float = 1.0
     """Part (0 to 1) of the bytes that the fastest choice saves which may be saved."""
@@ -39,21 +42,26 @@ class PartitionPlan:
     bytes: int
 
 
-# What holding a byte may cost, from a quarter of its reading to more than anything.
-_WEIGHTS = tuple(HOLD * 2**exponent for exponent in range(32))
+# By which factors holding a byte may cost more: up to more than anything.
+_WEIGHTS = tuple(2**exponent for exponent in range(32))
 
 
 def make_plan(program: Program, options: PartitionOptions) -> PartitionPlan:
     """Chooses what is saved, within the budget."""
+    if options.target not in TARGETS:
+        raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
     usage = usage_of(program)
-    plan = _plan_with(program, usage, Costs(program, usage, HOLD, is_frugal=False))
+    target = TARGETS[options.target]
+    plan = _plan_with(program, usage, Costs(program, usage, target))
     most = options.memory_budget * plan.bytes
     if plan.bytes <= most:
         return plan
-    return _frugal_plan(program, usage, most)
+    return _frugal_plan(program, usage, target, most)
 
 
-def _frugal_plan(program: Program, usage: Usage, most: float) -> PartitionPlan:
+def _frugal_plan(
+    program: Program, usage: Usage, target: Target, most: float
+) -> PartitionPlan:
     """The plan of least weight that saves no more than ``most`` bytes.
 
     Where none does, that of the largest weight: what is left can't be computed again.
@@ -62,7 +70,8 @@ def _frugal_plan(program: Program, usage: Usage, most: float) -> PartitionPlan:
     best = None
     while least < last or best is None:
         middle = (least + last) // 2
-        costs = Costs(program, usage, _WEIGHTS[middle], is_frugal=True)
+        hold = target.hold * _WEIGHTS[middle]
+        costs = Costs(program, usage, target, hold, is_frugal=True)
         plan = _plan_with(program, usage, costs)
         if plan.bytes <= most or middle == len(_WEIGHTS) - 1:
             best, last = plan, middle

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from girih.passes.partition.program import Kind, Program
+from girih.passes.partition.stages import stored_backward, stored_forward
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Usage:
         read_late: values whose elements ``backward`` or ``late`` read directly, as the
             rules of derivatives have it: eager saves these.
         stored_forward: values that lie in memory in the forward pass in any case.
-        stored_backward: values that have to lie in memory in the backward pass.
+        stored_backward: values that have to lie in memory in the backward pass, if they
+            are computed again there.
         inner: values of a region of ``torch.utils.checkpoint`` that no op of the
             program outside of it reads, and what derivatives make of them.
     """
@@ -46,14 +48,15 @@ def usage_of(program: Program) -> Usage:
     backward = needed & dependent
     late = needed - dependent - forward
     wanted = _wanted(program, backward)
+    stored = stored_forward(program, forward)
     return Usage(
         frozenset(forward),
         frozenset(backward),
         frozenset(late),
         wanted,
         _read_by(program, backward | late) | {program.values[v].base for v in wanted},
-        _stored_forward(program, forward),
-        _read_by(program, backward, Kind.LIBRARY),
+        stored,
+        stored_backward(program, backward, forward | late, stored),
         _inner(program, forward, late),
     )
 
@@ -94,59 +97,15 @@ def _wanted(program: Program, backward: set[int]) -> frozenset[int]:
     )
 
 
-def _read_by(
-    program: Program, positions: Iterable[int], kind: Kind | None = None
-) -> frozenset[int]:
-    """Values whose elements ops (of a kind) read, views being no readers."""
+def _read_by(program: Program, positions: Iterable[int]) -> frozenset[int]:
+    """Values whose elements ops read, views being no readers."""
     nodes = (program.nodes[position] for position in positions)
     return frozenset(
         program.values[value].base
         for node in nodes
-        if node.kind is not Kind.VIEW and kind in (None, node.kind)
+        if node.kind is not Kind.VIEW
         for value in node.operands
     )
-
-
-def _stored_forward(program: Program, forward: set[int]) -> frozenset[int]:
-    """Values that library ops read or make, and those that several kernels read.
-
-    An op that waits for a library op can't share a kernel with one before it. A value
-    that ops of one stage read is computed there, so it reads its operands there.
-    """
-    stages = _stages(program, forward)
-    readers: dict[int, set[int]] = {}
-    stored = {*program.results, *program.taken}
-    for position in sorted(forward, reverse=True):
-        node = program.nodes[position]
-        if node.kind is Kind.VIEW:
-            continue
-        is_library = node.kind is Kind.LIBRARY or not node.is_native
-        stage = stages[position]
-        for value in node.results:
-            seen = readers.get(value, set())
-            if is_library or len(seen) > 1:
-                stored.add(value)
-            elif seen and node.kind is Kind.POINTWISE and value not in stored:
-                stage = max(seen)
-        for value in node.operands:
-            base = program.values[value].base
-            readers.setdefault(base, set()).add(stage)
-            if is_library:
-                stored.add(base)
-    return frozenset(stored)
-
-
-def _stages(program: Program, forward: set[int]) -> dict[int, int]:
-    """How many library ops stand one behind the other before each op."""
-    behind = [0] * len(program.values)
-    stages = {}
-    for position in sorted(forward):
-        node = program.nodes[position]
-        stage = max((behind[value] for value in node.operands), default=0)
-        stages[position] = stage
-        for value in node.results:
-            behind[value] = stage + (node.kind is Kind.LIBRARY)
-    return stages
 
 
 def _inner(program: Program, forward: set[int], late: set[int]) -> frozenset[int]:

@@ -15,6 +15,7 @@ from ttir_memory import aligned_ranks
 from ttir_rules import per_lane, rule
 
 from girih.dialects.bindings import ir
+from girih.passes.convert_tile_to_tt.arithmetic import ROUNDED_PAIRS
 from girih.dialects.tt.base import shape_of
 
 INTEGER_COMPARISONS = "eq ne slt sle sgt sge ult ule ugt uge".split()
@@ -271,14 +272,25 @@ LIBRARY = {
 }
 
 
-@rule("tt.elementwise_inline_asm")
-def _instruction(op: ir.Operation) -> Callable:
-    assert op.opview.asm_string == "tanh.approx.f32 $0, $1;", op
-    return lambda run, x: np.tanh(x)
+def _flushed(values: np.ndarray) -> np.ndarray:
+    """Subnormal numbers as zeros of their sign."""
+    is_tiny = np.abs(values) < np.finfo(np.float32).tiny
+    return np.where(is_tiny, np.copysign(np.float32(0), values), values)
 
 
-# The device's tanh has a relative error of up to 2**-11: here 11 bits are left of it.
-_ASSEMBLY = {"tanh.approx.f32 $0, $1;": lambda x: rounded(np.tanh(x), 13)}
+def _as_float16(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float16).astype(np.float32)
+
+
+# As rough as the device: errors of tanh are up to 2**-11, of the others up to 2**-21.
+_ASSEMBLY = {
+    "ex2.approx.ftz.f32 $0, $1;": lambda x: _flushed(rounded(np.exp2(_flushed(x)), 2)),
+    "rcp.approx.ftz.f32 $0, $1;": lambda x: _flushed(rounded(1 / _flushed(x), 2)),
+    "sqrt.approx.f32 $0, $1;": lambda x: rounded(np.sqrt(x), 2),
+    "tanh.approx.f32 $0, $1;": lambda x: rounded(np.tanh(x), 13),
+    ROUNDED_PAIRS["bf16"]: lambda x: rounded(x, 16),
+    ROUNDED_PAIRS["f16"]: _as_float16,
+}
 
 
 @rule("tt.elementwise_inline_asm")

@@ -4,7 +4,7 @@ A kernel of some hundred ops should cost a millisecond, so ops are made with
 ``Operation.create`` and everything that repeats is made once per kernel.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 
 from girih.dialects.bindings import ir
@@ -26,8 +26,8 @@ class Builder:
         mask: the lanes in use, for checks; None where all are.
         has_maximum: whether the target has instructions for a maximum and a minimum
             that are NaN where either operand is.
-        is_rough: whether the results being made are rounded to 16 bits anyway, so that
-            the device's own approximations do.
+        approximated: for ops whose approximation by the device will do, the flags that
+            say so.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Builder:
         self.width: Width = 0
         self.mask: Value | None = None
         self.has_maximum = False
-        self.is_rough = False
+        self.approximated: Mapping[str, str] = {}
         self._loops: list[ir.Operation] = []
         self._types: dict[tuple[str, Width], ir.Type] = {}
         self._constants: dict[tuple, Value] = {}
@@ -78,8 +78,8 @@ class Builder:
     def op(self, name: str, type_: ir.Type | str, *operands: Value, **attributes):
         """Makes an op with one result, of a type or of the type with this name."""
         result = self.type(type_) if isinstance(type_, str) else type_
-        if self.is_rough and name in APPROXIMATED:
-            attributes["fastmath"] = self.parsed(APPROXIMATED[name])
+        if flags := self.approximated.get(name):
+            attributes["fastmath"] = self.parsed(f"#arith.fastmath<{flags}>")
         return self.create(name, [result], operands, attributes).results[0]
 
     def same(self, name: str, *operands: Value, **attributes) -> Value:
@@ -348,12 +348,6 @@ def _as_float(value: bool | int | float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-# What says of an op that the device's approximation will do.
-APPROXIMATED = {
-    "arith.divf": "#arith.fastmath<arcp>",
-    "math.sqrt": "#arith.fastmath<afn>",
-    "math.tanh": "#arith.fastmath<afn>",
-}
 INTEGER_PREDICATES = {
     name: number
     for number, name in enumerate(

@@ -3,7 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Width
-from girih.passes.tile.emit.cast import narrowed, widened
+from girih.passes.tile.emit.cast import narrowed, rounded, widened
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import Peeling
@@ -11,9 +11,19 @@ from girih.passes.tile.index import Affine, coordinates_of
 from girih.passes.tile.nodes import ComputeNode, Guard, Guards, LoadNode, Node
 from girih.passes.tile.sizes import is_constant
 
-# Functions with approximations on the device. Divisions and roots are not among them:
-# programs count on x / x being 1.
-ROUGH = frozenset({"rsqrt", "sigmoid", "tanh"})
+# What computes 16-bit results with approximations of the device. Programs count on
+# x / x being 1, and on roots of squares, so quotients and roots are rounded to 16 bits
+# then, as eager rounds them.
+_EXACT = {"arith.divf": "arcp", "math.sqrt": "afn"}
+_ROUGH = {"arith.divf": "arcp,afn", "math.exp": "afn", "math.sqrt": "afn"}
+APPROXIMATED = {
+    "div": _EXACT,
+    "rsqrt": _ROUGH,
+    "sigmoid": _ROUGH,
+    "sqrt": _EXACT,
+    "tanh": {"math.tanh": "afn"},
+}
+_ELEMENTS = frozenset({"bf16", "f16"})
 Masks = list[ir.Value | None]
 
 
@@ -53,11 +63,20 @@ class BlockValues(Values):
         return found[0]
 
     def _elementwise(self, node: ComputeNode, depth: int, width: Width) -> ir.Value:
-        """An approximation of a relative error of 2**-11 is enough for bfloat16."""
-        self.builder.is_rough = node.element.name == "bf16" and node.name in ROUGH
+        """Approximations, of a relative error of 2**-20, do for 16 bits.
+
+        That of tanh has 2**-11, which is enough for bfloat16 only.
+        """
+        element = node.element
+        flags = APPROXIMATED.get(node.name) if element.name in _ELEMENTS else None
+        if flags is None or (node.name == "tanh" and element.name != "bf16"):
+            return super()._elementwise(node, depth, width)
+        self.builder.approximated = flags
         value = super()._elementwise(node, depth, width)
-        self.builder.is_rough = False
-        return value
+        self.builder.approximated = {}
+        if flags is not _EXACT:
+            return value
+        return rounded(self.indices.at(depth, width), value, element)
 
     def _mask(self, width: Width) -> ir.Value | None:
         return self.indices.mask(width)

@@ -7,7 +7,7 @@
 // CHECK: "tt.precise_divf"
 // CHECK: arith.divf
 // CHECK: "tt.precise_sqrt"
-// CHECK: math.sqrt
+// CHECK: asm_string = "sqrt.approx.f32 $0, $1;"
 // CHECK: {tt.num_stages = 4 : i32}
 // CHECK: scf.for
 // CHECK: {tt.num_stages = 2 : i32}
