@@ -15,8 +15,8 @@ from ttir_memory import aligned_ranks
 from ttir_rules import per_lane, rule
 
 from girih.dialects.bindings import ir
-from girih.passes.convert_tile_to_tt.arithmetic import ROUNDED_PAIRS
 from girih.dialects.tt.base import shape_of
+from girih.passes.convert_tile_to_tt.arithmetic import ROUNDED_PAIRS
 
 INTEGER_COMPARISONS = "eq ne slt sle sgt sge ult ule ugt uge".split()
 FLOAT_COMPARISONS = (
