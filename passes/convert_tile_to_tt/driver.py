@@ -9,6 +9,7 @@ from girih.passes.convert_tile_to_tt import (  # noqa: F401  (rules register the
     arithmetic,
     contraction,
     control,
+    error_function,
     functions,
     memory,
     vectors,

@@ -35,7 +35,6 @@ LIBRARY = {
     "math.copysign": "copysign",
     "math.cos": "cos",
     "math.cosh": "cosh",
-    "math.erf": "erf",
     "math.erfc": "erfc",
     "math.exp2": "exp2",
     "math.expm1": "expm1",
@@ -140,7 +139,8 @@ def lower_library(lowering: Lowering, op: ir.OpView) -> None:
         lowering.set(op, _approximate(lowering, op))
         return
     prefix, single, double = LIBRARIES[lowering.library]
-    stem = prefix + LIBRARY[op.operation.name]
+    name = op.operation.name
+    stem = prefix + LIBRARY.get(name, name.removeprefix("math."))
 
     def call(values: list[Value]) -> Value:
         type = values[0].type

@@ -7,7 +7,7 @@ from girih.passes.expand_math.exponential import exp
 from girih.passes.expand_math.rules import expands
 
 # erf(x) / x - 1 in powers of x**2, for |x| < 0.93; error 2**-30.1 of erf.
-_SMALL = (
+ERF_SMALL = (
     8.29233759e-05,
     -0.000812305138,
     0.00519913901,
@@ -17,7 +17,7 @@ _SMALL = (
     0.128379166,
 )
 # -log(erfc(x)) / x - 1 for 0.9 < x < 3.95; error of erfc 2**-30.2.
-_LARGE = (
+ERF_LARGE = (
     1.076629e-05,
     -0.000318091654,
     0.00362305064,
@@ -26,9 +26,9 @@ _LARGE = (
     0.635181308,
     0.12864101,
 )
-_BOUNDARY = 0.93
+ERF_BOUNDARY = 0.93
 # erf(x) rounds to 1 from here on.
-_ONE_FROM = 3.95
+ERF_ONE_FROM = 3.95
 
 
 @expands("math.erf")
@@ -38,9 +38,9 @@ def erf(m: Emitter, x: Expr) -> Expr:
     x + x * p(x**2) below 0.93, 1 - e**(-|x| (1 + q(|x|))) above.
     """
     magnitude = m.abs(x)
-    small = m.fma(m.horner(x * x, _SMALL), x, x)
-    bounded = m.at_most(magnitude, _ONE_FROM)
-    logarithm = m.fma(m.horner(bounded, _LARGE), -bounded, -bounded)
+    small = m.fma(m.horner(x * x, ERF_SMALL), x, x)
+    bounded = m.at_most(magnitude, ERF_ONE_FROM)
+    logarithm = m.fma(m.horner(bounded, ERF_LARGE), -bounded, -bounded)
     complement = exp(m, logarithm)
     large = m.copysign(m.constant(1.0) - complement, x)
-    return m.select(m.compare("lt", magnitude, _BOUNDARY), small, large)
+    return m.select(m.compare("lt", magnitude, ERF_BOUNDARY), small, large)

@@ -11,6 +11,10 @@
 // CHECK: asm_string = "rcp.approx.ftz.f32 $0, $1;"
 // CHECK: arith.divf
 // CHECK: cvt.rn.bf16x2.f32 {{.*}} packed_element = 2
+// CHECK-NOT: "__nv_erff"
+// CHECK: asm_string = "ex2.approx.ftz.f32 $0, $1;"
+// CHECK: symbol = "__nv_copysignf"
+// CHECK: arith.select
 // HIP: "__ocml_tanh_f32"
 // HIP: "__ocml_tanh_f32"
 // HIP: "__ocml_exp2_f32"
@@ -20,6 +24,7 @@
 // HIP: "tt.precise_divf"
 // HIP: "tt.precise_divf"
 // HIP: arith.extf
+// HIP: "__ocml_erf_f32"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
   %c0 = arith.constant 0 : index
@@ -38,6 +43,7 @@
     %8 = arith.divf %one, %7 fastmath<arcp> : vector<64xf32>
     %9 = arith.truncf %8 : vector<64xf32> to vector<64xbf16>
     %10 = arith.extf %9 : vector<64xbf16> to vector<64xf32>
-    "tile.store"(%10, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<64xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+    %11 = math.erf %10 : vector<64xf32>
+    "tile.store"(%11, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<64xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
   }) : (index, index) -> ()
 }) {sym_name = "k", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
