@@ -153,10 +153,16 @@ class Blocks:
         return self._spread_row(self.scaled(self.values.value(node), factor))
 
     def reciprocal_row(self, node: Node) -> Value:
-        """1 over a number for each row, at each pair of positions."""
+        """1 over a number for each row, at each pair of positions.
+
+        A thread has dozens of rows: exact divisions, of which some call a function,
+        would cost it the registers that blocks need.
+        """
         value = self.values.value(node)
         b = self.at(_shape(value))
-        return self._spread_row(b.same("arith.divf", b.constant(1.0, "f32"), value))
+        flags = b.parsed("#arith.fastmath<arcp,afn>")
+        one = b.constant(1.0, "f32")
+        return self._spread_row(b.same("arith.divf", one, value, fastmath=flags))
 
     def _spread_row(self, value: Value) -> Value:
         if _shape(value) == self.shape:
@@ -214,6 +220,12 @@ class Blocks:
             return value
         b = self.at(_shape(value))
         return b.same("arith.mulf", value, b.constant(factor, "f32"))
+
+    def quotient(self, x: Value, y: Value) -> Value:
+        """x / y, off by up to 2 units in the last place of float32."""
+        b = self.at(_shape(x))
+        flags = b.parsed("#arith.fastmath<arcp>")
+        return b.same("arith.divf", x, y, fastmath=flags)
 
     def same(self, name: str, *operands: Value) -> Value:
         """An elementwise op on blocks of one shape."""

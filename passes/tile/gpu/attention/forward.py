@@ -37,7 +37,7 @@ def emit_forward(
         step = _step(blocks, space, nodes, query, nodes.results[0])
         largest, total, sums = loop(blocks, columns, inits, step, (low, high))
         spread = blocks.spread(total, space.rows, _shape(sums))
-        y = blocks.same("arith.divf", sums, spread)
+        y = blocks.quotient(sums, spread)
         blocks.store("y", y, space.of_query(), space.rows)
         largest = blocks.scaled(largest, 1 / nodes.unit)
         for name, row in (("largest", largest), ("total", total)):
