@@ -65,7 +65,7 @@ def test_index_out_of_range(expression, wraps, bad):
 @NEEDS_CUDA
 def test_tensors_of_two_devices():
     """A graph over a GPU and the processor runs eager, which raises its own error."""
-    x, y = normal(4), torch.randn(4)
+    x, y = normal(4), torch.randn(4, device="cpu")
     with pytest.raises(RuntimeError, match="same device|two devices"):
         girih.compile(lambda x, y: x + y)(x, y)
     with pytest.raises(RuntimeError, match="same device|two devices"):
@@ -75,7 +75,7 @@ def test_tensors_of_two_devices():
 @NEEDS_CUDA
 def test_numbers_of_the_processor():
     """Tensors without dims may lie on the processor, as in eager."""
-    x, number = normal(5), torch.tensor(2.5)
+    x, number = normal(5), torch.tensor(2.5, device="cpu")
     torch.testing.assert_close(girih.compile(torch.mul)(x, number), x * number)
 
 
