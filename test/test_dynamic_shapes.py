@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 import girih
 
@@ -121,6 +122,17 @@ def test_equal_sizes_are_one_symbol():
             x = torch.randn(size, size)
             torch.testing.assert_close(compiled(x), add_transposed(x))
     assert compilations(compiled) == 1
+
+
+def test_padding_by_remainders():
+    def padded(x):
+        columns = x.shape[-1]
+        blocks = functional.pad(x, (0, -columns % 8))
+        return blocks * 2, functional.pad(x, (0, (-columns // 8) % 3)) * 2
+
+    compiled = girih.compile(padded, dynamic=True)
+    for columns in (3, 9, 16, 17, 40):
+        assert_serves(compiled, padded, (4,), columns)
 
 
 def test_dynamic_behind_torch_compile():

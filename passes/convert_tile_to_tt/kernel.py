@@ -16,6 +16,8 @@ Value = ir.Value
 # Local buffers begin at this boundary: a line of the second-level cache.
 _ALIGNMENT = 128
 
+# Divisions of `tile` round down: what may be negative gets a remainder by
+# `_floor_remainder`, and is divided less that, so nothing is rounded towards zero.
 _SIZES = {
     "arith.addi": lambda lhs, rhs: lhs + rhs,
     "arith.ceildivsi": dims.ceildiv,
@@ -26,6 +28,7 @@ _SIZES = {
     "arith.maxsi": dims.maximum,
     "arith.minsi": dims.minimum,
     "arith.muli": lambda lhs, rhs: lhs * rhs,
+    "arith.remsi": dims.mod,
     "arith.remui": dims.mod,
     "arith.subi": lambda lhs, rhs: lhs - rhs,
 }

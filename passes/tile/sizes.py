@@ -7,7 +7,7 @@ facts allow is ever executed for it.
 from collections.abc import Iterable
 from functools import lru_cache
 
-from girih.dialects.dims import Dim, substitute, symbol, symbols_of
+from girih.dialects.dims import Call, Dim, Symbol, substitute, symbol, symbols_of
 
 Size = int | Dim
 
@@ -35,6 +35,24 @@ def is_at_least(size: Size, bound: Size) -> bool:
     """True when ``size >= bound`` is proved for all symbols >= 1."""
     lowest = least(size - bound)
     return lowest is not None and lowest >= 0
+
+
+def is_never_negative(size: Size) -> bool:
+    """True when ``size >= 0`` is proved, quotients in it included.
+
+    `is_at_least` takes it for granted that quotients are not negative, as those are
+    that stand in the sizes of tensors by themselves.
+    """
+    if isinstance(size, int):
+        return size >= 0
+    factors = (factor for factors, _ in size.terms for factor in factors)
+    return is_at_least(size, 0) and all(map(_is_natural, factors))
+
+
+def _is_natural(factor: Symbol | Call) -> bool:
+    if isinstance(factor, Symbol) or factor.function == "mod":
+        return True
+    return all(map(is_never_negative, factor.args))
 
 
 def magnitude(size: Size) -> Size:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional
 
 import girih
 
@@ -157,6 +158,30 @@ def test_symbolic_sizes():
             y = compiled(query, key, value)
         expected = causal(query.double(), key.double(), value.double())
         torch.testing.assert_close(y.double(), expected, rtol=4e-3, atol=4e-3)
+
+
+def with_padded_heads(query, key, value):
+    """As PyTorch pads heads for its kernels: up to a multiple of 8."""
+    width = query.shape[-1]
+    padded = [query, key, value]
+    if rest := width % 8:
+        padded = [functional.pad(x, (0, 8 - rest)) for x in padded]
+    y = functional.scaled_dot_product_attention(
+        *padded, is_causal=True, scale=width**-0.5
+    )
+    return y[..., :width]
+
+
+def test_padded_heads_of_symbolic_sizes():
+    compiled = girih.compile(
+        with_padded_heads, dynamic=True, options={"fallback": False}
+    )
+    for shape in ((2, 4, 4, 5), (10, 8, 33, 2), (3, 2, 64, 17), (2, 2, 20, 16)):
+        inputs = [torch.randn(shape).bfloat16() for _ in range(3)]
+        with torch.no_grad():
+            y = compiled(*inputs)
+        expected = with_padded_heads(*(x.double() for x in inputs))
+        torch.testing.assert_close(y.double(), expected, rtol=0, atol=3e-2)
 
 
 def late(query, key, value):

@@ -12,12 +12,17 @@ from collections.abc import Iterator, Sequence
 from girih.dialects import context, tile
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.dims import Size
+from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.emit.indices import Indices
 
 
 class KernelBuilder:
     """A module with one kernel `k`, whose last buffer is written."""
 
     def __init__(self, elements: Sequence[str], symbols: Sequence[str] = ()) -> None:
+        self._names = tuple(symbols)
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(context.current())
         self._stack.enter_context(ir.Location.unknown())
@@ -51,6 +56,14 @@ class KernelBuilder:
         """A constant of type index."""
         return self.constant(str(number), "index")
 
+    def size(self, size: Size) -> ir.Value:
+        """A size of symbols, as `tile` computes it."""
+        here = ir.InsertionPoint.current
+        frames = FrameStack(here.block)
+        builder = Builder(lambda: here, ir.Location.unknown())
+        symbols = dict(zip(self._names, self.symbols, strict=True))
+        return Indices(builder, frames, symbols).size(size)
+
     def load(self, type_: str, buffer, offset, strides=(), masks=(), other=None):
         """`tile.load`."""
         operands = [buffer, offset, list(strides), list(masks), other]
@@ -66,10 +79,10 @@ class KernelBuilder:
         return tile.build(kind, [], {"elements": elements}, results=[type_]).result
 
     @contextlib.contextmanager
-    def grid(self, count, work=None) -> Iterator[ir.Value]:
+    def grid(self, count, work=None, **attributes: int) -> Iterator[ir.Value]:
         """The body of a `tile.grid`; gives the program id."""
         work = work or self.index(1)
-        grid = tile.build("grid", [count, work])
+        grid = tile.build("grid", [count, work], attributes)
         block = grid.regions[0].blocks.append(ir.IndexType.get())
         with ir.InsertionPoint(block):
             yield block.arguments[0]

@@ -13,7 +13,7 @@ from girih.passes.tile.index import (
     affine,
     coordinates_of,
 )
-from girih.passes.tile.sizes import Size, is_at_least, is_constant
+from girih.passes.tile.sizes import Size, is_constant, is_never_negative
 
 Located = tuple[ir.Value, int]
 
@@ -86,7 +86,7 @@ class Indices:
     def _rounded_down(self, lhs: Size, rhs: Size) -> ir.Value:
         """``lhs // rhs``, rounded down as in Python."""
         value = self.size(lhs)
-        if not is_at_least(lhs, 0):
+        if not is_never_negative(lhs):
             value = self._op("subi", value, self._rest(lhs, rhs))
         return self._op("divsi", value, self.size(rhs))
 
@@ -94,7 +94,7 @@ class Indices:
         """``lhs % rhs``, not negative, as in Python."""
         divisor = self.size(rhs)
         rest = self._op("remsi", self.size(lhs), divisor)
-        if is_at_least(lhs, 0):
+        if is_never_negative(lhs):
             return rest
         raised = self._op("addi", rest, divisor)
         is_negative = self.at(0).compare_ints("slt", rest, self.size(0))

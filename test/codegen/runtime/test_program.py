@@ -8,6 +8,8 @@ import weakref
 
 import pytest
 import torch
+from hypothesis import given, settings
+from size_expressions import EXPRESSIONS, SYMBOLS, VALUES
 
 from girih.codegen.runtime import _runtime, torch_entry
 from girih.codegen.runtime.assembler import (
@@ -17,6 +19,7 @@ from girih.codegen.runtime.assembler import (
     ValueItem,
     group,
 )
+from girih.codegen.runtime.sizes import Sizes
 
 NATIVE = ctypes.CFUNCTYPE(
     None,
@@ -112,6 +115,19 @@ def test_arithmetic_agrees_with_python():
             assert program(a, b) == (*expected, max(a, b), min(a, b))
     with pytest.raises(ZeroDivisionError, match="size of a tensor"):
         program(1, 0)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(EXPRESSIONS, VALUES)
+def test_sizes_agree_with_python(expression, values):
+    def build(assembler):
+        places = {name: place for place, name in enumerate(SYMBOLS)}
+        sizes = Sizes(assembler, lambda name: assembler.load_int(places[name]))
+        return [RegisterItem(sizes.register(expression.size))]
+
+    program = program_returning(build, inputs=len(SYMBOLS))
+    expected = expression.compute(values)
+    assert program(*(values[name] for name in SYMBOLS)) == (expected,)
 
 
 def test_numbers_and_expressions_are_computed_once():

@@ -98,3 +98,23 @@
     "tile.store"(%v, %y, %pid) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (f32, !tile.buffer<f32, ["s0"], [1]>, index) -> ()
   }) : (index, index) -> ()
 }) {sym_name = "parts", symbols = ["s0"], outputs = 1 : i64, domain = ["s0"], reduced = array<i64>} : () -> ()
+
+// A remainder of what is not negative is not corrected.
+// CHECK-LABEL: "tt.func"
+// CHECK: girih.launch = {grid = "(s0 % 8)"
+// CHECK-SAME: sym_name = "rest_0"
+// CHECK: girih.launch = {grid = "s0 - (s0 % 8) + 8"
+// CHECK-SAME: sym_name = "rest_1"
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, ["s0"], [1]>, %s0: index):
+  %eight = arith.constant 8 : index
+  %r = arith.remsi %s0, %eight : index
+  %whole = arith.subi %s0, %r : index
+  %padded = arith.addi %whole, %eight : index
+  "tile.grid"(%r, %s0) ({
+  ^bb0(%pid: index):
+  }) : (index, index) -> ()
+  "tile.grid"(%padded, %s0) ({
+  ^bb0(%pid: index):
+  }) : (index, index) -> ()
+}) {sym_name = "rest", symbols = ["s0"], outputs = 1 : i64, domain = ["s0"], reduced = array<i64>} : () -> ()
