@@ -52,7 +52,7 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     turned = columns_of(subject, others)
     if _is_turned(subject, turned, columns):
         kind = "transposed"
-        share = shared_out(subject, policy.TURNED, columns)
+        share = shared_out(subject, _turned_share(subject), columns)
         blocks = _turned_blocks(turned, columns)
     else:
         kind = "pointwise" if others else "flat"
@@ -80,6 +80,13 @@ def _is_turned(
     if rows is None or is_gathered(subject, rows):
         return False
     return traffic(subject, rows) * TURNED_SHARE >= traffic(subject, columns)
+
+
+def _turned_share(subject: Subject) -> Share:
+    buffers = subject.source.buffers
+    widest = max(buffers[node.buffer].element.bytes for node in subject.loads)
+    elements = policy.TURNED_SIDE * policy.TURNED_SIDE
+    return Share(elements, max(policy.TURNED_BYTES // widest, 1))
 
 
 def _turned_blocks(rows: Coordinate, columns: Coordinate) -> tuple[Block, ...]:
