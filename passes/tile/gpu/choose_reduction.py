@@ -210,7 +210,7 @@ def _column_blocks(
     subject: Subject, columns: Coordinate | None
 ) -> tuple[Blocks, Share]:
     """Blocks of a reduction across memory: results lie in the columns' dim."""
-    share = shared_out(subject, policy.COLUMNS, columns)
+    share = shared_out(subject, _column_share(subject), columns)
     if columns is None:
         return (), share
     reduced = subject.formula.reduced
@@ -227,6 +227,14 @@ def _column_blocks(
             return blocks, shared_out(subject, policy.REGISTERS, columns)
     height = max(min(length, share.elements // width), 2)
     return (Block(rows, height, is_looped=True), Block(columns, width)), share
+
+
+def _column_share(subject: Subject) -> Share:
+    results = product(
+        known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel
+    )
+    fills = results >= policy.RESULTS * subject.options.processors
+    return policy.COLUMNS if fills else policy.FEW_COLUMNS
 
 
 def _reads_again(subject: Subject) -> bool:

@@ -115,8 +115,8 @@
 // Across memory: results lie along the columns, rows are looped over.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: "tile.loop"{{.*}}
-// CHECK: "tile.load"{{.*}} -> vector<32x64xf32>
-// CHECK: vector.multi_reduction <add>, {{.*}} [0] : vector<32x64xf32> to vector<64xf32>
+// CHECK: "tile.load"{{.*}} -> vector<64x64xf32>
+// CHECK: vector.multi_reduction <add>, {{.*}} [0] : vector<64x64xf32> to vector<64xf32>
 // CHECK: "tile.store"({{.*}}vector<1x64xf32>
 // CHECK: schedule = "columns: {{.*}}", sym_name = "columns"
 "tile.kernel"() ({
