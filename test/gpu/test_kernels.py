@@ -89,6 +89,14 @@ def test_shapes(shape):
     check(program, (normal(*shape), normal(*shape)))
 
 
+@pytest.mark.parametrize(
+    "sizes", [(67, 67, 65), (65, 66, 67), (33, 70, 95), (67, 1, 3)]
+)
+def test_products_of_odd_sizes(sizes):
+    rows, inner, columns = sizes
+    check(torch.matmul, (normal(15, rows, inner), normal(15, inner, columns)))
+
+
 @pytest.mark.parametrize("columns", [1, 7, 1000, 4097, 16385, 50257])
 @pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
 def test_rows(columns, dtype):

@@ -1,15 +1,24 @@
 """Triton IR becomes code for NVIDIA's and AMD's GPUs, without either being there."""
 
 import os
+import re
 
 import pytest
+import torch
+from emulated_device import RecordingDevice, emulated_device
 from processes import run_python
 from triton_texts import ADD
 
+import girih
 from girih.codegen.errors import CodegenError
 from girih.codegen.gpu.binary import Binary
 from girih.codegen.gpu.cache import BinaryCache
-from girih.codegen.gpu.compile import KernelOptions, KernelText, compile_kernels
+from girih.codegen.gpu.compile import (
+    KernelOptions,
+    KernelText,
+    assembly,
+    compile_kernels,
+)
 from girih.codegen.gpu.target import cuda_target, parse_target
 
 ELF = b"\x7fELF"
@@ -29,6 +38,17 @@ def test_one_kernel(target, threads):
     assert binary.data.startswith(ELF)
     assert (binary.name, binary.target, binary.threads) == ("add_0", target, threads)
     assert binary.shared_bytes == 0
+
+
+def test_no_element_of_a_vector_overflows_into_another():
+    """In this product, LLVM shifts a pair of numbers, one of them out of its bits."""
+    with emulated_device(RecordingDevice) as device:
+        run = girih.compile(torch.matmul, options={"fallback": False})
+        run(torch.empty(15, 67, 67), torch.empty(15, 67, 65))
+    (kernel,) = device.kernels
+    assert "mul.wide" in assembly(kernel, parse_target("sm_90"))
+    shifted = r"mul\.wide\.u32 .* 2147483648"
+    assert not re.search(shifted, assembly(kernel, parse_target("sm_90")))
 
 
 def test_many_kernels_in_threads_keep_their_order():
