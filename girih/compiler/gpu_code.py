@@ -108,7 +108,7 @@ class GpuCode:
         return {
             "partition": "target=gpu",
             "recognize-attention": f"target=gpu allow-tf32={rounds}",
-            "convert-graph-to-host": f"pad-products={pads}",
+            "convert-graph-to-host": f"pad-products={pads} reuse-buffers=true",
             "fuse-contractions": "products=small",
             "group-launches": f"cut-bytes={_CUT_BYTES}",
             "launch-products": f"library={self.products}",

@@ -140,7 +140,15 @@ _TAKES_ANY_STRIDES = frozenset(
 
 
 # Library ops whose result is a tensor of its own.
-_MAKES_A_TENSOR = frozenset({"graph.addmm", "graph.baddbmm", "graph.bmm", "graph.mm"})
+_MAKES_A_TENSOR = frozenset(
+    {
+        "graph.addmm",
+        "graph.baddbmm",
+        "graph.bmm",
+        "graph.convolution",
+        "graph.mm",
+    }
+)
 
 
 def _makes_a_tensor(op: ir.OpView) -> bool:

@@ -68,6 +68,13 @@ def mlp(*widths: int, dtype: torch.dtype, activation: type = nn.Tanh) -> nn.Sequ
     return nn.Sequential(*layers[:-1])
 
 
+def _drawn(draw: Callable[[torch.Generator], Tensor], seed: int) -> Tensor:
+    """Numbers of a seed, the same for each default device."""
+    with torch.device("cpu"):
+        numbers = draw(torch.Generator().manual_seed(seed))
+    return numbers.to(torch.get_default_device())
+
+
 # Energies and forces ----------------------------------------------------------------
 
 
@@ -99,8 +106,10 @@ def forces_of(energy: Callable, positions: Tensor) -> Tensor:
 
 def _atoms(count: int, step: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Positions, and the forces of springs between all pairs."""
-    generator = torch.Generator().manual_seed(step)
-    positions = torch.randn(count, 3, generator=generator, dtype=torch.float64) * 1.5
+    positions = 1.5 * _drawn(
+        lambda seeded: torch.randn(count, 3, generator=seeded, dtype=torch.float64),
+        step,
+    )
     targets = (positions.mean(0) - positions) * 0.5
     return positions.to(dtype).requires_grad_(), targets.to(dtype)
 
@@ -165,8 +174,9 @@ def heat_equation(
             return residual_loss(compiled_network, t, x)
 
     def at_step(step):
-        generator = torch.Generator().manual_seed(step)
-        t, x = torch.rand(2, 32, 1, generator=generator, dtype=dtype)
+        t, x = _drawn(
+            lambda seeded: torch.rand(2, 32, 1, generator=seeded, dtype=dtype), step
+        )
         return loss(t.requires_grad_(), x.requires_grad_())
 
     return _train(list(network.parameters()), at_step, steps, 1e-3)
@@ -177,7 +187,10 @@ def heat_equation(
 
 def classify_digits(compile: Compile, steps: int = 20) -> Trained:
     """The vision transformer of the demo, on scikit-learn's digits."""
-    data = digits.load()
+    with torch.device("cpu"):
+        data = digits.load()
+    device = torch.get_default_device()
+    images, labels = data.train_images.to(device), data.train_labels.to(device)
     torch.manual_seed(0)
     model = digits.VisionTransformer()
 
@@ -188,7 +201,7 @@ def classify_digits(compile: Compile, steps: int = 20) -> Trained:
 
     def at_step(step):
         batch = slice(64 * step, 64 * step + 64)
-        return compiled(data.train_images[batch], data.train_labels[batch])
+        return compiled(images[batch], labels[batch])
 
     return _train(list(model.parameters()), at_step, steps, 1e-3, torch.optim.AdamW)
 
@@ -240,9 +253,13 @@ def language_model(
     compiled = compile(loss)
 
     def at_step(step):
-        generator = torch.Generator().manual_seed(step % 4)
-        ids = torch.randint(vocabulary, (batch, tokens), generator=generator)
-        return compiled(ids)
+        sizes = (batch, tokens)
+        return compiled(
+            _drawn(
+                lambda seeded: torch.randint(vocabulary, sizes, generator=seeded),
+                step % 4,
+            )
+        )
 
     torch.manual_seed(1)
     # Without the warm-up that such models are trained with, Adam normalises rounding

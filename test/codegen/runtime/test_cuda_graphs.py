@@ -86,7 +86,8 @@ def test_small_results_beside_saved_values_are_copied_at_once():
 
 def test_large_results_stay_what_they_were():
     made = recorder(add_one)
-    kept = [made(torch.full((HUGE,), float(n)))[0] for n in range(MOST_ALIKE + 4)]
+    inputs = [torch.full((HUGE,), float(n)) for n in range(MOST_ALIKE + 4)]
+    kept = [made(x)[0] for x in inputs]  # none is pinned: each lies elsewhere
     for number, value in enumerate(kept):
         assert value.eq(number + 1).all()
     assert len(made.api.graphs) <= MOST_ALIKE + 1
@@ -198,10 +199,10 @@ def test_parameters_are_not_copied_and_may_move():
 
 def test_numbers_and_sizes_are_part_of_the_key():
     made = recorder(lambda x, k: (x * k,), numbers=(1,), sizes=((0, 0),))
+    inputs = torch.ones(2), torch.ones(3)
     for _ in range(3):
-        for size in (2, 3):
+        for x in inputs:
             for k in (2, 2.5):
-                x = torch.ones(size)
                 assert torch.equal(made(x, k)[0], x * k)
     assert len(made.api.graphs) == 4
 

@@ -28,7 +28,9 @@ def gradients(function, inputs):
     sources = [result for result in results if result.requires_grad]
     generator = torch.Generator().manual_seed(0)
     cotangents = [
-        torch.randn(s.shape, dtype=torch.float64, generator=generator).to(s.dtype)
+        torch.randn(s.shape, dtype=torch.float64, generator=generator, device="cpu").to(
+            s
+        )
         for s in sources
     ]
     wanted = [leaf for leaf in leaves if leaf.requires_grad]

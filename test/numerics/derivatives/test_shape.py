@@ -140,8 +140,10 @@ def compared(function, tensors, order, tolerance=EXACT, **options):
 def operands(dtype=torch.float64, rows=6):
     generator = torch.Generator().manual_seed(rows)
     shapes = (rows, 5), (4, 5)
-    tensors = [torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
-    return [tensor.to(dtype).requires_grad_() for tensor in tensors]
+    wide = {"generator": generator, "dtype": torch.float64, "device": "cpu"}
+    tensors = [torch.randn(shape, **wide) for shape in shapes]
+    device = torch.get_default_device()
+    return [tensor.to(device, dtype).requires_grad_() for tensor in tensors]
 
 
 @pytest.mark.parametrize("name", ALL)
