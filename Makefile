@@ -14,7 +14,11 @@ CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
 PYTEST_FLAGS ?=
-GPU_SUITES ?= test/gpu test/numerics
+EMULATED_SUITES ?= test/gpu test/numerics
+# The other suites of numerics compare numbers that are drawn on the processor.
+GPU_NUMERICS := contraction indexing normalization reduction reuse shape
+GPU_SUITES ?= test/gpu $(GPU_NUMERICS:%=test/numerics/test_%.py) \
+	test/numerics/derivatives/test_reductions.py
 GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
@@ -54,7 +58,7 @@ test-sanitized: install ## Test the C files with the compiler's sanitizers.
 
 # On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
 test-emulated: install ## Run the tests of numerics on an emulated GPU; five minutes.
-	@$(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(GPU_SUITES)
+	@$(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(EMULATED_SUITES)
 
 test-gpu: ## Run the tests of GPUs, and those of numerics on the device.
 	@GIRIH_TEST_DEVICE=cuda $(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) $(GPU_SUITES)

@@ -80,7 +80,8 @@ def test_digits():
 def test_language_models(name):
     settings = {"name": name, **models.SMALL[name]}
     expected, actual = train_twice(models.language_model, **settings)
-    assert expected.losses[-1] < expected.losses[0]
+    # The four batches take turns.
+    assert sum(expected.losses[-4:]) < sum(expected.losses[:4])
     assert_same_losses(expected, actual)
 
 
