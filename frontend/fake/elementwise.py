@@ -178,12 +178,12 @@ def _activation(self, *args, **kwargs):
 def _log_sigmoid(self):
     if not self.dtype.is_floating_point:
         return NotImplemented
-    buffer = Result((0,), self.dtype)
-    if (
-        self.device.type != "cpu"
-    ):  # there alone the result's strides are not the input's
-        return elementwise_result((self,), self.dtype), buffer
-    return Result(tuple(self.size()), self.dtype), buffer
+    # The CPU's kernel alone makes contiguous results.
+    if self.device.type == "cpu":
+        result = Result(tuple(self.size()), self.dtype)
+    else:
+        result = elementwise_result((self,), self.dtype)
+    return result, Result((0,), self.dtype)
 
 
 # Results of dtype bool.

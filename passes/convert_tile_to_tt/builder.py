@@ -91,9 +91,18 @@ def resized(operand: Value, element: ir.Type, *, signed: bool = True) -> Value:
 
 def compare(predicate: int, lhs: Value, rhs: Value) -> Value:
     """`arith.cmpi`: 0 is equal, 1 unequal, 2 less."""
+    return _compared("arith.cmpi", predicate, lhs, rhs)
+
+
+def compare_floats(predicate: int, lhs: Value, rhs: Value) -> Value:
+    """`arith.cmpf`: 4 is less, 14 unordered."""
+    return _compared("arith.cmpf", predicate, lhs, rhs)
+
+
+def _compared(name: str, predicate: int, lhs: Value, rhs: Value) -> Value:
     number = ir.IntegerAttr.get(integer(64), predicate)
     type = same_shape(lhs.type, integer(1))
-    return value("arith.cmpi", type, [lhs, rhs], {"predicate": number})
+    return value(name, type, [lhs, rhs], {"predicate": number})
 
 
 def has_fastmath(op: ir.OpView, flag: str) -> bool:

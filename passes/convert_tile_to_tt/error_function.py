@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from girih.dialects.bindings import ir
-from girih.dialects.tt.base import element_of, same_shape
+from girih.dialects.tt.base import element_of
 from girih.passes.convert_tile_to_tt import builder as b
-from girih.passes.convert_tile_to_tt.functions import lower_library
+from girih.passes.convert_tile_to_tt.functions import LOG2_E, lower_library
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 from girih.passes.expand_math.error_function import (
     ERF_BOUNDARY,
@@ -20,7 +19,6 @@ from girih.passes.expand_math.error_function import (
 Value = ir.Value
 
 _IS_LESS = 4
-_LOG2_E = math.log2(math.e)
 
 
 @lowers("math.erf")
@@ -36,11 +34,8 @@ def lower_erf(lowering: Lowering, op: ir.OpView) -> None:
     magnitude = b.same("math.absf", x)
     small = b.same("math.fma", _horner(b.same("arith.mulf", x, x), ERF_SMALL), x, x)
     large = _copysign(_large(magnitude), x)
-    predicate = {"predicate": ir.IntegerAttr.get(b.integer(64), _IS_LESS)}
-    operands = [magnitude, b.constant(x.type, ERF_BOUNDARY)]
-    is_small = b.value(
-        "arith.cmpf", same_shape(x.type, b.integer(1)), operands, predicate
-    )
+    boundary = b.constant(x.type, ERF_BOUNDARY)
+    is_small = b.compare_floats(_IS_LESS, magnitude, boundary)
     lowering.set(op, b.value("arith.select", x.type, [is_small, small, large]))
 
 
@@ -50,7 +45,7 @@ def _large(magnitude: Value) -> Value:
     # The minimum of arith is NaN where x is.
     bounded = b.same("arith.minimumf", magnitude, b.constant(type, ERF_ONE_FROM))
     first, last = ERF_LARGE[:-1], ERF_LARGE[-1]
-    coefficients = [-number * _LOG2_E for number in (*first, 1 + last)]
+    coefficients = [-number * LOG2_E for number in (*first, 1 + last)]
     exponent = b.same("arith.mulf", _horner(bounded, coefficients), bounded)
     complement = b.device_function("ex2.approx.ftz.f32", exponent)
     return b.same("arith.subf", b.constant(type, 1.0), complement)

@@ -53,6 +53,7 @@ LIBRARY = {
     "math.trunc": "trunc",
 }
 
+LOG2_E = math.log2(math.e)
 _UNORDERED = 14
 
 
@@ -81,7 +82,7 @@ def lower_exp(lowering: Lowering, op: ir.OpView) -> None:
     operand = lowering.new(op.operands[0])
     is_rough = lowering.library == "cuda" and b.has_fastmath(op, "afn")
     if is_rough and _is_f32(operand):
-        factor = b.constant(operand.type, math.log2(math.e))
+        factor = b.constant(operand.type, LOG2_E)
         exponent = b.same("arith.mulf", operand, factor)
         result = b.device_function("ex2.approx.ftz.f32", exponent)
     else:
@@ -154,6 +155,4 @@ def lower_library(lowering: Lowering, op: ir.OpView) -> None:
 def lower_isnan(lowering: Lowering, op: ir.OpView) -> None:
     """x is unordered with itself."""
     x = lowering.new(op.operands[0])
-    type = same_shape(x.type, b.integer(1))
-    predicate = {"predicate": ir.IntegerAttr.get(b.integer(64), _UNORDERED)}
-    lowering.set(op, b.value("arith.cmpf", type, [x, x], predicate))
+    lowering.set(op, b.compare_floats(_UNORDERED, x, x))

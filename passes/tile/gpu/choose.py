@@ -84,7 +84,8 @@ def _is_turned(
 
 def _turned_share(subject: Subject) -> Share:
     buffers = subject.source.buffers
-    widest = max(buffers[node.buffer].element.bytes for node in subject.loads)
+    accesses = [*subject.loads, *subject.formula.stores]
+    widest = max(buffers[access.buffer].element.bytes for access in accesses)
     elements = policy.TURNED_SIDE * policy.TURNED_SIDE
     return Share(elements, max(policy.TURNED_BYTES // widest, 1))
 

@@ -197,9 +197,7 @@ def _both_reduced(own: Block, rows: Coordinate, share: Share) -> Blocks:
 
 def _height(subject: Subject, rows: Coordinate, space: int) -> int:
     """Rows of a program: fewer where processors would be idle."""
-    parallel = product(
-        known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel
-    )
+    parallel = _results(subject)
     height = min(space, policy.power_of_two(known(rows.size, space)))
     while height > 1 and parallel // height < 2 * subject.options.processors:
         height //= 2
@@ -230,11 +228,14 @@ def _column_blocks(
 
 
 def _column_share(subject: Subject) -> Share:
-    results = product(
-        known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel
-    )
-    fills = results >= policy.RESULTS * subject.options.processors
+    fills = _results(subject) >= policy.RESULTS * subject.options.processors
     return policy.COLUMNS if fills else policy.FEW_COLUMNS
+
+
+def _results(subject: Subject) -> int:
+    """How many results there are, about."""
+    parallel = subject.formula.parallel
+    return product(known(c.size, policy.GUESSED_SIZE) for c in parallel)
 
 
 def _reads_again(subject: Subject) -> bool:
