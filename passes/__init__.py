@@ -22,6 +22,7 @@ PASS_MODULES = {
     "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",
     "expand-math": "girih.passes.expand_math",
     "fuse": "girih.passes.fuse",
+    "fuse-closing-reductions": "girih.passes.fuse_closing_reductions",
     "fuse-contractions": "girih.passes.fuse_contractions",
     "group-launches": "girih.passes.group_launches",
     "launch-products": "girih.passes.launch_products",

@@ -63,6 +63,9 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
     ),
     "device": (
         PipelineStep("fuse-contractions", "chosen products become kernels"),
+        PipelineStep(
+            "fuse-closing-reductions", "both directions of a matrix in one kernel"
+        ),
         PipelineStep("convert-graph-to-host", "a launch program and its kernels"),
         PipelineStep("share-flat-kernels", "kernels of all parameters become one"),
         PipelineStep("launch-products", "a product costs the host a launch, no call"),

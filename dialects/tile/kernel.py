@@ -31,8 +31,9 @@ class KernelOp(TileOp, name="kernel"):
     """A kernel called ``sym_name``: its block takes buffers, then symbols' values.
 
     The last ``outputs`` buffers are written. ``symbols`` names the values of the
-    trailing ``index`` arguments. ``domain`` and ``reduced`` are those of the fusion
-    that the kernel was made of; ``schedule`` says in words how it was scheduled.
+    trailing ``index`` arguments. ``domain``, ``reduced`` and ``closing`` are those of
+    the fusion that the kernel was made of; ``schedule`` says in words how it was
+    scheduled.
     The block has no terminator.
     """
 
@@ -43,6 +44,7 @@ class KernelOp(TileOp, name="kernel"):
     outputs = attribute(INT)
     domain = attribute(SIZES)
     reduced = attribute(INTS, default=())
+    closing = optional_attribute(INTS)
     schedule = optional_attribute(STRING)
     body = region()
 

@@ -67,8 +67,9 @@ class Kernels:
         space = iteration_space(op)
         symbols = self._symbols([*inputs, *outputs], body)
         kernel = self._create(op.location, inputs, outputs, space, symbols)
-        if "girih.tuning" in op.attributes:
-            kernel.attributes["girih.tuning"] = op.attributes["girih.tuning"]
+        for name in ("closing", "girih.tuning"):
+            if name in op.attributes:
+                kernel.attributes[name] = op.attributes[name]
         reads = _reads(kernel, len(inputs), op.location)
         block = kernel.regions[0].blocks[0]
         fill = _move_body if is_fusion else _copy_op

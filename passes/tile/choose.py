@@ -29,7 +29,13 @@ from girih.passes.tile.widths import (
 def choose_schedule(
     formula: Formula, source: KernelSource, options: TileOptions
 ) -> SchedulePlan:
-    """Decides how a kernel runs."""
+    """Decides how a kernel runs.
+
+    Raises:
+        ValueError: for closing reductions, which have a schedule on GPUs alone.
+    """
+    if formula.closing:
+        raise ValueError(f"closing dims {sorted(source.closing)}: only on GPUs")
     subject = subject_of(formula, source, options)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())

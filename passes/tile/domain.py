@@ -63,12 +63,24 @@ class Formula:
     Attributes:
         parallel: the coordinates of independent points, outermost first.
         reduced: the coordinates that reductions run over, outermost first.
+        closing: those that closing reductions run over.
     """
 
     parallel: tuple[Coordinate, ...]
     reduced: tuple[Coordinate, ...]
+    closing: tuple[Coordinate, ...]
     stores: tuple[Store, ...]
     table: NodeTable
+
+    @property
+    def coordinates(self) -> "Coordinates":
+        """All coordinates: parallel, reduced and closing ones."""
+        return (self.parallel, self.reduced, self.closing)
+
+
+Coordinates = tuple[
+    tuple[Coordinate, ...], tuple[Coordinate, ...], tuple[Coordinate, ...]
+]
 
 
 def analyze(source: KernelSource) -> Formula:
@@ -91,8 +103,9 @@ def refine(source: KernelSource) -> Formula:
 
 
 def _evaluate(source: KernelSource, parts: dict[int, list[Coordinate]]) -> Formula:
-    reduced = [c for dim in sorted(source.reduced) for c in parts[dim]]
-    table = NodeTable(frozenset(reduced))
+    reduced = tuple(c for dim in sorted(source.reduced) for c in parts[dim])
+    closing = tuple(c for dim in sorted(source.closing) for c in parts[dim])
+    table = NodeTable(frozenset(reduced), frozenset(closing))
     domain = domain_coordinates(parts)
     evaluator = Evaluator(source, domain, table)
     # In program order, so that long chains need no deep recursion.
@@ -106,10 +119,11 @@ def _evaluate(source: KernelSource, parts: dict[int, list[Coordinate]]) -> Formu
         offset = offset_in(source.buffers[write.buffer].strides, at)
         node = evaluator.value(write.tensor, at)
         stores.append(Store(write.buffer, offset, node, write.location))
-    parallel = [
-        c for dim in range(len(parts)) if dim not in source.reduced for c in parts[dim]
-    ]
-    return Formula(tuple(parallel), tuple(reduced), tuple(stores), table)
+    others = source.reduced | source.closing
+    parallel = tuple(
+        c for dim in range(len(parts)) if dim not in others for c in parts[dim]
+    )
+    return Formula(parallel, reduced, closing, tuple(stores), table)
 
 
 def _spans(shape: tuple[Size, ...], domain: tuple[Size, ...]) -> bool:
@@ -177,12 +191,8 @@ def reorder(formula: Formula) -> Formula:
     indices = [store.offset for store in formula.stores]
     indices.sort(key=lambda index: -len(index.terms))
     indices += [i for i in all_indices(formula) if len(i.terms) > 1]
-    return Formula(
-        _by_stride(formula.parallel, indices),
-        _by_stride(formula.reduced, indices),
-        formula.stores,
-        formula.table,
-    )
+    ordered = (_by_stride(group, indices) for group in formula.coordinates)
+    return Formula(*ordered, formula.stores, formula.table)
 
 
 def _by_stride(
@@ -201,11 +211,12 @@ def collapse(formula: Formula) -> Formula:
     """Merges neighbouring coordinates that all accesses walk in one stride."""
     indices = all_indices(formula)
     merged: dict[Coordinate, Affine] = {}
-    parallel = _merge_neighbours(formula.parallel, indices, merged)
-    reduced = _merge_neighbours(formula.reduced, indices, merged)
+    parallel, reduced, closing = (
+        _merge_neighbours(group, indices, merged) for group in formula.coordinates
+    )
     if not merged:
         return formula
-    return substitute(formula, (parallel, reduced), merged)
+    return substitute(formula, (parallel, reduced, closing), merged)
 
 
 def _merge_neighbours(
@@ -260,12 +271,12 @@ def rebuild(formula: Formula, renew: Callable[[Node, NodeTable], Node]) -> Formu
         renew: gives what stands for a node whose operands have been replaced; it may
             add nodes to the table.
     """
-    return substitute(formula, (formula.parallel, formula.reduced), {}, renew)
+    return substitute(formula, formula.coordinates, {}, renew)
 
 
 def substitute(
     formula: Formula,
-    coordinates: tuple[tuple[Coordinate, ...], tuple[Coordinate, ...]],
+    coordinates: Coordinates,
     merged: dict[Coordinate, Affine],
     renew: Callable[[Node, NodeTable], Node] | None = None,
     *,
@@ -275,13 +286,13 @@ def substitute(
 
     Args:
         formula: the kernel.
-        coordinates: the parallel and the reduced ones that there are then.
+        coordinates: the parallel, reduced and closing ones that there are then.
         merged: what each coordinate that is no more becomes.
         renew: as for ``rebuild``.
         rejoin: simplifies index expressions.
     """
-    parallel, reduced = coordinates
-    table = NodeTable(frozenset(reduced))
+    _, reduced, closing = coordinates
+    table = NodeTable(frozenset(reduced), frozenset(closing))
     renewed: dict[int, Node] = {}
 
     def rewrite(index: Affine) -> Affine:
@@ -297,7 +308,7 @@ def substitute(
         Store(s.buffer, rewrite(s.offset), renewed[s.node.number], s.location)
         for s in formula.stores
     )
-    return Formula(parallel, reduced, stores, table)
+    return Formula(*coordinates, stores, table)
 
 
 def _replace_atoms(

@@ -61,6 +61,7 @@ class KernelSource:
         symbols: name of each symbol and the ``index`` argument that holds it.
         domain: the sizes of the iteration domain.
         reduced: the dims of the domain that the reductions remove.
+        closing: the dims that the last ones remove, where these are others.
         records: the op behind each tensor value, in program order.
         tuning: sizes that a measurement chose for this kernel (``girih.tuning``);
             policies have them stand for their own.
@@ -71,6 +72,7 @@ class KernelSource:
     symbols: dict[str, ir.Value]
     domain: tuple[Size, ...]
     reduced: frozenset[int]
+    closing: frozenset[int]
     records: dict[ir.Value, OpRecord]
     writes: tuple[WriteRecord, ...]
     tuning: Mapping[str, int] = field(default_factory=dict)
@@ -109,10 +111,17 @@ def read_kernel(kernel: ir.Operation) -> KernelSource:
         symbols=symbols,
         domain=SIZES.decode(attributes["domain"]),
         reduced=frozenset(SIZES.decode(attributes["reduced"])),
+        closing=_closing(attributes),
         records=records,
         writes=tuple(writes),
         tuning=_tuning(attributes),
     )
+
+
+def _closing(attributes: ir.OpAttributeMap) -> frozenset[int]:
+    if "closing" not in attributes:
+        return frozenset()
+    return frozenset(SIZES.decode(attributes["closing"]))
 
 
 def _tuning(attributes: ir.OpAttributeMap) -> dict[str, int]:

@@ -186,17 +186,18 @@ class WrapNode(Node):
 
 @dataclass(eq=False, slots=True)
 class ReduceNode(Node):
-    """A reduction of the operand over all reduced coordinates.
+    """A reduction of the operand over all reduced coordinates, or all closing ones.
 
     ``position`` is the coordinate along the reduced dim, for argmax and argmin.
     """
 
     name: str = ""
     position: Affine = None
+    is_closing: bool = False
 
     def key(self) -> tuple:
         """What makes two of them the same value."""
-        return (self.name, self.operands[0].number)
+        return (self.name, self.operands[0].number, self.is_closing)
 
     def indices(self) -> tuple[Affine, ...]:
         """The index expressions that it holds."""
@@ -206,7 +207,11 @@ class ReduceNode(Node):
         """A copy over rewritten index expressions."""
         position = None if self.position is None else rewrite(self.position)
         return ReduceNode(
-            self.element, self.operands, name=self.name, position=position
+            self.element,
+            self.operands,
+            name=self.name,
+            position=position,
+            is_closing=self.is_closing,
         )
 
 
@@ -218,8 +223,13 @@ def rewrite_guards(guards: Guards, rewrite: Callable[[Affine], Affine]) -> Guard
 class NodeTable:
     """Makes nodes unique and numbers them in an order in which operands come first."""
 
-    def __init__(self, reduced: frozenset[Coordinate]) -> None:
+    def __init__(
+        self,
+        reduced: frozenset[Coordinate],
+        closing: frozenset[Coordinate] = frozenset(),
+    ) -> None:
         self.reduced = reduced
+        self.closing = closing
         self.nodes: list[Node] = []
         self._by_key: dict[tuple, Node] = {}
 
@@ -242,7 +252,7 @@ class NodeTable:
             coordinates |= source.coordinates
         node.level = max((source.level for source in sources), default=0)
         if isinstance(node, ReduceNode):
-            coordinates -= self.reduced
+            coordinates -= self.closing if node.is_closing else self.reduced
             node.level += 1
         node.coordinates = frozenset(coordinates)
         return node

@@ -49,14 +49,16 @@ def check_fusion(fusion) -> None:
     """Asserts the rules of the normal form."""
     block = fusion.regions[0].blocks[0]
     domain, reduced = tuple(fusion.domain), set(fusion.reduced)
-    kept = tuple(1 if dim in reduced else size for dim, size in enumerate(domain))
+    kept = _without(domain, reduced)
+    closing = set(fusion.closing or ())
+    closed = _without(domain, closing) if closing else kept
     chains = set(block.arguments)
     indices = _index_values(block)
     for op in block.operations:
         name = op.operation.name.removeprefix("graph.")
         if name == "yield":
             shapes = [ty.shape_of(value.type) for value in op.operands]
-            assert all(shape in (domain, kept) for shape in shapes), f"{op}"
+            assert all(shape in (domain, kept, closed) for shape in shapes), f"{op}"
         elif name in CHAIN_OPS or name == "iota":
             assert op.operands[0] in chains if len(op.operands) else True, f"{op}"
             chains.add(op.results[0])
@@ -67,7 +69,12 @@ def check_fusion(fusion) -> None:
             # Computed at the index's own coordinates, whatever the domain is.
             assert "reduce" not in name and not name.startswith("arg"), f"{op}"
         else:
-            _check_computation(op, name, domain, reduced, kept)
+            allowed = {tuple(sorted(reduced)): kept, tuple(sorted(closing)): closed}
+            _check_computation(op, name, domain, allowed)
+
+
+def _without(domain: tuple, dims: set) -> tuple:
+    return tuple(1 if dim in dims else size for dim, size in enumerate(domain))
 
 
 def _index_values(block) -> set:
@@ -82,12 +89,14 @@ def _index_values(block) -> set:
     return found
 
 
-def _check_computation(op, name: str, domain: tuple, reduced: set, kept: tuple) -> None:
+def _check_computation(op, name: str, domain: tuple, allowed: dict) -> None:
+    """Args: allowed: the shape of a reduction's result, by the dims that it reduces."""
     assert f"graph.{name}" in graph.PRIMITIVES and name != "concat", f"{op}"
     if name.startswith("reduce_") or name in ("argmax", "argmin"):
-        dims = {op.dim} if name.startswith("arg") else set(op.dims)
+        dims = (op.dim,) if name.startswith("arg") else tuple(sorted(op.dims))
         shapes = [ty.shape_of(value.type) for value in (*op.operands, *op.results)]
-        assert (shapes, dims) == ([domain, kept], reduced), f"{op}"
+        assert dims in allowed, f"{op}"
+        assert shapes == [domain, allowed[dims]], f"{op}"
         return
     for value in (*op.operands, *op.results):
         shape = ty.shape_of(value.type)

@@ -57,6 +57,7 @@ def build_kernel(
     body: Callable,
     *,
     reduced: Sequence[int] = (),
+    closing: Sequence[int] = (),
     symbols: Sequence[str] = (),
     output_strides: Sequence[Shape | None] | None = None,
 ) -> ir.Module:
@@ -68,6 +69,7 @@ def build_kernel(
         body: called with ``build(name, *operands, **attributes)`` and the tensors
             read; returns the tensors to write.
         reduced: dims that reductions remove.
+        closing: dims that the last ones remove, where these are others.
         symbols: the symbols of sizes, in the order of the trailing arguments.
         output_strides: strides of outputs that are not contiguous.
     """
@@ -81,6 +83,8 @@ def build_kernel(
             "reduced": list(reduced),
             "outputs": 1,
         }
+        if closing:
+            attributes["closing"] = list(closing)
         op = tile.build(
             "kernel", [], attributes, results=[], ip=ir.InsertionPoint(module.body)
         )

@@ -7,6 +7,7 @@ a node of its operands' answers.
 
 from collections.abc import Callable
 
+from girih.dialects.attributes import INTS
 from girih.passes.tile.index import Affine, Coordinate, constant
 from girih.passes.tile.kernel import KernelSource, OpRecord
 from girih.passes.tile.nodes import (
@@ -82,11 +83,19 @@ class Evaluator:
     def _reduction(self, record: OpRecord) -> Node:
         """A reduction: its operand is always read at the domain's own coordinates."""
         operand = self.value(record.operands[0], self.domain)
-        position = None
+        dims, position = (), None
         if record.name in ("graph.argmax", "graph.argmin"):
-            position = self.domain[record.attributes["dim"].value]
-        name = record.name.removeprefix("graph.")
-        node = ReduceNode(record.element, (operand,), name=name, position=position)
+            dims = (record.attributes["dim"].value,)
+            position = self.domain[dims[0]]
+        elif self.source.closing:
+            dims = INTS.decode(record.attributes["dims"])
+        node = ReduceNode(
+            record.element,
+            (operand,),
+            name=record.name.removeprefix("graph."),
+            position=position,
+            is_closing=bool(self.source.closing.intersection(dims)),
+        )
         return self.add(node, record)
 
     def add(self, node: Node, record: OpRecord) -> Node:

@@ -7,6 +7,7 @@ coordinates fit into it, how many warps a program has.
 from girih.passes.tile.cost import node_cost
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.choose_closing import choose_closing
 from girih.passes.tile.gpu.choose_reduction import choose_reduction
 from girih.passes.tile.gpu.coordinates import (
     Coordinates,
@@ -40,6 +41,8 @@ def choose_block_schedule(
     if any(is_constant(c.size, 0) for c in formula.parallel):
         reason = "the outputs have no elements"
         return SchedulePlan("empty", reason, (), (), is_blocked=True)
+    if formula.closing:
+        return choose_closing(subject)
     return choose_reduction(subject) if subject.reductions else _pointwise(subject)
 
 

@@ -57,7 +57,7 @@ def flattened(formula: Formula, rows: Coordinate, columns: Coordinate) -> Formul
             return index
         return index - affine({high: step * columns.size, low: step}) + of(whole) * step
 
-    return substitute(formula, (parallel, formula.reduced), split, rejoin=rejoin)
+    return substitute(formula, (parallel, (), ()), split, rejoin=rejoin)
 
 
 def _pays(subject: Subject, rows: Coordinate, columns: Coordinate) -> bool:

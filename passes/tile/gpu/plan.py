@@ -69,7 +69,8 @@ class BlockGrid:
         blocks: the dims of the block, rows before columns.
         loops: reduced coordinates without a dim, looped over, outermost first.
         reduced: all reduced coordinates.
-        passes: the walks over the reduced coordinates, in order.
+        passes: the walks over the reduced coordinates, in order; with closing
+            coordinates, over these.
         stores: what is stored once the passes have ended.
         substitutes: loads of earlier grids' results, by the node they stand for.
         work: elements touched by all programs.
@@ -79,6 +80,9 @@ class BlockGrid:
             0 where each block has a program.
         group: neighbouring elements of a row that share an accumulator.
         peeling: how the innermost loop gets wide accesses, where rows start anywhere.
+        closing: the coordinates that closing reductions run over. Then blocks hold all
+            of the reduced ones.
+        inner: the rounds of reductions in each step of a walk over closing coordinates.
     """
 
     axes: tuple[Axis, ...]
@@ -94,6 +98,8 @@ class BlockGrid:
     residents: int = field(default=0, kw_only=True)
     group: int = field(default=1, kw_only=True)
     peeling: Peeling | None = field(default=None, kw_only=True)
+    closing: tuple[Coordinate, ...] = field(default=(), kw_only=True)
+    inner: tuple[Pass, ...] = field(default=(), kw_only=True)
 
     @property
     def walks(self) -> bool:

@@ -150,14 +150,14 @@ class BlockProgram:
     def _walk(self, walk: Pass) -> None:
         """One pass over the reduced coordinates."""
         if not self.grid.walks:
-            for node in walk.reductions:
-                self.reductions.finish(node, self.reductions.alone(node))
-            self._store_all(walk.stores)
+            self._hold(walk)
             return
         initial = [self.reductions.initial(node) for node in walk.reductions]
         sizes = [len(values) for values in initial]
 
         def body(carried: list[ir.Value]) -> list[ir.Value]:
+            for inner in self.grid.inner:
+                self._hold(inner)
             results = []
             for node, size in zip(walk.reductions, sizes, strict=True):
                 own, carried = carried[:size], carried[size:]
@@ -173,6 +173,12 @@ class BlockProgram:
         for node, size in zip(walk.reductions, sizes, strict=True):
             own, results = results[:size], results[size:]
             self.reductions.finish(node, own)
+
+    def _hold(self, walk: Pass) -> None:
+        """A round of reductions of what the block holds."""
+        for node in walk.reductions:
+            self.reductions.finish(node, self.reductions.alone(node))
+        self._store_all(walk.stores)
 
     def _nest(
         self, loops: Sequence[Coordinate | Block], inits: list[ir.Value], body: Body

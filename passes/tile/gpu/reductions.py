@@ -14,7 +14,7 @@ from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.one_pass import is_online
 from girih.passes.tile.gpu.plan import BlockGrid
 from girih.passes.tile.gpu.values import BlockValues
-from girih.passes.tile.index import coordinates_of
+from girih.passes.tile.index import Coordinate, coordinates_of
 from girih.passes.tile.nodes import ReduceNode
 
 
@@ -40,8 +40,12 @@ class BlockReductions:
 
     def _shape(self, node: ReduceNode) -> tuple[int, ...]:
         """The shape of a reduction's elements: all reduced dims are in it."""
-        along = node.operands[0].coordinates | frozenset(self.grid.reduced)
+        along = node.operands[0].coordinates | self._reduced(node)
         return self.indices.shape(along)
+
+    def _reduced(self, node: ReduceNode) -> frozenset[Coordinate]:
+        """The coordinates that a reduction runs over."""
+        return frozenset(self.grid.closing if node.is_closing else self.grid.reduced)
 
     def _accumulator_shape(self, node: ReduceNode) -> Width:
         shape = self._shape(node)
@@ -106,7 +110,7 @@ class BlockReductions:
     ) -> list[ir.Value]:
         """The results where reduced coordinates are inside, else the others."""
         shape = self._shape(node)
-        inside = frozenset(self.grid.reduced) & frozenset(self.blocks)
+        inside = self._reduced(node) & frozenset(self.blocks)
         own = self.indices.shape(inside)
         mask = self.indices.mask(own) if own else None
         if mask is None:
@@ -140,7 +144,7 @@ class BlockReductions:
         dims = [
             dim
             for dim, block in enumerate(self.grid.blocks)
-            if block.coordinate in self.grid.reduced
+            if block.coordinate in self._reduced(node)
         ]
         if dims or is_online(node):
 

@@ -62,3 +62,15 @@ func.func @f(%x: tensor<4xf32>) {
   }) {domain = [4], reduced = array<i64>} : (tensor<4xf32>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x5xf32>) -> tensor<4x1xf32> {
+  // expected-error @+1 {{'graph.fusion' expected closing to differ from reduced, got [1]}}
+  %0 = "graph.fusion"(%x) ({
+  ^bb0(%a: tensor<4x5xf32>):
+    %1 = "graph.reduce_sum"(%a) {dims = array<i64: 1>} : (tensor<4x5xf32>) -> tensor<4x1xf32>
+    "graph.yield"(%1) : (tensor<4x1xf32>) -> ()
+  }) {domain = [4, 5], reduced = array<i64: 1>, closing = array<i64: 1>} : (tensor<4x5xf32>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32>
+}

@@ -203,3 +203,23 @@
   %4 = "graph.mul"(%3, %1) : (tensor<32768x768xf16>, tensor<768xf16>) -> tensor<32768x768xf16>
   "tile.write"(%4, %y) : (tensor<32768x768xf16>, !tile.buffer<f16, [32768, 768], [768, 1]>) -> ()
 }) {domain = [32768, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "weighted", symbols = []} : () -> ()
+
+// Reductions along two sets of dims: the reduced one lies in the block, the program walks
+// along the closing one and has an accumulator for each element.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.loop"
+// CHECK: [[X:%.+]] = "tile.load"(%arg0, {{.*}} -> vector<8x256xf32>
+// CHECK: vector.multi_reduction <maximumf>, [[X]], {{.*}} [0] : vector<8x256xf32> to vector<256xf32>
+// CHECK: [[SUM:%.+]] = arith.addf {{.*}} : vector<8x256xf32>
+// CHECK: "tile.yield"([[SUM]])
+// CHECK: vector.multi_reduction <add>, {{.*}} [1] : vector<8x256xf32> to vector<8xf32>
+// CHECK: "tile.store"({{.*}}, %arg1
+// CHECK: schedule = "closing: 300 results of 1024 times 8 elements, {{.*}}", sym_name = "closing"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [300, 8, 1024], [8192, 1024, 1]>, %y: !tile.buffer<f32, [300, 8, 1], [8, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [300, 8, 1024], [8192, 1024, 1]>) -> tensor<300x8x1024xf32>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<300x8x1024xf32>) -> tensor<300x1x1024xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<300x8x1024xf32>, tensor<300x1x1024xf32>) -> tensor<300x8x1024xf32>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 2>} : (tensor<300x8x1024xf32>) -> tensor<300x8x1xf32>
+  "tile.write"(%3, %y) : (tensor<300x8x1xf32>, !tile.buffer<f32, [300, 8, 1], [8, 1, 1]>) -> ()
+}) {closing = array<i64: 2>, domain = [300, 8, 1024], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "closing", symbols = []} : () -> ()

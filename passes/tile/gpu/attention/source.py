@@ -96,6 +96,7 @@ def read_attention(kernel: ir.Operation, op: ir.Operation) -> AttentionSource:
         symbols=symbols,
         domain=shape,
         reduced=frozenset(),
+        closing=frozenset(),
         records=records,
         writes=(),
     )

@@ -1,0 +1,245 @@
+"""``fuse-closing-reductions``: reductions along two sets of dims in one kernel.
+
+``fuse`` gives reductions along other dims a kernel of their own, which reads what the
+first one stores. Where all elements along the reduced dim fit into a block of a GPU,
+one program can reduce these, and what it computes of them along other dims, too: it
+walks along the *closing* dims. Nothing of the domain's size lies between then.
+
+Requires: fusions as ``fuse`` leaves them.
+Establishes: a fusion and the one that sums up its result along other dims are one, with
+the attribute ``closing``.
+
+Before::
+
+    %1 = "graph.fusion"(%x) ({ softmax along dim 1 })
+        {domain = [64, 31, 1000], reduced = array<i64: 1>}
+    %2 = "graph.fusion"(%1) ({ graph.reduce_sum along dim 2 })
+        {domain = [64, 31, 1000], reduced = array<i64: 2>}
+
+After::
+
+    %2 = "graph.fusion"(%x) ({ softmax along dim 1, graph.reduce_sum along dim 2 })
+        {closing = array<i64: 2>, domain = [64, 31, 1000], reduced = array<i64: 1>}
+
+It leaves fusions alone where programs would be too few or too long: a program has all
+elements along the reduced and the closing dims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.dialects import types as ty
+from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
+from girih.dialects.dims import Size, product
+from girih.passes.graph_builder import function_bodies
+from girih.passes.registry import register_pass
+
+_COMPUTING = frozenset({"elementwise", "reduction"})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a program may have to do."""
+
+    held: int = 1024
+    """Elements along the reduced dim, which a block holds, at most."""
+    elements: int = 1 << 20
+    """Elements along the reduced and the closing dims together, at most."""
+    programs: int = 264
+    """Programs at least: two for each processor of a large GPU."""
+
+
+@register_pass("fuse-closing-reductions", options=Options)
+def run(op: ir.Operation, options: Options) -> None:
+    """Joins fusions with the reductions of their results along other dims."""
+    for block in function_bodies(op):
+        for consumer in [o for o in block.operations if _is_plain_reduction(o)]:
+            for producer in _producers(consumer):
+                pair = _Pair(producer, consumer)
+                if pair.fits(options) and pair.place is not None:
+                    pair.join()
+                    break
+
+
+def _is_fusion(op: ir.OpView) -> bool:
+    return op.operation.name == "graph.fusion"
+
+
+def _is_plain_reduction(op: ir.OpView) -> bool:
+    """Whether a fusion reduces once, and yields nothing but what comes of that."""
+    if not _is_fusion(op) or not op.reduced or op.closing:
+        return False
+    *body, last = op.regions[0].blocks[0].operations
+    after: set[ir.Value] = set()
+    for inner in body:
+        is_reduction = inner.FAMILY == "reduction"
+        follows = any(value in after for value in inner.operands)
+        if is_reduction and follows:
+            return False
+        if is_reduction or follows:
+            after.update(inner.results)
+    domain = tuple(op.domain)
+    return all(v in after and ty.shape_of(v.type) != domain for v in last.operands)
+
+
+def _producers(consumer: ir.OpView) -> list[ir.OpView]:
+    """The fusions with reductions whose results a fusion reads, the last one first."""
+    owners = {v.owner: None for v in consumer.operands if isinstance(v, ir.OpResult)}
+    fusions = [o.opview for o in owners if _is_fusion(o.opview) and o.opview.reduced]
+    order = {o.operation: n for n, o in enumerate(consumer.operation.block.operations)}
+    return sorted(fusions, key=lambda op: -order[op.operation])
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A fusion with reductions, and one that reduces its results along other dims."""
+
+    producer: ir.OpView
+    consumer: ir.OpView
+
+    # Whether it pays ----------------------------------------------------------------
+
+    def fits(self, options: Options) -> bool:
+        """Whether one program can do both, and there are enough programs."""
+        first, second = self.producer, self.consumer
+        domain, held = tuple(first.domain), tuple(first.reduced)
+        closing = tuple(second.reduced)
+        if domain != tuple(second.domain) or {*held} & {*closing}:
+            return False
+        if first.closing and tuple(first.closing) != closing:
+            return False
+        own = _elements(domain, held)
+        walked = _elements(domain, closing)
+        others = [d for d in range(len(domain)) if d not in (*held, *closing)]
+        programs = _elements(domain, others)
+        return (
+            len(held) == 1
+            and all(isinstance(size, int) and size > 1 for size in (own, walked))
+            and own <= options.held
+            and own * walked <= options.elements
+            and (not isinstance(programs, int) or programs >= options.programs)
+            and self._reads_in_place()
+            and not any(_divides(fusion) for fusion in (first, second))
+        )
+
+    def _reads_in_place(self) -> bool:
+        """Whether the producer's results, one of them large, are not viewed again."""
+        block, is_large = self.consumer.regions[0].blocks[0], False
+        pairs = zip(block.arguments, self.consumer.operands, strict=True)
+        for argument, value in pairs:
+            if value.owner != self.producer.operation:
+                continue
+            if any(use.owner.opview.FAMILY not in _COMPUTING for use in argument.uses):
+                return False
+            is_large |= ty.shape_of(value.type) == tuple(self.producer.domain)
+        return is_large
+
+    @property
+    def place(self) -> ir.OpView | None:
+        """Before which op the joined fusion can stand; None where it can't."""
+        block = self.consumer.operation.block
+        order = {op.operation: n for n, op in enumerate(block.operations)}
+        first = order[self.producer.operation]
+        own = order[self.consumer.operation]
+        made = [
+            order[value.owner]
+            for value in self.consumer.operands
+            if isinstance(value, ir.OpResult) and value.owner != self.producer.operation
+        ]
+        if all(number < first for number in made):
+            return self.producer
+        readers = [use.owner for value in self.producer.results for use in value.uses]
+        if all(order[reader.operation] >= own for reader in readers):
+            return self.consumer
+        return None
+
+    # Joining ------------------------------------------------------------------------
+
+    def join(self) -> None:
+        """Replaces both fusions by one."""
+        place = self.place
+        holder = ir.Operation.create(
+            "graph.fusion", regions=1, loc=place.location, ip=ir.InsertionPoint(place)
+        )
+        block = holder.regions[0].blocks.append()
+        inputs: dict[ir.Value, ir.Value] = {}
+        yielded = self._copy(self.producer, block, inputs, {})
+        made = dict(zip(self.producer.results, yielded, strict=True))
+        sums = self._copy(self.consumer, block, inputs, made)
+        kept = [v for v in self.producer.results if self._is_read_elsewhere(v)]
+        replaced = [*kept, *self.consumer.results]
+        results = [*(made[value] for value in kept), *sums]
+        ir.Operation.create(
+            "graph.yield",
+            operands=results,
+            loc=self.consumer.location,
+            ip=ir.InsertionPoint(block),
+        )
+        fusion = OPS["graph.fusion"].build(
+            [list(inputs)],
+            {
+                "domain": self.producer.domain,
+                "reduced": self.producer.reduced,
+                "closing": self.consumer.reduced,
+            },
+            results=[value.type for value in results],
+            loc=self.consumer.location,
+            ip=ir.InsertionPoint(place),
+        )
+        block.append_to(fusion.regions[0])
+        holder.erase()
+        for value, result in zip(replaced, fusion.results, strict=True):
+            value.replace_all_uses_with(result)
+        self.consumer.operation.erase()
+        self.producer.operation.erase()
+
+    def _is_read_elsewhere(self, value: ir.Value) -> bool:
+        return any(use.owner != self.consumer.operation for use in value.uses)
+
+    def _copy(
+        self,
+        fusion: ir.OpView,
+        block: ir.Block,
+        inputs: dict[ir.Value, ir.Value],
+        made: dict[ir.Value, ir.Value],
+    ) -> list[ir.Value]:
+        """Copies a body behind what is in the block; gives what it yields.
+
+        Args:
+            fusion: what is copied.
+            block: where to.
+            inputs: the block's argument for each value from outside; more are added.
+            made: what is computed in the block.
+        """
+        source, end = fusion.regions[0].blocks[0], ir.InsertionPoint(block)
+        known: dict[ir.Value, ir.Value] = {}
+        for argument, value in zip(source.arguments, fusion.operands, strict=True):
+            if value not in made and value not in inputs:
+                inputs[value] = block.add_argument(value.type, value.location)
+            known[argument] = made[value] if value in made else inputs[value]
+        *body, last = source.operations
+        for op in body:
+            copy = op.operation.clone(ip=end).operation
+            for number, value in enumerate(op.operands):
+                copy.operands[number] = known[value]
+            known.update(zip(op.results, copy.results, strict=True))
+        return [known[value] for value in last.operands]
+
+
+def _elements(domain: tuple[Size, ...], dims: tuple[int, ...] | list[int]) -> Size:
+    return product(domain[dim] for dim in dims)
+
+
+def _divides(fusion: ir.OpView) -> bool:
+    """Whether a view may leave parts of dims: it changes more than dims of size 1."""
+    for op in fusion.regions[0].blocks[0].operations:
+        if op.operation.name == "graph.reshape":
+            sizes = [
+                [size for size in ty.shape_of(value.type) if size != 1]
+                for value in (op.operands[0], op.results[0])
+            ]
+            if sizes[0] != sizes[1]:
+                return True
+    return False
