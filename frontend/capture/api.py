@@ -161,7 +161,14 @@ class Compiler:
 
     def _compile(self, dispatcher, function, arguments: tuple):
         backend_fn = self.settings.backend_fn
-        call = Call(function, arguments, self.sizes, backend_fn, self.is_callee)
+        call = Call(
+            function,
+            arguments,
+            self.sizes,
+            backend_fn,
+            self.is_callee,
+            may_break=not self.settings.fullgraph,
+        )
         failures = [failure_of(f, function, arguments) for f in self.frames]
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
@@ -185,7 +192,7 @@ class Compiler:
         start = time.perf_counter()
         try:
             with collector.paused():
-                captured = capture(call, may_break=not self.settings.fullgraph)
+                captured = capture(call)
         except UnsupportedError as reason:
             error = reason
         if self.settings.observer is not None:

@@ -13,6 +13,7 @@ from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
 from girih.frontend.capture.aliases import guard_written
+from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped
 from girih.frontend.capture.checks import number_check
 from girih.frontend.capture.continuation import tail_of
@@ -65,6 +66,7 @@ class Call:
         sizes: What is known about the sizes of its inputs.
         backend: Compiles the graph.
         is_callee: Whether functions of the same code share the entries.
+        may_break: Whether the segment may end before the function does.
     """
 
     function: Any
@@ -72,6 +74,7 @@ class Call:
     sizes: Sizes
     backend: Backend
     is_callee: bool = False
+    may_break: bool = True
 
     @property
     def keeps_numbers(self) -> bool:
@@ -114,8 +117,9 @@ class _Capture:
                 explanation="The call runs as it was while that is so.",
                 hints=("Leave the mode before the call.",),
             )
-        names = self.call.names
-        self.tracer = Tracer(names, self.evaluator, self.call.sizes, self.stop)
+        call = self.call
+        blocks = Blocks(call.function, call.arguments, call.may_break)
+        self.tracer = Tracer(call.names, self.evaluator, call.sizes, blocks, self.stop)
         try:
             return self._run()
         finally:
@@ -171,6 +175,12 @@ class _Capture:
             compiled = self.call.backend(graph, examples)
             if tracer.state.has_effects:
                 compiled = state.restoring(compiled, tracer.state)
+        again = None
+        if graph is not None and is_repeatable(tracer.graph):
+            again = runs_again(self.call.function.__qualname__)
+            rebuilder.run_again(again)
+        if graph is not None and tracer.blocks:
+            rebuilder.raise_at(tracer.blocks.place, tracer.roots)
         tracer.learn_numbers()  # the backend, too, may have fixed some
         number_checks = number_check(tracer.graph, rebuilder)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))
@@ -179,9 +189,6 @@ class _Capture:
         guards = tree.build(len(tensors), checks, state_check, number_checks)
         for source in tree.slots[len(rebuilder.slots) :]:
             rebuilder.slots.setdefault(source, len(rebuilder.slots))
-        again = None
-        if graph is not None and is_repeatable(tracer.graph):
-            again = runs_again(self.call.function.__qualname__)
         entry, code = _entry(guards, rebuilder, expression, compiled, graph, again)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
         return CapturedFrame(entry, tree, graph, code, has_tensors=has_tensors)
@@ -219,7 +226,7 @@ def _exception_text(value: Value) -> str:
 
 
 def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph, again):
-    function, text = rebuilder.function(compiled, expression, graph is not None, again)
+    function, text = rebuilder.function(compiled, expression, graph is not None)
     is_plain = rebuilder.takes_slots and not rebuilder.body
     if compiled is not None and is_plain and len(rebuilder.outputs) == 1:
         if text.endswith("return out[0]"):
@@ -227,12 +234,11 @@ def _entry(guards, rebuilder: Rebuilder, expression, compiled, graph, again):
     return _frame.Entry(guards, function, -1), text
 
 
-def capture(call: Call, may_break: bool) -> CapturedFrame:
+def capture(call: Call) -> CapturedFrame:
     """Captures a call, to its end or to where it has to be broken.
 
     Args:
         call: The call.
-        may_break: Whether the segment may end before the function does.
 
     Raises:
         UnsupportedError: The call can't be captured.
@@ -240,7 +246,7 @@ def capture(call: Call, may_break: bool) -> CapturedFrame:
     try:
         return _attempt(call, None)
     except UnsupportedError as error:
-        if not may_break or error.is_final or not error.break_points:
+        if not call.may_break or error.is_final or not error.break_points:
             raise
         return _broken(call, error)
 

@@ -299,7 +299,9 @@ class Graph:
             return self._wrap_known(result, call)
         nodes = {key: pair[0] for key, pair in named.items()}
         node = self._node(kind, target, tuple(p[0] for p in pairs), nodes)
-        return self._wrap(result, node, call)
+        value = self._wrap(result, node, call)
+        self.tracer.note_operation(node)
+        return value
 
     def add_effect(self, target, args: tuple):
         """A call that changes torch's state; returns its node."""

@@ -20,11 +20,13 @@ from girih.frontend.capture.rebuilding.code import (
     list_of,
     load,
     method,
+    tuple_of,
 )
 from girih.frontend.capture.rebuilding.containers import replay_dict, replay_set
 from girih.frontend.capture.rebuilding.objects import fill_part
 from girih.frontend.capture.rebuilding.registry import writer_of
 from girih.frontend.capture.rebuilding.tracebacks import with_traceback
+from girih.frontend.capture.run_time_errors import raised_in_blocks
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
@@ -44,6 +46,8 @@ class Rebuilder:
         pending: Ids of the containers from outside whose changes are still to come.
         inputs: What the graph is called with.
         sizes: Writes symbolic sizes; None where there are none.
+        failed: Which errors of the graph are caught, and what is returned then, in the
+            order in which they are tried.
     """
 
     def __init__(self, graph):
@@ -52,6 +56,7 @@ class Rebuilder:
         self.constants: dict[str, Any] = {}
         self.body: list[ast.stmt] = []
         self.pending: set[int] = set()
+        self.failed: list[tuple[type, ast.expr]] = []
         self._made: dict[int, str] = {}
         self._alive: list[Value] = []
         self._by_constant: dict[int, str] = {}
@@ -220,27 +225,47 @@ class Rebuilder:
 
     # The function
 
-    def _call_of_graph(self, again) -> ast.stmt:
+    def run_again(self, again) -> None:
+        """Where the graph fails, ``again(error)`` is returned."""
+        self.failed.append((Exception, call(self.constant(again), load("error"))))
+
+    def raise_at(self, place: tuple[int, int] | None, roots) -> None:
+        """Where the graph fails, the frame is restored and the error raised in it.
+
+        Args:
+            place: As in ``Blocks``.
+            roots: Sources of the function and of its arguments.
+        """
+        count = range(len(roots.names))
+        made = call(
+            self.constant(raised_in_blocks),
+            load("error"),
+            self.source(roots.function),
+            tuple_of([self.source(roots.local(index)) for index in count]),
+            self.constant(place),
+        )
+        self.failed.append((BaseException, made))  # an interrupt leaves blocks, too
+
+    def _call_of_graph(self) -> ast.stmt:
         made = call(load("graph"), *self.inputs)
         out: ast.stmt = ast.Assign([ast.Name("out", ast.Store())], made)
-        if again is None:
-            return out
-        repeat = ast.Return(call(self.constant(again), load("error")))
-        handler = ast.ExceptHandler(self.constant(Exception), "error", [repeat])
-        return ast.Try([out], [handler], [], [])
+        handlers = [
+            ast.ExceptHandler(self.constant(kind), "error", [ast.Return(result)])
+            for kind, result in self.failed
+        ]
+        return ast.Try([out], handlers, [], []) if handlers else out
 
-    def function(self, graph, result: ast.expr, has_graph: bool, again=None):
+    def function(self, graph, result: ast.expr, has_graph: bool):
         """The surrounding function.
 
         Args:
             graph: The compiled graph.
             result: The expression that is returned.
             has_graph: Whether there is anything to compute.
-            again: What to return, given the error, where the graph fails; or None.
         """
         statements = list(self.body)
         if has_graph:
-            statements.insert(0, self._call_of_graph(again))
+            statements.insert(0, self._call_of_graph())
         statements.append(ast.Return(inlined(statements, result)))
         parameters = [ast.arg(f"s{i}") for i in range(len(self.slots))]
         arguments = ast.arguments([], parameters, None, [], [], None, [])

@@ -35,6 +35,21 @@ _RANDOM = (
 )
 
 
+# Operations that look at their data: parts of their names, and whole names.
+_LOOK_AT_DATA = (
+    *("index", "gather", "scatter", "take", "put_", "embedding", "one_hot", "unpool"),
+    *("nll_loss", "cross_entropy", "ctc_loss", "margin_loss", "segment_reduce"),
+    *("multinomial", "bernoulli", "poisson", "bincount", "histc", "histogram"),
+    *("repeat_interleave", "linalg_", "cholesky", "solve", "assert"),
+)
+_LOOK_AT_DATA_TOO = frozenset(
+    ("inverse", "pinverse", "det", "logdet", "slogdet", "svd", "qr", "lu", "lobpcg")
+)
+# These divide by integers that may be zero.
+_DIVIDE = ("floordiv", "floor_divide", "mod", "remainder", "div", "divide")
+_ITEMS = ("getitem", "setitem")
+
+
 def is_repeatable(graph) -> bool:
     """Whether running a graph in part changes nothing that outlives it.
 
@@ -70,6 +85,22 @@ def _is_known(target: Callable) -> bool:
         return target.__module__ in ("torch.functional", "torch.nn.functional")
     is_builtin = isinstance(target, types.BuiltinFunctionType)
     return is_builtin or getattr(operator, _name_of(target), None) is target
+
+
+def may_fail(node: torch.fx.Node) -> bool:
+    """Whether an operation may raise because of its data."""
+    is_method = node.op == "call_method"
+    name = node.target if is_method else _name_of(node.target)
+    if name in _ITEMS:
+        indices: list[torch.fx.Node] = []
+        torch.fx.map_arg(node.args[1], indices.append)
+        return any(isinstance(i.meta.get("val"), torch.Tensor) for i in indices)
+    if name.strip("_") in _DIVIDE:
+        result = node.meta.get("val")
+        return isinstance(result, torch.Tensor) and not result.is_floating_point()
+    if name in _LOOK_AT_DATA_TOO or any(part in name for part in _LOOK_AT_DATA):
+        return True
+    return not is_method and not _is_known(node.target)
 
 
 def runs_again(name: str) -> Callable[[Exception], object]:

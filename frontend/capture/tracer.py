@@ -13,6 +13,7 @@ import torch
 from girih import log
 from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.aliases import may_be_one
+from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
@@ -67,6 +68,7 @@ class Tracer(Operators, Calls):
         names: Names of the captured frame's locals.
         evaluator: Evaluates operations without data.
         sizes: What is known about the sizes of the inputs.
+        blocks: Follows which blocks an error of the graph would leave.
         stop: Where the trace ends, or None for the end of the function.
     """
 
@@ -75,6 +77,7 @@ class Tracer(Operators, Calls):
         names: tuple[str, ...],
         evaluator,
         sizes,
+        blocks: Blocks,
         stop: BreakPoint | None = None,
     ):
         self.roots = Roots(names)
@@ -82,6 +85,7 @@ class Tracer(Operators, Calls):
         self.effects = Effects()
         self.graph = Graph(self, evaluator)
         self.state = TorchState(self.graph)
+        self.blocks = blocks
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
         self.told_apart: list[Value] = []
@@ -482,6 +486,11 @@ class Tracer(Operators, Calls):
             raise self._located(_bug(error), frame) from error
         finally:
             self.frames.pop()
+
+    def note_operation(self, node: torch.fx.Node) -> None:
+        """An operation was added; breaks the graph where its error could not be met."""
+        if not breaks_are_errors(self):
+            self.blocks.note(self.graph, node, self.frames)
 
     def _break_points(self) -> tuple[BreakPoint, ...]:
         return break_points(self.frames, self.graph.node_count)

@@ -219,8 +219,8 @@ class Builder(Emitter):
         """What is to be known about the new code, which is complete."""
         prologue = len(decode_bytes(self.data))
         indices = self._body.indices
-        code = self.code
-        return Origin(code, kind, standing, target, moment, calls, prologue, indices)
+        places = (standing, target, moment, calls, prologue)
+        return Origin(self.code, kind, *places, self.layout, indices)
 
     def finish(self, depth: int) -> types.CodeType:
         """The new code object.

@@ -29,7 +29,12 @@ _PROLOGUE_DEPTH = 4
 
 
 def resume_code(
-    code: types.CodeType, index: int, layout: Layout, *, calls: int | None = None
+    code: types.CodeType,
+    index: int,
+    layout: Layout,
+    *,
+    calls: int | None = None,
+    shown: int | None = None,
 ) -> types.CodeType:
     """Code that restores a frame and goes on at an instruction.
 
@@ -40,6 +45,8 @@ def resume_code(
         calls: Index of a call whose callee goes on. The code then takes two more
             arguments, ``inner`` and ``inner_args``, and first pushes
             ``inner(*inner_args)``, as if it were that call: with its handlers.
+        shown: Index of the instruction that tracebacks show while ``inner`` runs;
+            None for the call.
 
     Raises:
         CannotStep: The frame can't be restored.
@@ -47,8 +54,8 @@ def resume_code(
     call = None if calls is None else original_position(code, calls)[1]
     code, index = normal_position(code, index)
     check_kind(code, is_generator=False)
-    key = ("resume", index, layout, call)
-    return made(code, key, lambda: _make_resume(code, index, layout, call))
+    key = ("resume", index, layout, call, shown)
+    return made(code, key, lambda: _make_resume(code, index, layout, call, shown))
 
 
 def generator_code(
@@ -94,7 +101,11 @@ def check_kind(code: types.CodeType, is_generator: bool) -> None:
 
 
 def _make_resume(
-    code: types.CodeType, index: int, layout: Layout, call: int | None
+    code: types.CodeType,
+    index: int,
+    layout: Layout,
+    call: int | None,
+    shown: int | None,
 ) -> tuple[types.CodeType, Origin]:
     instructions = decode(code)
     standing = index
@@ -102,7 +113,8 @@ def _make_resume(
     if call is not None:
         standing = unit_around(instructions, call)[1]
         more = (".inner", ".inner_args")
-    builder = Builder(code, layout, instructions[standing].offset, more)
+    offset = instructions[standing if shown is None else shown].offset
+    builder = Builder(code, layout, offset, more)
     builder.enter()
     builder.restore_variables()
     builder.restore_stack()

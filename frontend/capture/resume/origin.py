@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from girih import log
 from girih.frontend.capture.resume.identity import ByIdentity
+from girih.frontend.capture.resume.layout import Layout
 
 _LOG = log.logger("bytecode")
 
@@ -34,6 +35,7 @@ class Origin:
             one: the call of ``inner``, or the copy in step code. The jump otherwise.
         calls: Whether that is the call of ``inner``.
         prologue: How many instructions stand before the original ones.
+        layout: The frame that the prologue restores.
         indices: The original index of each instruction behind the prologue; None where
             they are the same.
     """
@@ -45,6 +47,7 @@ class Origin:
     moment: int
     calls: bool
     prologue: int
+    layout: Layout
     indices: tuple[int, ...] | None
 
     def index_of(self, index: int) -> int:

@@ -299,6 +299,57 @@ def test_graph_that_fails_after_a_change():
     assert x.tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("writes", [False, True])
+def test_interrupt_in_a_region(writes):
+    """An interrupt leaves the regions that were open before the graph."""
+
+    def function(x, log):
+        try:
+            with torch.no_grad():
+                girih.graph_break()
+                if writes:
+                    x.add_(1)
+                return x * 2
+        finally:
+            log.append(torch.is_grad_enabled())
+
+    interrupted = []
+
+    def backend(graph, inputs):
+        def run(*args):
+            if interrupted:
+                raise KeyboardInterrupt
+            return graph(*args)
+
+        return run
+
+    compiled, log = girih.compile(function, backend=backend), []
+    compiled(torch.zeros(3), log)
+    interrupted.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(torch.zeros(3), log)
+    assert log == [True, True]
+    assert torch.is_grad_enabled()
+
+
+def test_error_that_another_block_would_see():
+    """A graph that writes is broken before what may fail behind an open block."""
+
+    def function(x, i):
+        x.add_(1)
+        try:
+            return x[i]
+        except IndexError:
+            return x
+
+    x, i = torch.zeros(3), torch.tensor([1])
+    report = girih.explain(function, backend="eager")(x, i)
+    kinds = [reason.kind for reason in report.break_reasons]
+    assert kinds == ["an error that another block would see"]
+    compiled = girih.compile(function, backend="eager", fullgraph=True)
+    assert compiled(x, i).tolist() == [2]
+
+
 def test_traceback_of_a_graph_that_fails():
     """The error stands at the program's own line."""
 
