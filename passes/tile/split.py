@@ -132,6 +132,7 @@ class Splitter:
         self.grid = grid
         self.cut = cut
         self.table = subject.formula.table
+        self.source = subject.source
         self.workspace = _Workspace(subject.buffers, [])
         self.parallel = cut.parallel
         self.results = cut.results

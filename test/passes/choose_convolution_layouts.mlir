@@ -21,7 +21,8 @@ func.func @alone(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>) -> tensor<
   return %0 : tensor<8x16x32x32xf32>
 }
 
-// On a GPU also 16-bit floats, and weights have their channels innermost as well.
+// On a GPU also 16-bit floats, and weights have their channels innermost as well; so have
+// the images between, where maxima over windows are taken.
 // CHECK-LABEL: func.func @on_device
 // CHECK: "graph.convolution"
 // CHECK-SAME: operand_strides = {{\[\[}}512, 1, 64, 8], [72, 1, 24, 8]]
@@ -30,4 +31,15 @@ func.func @on_device(%x: tensor<2x8x8x8xbf16>, %w: tensor<8x8x3x3xbf16>) -> tens
   %0 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x8x8xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16>
   %1 = "graph.convolution"(%0, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x8x8xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16>
   return %1 : tensor<2x8x8x8xbf16>
+}
+
+// CHECK-LABEL: func.func @pooled
+// CHECK: "graph.max_pool"
+// CHECK-SAME: operand_strides = {{\[\[}}512, 1, 64, 8]]
+// CHECK-SAME: strides = {{\[\[}}128, 1, 32, 8], [128, 1, 32, 8]]
+func.func @pooled(%x: tensor<2x8x8x8xbf16>, %w: tensor<8x8x3x3xbf16>) -> tensor<2x8x4x4xbf16> attributes {graph.device = "cuda:0"} {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x8x8xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x8x8xbf16>
+  %1, %2 = "graph.max_pool"(%0) {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, ceil_mode = false} : (tensor<2x8x8x8xbf16>) -> (tensor<2x8x4x4xbf16>, tensor<2x8x4x4xi64>)
+  %3 = "graph.convolution"(%1, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x4x4xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x4x4xbf16>
+  return %3 : tensor<2x8x4x4xbf16>
 }

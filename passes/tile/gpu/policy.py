@@ -112,8 +112,12 @@ SINGLE_ROW = 8192
 # Columns up to this length are held whole: they need no second read.
 WHOLE_COLUMN = 1024
 
-# Programs for each processor where reductions are split, along and across memory.
+# Programs for each processor where reductions are split, along and across memory;
+# across memory twice as many where a step loads less than this. The normalisations of
+# ResNet-50's batches in bf16, forward and backward: 3.86 ms, with 4 programs for each
+# processor 4.69, with 16 3.91; sums of 2048 columns in f32: 0.95, with 8 programs 0.92.
 PARTS_OF_PROCESSOR = {"rows": 8, "columns": 4}
+LARGE_STEP_BYTES = 8192
 
 # Shared memory of a program for loads in flight: what every GPU has.
 SHARED_BYTES = 65536

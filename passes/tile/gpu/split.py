@@ -13,7 +13,13 @@ from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.one_pass import DEVIATIONS, EXPONENTIALS, is_online
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
-from girih.passes.tile.nodes import ComputeNode, ConstantNode, Node, ReduceNode
+from girih.passes.tile.nodes import (
+    ComputeNode,
+    ConstantNode,
+    LoadNode,
+    Node,
+    ReduceNode,
+)
 from girih.passes.tile.plan import Axis, Local, Pass
 from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
@@ -63,10 +69,25 @@ def _limit(grid: BlockGrid, subject: Subject) -> int:
     if not isinstance(results, int):
         return 0
     programs: int = product(axis.programs for axis in grid.axes)
-    is_rows = grid.blocks and grid.blocks[-1].coordinate in grid.reduced
-    own = policy.PARTS_OF_PROCESSOR["rows" if is_rows else "columns"]
+    own = _parts_of_processor(grid, subject)
     wanted = -(-own * subject.options.processors // programs)
     return max(min(wanted, MAX_PARTS, MAX_PARTIALS // results), 0)
+
+
+def _parts_of_processor(grid: BlockGrid, subject: Subject) -> int:
+    """Programs for each processor: more where each has little in flight."""
+    if grid.blocks and grid.blocks[-1].coordinate in grid.reduced:
+        return policy.PARTS_OF_PROCESSOR["rows"]
+    block = frozenset(own.coordinate for own in grid.blocks)
+    buffers = subject.source.buffers
+    sizes = [
+        buffers[load.buffer].element.bytes
+        for load in subject.loads
+        if block <= load.coordinates
+    ]
+    step = max(sizes, default=1) * product(own.size for own in grid.blocks)
+    own = policy.PARTS_OF_PROCESSOR["columns"]
+    return own if step >= policy.LARGE_STEP_BYTES else 2 * own
 
 
 def _cut(grid: BlockGrid, subject: Subject) -> Cut:
@@ -102,13 +123,29 @@ class BlockSplitter(Splitter):
     def partial_grid(self, walk: Pass, partials) -> BlockGrid:
         """Programs for each part of each block of results."""
         own, stores = self.partial_stores(walk, partials)
-        return replace(
+        grid = replace(
             self.grid,
             axes=(*self.grid.axes, Axis(self.cut.along, self.cut.chunk, self.part)),
             passes=(own,),
             stores=stores,
             substitutes=tuple(self.known.values()),
         )
+        for store in walk.stores:
+            self._load_later(store)
+        return grid
+
+    def _load_later(self, store: Store) -> None:
+        """Has later grids load a result that takes several loads to compute again.
+
+        A gradient that flows two ways, say, which a normalisation's backward pass sums
+        up and then uses. What is stored is what eager stores, rounded as there.
+        """
+        node, buffer = store.node, self.source.buffers[store.buffer]
+        needed = [n for n in reachable((store,)) if isinstance(n, LoadNode)]
+        large = [n for n in needed if n.coordinates == node.coordinates]
+        if len(large) > 1 and node.element == buffer.element:
+            load = LoadNode(node.element, buffer=store.buffer, offset=store.offset)
+            self.known[node.number] = (node, self.table.add(load, store.location))
 
     def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
         """What is stored of each part of a reduction."""

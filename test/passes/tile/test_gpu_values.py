@@ -252,6 +252,28 @@ def test_padding_and_concatenation(dim):
     check(make, [x], [torch.empty(shape)])
 
 
+@pytest.mark.parametrize("element", ["f32", "i32"])
+def test_later_grids_load_what_was_stored(element):
+    """A product of two inputs, which its own sums follow."""
+    shape, dtype = (5000, 96), DTYPES[element]
+    inputs = [normal(shape, dtype) for _ in range(3)]
+
+    def make():
+        def body(build, a, b, c):
+            g = build("mul", a, b)
+            total = build("reduce_max", g, dims=[0])
+            return [g, build("sub", build("maximum", g, c), total)]
+
+        return build_kernel([(shape, element)] * 3, shape, body, reduced=[0])
+
+    check(make, inputs, [inputs[0], inputs[0]])
+    module = make()
+    schedule(module, GPU)
+    *_, last = str(module).split('"tile.grid"')
+    whole = last[last.index("tile.loop") : last.index("tile.yield")]
+    assert whole.count("tile.load") == 2
+
+
 def test_failed_check():
     module = build_kernel(
         [((30, 5), "f32"), ((13,), "i64")],
