@@ -49,6 +49,9 @@ class Options:
     """Elements along the reduced and the closing dims together, at most."""
     programs: int = 264
     """Programs at least: two for each processor of a large GPU."""
+    unknown: int = 1 << 16
+    """Stands for ``elements`` where the number of programs is not known: of a few, none
+    may be long."""
 
 
 @register_pass("fuse-closing-reductions", options=Options)
@@ -114,12 +117,13 @@ class _Pair:
         walked = _elements(domain, closing)
         others = [d for d in range(len(domain)) if d not in (*held, *closing)]
         programs = _elements(domain, others)
+        is_known = isinstance(programs, int)
         return (
             len(held) == 1
             and all(isinstance(size, int) and size > 1 for size in (own, walked))
             and own <= options.held
-            and own * walked <= options.elements
-            and (not isinstance(programs, int) or programs >= options.programs)
+            and own * walked <= (options.elements if is_known else options.unknown)
+            and (not is_known or programs >= options.programs)
             and self._reads_in_place()
             and not any(_divides(fusion) for fusion in (first, second))
         )

@@ -32,7 +32,10 @@ func.func @joined(%x: tensor<300x8x100xf32>, %w: tensor<100xf32>) -> (tensor<300
   return %0, %1 : tensor<300x8x100xf32>, tensor<300x8x1xf32>
 }
 
-// How many programs there are need not be known, but what each has to do.
+// How many programs there are need not be known, if each has little to do.
+// RUN: %girih-opt --fuse-closing-reductions=unknown=799 %s | filecheck %s --check-prefix=LONG
+// LONG: func.func @symbolic
+// LONG-NOT: closing
 // CHECK-LABEL: func.func @symbolic
 // CHECK: closing = array<i64: 2>, domain = ["s0", 8, 100], reduced = array<i64: 1>
 // CHECK: domain = [300, "s0", 100], reduced = array<i64: 1>
