@@ -292,17 +292,25 @@ def test_help():
     assert "Each pass and each named pipeline" in done.stdout
 
 
-def test_it_starts_in_half_a_second():
-    seconds = []
+def test_it_starts_soon_after_the_bindings():
+    """Beside what any user of MLIR's bindings waits for: machines differ in speed."""
+    bindings = "from girih.dialects.bindings import ir; ir.Context()"
+    least, own = [], []
     for _ in range(5):
-        # Processor time: others may use the machine.
-        before = os.times()
-        assert _run(input=GOOD).returncode == 0
-        after = os.times()
-        used = after.children_user - before.children_user
-        seconds.append(used + after.children_system - before.children_system)
-    print(f"median of 5: {statistics.median(seconds):.2f} s")
-    assert statistics.median(seconds) < 0.5
+        least.append(_processor_time([sys.executable, "-c", bindings]))
+        own.append(_processor_time([sys.executable, "-m", "girih.tools.girih_opt"]))
+    least, own = statistics.median(least), statistics.median(own)
+    print(f"medians of 5: {own:.2f} s, the bindings {least:.2f} s")
+    assert own < 2.5 * least
+
+
+def _processor_time(command):
+    """Seconds of processor time, as others may use the machine."""
+    before = os.times()
+    assert subprocess.run(command, input=GOOD.encode(), check=True, capture_output=True)
+    after = os.times()
+    used = after.children_user - before.children_user
+    return used + after.children_system - before.children_system
 
 
 def test_torch_is_not_imported():
