@@ -31,9 +31,8 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
 from girih.dialects.dims import Size, product
-from girih.passes.graph_builder import function_bodies
+from girih.passes.graph_builder import function_bodies, make_fusion
 from girih.passes.registry import register_pass
 
 _COMPUTING = frozenset({"elementwise", "reduction"})
@@ -61,8 +60,9 @@ def run(op: ir.Operation, options: Options) -> None:
         for consumer in [o for o in block.operations if _is_plain_reduction(o)]:
             for producer in _producers(consumer):
                 pair = _Pair(producer, consumer)
-                if pair.fits(options) and pair.place is not None:
-                    pair.join()
+                place = pair.place() if pair.fits(options) else None
+                if place is not None:
+                    pair.join(place)
                     break
 
 
@@ -140,7 +140,6 @@ class _Pair:
             is_large |= ty.shape_of(value.type) == tuple(self.producer.domain)
         return is_large
 
-    @property
     def place(self) -> ir.OpView | None:
         """Before which op the joined fusion can stand; None where it can't."""
         block = self.consumer.operation.block
@@ -161,11 +160,11 @@ class _Pair:
 
     # Joining ------------------------------------------------------------------------
 
-    def join(self) -> None:
-        """Replaces both fusions by one."""
-        place = self.place
+    def join(self, place: ir.OpView) -> None:
+        """Replaces both fusions by one, before an op."""
+        location = self.consumer.location
         holder = ir.Operation.create(
-            "graph.fusion", regions=1, loc=place.location, ip=ir.InsertionPoint(place)
+            "graph.fusion", regions=1, loc=location, ip=ir.InsertionPoint(place)
         )
         block = holder.regions[0].blocks.append()
         inputs: dict[ir.Value, ir.Value] = {}
@@ -175,25 +174,12 @@ class _Pair:
         kept = [v for v in self.producer.results if self._is_read_elsewhere(v)]
         replaced = [*kept, *self.consumer.results]
         results = [*(made[value] for value in kept), *sums]
-        ir.Operation.create(
-            "graph.yield",
-            operands=results,
-            loc=self.consumer.location,
-            ip=ir.InsertionPoint(block),
-        )
-        fusion = OPS["graph.fusion"].build(
-            [list(inputs)],
-            {
-                "domain": self.producer.domain,
-                "reduced": self.producer.reduced,
-                "closing": self.consumer.reduced,
-            },
-            results=[value.type for value in results],
-            loc=self.consumer.location,
-            ip=ir.InsertionPoint(place),
-        )
-        block.append_to(fusion.regions[0])
-        holder.erase()
+        attributes = {
+            "domain": self.producer.domain,
+            "reduced": self.producer.reduced,
+            "closing": self.consumer.reduced,
+        }
+        fusion = make_fusion(holder, list(inputs), results, attributes, place)
         for value, result in zip(replaced, fusion.results, strict=True):
             value.replace_all_uses_with(result)
         self.consumer.operation.erase()

@@ -33,6 +33,37 @@ def has_one_use(value: ir.Value) -> bool:
     return len(list(value.uses)) == 1
 
 
+def make_fusion(
+    holder: ir.Operation,
+    inputs: Sequence[ir.Value],
+    yielded: Sequence[ir.Value],
+    attributes: dict[str, Any],
+    place: ir.OpView,
+) -> ir.Operation:
+    """Makes a fusion of the block that an op holds meanwhile, which is erased.
+
+    Args:
+        holder: has one region with the block, which is not terminated yet.
+        inputs: what the block's arguments stand for.
+        yielded: values of the block.
+        attributes: of the fusion.
+        place: before which op it stands.
+    """
+    block = holder.regions[0].blocks[0]
+    end = ir.InsertionPoint(block)
+    ir.Operation.create("graph.yield", operands=yielded, loc=holder.location, ip=end)
+    fusion = OPS["graph.fusion"].build(
+        [inputs],
+        attributes,
+        results=[value.type for value in yielded],
+        loc=holder.location,
+        ip=ir.InsertionPoint(place),
+    )
+    block.append_to(fusion.regions[0])
+    holder.erase()
+    return fusion
+
+
 class GraphBuilder:
     """Makes ops in front of ``op``, with its location and in its checkpoint.
 

@@ -9,6 +9,7 @@ from girih.passes.fuse_contractions.choice import TUNING
 from girih.passes.fuse_contractions.epilogue import Group
 from girih.passes.fuse_contractions.products import Product
 from girih.passes.fuse_contractions.region import ContractionRegion
+from girih.passes.graph_builder import make_fusion
 from girih.passes.tile.gpu.contraction_policy import CHOSEN
 
 
@@ -22,21 +23,8 @@ def replace_group(group: Group) -> None:
     block = holder.regions[0].blocks.append()
     region = ContractionRegion(group, block)
     yielded = region.build()
-    ir.Operation.create(
-        "graph.yield",
-        operands=yielded,
-        loc=last.location,
-        ip=ir.InsertionPoint(block),
-    )
-    fusion = OPS["graph.fusion"].build(
-        [region.inputs],
-        {"domain": region.domain, "reduced": (0,)},
-        results=[value.type for value in yielded],
-        loc=last.location,
-        ip=ir.InsertionPoint(last),
-    )
-    block.append_to(fusion.regions[0])
-    holder.erase()
+    attributes = {"domain": region.domain, "reduced": (0,)}
+    fusion = make_fusion(holder, region.inputs, yielded, attributes, last)
     tuning = _tuning(group.products[0])
     if tuning is not None:
         fusion.attributes[TUNING] = tuning

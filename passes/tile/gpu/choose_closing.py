@@ -11,7 +11,7 @@ from girih.passes.tile.choose import split_passes
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.coordinates import columns_of, rest, shared_out
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.plan import Block, BlockGrid, is_multiple, steps_of
+from girih.passes.tile.gpu.plan import Block, BlockGrid, is_aligned
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate, affine
 from girih.passes.tile.plan import Pass, SchedulePlan
@@ -51,8 +51,7 @@ def _starts_anywhere(subject: Subject, columns: Coordinate) -> bool:
         if is_constant(load.offset.coefficient(columns), 1):
             size = subject.source.buffers[load.buffer].element.bytes
             row = load.offset - affine({columns: 1})
-            steps = (row.const, *steps_of(row))
-            if not all(is_multiple(c, policy.ACCESS_BYTES // size) for c in steps):
+            if not is_aligned(row, policy.ACCESS_BYTES // size):
                 return True
     return False
 

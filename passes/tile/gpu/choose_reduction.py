@@ -18,8 +18,7 @@ from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
     Peeling,
-    is_multiple,
-    steps_of,
+    is_aligned,
 )
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
@@ -106,12 +105,11 @@ def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:
             continue
         size = subject.source.buffers[buffer].element.bytes
         unit = policy.ACCESS_BYTES // size
-        is_aligned = all(is_multiple(c, unit) for c in (row.const, *steps_of(row)))
-        found[Peeling(along, row, unit), is_aligned] += size
+        found[Peeling(along, row, unit), is_aligned(row, unit)] += size
     if not found:
         return None
-    (peeling, is_aligned), _ = found.most_common(1)[0]
-    return None if is_aligned else peeling
+    (peeling, needs_none), _ = found.most_common(1)[0]
+    return None if needs_none else peeling
 
 
 def _with_fewer_walks(subject: Subject) -> Subject:

@@ -47,12 +47,13 @@ class Peeling:
         if not is_constant(offset.coefficient(self.coordinate), 1):
             return False
         apart = offset - affine({self.coordinate: 1}) - self.row
-        return all(is_multiple(c, self.unit) for c in (apart.const, *steps_of(apart)))
+        return is_aligned(apart, self.unit)
 
 
-def steps_of(expression: Affine) -> list[Size]:
-    """The coefficients of an expression."""
-    return [coefficient for _, coefficient in expression.terms]
+def is_aligned(place: Affine, unit: int) -> bool:
+    """True where a place is proved to be a multiple of the unit, wherever it varies."""
+    steps = [coefficient for _, coefficient in place.terms]
+    return all(is_multiple(c, unit) for c in (place.const, *steps))
 
 
 def is_multiple(size: Size, unit: int) -> bool:
