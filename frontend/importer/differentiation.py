@@ -93,6 +93,7 @@ class Derivatives:
         leaves: Tensors that require a gradient and were made by the program.
         required: Whether eager's tensor requires a gradient, by identity of what stands
             for it; only where capture tells.
+        through_view: Whether what is computed now will be written to a view.
     """
 
     def __init__(self, builder: Builder):
@@ -100,6 +101,7 @@ class Derivatives:
         self._active: dict[ir.Value, bool] = {}
         self.leaves: list[torch.Tensor] = []
         self.required: dict[int, bool] = {}
+        self.through_view = False
 
     # Activity ---------------------------------------------------------------------
 
@@ -166,7 +168,8 @@ class Derivatives:
         b, type_ = self._builder, (value.shape, value.dtype)
         (made,), block = b.region_op("custom_vjp", [[value], active], [type_], type_)
         with b.inside(block):
-            b.finish([b.constant(0.0, x.dtype) for x in active])
+            cotangent = Operand(block.arguments[0], *type_)
+            b.finish([self._nothing(x.dtype, cotangent) for x in active])
         return made._replace(strides=value.strides)
 
     def _identity(self, name: str, x: Operand) -> Operand:
@@ -217,8 +220,25 @@ class Derivatives:
         )
         with b.inside(block):
             cotangent = Operand(block.arguments[0], *type_)
-            b.finish([cotangent, b.constant(0.0, old.dtype)])
+            b.finish([cotangent, self._nothing(old.dtype, cotangent)])
         return made._replace(strides=value.strides)
+
+    def _nothing(self, dtype: torch.dtype, cotangent: Operand) -> Operand:
+        """Zero, the gradient of what was overwritten.
+
+        Where a view was, eager's zeros are a copy of the cotangent that was written
+        over: under ``create_graph`` they require a gradient if the cotangent does.
+        """
+        b = self._builder
+        zero = b.constant(0.0, dtype)
+        if not self.through_view:
+            return zero
+        operands, type_ = [[zero], [zero, cotangent]], (zero.shape, dtype)
+        (made,), block = b.region_op("custom_vjp", operands, [type_], type_)
+        with b.inside(block):
+            passed = Operand(block.arguments[0], *type_)
+            b.finish([passed, b.constant(0.0, cotangent.dtype)])
+        return made
 
     # Tensors ------------------------------------------------------------------------
 

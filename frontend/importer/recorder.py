@@ -360,7 +360,12 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         targets = _written(func, info.writes, args, kwargs)
         shapes = [tuple(target.shape) for target in targets]
+        if self.derivatives is not None:
+            views = [self.tracked(target).parent is not None for target in targets]
+            self.derivatives.through_view = any(views)
         values = self._functional_values(func, info, args, kwargs, targets)
+        if self.derivatives is not None:
+            self.derivatives.through_view = False
         result = func(*args, **kwargs)
         if shapes != [tuple(target.shape) for target in targets]:
             unsupported(

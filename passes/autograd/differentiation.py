@@ -1,6 +1,6 @@
 """Derivatives of the ops of differentiation themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -55,8 +55,17 @@ def _inlined(
     *body, last = block.operations
     for op in body:
         copy = op.operation.clone(ip=b.ip)
-        for index, operand in enumerate(copy.operands):
-            if operand in values:
-                copy.operands[index] = values[operand]
+        _replace_operands(copy, values)
         values.update(zip(op.results, copy.results, strict=True))
     return [values.get(value, value) for value in last.operands]
+
+
+def _replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Has an op, and those of its regions, read other values."""
+    for index, operand in enumerate(op.operands):
+        if operand in values:
+            op.operands[index] = values[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _replace_operands(inner.operation, values)

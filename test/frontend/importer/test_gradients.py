@@ -111,6 +111,12 @@ def copied_over(x, w):
     return y * y
 
 
+def overwritten_through_a_view(x, w):
+    y = x * 2
+    y.T.copy_(w.sin().sum())
+    return y.T
+
+
 def results_over_one_storage(x, w):
     y = x * w
     return y.detach(), y[0], y
@@ -167,6 +173,7 @@ PROGRAMS = [
     views_and_writes,
     overwritten,
     copied_over,
+    overwritten_through_a_view,
     results_over_one_storage,
     detached_result_alone,
     view_of_an_argument,
