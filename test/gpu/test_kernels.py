@@ -111,6 +111,44 @@ def test_columns(rows):
     check(lambda x: (x.sum(0), x.amax(0), x.var(0)), (normal(rows, 67),))
 
 
+@pytest.mark.parametrize("sizes", [(300, 5, 7), (270, 31, 130), (300, 16, 64)], ids=str)
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+def test_sums_that_close_rows(sizes, dtype):
+    """Rows that one program holds, then sums along the other dim; aligned and not."""
+    x, scale = normal(*sizes, dtype=dtype), normal(sizes[1], 1, dtype=dtype)
+    check(lambda x: F.softmax(x, 1).sum(2), (x,))
+    check(lambda x: F.softmax(x, 2).sum(1), (x,))
+    check(lambda x, s: ((x - x.amax(1, True)).exp() * s).sum(-1), (x, scale))
+
+
+@pytest.mark.parametrize("columns", [64, 67])
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+def test_columns_of_what_is_stored(columns, dtype):
+    """Sums in several grids, the last of which load what the first has stored."""
+
+    def program(x, y, weight):
+        z = F.gelu(x) * y + weight
+        return z, (z * x).sum(0), z.sum(0)
+
+    rows = [normal(5003, columns, dtype=dtype) for _ in range(2)]
+    check(program, (*rows, normal(columns, dtype=dtype)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+def test_maxima_over_windows(dtype):
+    """Maxima and their gradients, channels innermost."""
+    x = normal(3, 24, 17, 19, dtype=dtype).to(memory_format=torch.channels_last)
+
+    def program(x):
+        return F.max_pool2d(F.relu(x), 3, 2, 1)
+
+    def reference(x):
+        return gradients_of(program, [x], ())
+
+    actual = gradients_of(compiled(program), [x], ())
+    assert_as_good_as_eager(reference, [x], actual, 1e-6, has_layout=False)
+
+
 def test_many_outputs():
     def program(x):
         return tuple(x * i + i for i in range(20))
