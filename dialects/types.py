@@ -244,6 +244,11 @@ def _sizes_text(sizes: Sequence[Size]) -> str:
     return f"[{', '.join(texts)}]"
 
 
+def is_single(shape: Sequence[Size]) -> bool:
+    """Tells whether a shape is known to have one element."""
+    return all(isinstance(size, int) and size == 1 for size in shape)
+
+
 def is_buffer(type_: ir.Type) -> bool:
     """Tells whether this is a buffer type."""
     return (

@@ -28,6 +28,7 @@ class Report:
         recordings: CUDA graphs that were recorded so far.
         not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
             for: all that was met so far.
+        host: Of what the graph computes on the CPU before it runs on a device.
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
     """
@@ -44,11 +45,14 @@ class Report:
     fallback: str | None = None
     recordings: int = 0
     not_recorded: list[str] = field(default_factory=list)
+    host: Report | None = None
     derivatives: list[Report] = field(default_factory=list)
 
     def and_derived(self) -> Iterator[Report]:
-        """This report and those of its derivatives."""
+        """This report and those of its host part and its derivatives."""
         yield self
+        if self.host is not None:
+            yield self.host
         for report in self.derivatives:
             yield from report.and_derived()
 

@@ -6,9 +6,9 @@ Requires:
 Establishes:
     Every `tile.kernel` that is launched has an attribute `aligned`, one boolean for
     each of its buffers: whether each launch gives it memory that begins at a multiple
-    of 16 bytes. On devices the runtime sees to it that arguments of the program and
-    results of ATen begin so, and fresh memory does; a view does where its offset is
-    such a multiple.
+    of 16 bytes. On devices the runtime sees to it that results of ATen and arguments of
+    the program begin so, but for those of a single element; fresh memory does; a view
+    does where its offset is such a multiple.
 
 Before::
 
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from girih.dialects.bindings import ir
-from girih.dialects.types import buffer_parts, byte_width, is_buffer
+from girih.dialects.types import buffer_parts, byte_width, is_buffer, is_single
 from girih.passes.registry import register_pass
 
 ALIGNMENT = 16
@@ -67,7 +67,9 @@ def is_aligned(value: ir.Value) -> bool:
     if not is_buffer(value.type):
         return False
     owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "host.view":
+    if isinstance(owner, ir.Block):
+        return not is_single(buffer_parts(value.type).shape)
+    if owner.name != "host.view":
         return True
     view = owner.opview
     if not isinstance(view.offset, int):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, minimum, product
-from girih.dialects.types import BufferParts, byte_width
+from girih.dialects.types import BufferParts, byte_width, is_single
 
 from . import torch_entry
 from .assembler import Assembler, Constant, Register, RegisterItem, Value, ValueItem
@@ -153,7 +153,7 @@ class Buffers(dict[ir.Value, Buffer]):
     def _address(self, buffer: Buffer) -> Register:
         """The address of a tensor's first element."""
         tensor = self.tensor(buffer)
-        if not self._aligned or buffer.is_own:
+        if not self._aligned or buffer.is_own or is_single(buffer.parts.shape):
             return self._assembler.call_int(torch_entry.data_ptr, [ValueItem(tensor)])
         # Nobody else may write to memory that only kernels see through a copy.
         repair = None if buffer.is_written else torch_entry.aligned_copy

@@ -54,6 +54,14 @@ def is_foreach(name: str) -> bool:
     return name.startswith(_PREFIX) and not name.partition(".")[0].endswith("_")
 
 
+def takes_numbers(name: str) -> bool:
+    """Whether an overload takes a vector of numbers, wherever the other tensors are.
+
+    It is called ``scalars``, or the fourth argument.
+    """
+    return name.startswith(f"{_PREFIX}addc") and name.endswith(".Tensor")
+
+
 def calls(name: str, args: Any, kwargs: dict) -> Iterator[Call]:
     """The calls that one on lists stands for, in order.
 

@@ -24,7 +24,7 @@ import torch
 import torch._functorch.config  # the constructor would import it, in 8 ms
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from girih.frontend.fake.foreach import is_foreach, shapes_of
+from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.rules import RULES, Result
 
@@ -113,11 +113,13 @@ class _Plan(NamedTuple):
         kernel: Called with the arguments of the op.
         mutates: Whether the op writes its first argument and returns it; lists of
             tensors are written and not returned.
+        takes_numbers: Whether it takes a vector of numbers, on whatever device.
     """
 
     kernel: Callable | None
     in_cpp: bool = False
     mutates: bool = False
+    takes_numbers: bool = False
 
 
 _LIFT = _Plan(None)
@@ -136,10 +138,11 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
     if name in RULES:
         return _Plan(RULES[name])
     if is_foreach(name):
-        return _Plan(shapes_of(name))
+        return _Plan(shapes_of(name), takes_numbers=takes_numbers(name))
     base, _, overload = name.partition(".")
     if base.endswith("_") and is_foreach(base[:-1]):
-        return _Plan(shapes_of(f"{base[:-1]}.{overload}"), mutates=True)
+        twin = f"{base[:-1]}.{overload}"
+        return _Plan(shapes_of(twin), mutates=True, takes_numbers=takes_numbers(twin))
     functional = base[:-1] + ("." + overload if overload else "")
     functional = _RENAMED.get(name, functional)
     if base.endswith("_") and functional in RULES:
@@ -208,6 +211,11 @@ def _device_of_call(args: tuple, kwargs: dict) -> torch.device | None:
     return asked
 
 
+def _without_numbers(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of an operation on lists that say where it computes."""
+    return args[:3], {key: x for key, x in kwargs.items() if key != "scalars"}
+
+
 def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
     """Prefers torch's Python kernels where sizes are symbolic.
 
@@ -265,7 +273,10 @@ class LightFakeTensorMode(FakeTensorMode):
             return NotImplemented  # torch's kernels assume what is usual
 
     def _dispatch_quickly(self, plan, func, args, kwargs):
-        device = _device_of_call(args, kwargs)
+        placed = (
+            _without_numbers(args, kwargs) if plan.takes_numbers else (args, kwargs)
+        )
+        device = _device_of_call(*placed)
         if device is None:
             return NotImplemented
         if plan.in_cpp or plan.mutates:

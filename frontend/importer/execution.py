@@ -17,6 +17,7 @@ from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError
 from girih.frontend.capture.switches import preserved
 from girih.frontend.importer.differentiation import Derivatives
+from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
@@ -88,7 +89,7 @@ def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
 def _note_results(node, environment, derivatives: Derivatives) -> None:
     """Tells which results require a gradient, where capture has seen it."""
     for result in node.all_input_nodes:
-        known = result.meta.get("val", result.meta.get("example_value"))
+        known = value_of(result)
         if isinstance(known, torch.Tensor):
             derivatives.required[id(environment[result])] = known.requires_grad
 

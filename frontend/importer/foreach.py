@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.frontend.fake.foreach import Call, calls
+from girih.frontend.fake.foreach import Call, calls, takes_numbers
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.registry import RULES, imports
 from girih.frontend.importer.scalars import apply_rule
@@ -69,7 +69,7 @@ def copy(b: Builder, tensors, sources, non_blocking=False):
 
 def _unpacked(b: Builder, name: str, args: tuple, kwargs: dict):
     """A factor for each tensor, where they come as a vector, named or as the fourth."""
-    if not name.startswith("_foreach_addc") or not name.endswith(".Tensor"):
+    if not takes_numbers(name):
         return name, args, kwargs
     packed = kwargs["scalars"] if "scalars" in kwargs else args[3]
     parts = _parts_of(b, packed)

@@ -17,6 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
 
+from girih.frontend.importer.nodes import may_write, name_of, value_of
+
 _LARGEST = 1 << 26
 """Elements of a mask that is looked at."""
 
@@ -100,7 +102,7 @@ def _kind(gm: GraphModule, mask: Node) -> str | None:
 
 def _is_large(node: Node) -> bool:
     """Whether a value has too many elements to look at, or as many as nobody knows."""
-    value = node.meta.get("val", node.meta.get("example_value"))
+    value = value_of(node)
     if not isinstance(value, Tensor):
         return False
     sizes = value.shape
@@ -132,41 +134,23 @@ def _is_plain(node: Node) -> bool:
         return False
     if node.target in (operator.getitem, getattr):
         return True
-    name = _name(node)
-    return not _writes(node) and "rand" not in name and "drop" not in name
+    name = name_of(node)
+    return not may_write(node) and "rand" not in name and "drop" not in name
 
 
 def _is_written(node: Node) -> bool:
     """Whether something writes to a value, maybe through a view of it."""
     for user in node.users:
-        if _writes(user) or (_name(user) in _VIEWS and _is_written(user)):
+        if may_write(user) or (name_of(user) in _VIEWS and _is_written(user)):
             return True
     return False
 
 
-def _writes(node: Node) -> bool:
-    name = _name(node)
-    if name in _IN_PLACE or "out" in node.kwargs:
-        return True
-    is_operator = getattr(node.target, "__module__", "") == "_operator"  # and_, or_
-    return name.endswith("_") and not name.endswith("__") and not is_operator
-
-
-_IN_PLACE = frozenset(
-    """setitem iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift
-    isub itruediv ixor""".split()
-)
 _VIEWS = frozenset(
     """__getitem__ as_strided chunk contiguous detach diagonal expand expand_as flatten
     getitem movedim narrow permute reshape select split squeeze swapaxes swapdims t to
     transpose unbind unflatten unsqueeze view view_as""".split()
 )
-
-
-def _name(node: Node) -> str:
-    if isinstance(node.target, str):
-        return node.target
-    return getattr(node.target, "__name__", str(node.target))
 
 
 def _evaluated(gm: GraphModule, nodes: list[Node], mask: Node) -> Tensor:

@@ -14,6 +14,7 @@ from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.differentiation import depends, origin_of
 from girih.frontend.importer.execution import execute
 from girih.frontend.importer.functions import apply_function
+from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder, tensors_of
 
 
@@ -116,7 +117,7 @@ class Transforms:
         outputs, inputs = _listed(request.outputs), _listed(request.inputs)
         seeds = self._seeds(outputs, _listed(request.grad_outputs, len(outputs)))
         sources = [self._source(tensor) for tensor in inputs]
-        known = node.meta.get("val", node.meta.get("example_value"))
+        known = value_of(node)
         if known is None:
             known = self._like_inputs(seeds, sources, inputs, request)
         values = self._recorder.builder.multi_op(

@@ -32,12 +32,13 @@ from girih.compiler.convention import (
     without_grad,
 )
 from girih.compiler.cpu_code import forget_libraries
-from girih.compiler.devices import device_of, example_results, why_not_on
+from girih.compiler.devices import CPU, device_of, example_results, why_not_on
 from girih.compiler.failures import why_eager
 from girih.compiler.lowering import Lowering
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.frontend.importer import ImportedGraph, import_graph
+from girih.frontend.importer.host_part import Part, Split, split_host_part, whole
 from girih.frontend.importer.masks import simplify_masks
 from girih.log import logger
 from girih.options import Options
@@ -110,8 +111,37 @@ def compile_graph(
 
 
 def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
-    gradients = needs_gradients(gm, example_inputs)
     device = device_of(gm, example_inputs)
+    split = split_host_part(gm, example_inputs, device)
+    if split is not None:
+        return _compile_parts(split, options, report)
+    return _compile_for(device, whole(gm, example_inputs), options, report)
+
+
+def _compile_parts(split: Split, options: Options, report: Report) -> Callable:
+    """Compiles a graph with tensors of the CPU and of a device."""
+    device = _compile_for(split.there, split.device, options, report)
+    return split.joined(_compile_host_part(split.host, options, report), device)
+
+
+def _compile_host_part(part: Part, options: Options, report: Report) -> Callable:
+    """Compiles what a graph computes on the CPU; what it can't compile runs eager."""
+    if not any(node.op.startswith("call_") for node in part.gm.graph.nodes):
+        return part.eager
+    report.host = Report(name=f"{report.name}.host")
+    try:
+        return _compile_for(CPU, part, options, report.host)
+    except Exception as error:
+        report.host.fallback = why_eager(error, options, report.host, "its host part")
+        return part.eager
+
+
+def _compile_for(
+    device: torch.device, part: Part, options: Options, report: Report
+) -> Callable:
+    """Compiles a graph, or a part of one, whose tensors are all on one device."""
+    gm, example_inputs = part.gm, part.examples
+    gradients = needs_gradients(gm, example_inputs)
     with report.stage("import"):
         simplify_masks(gm)
         imported = import_graph(
@@ -122,7 +152,7 @@ def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
             random="eager" if options.fallback_random else None,
         )
     imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
-    eager = _fallback(gm, example_inputs, imported)
+    eager = _fallback(part, imported)
     module = imported.module
     if gradients:
         program = compile_differentiable(module, options, report, eager, device)
@@ -178,14 +208,14 @@ def _run_eagerly(gm, report: Report, reason: str) -> Callable:
     return gm.forward
 
 
-def _fallback(gm, example_inputs, imported: ImportedGraph) -> Callable:
+def _fallback(part: Part, imported: ImportedGraph) -> Callable:
     """Runs the graph eager on the arguments of the program.
 
     A kernel that meets an index out of range stops there: the eager run raises
     eager's own error.
     """
-    forward, indices = gm.forward, imported.input_indices
-    constants = list(example_inputs)
+    forward, indices = part.eager, imported.input_indices
+    constants = list(part.examples)
     for index in indices:
         constants[index] = None  # the caller's tensors are not kept alive
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from girih.compiler.gpu_code import why_unavailable
+from girih.frontend.importer.nodes import value_of
 
 CPU = torch.device("cpu")
 
@@ -40,6 +41,6 @@ def example_results(gm: torch.fx.GraphModule) -> list[torch.Tensor]:
     results = []
     for node in gm.graph.find_nodes(op="output"):
         for result in node.all_input_nodes:
-            value = result.meta.get("val", result.meta.get("example_value"))
+            value = value_of(result)
             results.extend([value] if isinstance(value, torch.Tensor) else [])
     return results

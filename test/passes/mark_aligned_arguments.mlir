@@ -40,3 +40,19 @@ func.func @main(%x: !tile.buffer<f32, ["s0"], [1]>) -> !tile.buffer<f32, [4], [1
   "host.launch"(%1, %0) {kernel = @k0, outputs = 1, symbols = []} : (!tile.buffer<f32, [4], [1]>, !tile.buffer<f32, [4], [1]>) -> ()
   "host.return"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
 }
+
+// -----
+
+// A single element may be anywhere.
+// CHECK: "tile.kernel"
+// CHECK: }) {aligned = array<i1: false, true>
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1, 1], [1, 1]>, %out: !tile.buffer<f32, [1, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1, 1], [1, 1]>) -> tensor<1x1xf32>
+  "tile.write"(%0, %out) : (tensor<1x1xf32>, !tile.buffer<f32, [1, 1], [1, 1]>) -> ()
+}) {sym_name = "k0", outputs = 1, domain = [1, 1], reduced = array<i64>, symbols = []} : () -> ()
+func.func @main(%x: !tile.buffer<f32, [1, 1], [1, 1]>) -> !tile.buffer<f32, [1, 1], [1, 1]> {
+  %0 = "host.alloc"() : () -> !tile.buffer<f32, [1, 1], [1, 1]>
+  "host.launch"(%x, %0) {kernel = @k0, outputs = 1, symbols = []} : (!tile.buffer<f32, [1, 1], [1, 1]>, !tile.buffer<f32, [1, 1], [1, 1]>) -> ()
+  "host.return"(%0) : (!tile.buffer<f32, [1, 1], [1, 1]>) -> ()
+}
