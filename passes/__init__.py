@@ -12,6 +12,7 @@
 # fast. Passes outside of this package call ``register_pass`` when they are imported.
 PASS_MODULES = {
     "autograd": "girih.passes.autograd",
+    "batch-launches": "girih.passes.batch_launches",
     "canonicalize-graph": "girih.passes.canonicalize_graph",
     "choose-convolution-layouts": "girih.passes.choose_convolution_layouts",
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",

@@ -47,9 +47,11 @@ def run(op: ir.OpView, options: None) -> None:
     for launch in launches:
         if launch.kernel not in kernels:  # a library's
             continue
-        aligned = [is_aligned(value) for value in launch.operands]
-        others = known.setdefault(launch.kernel, aligned)
-        known[launch.kernel] = [a and b for a, b in zip(aligned, others, strict=True)]
+        for values in kernels[launch.kernel].sets_of(list(launch.operands)):
+            aligned = [is_aligned(value) for value in values]
+            others = known.setdefault(launch.kernel, aligned)
+            both = zip(aligned, others, strict=True)
+            known[launch.kernel] = [a and b for a, b in both]
     for name, aligned in known.items():
         kernels[name].attributes["aligned"] = ir.DenseBoolArrayAttr.get(aligned)
 

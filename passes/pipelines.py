@@ -70,6 +70,7 @@ PIPELINES: dict[str, tuple[PipelineStep, ...]] = {
         PipelineStep("share-flat-kernels", "kernels of all parameters become one"),
         PipelineStep("launch-products", "a product costs the host a launch, no call"),
         PipelineStep("group-launches", "a run of launches is one native call"),
+        PipelineStep("batch-launches", "many small tensors are one launch"),
         PipelineStep("plan-memory", "a native call's intermediates share a workspace"),
         PipelineStep("mark-aligned-arguments", "kernels may load 16 bytes at once"),
     ),

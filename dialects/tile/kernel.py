@@ -4,6 +4,9 @@ An unscheduled kernel reads whole tensors, computes with ``graph`` primitives an
 writes whole tensors. A scheduled one consists of grids.
 """
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, INTS, SIZES, STRING, STRINGS
 from girih.dialects.bindings import ir
@@ -26,6 +29,8 @@ from girih.dialects.regions import (
 from girih.dialects.rules import expect
 from girih.dialects.tile.base import TileOp, expect_buffer, expect_index
 
+T = TypeVar("T")
+
 
 class KernelOp(TileOp, name="kernel"):
     """A kernel called ``sym_name``: its block takes buffers, then symbols' values.
@@ -33,8 +38,9 @@ class KernelOp(TileOp, name="kernel"):
     The last ``outputs`` buffers are written. ``symbols`` names the values of the
     trailing ``index`` arguments. ``domain``, ``reduced`` and ``closing`` are those of
     the fusion that the kernel was made of; ``schedule`` says in words how it was
-    scheduled.
-    The block has no terminator.
+    scheduled. Where it has ``sets``, a launch gives so many sets of arguments, each as
+    the block takes them, and the programs of all are one grid: the inputs of all sets,
+    their outputs, then their symbols. The block has no terminator.
     """
 
     EFFECTS = Effects.ORDERED
@@ -46,6 +52,7 @@ class KernelOp(TileOp, name="kernel"):
     reduced = attribute(INTS, default=())
     closing = optional_attribute(INTS)
     schedule = optional_attribute(STRING)
+    sets = optional_attribute(INT)
     body = region()
 
     @property
@@ -65,6 +72,26 @@ class KernelOp(TileOp, name="kernel"):
         values = list(self.block.arguments)[len(self.buffers) :]
         return dict(zip(self.symbols, values, strict=True))
 
+    @property
+    def launch_symbols(self) -> list[str]:
+        """Names of the symbols that a launch gives, in order."""
+        if self.sets is None:
+            return list(self.symbols)
+        return [f"{name}_{n}" for n in range(self.sets) for name in self.symbols]
+
+    def sets_of(self, buffers: Sequence[T]) -> list[list[T]]:
+        """The buffers of a launch, or what is said of them, set by set."""
+        count, outputs = self.sets or 1, self.outputs
+        inputs = len(self.buffers) - outputs
+        first = inputs * count
+        return [
+            [
+                *buffers[n * inputs : (n + 1) * inputs],
+                *buffers[first + n * outputs : first + (n + 1) * outputs],
+            ]
+            for n in range(count)
+        ]
+
     def verify_invariants(self) -> None:
         """Checks the arguments against the attributes."""
         only_block(self)
@@ -78,6 +105,8 @@ class KernelOp(TileOp, name="kernel"):
             expect_index(type_, f"argument {position}")
         rule = f"be at least 1 and at most the {count} buffers"
         expect(1 <= self.outputs <= count, "outputs", rule, self.outputs)
+        if self.sets is not None:
+            expect(self.sets >= 1, "sets", "be positive", self.sets)
 
 
 class ReadOp(TileOp, name="read"):

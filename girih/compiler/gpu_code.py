@@ -161,7 +161,7 @@ class GpuCode:
     ) -> dict[str, list[GridKernel]]:
         """The loaded grids of each kernel."""
         kernels = cloned(module, only="tile.kernel")
-        symbols = {op.sym_name: op.symbols for op in kernels.body.operations}
+        symbols = {op.sym_name: op.launch_symbols for op in kernels.body.operations}
         if not symbols:
             return {}
         lowering.run(self.kernel_pipeline, kernels.operation)

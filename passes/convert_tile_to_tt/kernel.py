@@ -9,6 +9,12 @@ from girih.dialects.dims import Size
 from girih.passes.convert_tile_to_tt import builder as b
 from girih.passes.convert_tile_to_tt.index_width import index_bits
 from girih.passes.convert_tile_to_tt.lowering import Lowering
+from girih.passes.convert_tile_to_tt.sets import (
+    choose_set,
+    in_sets,
+    launch_buffers,
+    set_symbols,
+)
 from girih.passes.upstream import constant_of
 
 Value = ir.Value
@@ -57,7 +63,7 @@ def convert_kernel(
         lowering = Lowering(b.integer(index_bits(kernel)), library, aligned, places)
         lowering.allow_tf32 = allow_tf32
         launch = {
-            "grid": ir.StringAttr.get(str(_size(grid.count, kernel))),
+            "grid": ir.StringAttr.get(str(_programs(grid, kernel))),
             "workspace_bytes": ir.IntegerAttr.get(b.integer(64), size),
         }
         for name, default in defaults.items():
@@ -66,7 +72,11 @@ def convert_kernel(
         with grid.location, ir.InsertionPoint(kernel):
             function = _make_function(kernel, number, lowering, launch, size)
         with grid.location, ir.InsertionPoint(function.block):
-            _lower_grid(lowering, shared, grid)
+            program = b.make("get_program_id", [], {"axis": 0})
+            program = b.resized(program, lowering.index)
+            if kernel.sets is not None:
+                program = choose_set(kernel, lowering, shared, grid, program)
+            _lower_grid(lowering, shared, grid, program)
             tt.build("return")
     kernel.operation.erase()
 
@@ -92,6 +102,14 @@ def _workspaces(ops: list[ir.OpView]) -> tuple[dict[Value, int], int]:
             size = op.elements * ty.byte_width(element)
             end += -(-size // _ALIGNMENT) * _ALIGNMENT
     return places, end
+
+
+def _programs(grid: ir.OpView, kernel: ir.OpView) -> Size:
+    """How many programs a grid has, those of all sets together."""
+    count = _size(grid.count, kernel)
+    if kernel.sets is None:
+        return count
+    return sum(dims.substitute(count, own) for own in set_symbols(kernel))
 
 
 def _size(value: Value, kernel: ir.OpView) -> Size:
@@ -136,17 +154,20 @@ def _make_function(
     workspace_bytes: int,
 ) -> tt.TtOp:
     """A function with its arguments: buffers, symbols, workspace."""
+    aligned = _alignment(kernel, lowering.aligned)
+    if kernel.sets is not None:
+        aligned = in_sets(aligned, kernel)
     types = []
-    for buffer in kernel.buffers:
-        element = ty.buffer_parts(buffer.type).element_type
+    for buffer in launch_buffers(kernel):
+        element = ty.buffer_parts(buffer).element_type
         types.append(tt.pointer_type(memory_element(element)))
-    types += [lowering.index] * len(kernel.symbols)
+    types += [lowering.index] * len(kernel.launch_symbols)
     if workspace_bytes:
         types.append(tt.pointer_type(b.integer(8)))
     known = [ir.DictAttr.get({}) for _ in types]
     if workspace_bytes:
         known[-1] = _aligned()
-    for place, is_aligned in enumerate(_alignment(kernel, lowering.aligned)):
+    for place, is_aligned in enumerate(aligned):
         if is_aligned:
             known[place] = _aligned()
     attributes = {
@@ -160,7 +181,8 @@ def _make_function(
     locations = [ir.Location.current] * len(types)
     block = function.regions[0].blocks.append(*types, arg_locs=locations)
     arguments = list(block.arguments)
-    lowering.values.update(zip(kernel.block.arguments, arguments, strict=False))
+    if kernel.sets is None:
+        lowering.values.update(zip(kernel.block.arguments, arguments, strict=False))
     lowering.workspace = arguments[-1] if workspace_bytes else None
     return function
 
@@ -168,14 +190,15 @@ def _make_function(
 def _arguments(kernel: ir.OpView) -> ir.Attribute:
     """What pointers and integers stand for; an interpreter knows bounds from it."""
     texts = {
-        "buffers": [str(buffer.type) for buffer in kernel.buffers],
-        "symbols": list(kernel.symbols),
+        "buffers": [str(type_) for type_ in launch_buffers(kernel)],
+        "symbols": kernel.launch_symbols,
     }
     described: dict[str, ir.Attribute] = {
         name: ir.ArrayAttr.get([ir.StringAttr.get(text) for text in own])
         for name, own in texts.items()
     }
-    described["outputs"] = ir.IntegerAttr.get(b.integer(64), kernel.outputs)
+    outputs = kernel.outputs * (kernel.sets or 1)
+    described["outputs"] = ir.IntegerAttr.get(b.integer(64), outputs)
     return ir.DictAttr.get(described)
 
 
@@ -191,9 +214,10 @@ def _aligned() -> ir.Attribute:
     return ir.DictAttr.get({"tt.divisibility": number})
 
 
-def _lower_grid(lowering: Lowering, shared: list[ir.OpView], grid: ir.OpView) -> None:
+def _lower_grid(
+    lowering: Lowering, shared: list[ir.OpView], grid: ir.OpView, program: Value
+) -> None:
     for op in shared:
         lowering.lower(op)
-    program = b.make("get_program_id", [], {"axis": 0})
-    lowering.values[grid.block.arguments[0]] = b.resized(program, lowering.index)
+    lowering.values[grid.block.arguments[0]] = program
     lowering.lower_block(grid.block)

@@ -191,3 +191,42 @@ def test_deterministic():
     for _ in range(5):
         for one, other in zip(first, run(x), strict=True):
             assert torch.equal(one, other)
+
+
+LISTS = {
+    "many": [(3, 4), (1,), (1024,), (1025,), (), (7, 11), (0, 3), (64, 64)] * 9,
+    "equal": [(33, 5)] * 70,
+    "large": [(1000, 1001), (5,), (300, 7), (2049,), (4096, 16)],
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS.values(), ids=FLOATS)
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_tensors(name, dtype):
+    """Launches of one kernel for many tensors are few; tensors may begin anywhere."""
+    xs = [normal(*shape, dtype=dtype) for shape in LISTS[name]]
+    ys = [normal(*shape, dtype=dtype) for shape in LISTS[name]]
+    size = sum(x.numel() + 1 for x in xs)
+    if name == "many":  # from everywhere in one block of memory
+        line, places = (
+            normal(size, dtype=dtype),
+            torch.tensor([0] + [x.numel() + 1 for x in xs]),
+        )
+        starts = places.cumsum(0).tolist()
+        xs = [
+            line[s:][: x.numel()].view(x.shape)
+            for s, x in zip(starts, xs, strict=False)
+        ]
+
+    def program(*tensors):
+        xs, ys = tensors[: len(tensors) // 2], tensors[len(tensors) // 2 :]
+        scaled = torch._foreach_mul(xs, 0.5)
+        torch._foreach_add_(scaled, ys)
+        return scaled, torch._foreach_mul(torch._foreach_exp(ys), xs)
+
+    run = compiled(program)
+    with torch.no_grad():
+        assert_as_good_as_eager(program, (*xs, *ys), run(*xs, *ys))
+    (graph,) = girih.report(run).graphs
+    assert graph.fallback is None
+    assert graph.launches <= len(xs) // 10 + 4

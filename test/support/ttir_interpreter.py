@@ -201,6 +201,7 @@ class Function:
             self._read_arguments(op)
             self._body = Translator().body(op.block)
             self._widest = max(_widest(op), 1)
+            self._has_sets = _chooses_pointers(op)
 
     def _read_arguments(self, op: tt.TtOp) -> None:
         """What is known of the arguments: from `girih.arguments`."""
@@ -234,7 +235,8 @@ class Function:
         values = [*self._pointers(buffers), *self._scalars(arguments)]
         if self._workspace_bytes:
             values.append(Pointers(buffers[-1], np.zeros(1, np.int64), "i8"))
-        batch = max(1, _BATCH // self._widest)
+        # Programs that choose between buffers run one by one: each has its own.
+        batch = 1 if self._has_sets else max(1, _BATCH // self._widest)
         with np.errstate(all="ignore"):
             for start in range(0, grid, batch):
                 programs = np.arange(start, min(start + batch, grid), dtype=np.int32)
@@ -320,6 +322,17 @@ class View:
         return np.lib.stride_tricks.as_strided(
             buffer.data, (*shape, self._width), (*steps, 1)
         )
+
+
+def _chooses_pointers(function: ir.OpView) -> bool:
+    """Whether a function takes pointers from branches."""
+    results = [
+        result
+        for op in function.block.operations
+        if op.operation.name == "scf.if"
+        for result in op.results
+    ]
+    return any(pointee(result.type) is not None for result in results)
 
 
 def _widest(function: ir.OpView) -> int:

@@ -289,6 +289,10 @@ def _for(op: ir.Operation, body: Body) -> Callable:
 def _if(op: ir.Operation, then: Body, otherwise: Body | None = None) -> Callable:
     def branch(run: Run, condition: np.ndarray) -> list:
         condition = np.broadcast_to(condition, run.active.shape)
+        if condition[run.active].all():
+            return _run_some(run, run.active, then, [])
+        if otherwise is not None and not condition[run.active].any():
+            return _run_some(run, run.active, otherwise, [])
         taken = _run_some(run, run.active & condition, then, [])
         if otherwise is None:
             return []
