@@ -7,7 +7,7 @@
 
 #include "../runtime/_launch.h"
 
-#define MAX_ARGUMENTS 256
+#define MAX_ARGUMENTS 512 /* of 8 bytes: what CUDA takes */
 #define MAX_GRID INT32_MAX
 #define GRID_OUT_OF_RANGE 0xffffffff
 

@@ -234,6 +234,26 @@ def test_parameters_of_a_shape_share_kernels():
     assert kernels(12) == kernels(3)
 
 
+def test_many_parameters():
+    """A launch has as many sets of arguments as it may."""
+    results = []
+    for compile_ in (compiled, lambda step: step):
+        torch.manual_seed(0)
+        weights = [normal(n % 7, n + 1).requires_grad_() for n in range(100)]
+        optimizer = torch.optim.AdamW(weights)
+        for weight in weights:
+            weight.grad = weight.detach().cos()
+        with torch.device("cpu"):
+            optimizer.step()
+        step = compile_(optimizer.step)
+        step()
+        results.append([weight.detach() for weight in weights])
+        if compile_ is compiled:
+            assert girih.report(step).launches < 30
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, **CLOSE)
+
+
 def test_recorded():
     """Numbers of the CPU are new at each replay."""
     run = girih.compile(lambda x, a: x * (a + 1), mode="reduce-overhead")
