@@ -77,6 +77,8 @@ bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
 		--output build/benchmarks/gpu-kernels $(GPU_FLAGS)
 	@$(GPU_PYTHON) -m benchmarks.gpu --parts models \
 		--output build/benchmarks/gpu-models $(GPU_FLAGS)
+	@$(GPU_PYTHON) -m benchmarks.optimizers --quick --device cuda \
+		--output build/benchmarks/gpu-optimizers
 	@$(GPU_PYTHON) -m benchmarks.readme build/benchmarks
 
 bench: install ## Measure eager, Inductor and girih; tables go to the README.

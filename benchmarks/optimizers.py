@@ -121,13 +121,15 @@ class Row:
     differences: dict[str, float]
 
 
-def make_parameters(shapes: Sequence[Shape]) -> list[nn.Parameter]:
+def make_parameters(shapes: Sequence[Shape], device: str = "cpu") -> list[nn.Parameter]:
     """Parameters with gradients, always the same."""
     generator = torch.Generator().manual_seed(0)
     parameters = []
     for shape in shapes:
-        parameter = nn.Parameter(torch.randn(shape, generator=generator))
-        parameter.grad = torch.randn(shape, generator=generator) * 1e-2
+        value = torch.randn(shape, generator=generator)
+        gradient = torch.randn(shape, generator=generator) * 1e-2
+        parameter = nn.Parameter(value.to(device))
+        parameter.grad = gradient.to(device)
         parameters.append(parameter)
     return parameters
 
@@ -148,7 +150,17 @@ def make_step(
     return engine.compile(clip_and_step)
 
 
-def compare(case: Case) -> dict[str, float]:
+def _finished(step: Callable[[], None]) -> Callable[[], None]:
+    """A step that is over when it returns."""
+
+    def run() -> None:
+        step()
+        torch.cuda.synchronize()
+
+    return run
+
+
+def compare(case: Case, device: str) -> dict[str, float]:
     """What the engines compute for small parameters; differences by engine.
 
     Raises:
@@ -157,7 +169,7 @@ def compare(case: Case) -> dict[str, float]:
     shapes = sorted({tuple(min(size, 33) for size in shape) for shape in case.shapes})
     found = {}
     for name, engine in ENGINES.items():
-        parameters = make_parameters(shapes)
+        parameters = make_parameters(shapes, device)
         step = make_step(case, parameters, engine)
         for _ in range(COMPARED_STEPS):
             step()
@@ -171,13 +183,14 @@ def compare(case: Case) -> dict[str, float]:
     }
 
 
-def run_case(case: Case, *, quick: bool) -> Row:
+def run_case(case: Case, *, quick: bool, device: str = "cpu") -> Row:
     """Checks and measures one case."""
-    differences = compare(case)
-    parameters = make_parameters(case.shapes)
+    differences = compare(case, device)
+    parameters = make_parameters(case.shapes, device)
     steps, cold = {}, {}
     for name, engine in ENGINES.items():
-        steps[name] = make_step(case, parameters, engine)
+        step = make_step(case, parameters, engine)
+        steps[name] = step if device == "cpu" else _finished(step)
         start = time.perf_counter()
         steps[name]()
         cold[name] = time.perf_counter() - start
@@ -218,6 +231,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"text that is part of the names, out of {', '.join(CASES)}",
         default="",
     )
+    parser.add_argument(
+        "--device", help="where the parameters are: cpu or cuda", default="cpu"
+    )
     parsed = parser.parse_args(arguments)
     if parsed.threads:
         torch.set_num_threads(parsed.threads)
@@ -226,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not chosen:
         parser.error(f"no case has {parsed.cases!r} in its name")
     rows = [
-        run_case(case, quick=parsed.quick)
+        run_case(case, quick=parsed.quick, device=parsed.device)
         for case in options.progress(chosen, lambda case: case.name)
     ]
     text = text_table(rows)

@@ -129,7 +129,7 @@ def test_wrong_tables_are_refused(fake):
         (((function, 1, 128, ()),), 1),
         (((function, 0, 128, (1,)),), 1),
         (((function, 0, 128, (-2,)),), 1),
-        (((function, 0, 128, (0,) * 257),), 1),
+        (((function, 0, 128, (0,) * 513),), 1),
     ]:
         with pytest.raises(ValueError, match="expected"):
             fake.driver.table(0, launches, words)
