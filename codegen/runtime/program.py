@@ -125,6 +125,7 @@ class _Builder:
         self._written = written_arguments(function)
         self._workspace: Register | None = None
         self._is_of_a_step = "host.training" in function.attributes
+        self._is_differentiable = "host.differentiable" in function.attributes
         slots = self._slots(len(arguments), donated)
         for index, argument in enumerate(arguments):
             self._add_argument(function, index, argument, slots[index])
@@ -359,7 +360,8 @@ class _Builder:
         if value not in self.buffers:
             return self.sizes.item(self.integers[value])
         buffer = self.buffers[value]
-        if buffer.base is None:
+        if buffer.base is None or self._is_differentiable:
+            # Autograd lets nobody write to a view that its function made.
             return ValueItem(self.buffers.tensor(buffer))
         return ValueItem(self.buffers.aliased(buffer))
 

@@ -100,6 +100,8 @@ class _Level:
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))
                 backward.operation.erase()
+                main = functions["main"]
+                main.attributes["host.differentiable"] = ir.UnitAttr.get()
         forward = lowering.program(module, "fusions", Fallback.raised)
         derivatives = Derivatives(
             self._backward, self._derivative, self.eager, self._eager_gradients

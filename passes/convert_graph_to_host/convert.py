@@ -235,7 +235,7 @@ def _host_function(
 ) -> ir.Operation:
     """An empty function over buffers, with the attributes of the graph function."""
     types = [_argument_type(argument, plan) for argument in _arguments(function)]
-    kept = ("arg_attrs", "graph.symbols", "sym_name")
+    kept = ("arg_attrs", "host.differentiable", "graph.symbols", "sym_name")
     attributes = {
         name: function.attributes[name] for name in kept if name in function.attributes
     }

@@ -77,6 +77,99 @@ def writing_to_a_result(compile):
     return y, x.grad
 
 
+VIEWS = {
+    "view": lambda y: y.view(-1),
+    "t": lambda y: y.t(),
+    "row": lambda y: y[0],
+    "rest": lambda y: y[1:, 1:],
+    "unsqueeze": lambda y: y.unsqueeze(0),
+    "reshape": lambda y: y.reshape(4, 3),
+    "diagonal": lambda y: y.diagonal(),
+}
+
+
+def _written_views(compile, function):
+    """Writes to a view of what a function makes, and the gradients after that."""
+    found = {}
+    for name, view in VIEWS.items():
+        x = leaf(3, 4)
+        y = compile(lambda x, view=view: view(function(x)))(x)
+        y.mul_(y.detach() + 2)
+        y += 1
+        version = y._version
+        y.sin().sum().backward()
+        found[name] = y, version, x.grad
+    return found
+
+
+@scenarios.add
+def writing_to_a_result_that_is_a_view(compile):
+    return _written_views(compile, torch.sin)
+
+
+@scenarios.add
+def writing_to_a_view_of_a_library_result(compile):
+    linear = torch.nn.Linear(4, 4).double()
+    return _written_views(compile, linear), linear.weight.grad
+
+
+@scenarios.add
+def writing_to_results_that_are_views(compile):
+    x = leaf(3, 4)
+    y, z = compile(lambda x: (x.sin().view(-1), x.cos().t()))(x)
+    y.mul_(2)
+    z += 1
+    (y.sum() + (z * z).sum()).backward()
+    return y, z, x.grad
+
+
+@scenarios.add
+def writing_to_views_of_one_value(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        y = x.sin()
+        return y[:2], y[1:]
+
+    upper, lower = compile(program)(x)
+    upper.mul_(2)
+    (upper.sum() + (lower * lower).sum()).backward()
+    return upper, lower, x.grad
+
+
+@scenarios.add(broken=True)
+def writing_to_a_view_behind_a_graph_break(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        y = x.sin().view(-1)
+        print(end="")
+        y.mul_(2)
+        return y.cos()
+
+    y = compile(program)(x)
+    y.sum().backward()
+    return y, x.grad
+
+
+@scenarios.add
+def an_in_place_view_of_a_result(compile):
+    x = leaf(3, 4)
+    y = compile(lambda x: x.sin()[1:])(x)
+    y.t_()
+    y[0] *= 2
+    (y * y).sum().backward()
+    return y, x.grad
+
+
+@scenarios.add
+def a_saved_view_is_changed(compile):
+    x = leaf(3, 4)
+    y = compile(lambda x: x.softmax(1).view(-1))(x)
+    y.mul_(3)
+    return outcome_of(y.sum().backward)[:60]
+
+
 @scenarios.add
 def a_saved_result_is_changed(compile):
     """exp keeps its result: eager's backward finds that it was changed."""
