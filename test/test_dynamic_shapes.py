@@ -124,6 +124,63 @@ def test_equal_sizes_are_one_symbol():
     assert compilations(compiled) == 1
 
 
+def _half(x):
+    return x.narrow(0, 0, x.shape[0] // 2)
+
+
+def _odd(x):
+    return x.narrow(0, 0, x.shape[0] // 2 * 2 - 1)
+
+
+# At size 3 the half has size 1, which guards say of an expression, not of a symbol.
+REPEATED_HALVES = {
+    "first": lambda x: _half(x) + x,
+    "second": lambda x: x + _half(x),
+    "both": lambda x: _half(x) + _half(x),
+    "then_halves": lambda x: (_half(x) + x)[:1] + _half(x),
+    "first_of_three": lambda x: torch.where(_half(x) >= 0, x, x * 2),
+    "second_of_three": lambda x: torch.where(x > 0, _half(x), x[:1] * 2),
+    "two_of_three": lambda x: torch.where(_half(x) >= 0, _half(x), x),
+    "last_of_three": lambda x: torch.clamp(x * 2, x, _half(x)),
+    "in_place": lambda x: (x * 1).mul_(_half(x) + 2),
+    "written": lambda x: torch.empty_like(x).copy_(_half(x)),
+    "expanded": lambda x: _half(x).exp().expand(x.shape[0]),
+    "concatenated": lambda x: torch.cat([_half(x), x, x + _half(x)]),
+    "outer": lambda x: _half(x)[:, None] + x,
+    "reduced": lambda x: functional.mse_loss(_half(x), x),
+    "weights": lambda x: functional.binary_cross_entropy_with_logits(
+        x, x, weight=_half(x) + 2, pos_weight=_half(x) + 3
+    ),
+    "odd": lambda x: x + _odd(x)[:1] + _odd(x)[: x.shape[0] // 2],
+}
+
+
+@pytest.mark.parametrize("name", REPEATED_HALVES)
+def test_a_computed_size_that_is_one(name):
+    function = REPEATED_HALVES[name]
+    compiled = girih.compile(function, dynamic=True)
+    x = torch.arange(3.0)
+    torch.testing.assert_close(compiled(x), function(x), rtol=1e-6, atol=0)
+    assert compilations(compiled) == 1
+
+
+def test_a_computed_size_is_one_or_the_other():
+    compiled = girih.compile(lambda x, y: _half(x) + y, dynamic=True)
+    for sizes in ((3, 4), (8, 4), (2, 6), (12, 6), (3, 1)):
+        x, y = map(torch.randn, sizes)
+        torch.testing.assert_close(compiled(x, y), _half(x) + y)
+    compilations(compiled)
+
+
+def test_gradient_of_a_computed_size_that_is_one():
+    compiled = girih.compile(lambda x: (_half(x) * x).sum(), dynamic=True)
+    x = torch.randn(3, requires_grad=True)
+    (gradient,) = torch.autograd.grad(compiled(x), x)
+    (expected,) = torch.autograd.grad((_half(x) * x).sum(), x)
+    torch.testing.assert_close(gradient, expected)
+    compilations(compiled)
+
+
 def test_padding_by_remainders():
     def padded(x):
         columns = x.shape[-1]

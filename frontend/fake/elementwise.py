@@ -259,6 +259,9 @@ def _pointwise_loss(self, target, reduction=1, *more, **options):
 def _binary_cross_entropy(self, target, weight=None, pos_weight=None, reduction=1):
     if self.dtype != target.dtype or self.size() != target.size():
         return NotImplemented
+    weights = [each.size() for each in (weight, pos_weight) if each is not None]
+    if broadcast([target.size(), *weights]) != target.size():
+        return NotImplemented
     # Computed in the memory of 1 - target.
     return _pointwise_loss(target, target, reduction)
 

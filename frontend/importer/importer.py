@@ -166,7 +166,10 @@ def _shape_env_of(inputs: Sequence[Any]) -> object | None:
 
 
 def _facts(shape_env: object | None) -> int:
-    return 0 if shape_env is None else len(shape_env.replacements)
+    """How much is known about sizes; guards may imply that one of them is 1."""
+    if shape_env is None:
+        return 0
+    return len(shape_env.replacements) + len({g.expr for g in shape_env.guards})
 
 
 @dataclass

@@ -36,7 +36,7 @@ class Symbols:
         if known is None:
             if self.is_number(value):
                 return int(value)  # a constant, and a guard of whoever captured it
-            known = _convert(expression)
+            known = _convert(expression, value.node.shape_env)
             self._sizes[expression] = known
             for symbol in expression.free_symbols:
                 self._add_range(symbol, value.node.shape_env)
@@ -77,13 +77,15 @@ def _bound(value: object, default: int) -> int:
     return int(value)
 
 
-def _convert(expression: object) -> Size:
+def _convert(expression: object, shape_env: object) -> Size:
     """The ``Dim`` for a sympy expression; recursive over its arguments."""
     if expression.is_Integer:
         return int(expression)
     if expression.is_Symbol:
         return dims.symbol(str(expression))
-    args = [_convert(arg) for arg in expression.args]
+    if _is_one(expression, shape_env):
+        return 1
+    args = [_convert(arg, shape_env) for arg in expression.args]
     function = _FUNCTIONS.get(type(expression).__name__)
     if function is None or not all(isinstance(arg, (int, Dim)) for arg in args):
         unsupported(
@@ -93,6 +95,19 @@ def _convert(expression: object) -> Size:
             hints=("Compile with dynamic=False.",),
         )
     return function(args)
+
+
+def _is_one(expression: object, shape_env: object) -> bool:
+    """Whether guards say that an expression is 1: a tensor is repeated along it.
+
+    PyTorch puts numbers in place of symbols, but not in place of ``s0 // 2``.
+    """
+    is_one = (shape_env.create_symintnode(expression, hint=None) == 1).node
+    if is_one.has_hint() and not is_one.hint:
+        return False
+    # Without them, what was said before the newest guard would be said again.
+    axioms = tuple(guard.expr for guard in shape_env.guards)
+    return bool(shape_env._maybe_evaluate_static(is_one.expr, axioms=axioms))
 
 
 def _fold(combine):

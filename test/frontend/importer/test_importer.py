@@ -345,6 +345,15 @@ def test_sizes_found_equal_during_the_import():
     assert '"s1"' not in str(imported.module)
 
 
+@pytest.mark.parametrize("kind", MODES)
+def test_sizes_found_to_be_one_during_the_import(kind):
+    def double(x):
+        half = x.narrow(0, 0, x.shape[0] // 2)
+        return x + half, half * x, torch.where(half > 0, x, half), half + half
+
+    check_symbolic(double, lambda n: [torch.randn(n, 4)], [3, 2], kind=kind)
+
+
 def test_integer_outputs():
     x = torch.randn(5, 3)
     gm = graph_of(lambda x: (x + 1, x.shape[0] * 2), 1)
