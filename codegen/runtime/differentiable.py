@@ -223,6 +223,7 @@ class Differentiable:
     def _called(self, arguments: tuple) -> tuple:
         given = arguments
         if self._updated:
+            self._check_updated(arguments)
             # What they were is kept by the derivative; what they are now changes.
             given = tuple(
                 value.clone() if i in self._updated else value
@@ -236,6 +237,22 @@ class Differentiable:
             with torch.no_grad():
                 call.results = list(self.forward(*given))
         return self._results(call.results, made, arguments)
+
+    def _check_updated(self, arguments: tuple) -> None:
+        """Has eager run where an updated argument shares memory with another one.
+
+        Storages are compared: tensors of one storage share a counter of versions too.
+        """
+        ranges = []
+        for number in self.interface.tensors:
+            storage = arguments[number].untyped_storage()
+            start = storage.data_ptr()
+            ranges.append((start, start + storage.nbytes(), number))
+        for first, last, number in ranges:
+            if number in self._updated:
+                for start, end, other in ranges:
+                    if start < last and first < end and other != number:
+                        raise Fallback
 
     def _results(self, results: list, made: Any, arguments: Sequence) -> tuple:
         """Puts together what autograd made and what it need not know."""
@@ -251,7 +268,7 @@ class Differentiable:
                 if view.kind == "argument"
                 else results[position[view.index]]
             )
-            if view.is_detached:
+            if view.is_detached and owner.requires_grad:
                 owner = owner.detach()
             shape = results[position[view.result]]
             results[position[view.result]] = owner.as_strided(

@@ -95,13 +95,12 @@ class _Level:
             functions = functions_of(module)
             self.used = used_arguments(functions["main"])
             lowering.dump("derivatives", module.operation)
-            backward = functions.get("backward")
-            self.interface = interface_of(functions["main"], backward)
+            main, backward = functions["main"], functions.get("backward")
+            main.attributes["host.differentiable"] = ir.UnitAttr.get()
+            self.interface = interface_of(main, backward)
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))
                 backward.operation.erase()
-                main = functions["main"]
-                main.attributes["host.differentiable"] = ir.UnitAttr.get()
         forward = lowering.program(module, "fusions", Fallback.raised)
         derivatives = Derivatives(
             self._backward, self._derivative, self.eager, self._eager_gradients

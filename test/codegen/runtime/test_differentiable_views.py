@@ -114,6 +114,22 @@ def writing_to_a_view_of_a_library_result(compile):
 
 
 @scenarios.add
+def writing_to_views_without_gradients(compile):
+    """What is written to them has a gradient."""
+    x = leaf(4)
+
+    def program(x):
+        y = torch.zeros(3, 4, dtype=torch.float64)
+        return y, y[0], x.sin().detach().view(2, 2).t()
+
+    y, row, alone = compile(program)(x)
+    row.copy_(x)
+    alone.mul_(x[:2])
+    (y.sin().sum() + alone.sin().sum()).backward()
+    return y, row, alone, x.grad
+
+
+@scenarios.add
 def writing_to_results_that_are_views(compile):
     x = leaf(3, 4)
     y, z = compile(lambda x: (x.sin().view(-1), x.cos().t()))(x)
@@ -333,6 +349,77 @@ def writes_to_part_of_an_input(compile):
     loss = compile(program)(inner, y) + inner.sin().sum()
     loss.backward()
     return inner, x.grad, y.grad
+
+
+SHARED = {
+    "t": lambda v: (v, v.t()),
+    "slices": lambda v: (v[:3], v[1:]),
+    "rows": lambda v: (v[:2], v[2:]),
+    "detached": lambda v: (v, v.detach()),
+    "detached_rows": lambda v: (v[:2], v.detach()[2:]),
+    "base": lambda v: (v[1:], v),
+    "numpy": lambda v: (v, torch.from_numpy(v.detach().numpy())),
+}
+
+
+def _shared_writes(compile, made):
+    """A program writes what requires a gradient to memory that it reads elsewhere."""
+
+    def program(v, w, y):
+        w[0] = y[1]
+        return v * v
+
+    found = {}
+    for name, share in SHARED.items():
+        x, y = leaf(4, 4), leaf(4, 4, seed=1)
+        v, w = share(made(x))
+        result = compile(program)(v, w, y)
+        if result.requires_grad:
+            result.sum().backward()
+        flags = v.requires_grad, w.requires_grad
+        found[name] = result, flags, v.detach(), w.detach(), x.grad, y.grad
+    return found
+
+
+@scenarios.add
+def writes_to_shared_inputs(compile):
+    return _shared_writes(compile, lambda x: x.detach().clone())
+
+
+@scenarios.add
+def writes_to_shared_inputs_with_gradients(compile):
+    return _shared_writes(compile, lambda x: x * 2)
+
+
+@scenarios.add
+def writes_to_two_shared_inputs(compile):
+    x, y = leaf(4), leaf(3, seed=1)
+    base = x * 2
+
+    def program(v, w, y):
+        v.mul_(y)
+        w.add_(y * y)
+        return v * w
+
+    result = compile(program)(base[1:], base[:3], y)
+    (result.sum() + base.sin().sum()).backward()
+    return result, base, x.grad, y.grad
+
+
+@scenarios.add(broken=True)
+def a_write_to_a_row_behind_a_graph_break(compile):
+    x, linear = leaf(2), torch.nn.Linear(2, 2).double()
+
+    def program(x):
+        buffer = torch.zeros(3, 2, dtype=torch.float64)
+        row = buffer[0]
+        print(end="")
+        row.copy_(linear(x))
+        return buffer * 2
+
+    result = compile(program)(x)
+    result.exp().sum().backward()
+    return result, x.grad, linear.weight.grad
 
 
 @scenarios.add
