@@ -36,6 +36,8 @@ from dataclasses import dataclass, field
 
 from girih.dialects import host
 from girih.dialects.bindings import ir
+from girih.dialects.types import buffer_parts
+from girih.passes.convert_graph_to_host.layout import Layout, elements
 from girih.passes.lifetimes import buffer_bytes, storage_roots
 from girih.passes.registry import register_pass
 
@@ -89,24 +91,57 @@ def is_elementwise(kernel: ir.OpView) -> bool:
     )
 
 
+_Spans = dict[ir.Value, list[range]]
+"""Elements by the buffers that own their memory: from the first to the last."""
+
+
 @dataclass
 class _Touched:
-    """What launches read and write, by the buffers that own the memory."""
+    """What launches read and write."""
 
-    read: set[ir.Value] = field(default_factory=set)
-    written: set[ir.Value] = field(default_factory=set)
+    read: _Spans = field(default_factory=dict)
+    written: _Spans = field(default_factory=dict)
 
     def add(self, other: _Touched) -> None:
-        self.read |= other.read
-        self.written |= other.written
+        pairs = (self.read, other.read), (self.written, other.written)
+        for mine, theirs in pairs:
+            for root, spans in theirs.items():
+                mine.setdefault(root, []).extend(spans)
 
     def depends(self, other: _Touched) -> bool:
         """Whether the order of the two matters."""
-        return not (
-            self.written.isdisjoint(other.written)
-            and self.written.isdisjoint(other.read)
-            and self.read.isdisjoint(other.written)
+        return (
+            _overlap(self.written, other.written)
+            or _overlap(self.written, other.read)
+            or _overlap(self.read, other.written)
         )
+
+
+def _overlap(some: _Spans, others: _Spans) -> bool:
+    if len(others) < len(some):
+        some, others = others, some
+    return any(
+        one.start < other.stop and other.start < one.stop
+        for root, spans in some.items()
+        for other in others.get(root, ())
+        for one in spans
+    )
+
+
+_ALL = range(-(1 << 62), 1 << 62)
+
+
+def _span(value: ir.Value) -> range:
+    """The elements of the owner's memory that a buffer may touch."""
+    parts = buffer_parts(value.type)
+    count = elements(Layout(parts.shape, parts.strides))
+    start = 0
+    while isinstance(value, ir.OpResult) and value.owner.name == "host.view":
+        view = value.owner.opview
+        if not isinstance(view.offset, int):
+            return _ALL
+        start, value = start + view.offset, view.operands[0]
+    return range(start, start + count) if isinstance(count, int) else _ALL
 
 
 class _Native:
@@ -182,9 +217,12 @@ class _Native:
 
     def _touched(self, launch: ir.OpView) -> _Touched:
         if launch not in self._known:
-            values = [self._roots.get(value, value) for value in launch.operands]
-            first = len(values) - launch.outputs
-            self._known[launch] = _Touched(set(values[:first]), set(values[first:]))
+            touched = self._known[launch] = _Touched()
+            first = len(launch.operands) - launch.outputs
+            for number, value in enumerate(launch.operands):
+                spans = touched.read if number < first else touched.written
+                root = self._roots.get(value, value)
+                spans.setdefault(root, []).append(_span(value))
         return self._known[launch]
 
     def _is_small(self, launch: ir.OpView) -> bool:

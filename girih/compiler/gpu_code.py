@@ -68,6 +68,8 @@ _MOST_SHARED = 163 << 10
 # Freed and taken again by the allocator in some 2 us; to fill it takes four times that.
 _CUT_BYTES = 32 << 20
 
+_CONCAT_OPERANDS = 16
+
 emulator: Emulator | None = None
 """Where set, programs of CPU tensors are made for this device."""
 
@@ -108,7 +110,8 @@ class GpuCode:
         return {
             "partition": "target=gpu",
             "recognize-attention": f"target=gpu allow-tf32={rounds}",
-            "convert-graph-to-host": f"pad-products={pads} reuse-buffers=true",
+            "convert-graph-to-host": f"pad-products={pads} reuse-buffers=true"
+            f" concat-operands={_CONCAT_OPERANDS}",
             "fuse-contractions": "products=small",
             "group-launches": f"cut-bytes={_CUT_BYTES}",
             "launch-products": f"library={self.products}",

@@ -67,6 +67,10 @@ class ConvertGraphToHostOptions:
     """Whether kernels write over what they are the last to read, where they read it
     point by point."""
 
+    concat_operands: int = 0
+    """Most tensors that one kernel puts one after the other, 0 for any number: more are
+    copied by launches of their own. Triton takes seconds for a hundred."""
+
 
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
 def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
@@ -78,4 +82,4 @@ def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
                 pad_products=options.pad_products,
                 reuse_buffers=options.reuse_buffers,
             )
-            convert(function, plan)
+            convert(function, plan, options.concat_operands)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
-from girih.dialects.types import buffer_type, element_of
+from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
 from .externs import NoRule, in_place_call, on_device, rule_for
@@ -18,17 +18,21 @@ from .plan import LayoutPlan, Step, operand_strides
 from .results import emit_results
 
 
-def convert(function: ir.OpView, plan: LayoutPlan) -> ir.Operation:
+def convert(
+    function: ir.OpView, plan: LayoutPlan, concat_operands: int = 0
+) -> ir.Operation:
     """Replaces a graph function by the launch program and its kernels.
 
     Args:
         function: the graph function; it is erased.
         plan: its layouts.
+        concat_operands: most tensors that one kernel puts one after the other, 0 for
+            any number.
 
     Returns:
         The host function, of the same name.
     """
-    program = Conversion(function, plan)
+    program = Conversion(function, plan, concat_operands)
     for op, step in plan.steps:
         program.visit(op, step)
     block = function.regions[0].blocks[0]
@@ -55,8 +59,9 @@ class Conversion:
         owned: the buffer of each graph value that has one of its own.
     """
 
-    def __init__(self, function: ir.OpView, plan: LayoutPlan):
+    def __init__(self, function: ir.OpView, plan: LayoutPlan, concat_operands: int):
         self.plan = plan
+        self._concat_operands = concat_operands
         before = ir.InsertionPoint(function)
         self._kernels = Kernels(before, _has_symbols(function))
         self._function = _host_function(function, plan, before)
@@ -81,6 +86,9 @@ class Conversion:
     def _launch(self, op: ir.OpView) -> None:
         inputs = [self.buffer(value) for value in op.operands]
         outputs = [self._output(result) for result in op.results]
+        if self._concat_operands and self._is_wide_concat(op):
+            self._join(op, inputs, outputs[0])
+            return
         call = self._kernels.outline(
             op, [value.type for value in inputs], [value.type for value in outputs]
         )
@@ -100,6 +108,28 @@ class Conversion:
         }
         buffers = [*inputs, *outputs]
         host.build("launch", [buffers], attributes, loc=location, ip=self._end)
+
+    def _is_wide_concat(self, op: ir.OpView) -> bool:
+        """Whether an op puts many tensors of known sizes into a fresh one."""
+        return (
+            op.name == "graph.concat"
+            and len(op.operands) > self._concat_operands
+            and all(isinstance(size, int) for size in shape_of(op.y.type))
+            and self.plan.places[op.y].root == op.y
+        )
+
+    def _join(
+        self, op: ir.OpView, inputs: Sequence[ir.Value], output: ir.Value
+    ) -> None:
+        """Copies tensors into their places, each by a launch of its own."""
+        strides, start = buffer_parts(output.type).strides, 0
+        for source in inputs:
+            shape = shape_of(source.type)
+            place = Layout(shape, strides, start * strides[op.dim])
+            target = self.view_of(output, place, op.location)
+            call = self._kernels.outline_copy(source.type, target.type, op.location)
+            self._emit_launch(call, [source], [target], op.location)
+            start += shape[op.dim]
 
     def _output(self, result: ir.Value) -> ir.Value:
         """The buffer that a kernel writes: a fresh one, or a mutated argument."""

@@ -230,3 +230,12 @@ def test_lists_of_tensors(name, dtype):
     (graph,) = girih.report(run).graphs
     assert graph.fallback is None
     assert graph.launches <= len(xs) // 10 + 4
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_many_tensors_become_one(dim):
+    sizes = [1, 3, 0, 64, 17, 1, 1, 128] * 5
+    xs = [normal(*((n, 6) if dim == 0 else (6, n))) for n in sizes]
+    check(lambda *xs: torch.cat([x * 2 for x in xs], dim).sin(), xs)
+    check(lambda *xs: torch.cat(xs, dim), xs)
+    check(lambda *xs: torch.stack([x.sum() for x in xs]).square().sum().sqrt(), xs)

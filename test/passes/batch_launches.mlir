@@ -75,9 +75,11 @@ func.func @depends(%x: !b, %y: !b) -> (!b, !b) {
 !b = !tile.buffer<f32, [4], [1]>
 !v = !tile.buffer<f32, [2], [1]>
 
-// A launch that writes what another one reads, through a view, is not one with it.
+// A launch that writes what another one reads, through a view, is not one with it; one that
+// writes another part of the same memory is.
 // CHECK-LABEL: func.func @overlaps
 // CHECK-COUNT-2: kernel = @k0, outputs = 1
+// CHECK: kernel = @k0_x2, outputs = 2
 "tile.kernel"() ({
 ^bb0(%x: !v, %out: !v):
   %0 = "tile.read"(%x) : (!v) -> tensor<2xf32>
@@ -86,10 +88,15 @@ func.func @depends(%x: !b, %y: !b) -> (!b, !b) {
 func.func @overlaps(%x: !b, %y: !v) -> !v {
   %0 = "host.alloc"() : () -> !v
   %1 = "host.view"(%x) {offset = 0} : (!b) -> !v
-  %2 = "host.view"(%x) {offset = 2} : (!b) -> !v
+  %2 = "host.view"(%x) {offset = 1} : (!b) -> !v
   "host.native"() ({
     "host.launch"(%1, %0) {kernel = @k0, outputs = 1, symbols = []} : (!v, !v) -> ()
     "host.launch"(%y, %2) {kernel = @k0, outputs = 1, symbols = []} : (!v, !v) -> ()
+  }) : () -> ()
+  %3 = "host.view"(%x) {offset = 2} : (!b) -> !v
+  "host.native"() ({
+    "host.launch"(%y, %1) {kernel = @k0, outputs = 1, symbols = []} : (!v, !v) -> ()
+    "host.launch"(%y, %3) {kernel = @k0, outputs = 1, symbols = []} : (!v, !v) -> ()
   }) : () -> ()
   "host.return"(%0) : (!v) -> ()
 }
