@@ -412,8 +412,13 @@ def _versions(arguments: tuple, numbers: Sequence[int]) -> list[int]:
 
 def _gradients(ctx, given: tuple, cotangents: list) -> tuple[Sequence, tuple]:
     """By the compiled backward program."""
-    owner = ctx.owner
-    tracked, private = ctx.saved_tensors, ctx.private
+    owner, private = ctx.owner, ctx.private
+    try:
+        tracked = ctx.saved_tensors
+    except RuntimeError:  # one was written: is it needed?
+        tracked = _needed(ctx, owner.backward_for(given))
+        if tracked is None:
+            raise
     if ctx.hooked:
         count = len(owner.tracked)
         tracked, private = tracked[:count], list(tracked[count:])
@@ -426,6 +431,43 @@ def _gradients(ctx, given: tuple, cotangents: list) -> tuple[Sequence, tuple]:
     else:
         ctx.private = ctx.arguments = ctx.plain = None
     return _run_backward(program, private, others, cotangents, ctx.layouts, given)
+
+
+def _needed(ctx, program: BackwardProgram | None) -> list | None:
+    """The saved values that a program takes, each at its place.
+
+    Autograd gives all of them or none. Of the results only those are known to be
+    unwritten that have never been, as their versions are not kept.
+
+    Returns:
+        None where one of them was written.
+    """
+    if program is None or ctx.hooked:
+        return None
+    tracked = ctx.owner.tracked
+    values: list = [None] * len(tracked)
+    written = {number for number, *_ in _written(ctx)}
+    for place in program.others:
+        if place < len(tracked):
+            is_argument, number = tracked[place]
+            if is_argument:
+                value, is_written = ctx.arguments[number], number in written
+            else:
+                value = ctx._raw_saved_tensors[place].data
+                is_written = value._version > 0
+            if is_written:
+                return None
+            values[place] = value
+    return values
+
+
+def _written(ctx) -> Iterator[tuple[int, int, int]]:
+    """Arguments that have been written since the call, and their versions."""
+    tensors = ctx.owner.interface.tensors
+    versions = _versions(ctx.arguments, tensors)
+    for number, version, expected in zip(tensors, versions, ctx.versions, strict=True):
+        if version != expected:
+            yield number, version, expected
 
 
 def _run_backward(program, private, others, cotangents, layouts, given):
@@ -471,11 +513,9 @@ def _differentiable_gradients(ctx, given: tuple, cotangents: list):
     """By a call that autograd records: ``create_graph=True``."""
     marked = tuple(cotangent.requires_grad for cotangent in cotangents)
     function, numbers, used = ctx.owner.derivative_for(given, marked)
-    tensors = ctx.owner.interface.tensors
-    versions = _versions(ctx.arguments, tensors)
-    for number, expected, version in zip(tensors, ctx.versions, versions, strict=True):
-        if version != expected and number in used:
-            raise RuntimeError(_WRITTEN.format(number, version, expected))
+    for written in _written(ctx):
+        if written[0] in used:
+            raise RuntimeError(_WRITTEN.format(*written))
     laid_out = [
         _laid_out(cotangent, ctx.layouts[i])
         for i, cotangent in zip(given, cotangents, strict=True)

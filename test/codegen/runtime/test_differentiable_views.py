@@ -217,6 +217,53 @@ def an_unsaved_input_is_changed(compile):
 
 
 @scenarios.add
+def a_saved_input_that_is_not_needed_is_changed(compile):
+    """Only what leads to the wanted gradient counts."""
+    x, y = leaf(3), leaf(3, seed=1)
+    inner = y * 1
+
+    def program(x, y):
+        return x.sin(), y.sin()
+
+    first, second = compile(program)(x, inner)
+    inner.mul_(2)
+    gradient = torch.autograd.grad(first.sum(), [x], retain_graph=True)
+    again = torch.autograd.grad(first.square().sum(), [x], retain_graph=True)
+    needed = outcome_of((first + second).sum().backward)[:60]
+    return gradient, again, needed, inner
+
+
+@scenarios.add
+def a_saved_result_that_is_not_needed_is_changed(compile):
+    x, y = leaf(3), leaf(3, seed=1)
+
+    def program(x, y):
+        return x.exp(), y.exp(), x * 2 + y
+
+    first, second, third = compile(program)(x, y)
+    second.mul_(2)
+    found = [
+        torch.autograd.grad(first.sum(), [x], retain_graph=True),
+        torch.autograd.grad(third.sum(), [x, y], retain_graph=True),
+        outcome_of(lambda: second.sum().backward(retain_graph=True))[:60],
+    ]
+    (first + third).sum().backward()
+    found.append(outcome_of(first.sum().backward)[:60])
+    return found, x.grad, y.grad
+
+
+@scenarios.add
+def a_saved_value_is_changed_with_hooks(compile):
+    x, y = leaf(3), leaf(3, seed=1)
+    inner = y * 1
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        first, second = compile(lambda x, y: (x.exp(), y.sin()))(x, inner)
+    inner.mul_(2)
+    (first * second).sum().backward()
+    return x.grad, y.grad
+
+
+@scenarios.add
 def detached_view_of_a_result(compile):
     x = leaf(3, 4)
 
