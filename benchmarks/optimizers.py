@@ -1,8 +1,8 @@
 """One optimizer step: eager's three implementations, Inductor and girih.
 
 All engines update the same parameters, with the same gradients, each with a state of
-its own; in rounds that alternate. On a GPU ten steps are queued, as in training. That they compute the same is checked before, on
-small parameters of as many shapes.
+its own; in rounds that alternate. On a GPU ten steps are queued, as in training. That
+they compute the same is checked before, on small parameters of as many shapes.
 """
 
 from __future__ import annotations
