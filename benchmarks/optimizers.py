@@ -254,7 +254,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = text_table(rows)
     print(text)
     if parsed.output:
-        results.write(parsed.output, [asdict(row) for row in rows], text)
+        gpu = {} if parsed.device == "cpu" else {"gpu": torch.cuda.get_device_name()}
+        results.write(parsed.output, [asdict(row) for row in rows], text, gpu)
     return 0
 
 
