@@ -226,7 +226,7 @@ class Differentiable:
             self._check_updated(arguments)
             # What they were is kept by the derivative; what they are now changes.
             given = tuple(
-                value.clone() if i in self._updated else value
+                _copied(value) if i in self._updated else value
                 for i, value in enumerate(arguments)
             )
         call = _Call(self)
@@ -271,8 +271,11 @@ class Differentiable:
             if view.is_detached and owner.requires_grad:
                 owner = owner.detach()
             shape = results[position[view.result]]
+            offset = shape.storage_offset()
+            if view.kind == "argument" and view.index in self._updated:
+                offset += owner.storage_offset()  # the program got a copy
             results[position[view.result]] = owner.as_strided(
-                shape.size(), shape.stride(), shape.storage_offset()
+                shape.size(), shape.stride(), offset
             )
         return tuple([results[place] for place in self.returned])
 
@@ -300,6 +303,19 @@ class Differentiable:
                 if found is None:
                     found = table[key] = make(*args)
         return found
+
+
+def _copied(value: Tensor) -> Tensor:
+    """A copy with the same strides, at the start of its storage; autograd sees it."""
+    copy = value.clone()
+    if copy.stride() == value.stride():  # not where there are gaps between elements
+        return copy
+    if torch._debug_has_internal_overlap(value) == 1:
+        raise Fallback
+    laid_out = torch.empty_strided(
+        value.size(), value.stride(), dtype=value.dtype, device=value.device
+    )
+    return laid_out.copy_(value)
 
 
 def _finder(saved: Saved, position: dict[int, int]) -> tuple[bool, int]:

@@ -398,6 +398,52 @@ def writes_to_part_of_an_input(compile):
     return inner, x.grad, y.grad
 
 
+PARTS = {
+    "rows": lambda b: b[1:],
+    "columns": lambda b: b[:, :2],
+    "turned": lambda b: b[:, 1:3].t(),
+    "middle": lambda b: b[1:, 1:3],
+    "steps": lambda b: b[::2],
+    "strided": lambda b: b.as_strided((2, 2), (8, 3), 1),
+    "expanded": lambda b: b[:1].expand(1, 4)[:, :1].expand(1, 3),
+}
+
+
+def _written_parts(compile, made):
+    """Writes arguments that start within their storage, or have gaps."""
+
+    def program(w, y):
+        row = w[0]
+        w[:1].mul_(y[:1])
+        return row, w[:, 0], w * y
+
+    found = {}
+    for name, part in PARTS.items():
+        x = leaf(4, 4)
+        base = made(x)
+        w = part(base)
+        y = leaf(*w.shape, seed=1)
+        call = compile(program)
+        outcome = outcome_of(lambda call=call, w=w, y=y: call(w, y))
+        if outcome == "no error":
+            row, column, product = call(w, y * 2)
+            (row.sum() + column.exp().sum() + product.sin().sum()).backward()
+            offsets = row.storage_offset(), column.storage_offset()
+            outcome = row, column, product, offsets
+        found[name] = outcome, base.detach(), x.grad, y.grad
+    return found
+
+
+@scenarios.add
+def writes_to_parts_of_a_tensor(compile):
+    return _written_parts(compile, lambda x: x.detach().clone())
+
+
+@scenarios.add
+def writes_to_parts_of_a_tensor_with_gradients(compile):
+    return _written_parts(compile, lambda x: x * 2)
+
+
 SHARED = {
     "t": lambda v: (v, v.t()),
     "slices": lambda v: (v[:3], v[1:]),
