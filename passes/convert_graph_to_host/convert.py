@@ -186,9 +186,8 @@ class Conversion:
         self, value: ir.Value, strides: tuple[Size, ...], op: ir.OpView
     ) -> ir.Value:
         buffer, layout = self.buffer(value), self.plan.places[value].layout
-        dims = zip(strides, layout.shape, strict=True)
         # A copy cannot have overlapping elements; what ATen makes of it is checked.
-        is_repeated = any(stride == 0 and size != 1 for stride, size in dims)
+        is_repeated = layouts.repeats(layout.shape, strides)
         if is_repeated or layouts.same_strides(layout.shape, layout.strides, strides):
             return buffer
         return self.copied(buffer, Layout(layout.shape, strides), op.location)

@@ -49,6 +49,12 @@ def is_empty(shape: Sequence[Size]) -> bool:
     return any(size == 0 for size in shape if isinstance(size, int))
 
 
+def repeats(shape: Sequence[Size], strides: Sequence[Size]) -> bool:
+    """Whether several indices may have one place in memory because a stride is 0."""
+    dims = zip(shape, strides, strict=True)
+    return not is_empty(shape) and any(s == 0 and size != 1 for size, s in dims)
+
+
 def permute(layout: Layout, permutation: Sequence[int]) -> Layout:
     """Result dim i is operand dim `permutation[i]`."""
     return replace(

@@ -22,6 +22,7 @@ from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
 from .padding import padded_operands, padded_result
+from .results import repeat_constants
 from .reuse import overwritten_by_kernel, own_filled_operands, reused_operand
 from .signature import ResultInfo, argument_strides, result_infos
 
@@ -70,6 +71,7 @@ def plan_layouts(
     block = function.regions[0].blocks[0]
     own_filled_operands(block)
     infos = result_infos(function)
+    repeat_constants(block, infos)
     wanted = _wanted_strides(block, infos)
     if pad_products:
         wanted = padded_operands(block) | wanted
@@ -258,8 +260,9 @@ class _Planner:
         """
         result = op.results[index]
         shape = shape_of(result.type)
-        if result in self._wanted and 0 not in self._wanted[result]:
-            return Layout(shape, self._wanted[result])
+        wanted = self._wanted.get(result)
+        if wanted is not None and not layouts.repeats(shape, wanted):
+            return Layout(shape, wanted)
         row_major = layouts.contiguous(shape)
         found = self._layouts_of_inputs(op, shape) or [row_major]
         if row_major in found or _is_copied_by_reshape(result, found[0]):

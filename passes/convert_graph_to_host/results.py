@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from girih.dialects import graph
 from girih.dialects.bindings import ir
-from girih.dialects.types import shape_of
+from girih.dialects.dims import Size
+from girih.dialects.types import buffer_parts, element_of, shape_of, tensor_type
 
 from . import layout as layouts
 from .layout import Layout
@@ -48,6 +50,32 @@ def emit_results(
     return [value for value in values if value is not None]
 
 
+def repeat_constants(block: ir.Block, infos: Sequence[ResultInfo]) -> None:
+    """Makes views of what is returned of a constant that eager's strides repeat.
+
+    `torch.zeros(1).expand(9)` has one element in memory, and `zeros(9)` was made of it.
+    """
+    last = block.operations[len(block.operations) - 1]
+    for index, info in enumerate(infos):
+        if info.is_fresh and info.once is not None:
+            value = last.operands[index]
+            last.operation.operands[index] = _repeated(value, info.once, last)
+
+
+def _repeated(value: ir.Value, once: Sequence[Size], before: ir.OpView) -> ir.Value:
+    """The same value as a view of a smaller one, where it is a constant."""
+    pairs = zip(once, shape_of(value.type), strict=True)
+    is_full = isinstance(value, ir.OpResult) and value.owner.name == "graph.full"
+    if not is_full or any(size not in (1, whole) for size, whole in pairs):
+        return value
+    place = {"loc": value.owner.location, "ip": ir.InsertionPoint(before)}
+    number = {"value": value.owner.attributes["value"]}
+    types = [tensor_type(once, element_of(value.type))]
+    small = graph.build("full", [], number, results=types, **place).result
+    repeated = graph.build("broadcast_to", [small], results=[value.type], **place)
+    return repeated.result
+
+
 def _fresh(
     program: Conversion,
     value: ir.Value,
@@ -62,8 +90,28 @@ def _fresh(
     shape, strides = place.layout.shape, place.layout.strides
     if is_own and layouts.same_strides(shape, strides, info.strides):
         claimed.add(place.root)
-        return program.buffer(value)
-    return program.copied(program.buffer(value), Layout(shape, info.strides), location)
+        return _with_strides(program, program.buffer(value), info.strides, location)
+    source, wanted = program.buffer(value), Layout(shape, info.strides)
+    if info.once is None:
+        return program.copied(source, wanted, location)
+    first = program.view_of(source, Layout(info.once, strides), location)
+    # One element has any stride; what is stored side by side should have one.
+    own = tuple(stride if stride != 0 else 1 for stride in info.strides)
+    copy = program.copied(first, Layout(info.once, own), location)
+    return program.view_of(copy, wanted, location)
+
+
+def _with_strides(
+    program: Conversion,
+    buffer: ir.Value,
+    strides: tuple[Size, ...],
+    location: ir.Location,
+) -> ir.Value:
+    """A buffer, with other strides along dims that have no second index."""
+    parts = buffer_parts(buffer.type)
+    if parts.strides == strides:
+        return buffer
+    return program.view_of(buffer, Layout(parts.shape, strides), location)
 
 
 def _alias(

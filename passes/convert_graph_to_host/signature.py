@@ -5,13 +5,17 @@ The table in docs/architecture.md (section graph) lists these attributes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from girih.dialects import attributes as attr
+from girih.dialects import dims
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Size
+from girih.dialects.dims import Size, Symbol
 from girih.dialects.types import contiguous_strides, shape_of
+
+from . import layout as layouts
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class ResultInfo:
         offset: elements from the start of that storage's owner.
         writes: the argument that takes the result as its new content.
         size: the integer that is returned in place of a tensor.
+        once: its sizes, with one index of what strides of 0 repeat; None for results
+            that repeat nothing.
     """
 
     strides: tuple[Size, ...] | None = None
@@ -31,6 +37,7 @@ class ResultInfo:
     offset: Size = 0
     writes: int | None = None
     size: Size | None = None
+    once: tuple[Size, ...] | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -42,8 +49,9 @@ def result_infos(function: ir.OpView) -> tuple[ResultInfo, ...]:
     """The promises about each result of a graph function."""
     dictionaries = _dictionaries(function, "res_attrs")
     types = ir.FunctionType(function.attributes["function_type"].value).results
+    least = _least_values(function)
     return tuple(
-        _result_info(type_, dictionaries[index] if dictionaries else {})
+        _result_info(type_, dictionaries[index] if dictionaries else {}, least)
         for index, type_ in enumerate(types)
     )
 
@@ -73,8 +81,45 @@ def _dictionaries(function: ir.OpView, name: str) -> list[ir.DictAttr]:
     return list(attributes[name]) if name in attributes else []
 
 
+def _least_values(function: ir.OpView) -> dict[str, int]:
+    """The smallest value of each symbol."""
+    if "graph.symbols" not in function.attributes:
+        return {}
+    ranges = function.attributes["graph.symbols"]
+    entries = (ranges[index] for index in range(len(ranges)))
+    return {entry.name: attr.SIZES.decode(entry.attr)[0] for entry in entries}
+
+
+def _once(
+    shape: tuple[Size, ...], strides: tuple[Size, ...], least: Mapping[str, int]
+) -> tuple[Size, ...] | None:
+    """Sizes with one index of the repeated dims, or with none where they have none."""
+    if not layouts.repeats(shape, strides):
+        return None
+    pairs = zip(shape, strides, strict=True)
+    repeated = [stride == 0 and size != 1 for size, stride in pairs]
+    count = dims.product(itertools.compress(shape, repeated))
+    once = [1 if is_ else size for size, is_ in zip(shape, repeated, strict=True)]
+    if not _is_positive(count, least):
+        once[repeated.index(True)] = dims.minimum(count, 1)
+    return tuple(once)
+
+
+def _is_positive(size: Size, least: Mapping[str, int]) -> bool:
+    """Whether a size is known to be at least 1."""
+    if isinstance(size, int):
+        return size >= 1
+    return all(
+        coefficient > 0
+        and all(isinstance(f, Symbol) and least.get(f, 0) >= 1 for f in factors)
+        for factors, coefficient in size.terms
+    )
+
+
 def _result_info(
-    type_: ir.Type, given: ir.DictAttr | Mapping[str, ir.Attribute]
+    type_: ir.Type,
+    given: ir.DictAttr | Mapping[str, ir.Attribute],
+    least: Mapping[str, int],
 ) -> ResultInfo:
     if "graph.size" in given:
         return ResultInfo(size=attr.SIZE.decode(given["graph.size"]))
@@ -84,4 +129,6 @@ def _result_info(
     offset = 0
     if "graph.offset" in given:
         offset = attr.SIZE.decode(given["graph.offset"])
-    return ResultInfo(_strides(type_, given), storage, offset)
+    strides = _strides(type_, given)
+    once = None if strides is None else _once(shape_of(type_), strides, least)
+    return ResultInfo(strides, storage, offset, once=once)

@@ -255,6 +255,8 @@ class Values:
         is_vector = not is_constant(step, 0)
         width = self.indices.lane_width if is_vector else 0
         value = self._widened_to(node, width)
+        is_one = is_vector or not self._is_vector(self._standing_for(node))
+        assert is_one, f"girih bug: all lanes are stored at {offset}"
         place = self._place(shared, step, width)
         mask = self._mask(width)
         b = self.indices.at(depth, width)

@@ -6,6 +6,7 @@ from tile_kernels import CompiledKernel, build_kernel, with_element
 
 from girih.dialects.dims import parse
 from girih.dialects.types import element_type, tensor_type
+from girih.passes.registry import PassError
 
 
 def tensor(shape, name="f32"):
@@ -273,3 +274,10 @@ def test_views_of_nothing(reduced):
     output = torch.full([1 if d in reduced else n for d, n in enumerate((5, 0))], 9.0)
     assert kernel([torch.empty(0, 2, 3), output]) == 0
     assert (output == 0).all()
+
+
+def test_lanes_are_not_stored_at_one_place():
+    with pytest.raises(PassError, match="girih bug: all lanes are stored at"):
+        check(
+            [torch.ones(64)], lambda b, x: [b("neg", x)], torch.ones(64), strides=(0,)
+        )
