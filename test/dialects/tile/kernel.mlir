@@ -17,6 +17,14 @@
   "tile.write"(%1, %out) : (tensor<?x16xf32, ["s0"]>, !tile.buffer<f32, ["s0", 16], [16, 1]>) -> ()
 }) {sym_name = "unscheduled", symbols = ["s0"], outputs = 1 : i64, domain = ["s0", 16], reduced = array<i64>} : () -> ()
 
+// CHECK: sets = 3 : i64
+// CHECK-SAME: sym_name = "for_three"
+"tile.kernel"() ({
+^bb0(%out: !tile.buffer<f32, [4], [1]>):
+  %0 = "graph.full"() {value = 1.0 : f64} : () -> tensor<4xf32>
+  "tile.write"(%0, %out) : (tensor<4xf32>, !tile.buffer<f32, [4], [1]>) -> ()
+}) {sym_name = "for_three", sets = 3 : i64, symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
 // CHECK: "tile.grid"(%{{.*}}, %{{.*}}) ({
 // CHECK: ^bb0(%{{.*}}: index):
 // CHECK: %[[SUM:.*]] = "tile.loop"(%{{.*}}, %{{.*}}, %{{.*}}) ({

@@ -36,6 +36,13 @@
 
 // -----
 
+// expected-error @+1 {{'tile.kernel' expected sets to be positive, got 0}}
+"tile.kernel"() ({
+^bb0(%b: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k", sets = 0 : i64, symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+// -----
+
 // expected-error @+1 {{'tile.kernel' expected outputs to be at least 1 and at most the 1 buffers, got 2}}
 "tile.kernel"() ({
 ^bb0(%b: !tile.buffer<f32, [4], [1]>, %s: index):
