@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 
 from girih.dialects import host
 from girih.dialects.bindings import ir
-from girih.dialects.types import buffer_parts
+from girih.dialects.types import buffer_parts, element_of
 from girih.passes.convert_graph_to_host.layout import Layout, elements
 from girih.passes.lifetimes import buffer_bytes, storage_roots
 from girih.passes.registry import register_pass
@@ -138,9 +138,11 @@ def _span(value: ir.Value) -> range:
     start = 0
     while isinstance(value, ir.OpResult) and value.owner.name == "host.view":
         view = value.owner.opview
-        if not isinstance(view.offset, int):
+        base = view.operands[0]
+        is_same = element_of(base.type) == parts.element_type
+        if not isinstance(view.offset, int) or not is_same:
             return _ALL
-        start, value = start + view.offset, view.operands[0]
+        start, value = start + view.offset, base
     return range(start, start + count) if isinstance(count, int) else _ALL
 
 
