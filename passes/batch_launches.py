@@ -38,7 +38,7 @@ from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.types import buffer_parts, element_of
 from girih.passes.convert_graph_to_host.layout import Layout, elements
-from girih.passes.lifetimes import buffer_bytes, storage_roots
+from girih.passes.lifetimes import buffer_bytes, launches_of, storage_roots
 from girih.passes.registry import register_pass
 
 _WORD = 8  # bytes of an argument
@@ -287,18 +287,7 @@ def _merge(group: Sequence[ir.OpView], kernel: str) -> None:
 def _drop_unused(body: ir.Block, kernels: Mapping[str, ir.OpView]) -> None:
     """Erases kernels that nothing launches any more."""
     functions = [op for op in body.operations if op.operation.name == "func.func"]
-    launched = {
-        launch.kernel
-        for function in functions
-        for op in function.regions[0].blocks[0].operations
-        for launch in _launches(op)
-    }
+    launched = {op.kernel for function in functions for op in launches_of(function)}
     for name, kernel in kernels.items():
         if name not in launched:
             kernel.operation.erase()
-
-
-def _launches(op: ir.OpView) -> Sequence[ir.OpView]:
-    if op.operation.name == "host.native":
-        return op.launches
-    return [op] if op.operation.name == "host.launch" else []

@@ -19,6 +19,15 @@ def donated_arguments(function: ir.OpView) -> list[ir.Value]:
     return [value for value, attributes in given if "graph.donated" in attributes]
 
 
+def launches_of(function: ir.OpView) -> Iterator[ir.OpView]:
+    """The launches of a host function, in native calls or not."""
+    for op in function.regions[0].blocks[0].operations:
+        if op.operation.name == "host.native":
+            yield from op.launches
+        elif op.operation.name == "host.launch":
+            yield op
+
+
 def storage_roots(ops: Sequence[ir.OpView]) -> dict[ir.Value, ir.Value]:
     """For each buffer that an op makes, the buffer that owns its storage."""
     roots: dict[ir.Value, ir.Value] = {}

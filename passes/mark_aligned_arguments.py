@@ -24,10 +24,9 @@ It does not look at offsets in terms of symbols: such views count as not aligned
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from girih.dialects.bindings import ir
 from girih.dialects.types import buffer_parts, byte_width, is_buffer, is_single
+from girih.passes.lifetimes import launches_of
 from girih.passes.registry import register_pass
 
 ALIGNMENT = 16
@@ -42,7 +41,7 @@ def run(op: ir.OpView, options: None) -> None:
         if item.operation.name == "tile.kernel":
             kernels[item.sym_name] = item
         elif item.operation.name == "func.func":
-            launches += _launches(item.operation.regions[0].blocks[0])
+            launches += launches_of(item)
     known: dict[str, list[bool]] = {}
     for launch in launches:
         if launch.kernel not in kernels:  # a library's
@@ -54,14 +53,6 @@ def run(op: ir.OpView, options: None) -> None:
             known[launch.kernel] = [a and b for a, b in both]
     for name, aligned in known.items():
         kernels[name].attributes["aligned"] = ir.DenseBoolArrayAttr.get(aligned)
-
-
-def _launches(block: ir.Block) -> Iterator[ir.OpView]:
-    for op in block.operations:
-        if op.operation.name == "host.native":
-            yield from op.launches
-        elif op.operation.name == "host.launch":
-            yield op
 
 
 def is_aligned(value: ir.Value) -> bool:

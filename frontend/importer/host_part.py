@@ -338,19 +338,11 @@ class _Splitter:
 
     def _order(self, moved: Sequence[Node]) -> None:
         """Has the device part take what was moved after its inputs."""
-        last = self._there.copies[self._inputs_of_device[-1]]
-        for node in moved:
-            last.append(node)
-            last = node
-
-    @property
-    def _inputs_of_device(self) -> list[Node]:
-        kinds = (Side.DEVICE, Side.BOTH)
-        return [
-            node
-            for node, side in self._sides.items()
-            if node.op == "placeholder" and side in kinds
-        ]
+        if moved:
+            nodes = self._there.graph.nodes
+            first = next(node for node in nodes if node.op != "placeholder")
+            for node in moved:
+                first.prepend(node)
 
     def _result(self, leaf: Any) -> Result:
         if not isinstance(leaf, Node):

@@ -179,24 +179,29 @@ OPTIMIZERS = (
 )
 
 
+def give_gradients(weights):
+    for weight in weights:
+        weight.grad = weight.detach().cos()
+
+
+def started(name, options, weights):
+    """An optimizer whose first step is done: its counters are on the CPU, as usual."""
+    give_gradients(weights)
+    with torch.device("cpu"):
+        optimizer = getattr(torch.optim, name)(weights, **options)
+        optimizer.step()
+    return optimizer
+
+
 def trained(name, options, compile_, dtype, **settings):
     """Parameters and state after some steps, and the step."""
     torch.manual_seed(0)
     shapes = [(33, 5), (64,), (64,), (33, 5), (), (1000, 3)]
     weights = [normal(*shape, dtype=dtype).requires_grad_() for shape in shapes]
-    with torch.device("cpu"):  # where counters are by default
-        optimizer = getattr(torch.optim, name)(weights, **options)
-
-    def give_gradients():
-        for weight in weights:
-            weight.grad = weight.detach().cos()
-
-    give_gradients()
-    with torch.device("cpu"):
-        optimizer.step()
+    optimizer = started(name, options, weights)
     step = compile_(optimizer.step, **settings)
     for _ in range(4):
-        give_gradients()
+        give_gradients(weights)
         optimizer.param_groups[0]["lr"] *= 0.9
         step()
     values = [value for w in weights for value in optimizer.state[w].values()]
@@ -222,12 +227,7 @@ def test_optimizers(name, options, dtype):
 def test_parameters_of_a_shape_share_kernels():
     def kernels(count):
         weights = [normal(64, 3).requires_grad_() for _ in range(count)]
-        optimizer = torch.optim.AdamW(weights)
-        for weight in weights:
-            weight.grad = weight.detach().cos()
-        with torch.device("cpu"):
-            optimizer.step()
-        step = compiled(optimizer.step)
+        step = compiled(started("AdamW", {}, weights).step)
         step()
         return girih.report(step).kernels
 
@@ -240,12 +240,7 @@ def test_many_parameters():
     for compile_ in (compiled, lambda step: step):
         torch.manual_seed(0)
         weights = [normal(n % 7, n + 1).requires_grad_() for n in range(100)]
-        optimizer = torch.optim.AdamW(weights)
-        for weight in weights:
-            weight.grad = weight.detach().cos()
-        with torch.device("cpu"):
-            optimizer.step()
-        step = compile_(optimizer.step)
+        step = compile_(started("AdamW", {}, weights).step)
         step()
         results.append([weight.detach() for weight in weights])
         if compile_ is compiled:

@@ -216,6 +216,19 @@ def test_what_is_made_and_returned():
     torch.testing.assert_close(moved, tensors[0].sin())
 
 
+def test_without_inputs():
+    graph = Graph()
+    noise = graph.call_function(torch.rand, ((),))
+    ones = graph.call_function(torch.ones, (3,), {"device": GPU})
+    graph.output((noise, graph.call_function(torch.mul, (ones, noise))))
+    gm = GraphModule({}, graph)
+    with make_fake_mode(None):
+        _Noting(gm).run()
+    split = split_host_part(gm, [], GPU)
+    assert [part.inputs for part in (split.host, split.device)] == [(), ()]
+    assert len(split.device.examples) == 1
+
+
 def test_static_inputs_keep_their_marks():
     fakes = fakes_of([*numbers(2.0), torch.randn(3), torch.randn(3)], [CPU, GPU, GPU])
     gm = capture(lambda s, x, w: (x * s * w,), fakes)
