@@ -19,7 +19,7 @@ What lives here, in the order to read it:
 * ``collector`` the garbage collector, paused while girih compiles
 * ``exclusive`` one compilation at a time
 * ``config``    environment variables, read in one place
-* ``private_files``  files that nobody but the user can change, for caches and such
+* ``private_folder``  folders that nobody but the user can change, for caches and such
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
 """

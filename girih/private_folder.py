@@ -9,6 +9,9 @@ folder or link in it is refused. Files are opened within the folder that was che
 never through links, and only regular files of the user (or root) that others can't
 write are read.
 
+A file appears whole, by renaming. Its temporary is locked by its writer as long as that
+lives, so what a killed one left is known.
+
 ::
 
     with opened(path) as folder:
@@ -20,11 +23,14 @@ All that is refused is an ``UnsafeFile``, which is an ``OSError`` as a full disk
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import grp
 import os
 import pwd
 import stat
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -35,8 +41,13 @@ _MOST_LINKS = 40  # Linux follows as many
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# Where a file system has no locks, a temporary of this age has no writer any more.
+_ABANDONED_SECONDS = 3600.0
+
+_warned: set[str] = set()
 
 
 class UnsafeFile(PermissionError):
@@ -48,7 +59,8 @@ def opened(path: str | os.PathLike, *, create: bool = True) -> Iterator[int]:
     """Opens a folder of the user's own, and closes it.
 
     Args:
-        path: The folder. It may not be a link itself.
+        path: The folder. Links on the way are followed where the user or root made
+            them.
         create: Whether it is made, with mode 0700, where it does not exist; so are
             the folders that lead to it.
 
@@ -59,38 +71,32 @@ def opened(path: str | os.PathLike, *, create: bool = True) -> Iterator[int]:
         UnsafeFile: Somebody else could have put something there.
         OSError: It does not exist, can't be made or can't be opened.
     """
-    path = Path(os.path.abspath(path))
-    if create:
-        _make(path)
-    _check_way(path.parent)
-    descriptor = _open_itself(path, _FOLDER)
+    found = _way_to(_absolute(os.fspath(path)), create)
+    descriptor = os.open(found, _FOLDER)
     try:
-        _check(path, os.fstat(descriptor))
+        _check(found, os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def read(folder: int, name: str) -> bytes | None:
+def read(folder: int, name: str, *, most_bytes: int | None = None) -> bytes | None:
     """The content of a file, or None where there is none of this name.
 
     Raises:
-        UnsafeFile: It is a link, no regular file, or others can write it.
+        UnsafeFile: It is a link, no regular file, larger than ``most_bytes``, or others
+            can write it.
         OSError: It can't be read.
     """
     try:
-        descriptor = _open_itself(Path(name), _FILE, folder)
+        descriptor = _open_file(folder, name, os.O_RDONLY)
     except FileNotFoundError:
         return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnsafeFile(f"{name} is no regular file")
-        _check(Path(name), status)
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
+    with open(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        if most_bytes is not None and size > most_bytes:
+            raise UnsafeFile(f"{name} has {size} bytes")
+        return file.read(size)
 
 
 def write(folder: int, name: str, content: bytes) -> None:
@@ -99,16 +105,24 @@ def write(folder: int, name: str, content: bytes) -> None:
     Raises:
         OSError: It can't be written; nothing is left then.
     """
-    temporary = f"{_IS_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
+    temporary, descriptor = _new_temporary(folder)
     try:
-        descriptor = os.open(temporary, _NEW_FILE, 0o600, dir_fd=folder)
         with open(descriptor, "wb") as file:
             file.write(content)
-        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            file.flush()
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
+        remove(folder, temporary)
         raise
+
+
+def remove(folder: int, name: str) -> None:
+    """Deletes a file, a link or an empty folder; what can't be deleted stays."""
+    with suppress(OSError):
+        try:
+            os.unlink(name, dir_fd=folder)
+        except (IsADirectoryError, PermissionError):
+            os.rmdir(name, dir_fd=folder)
 
 
 def statuses(folder: int) -> dict[str, os.stat_result]:
@@ -120,18 +134,50 @@ def statuses(folder: int) -> dict[str, os.stat_result]:
     }
 
 
-def remove_temporaries(folder: int, *, older_than: float = 3600.0) -> None:
-    """Deletes what writers left that were killed.
+def bytes_being_written(folder: int) -> int:
+    """The size of all temporaries, also of those that killed writers left."""
+    return sum(
+        status.st_size
+        for name, status in _all_statuses(folder).items()
+        if name.startswith(_IS_TEMPORARY)
+    )
+
+
+def remove_temporaries(folder: int) -> None:
+    """Deletes what writers left that were killed."""
+    for name in os.listdir(folder):
+        if name.startswith(_IS_TEMPORARY):
+            with suppress(OSError):
+                _remove_abandoned(folder, name)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file where the user wants one; a link that lies there is not followed.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    path.unlink(missing_ok=True)
+    with open(path, "x", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+
+
+def warn_once(about: object, message: str) -> None:
+    """Warns, unless this process was warned of the same before.
 
     Args:
-        folder: The folder.
-        older_than: Seconds after which no writer is at work any more.
+        about: What the warning is about, such as a folder.
+        message: For the user.
     """
-    before = time.time() - older_than
-    for name, status in _all_statuses(folder).items():
-        if name.startswith(_IS_TEMPORARY) and status.st_mtime < before:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=folder)
+    if repr(about) not in _warned:
+        _warned.add(repr(about))
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file or folder can't be used, for a message."""
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{error.strerror or error}{where}"
 
 
 def _all_statuses(folder: int) -> dict[str, os.stat_result]:
@@ -142,60 +188,146 @@ def _all_statuses(folder: int) -> dict[str, os.stat_result]:
     return found
 
 
-def _make(path: Path) -> None:
-    """Makes a folder and those that lead to it, for the user alone."""
-    try:
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        _make(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+def _new_temporary(folder: int) -> tuple[str, int]:
+    """A new file, open and locked."""
+    while True:
+        name = f"{_IS_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
+        try:
+            with suppress(OSError):  # no locks: its age has to do
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink:
+                return name, descriptor
+        except BaseException:
+            remove(folder, name)
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # it was deleted before it was locked
 
 
-def _open_itself(path: Path, flags: int, folder: int | None = None) -> int:
-    """Opens what has this name, which may not be a link.
+def _remove_abandoned(folder: int, name: str) -> None:
+    """Deletes a temporary without a writer; locked, so that none takes it for its own.
 
     Raises:
-        UnsafeFile: It is a link.
-        OSError: It can't be opened.
+        OSError: It is gone, or can't be opened or deleted.
     """
+    descriptor = _open_file(folder, name, os.O_WRONLY)
     try:
-        return os.open(path, flags, dir_fd=folder)
+        if _is_abandoned(descriptor):
+            os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(descriptor)
+
+
+def _is_abandoned(descriptor: int) -> bool:
+    """Whether a temporary has no writer any more; if so it is locked from now on."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
     except OSError:
-        with suppress(FileNotFoundError):
-            status = os.stat(path, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode):
-                raise UnsafeFile(f"{path} is a link") from None
-        raise
+        age = time.time() - os.fstat(descriptor).st_mtime
+        return abs(age) > _ABANDONED_SECONDS
 
 
-def _check_way(path: Path) -> None:
-    """Checks the folders and links that lead to a place, as the system follows them.
+def _open_file(folder: int, name: str, mode: int) -> int:
+    """Opens a regular file of the user's own; never waits, nor touches a device.
 
-    Those above the user's home are not asked for, as its owner lives with them.
+    Raises:
+        UnsafeFile: It is something else.
+        OSError: It does not exist, or can't be opened.
     """
-    home = _home()
-    above_home = set(home.parents) if home in (path, *path.parents) else set()
-    place, links = Path("/"), 0
-    rest = [*reversed(path.parts)]
+    _check_file(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+    descriptor = os.open(name, mode | _FILE, dir_fd=folder)
+    try:
+        _check_file(name, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_file(name: str, status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise UnsafeFile(f"{name} is a link")
+    if not stat.S_ISREG(status.st_mode):
+        raise UnsafeFile(f"{name} is no regular file")
+    _check(name, status)
+
+
+# The way to a folder ------------------------------------------------------------------
+
+
+def _absolute(path: str) -> str:
+    try:
+        if b"\0" not in os.fsencode(path):
+            return os.path.abspath(path)
+    except UnicodeError:
+        pass
+    raise OSError(errno.EINVAL, "this can't be the name of a folder", path)
+
+
+def _way_to(path: str, create: bool) -> str:
+    """Follows the way to a folder as the system does, and checks all that is on it.
+
+    What is above the user's home is not asked for, as its owner lives with that.
+    Nothing is made below what is refused.
+
+    Returns:
+        The path of the folder, without links.
+    """
+    home, links = _home(), 0
+    refused: UnsafeFile | None = None
+    place, rest = "/", path.split("/")[::-1]
     while rest:
-        part = rest.pop()
-        following = place.parent if part == ".." else place / part
-        status = following.lstat()
-        if not stat.S_ISLNK(status.st_mode):
-            if following not in above_home:
-                _check(following, status, may_be_shared=True)
-            place = following
-            continue
-        _check_owner(following, status)
-        links += 1
+        place, status = _step(place, rest.pop(), create, refused)
+        if (status.st_dev, status.st_ino) == home:
+            refused = None
+        refused = refused or _refusal(place, status)
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            target = os.readlink(place)
+            place = "/" if target.startswith("/") else os.path.dirname(place)
+            rest.extend(target.split("/")[::-1])
         if links > _MOST_LINKS:
             raise UnsafeFile(f"too many links lead to {path}")
-        rest.extend(reversed(Path(os.readlink(following)).parts))
+    if refused:
+        raise refused
+    return place
 
 
-def _check(path: Path, status: os.stat_result, *, may_be_shared: bool = False) -> None:
+def _step(
+    place: str, name: str, create: bool, refused: UnsafeFile | None
+) -> tuple[str, os.stat_result]:
+    """One step on the way: where it leads, and what is there."""
+    to = os.path.dirname(place) if name == ".." else os.path.join(place, name)
+    to = place if name in ("", ".") else to
+    try:
+        return to, os.lstat(to)
+    except FileNotFoundError:
+        if refused:
+            raise refused from None
+        if not create:
+            raise
+    with suppress(FileExistsError):  # another process was faster
+        os.mkdir(to, 0o700)
+    return to, os.lstat(to)
+
+
+def _refusal(place: str, status: os.stat_result) -> UnsafeFile | None:
+    """Why what is on the way does not lead where the user wants."""
+    try:
+        if stat.S_ISLNK(status.st_mode):  # its mode says nothing
+            _check_owner(place, status)
+        else:
+            _check(place, status, may_be_shared=True)
+    except UnsafeFile as error:
+        return error
+    return None
+
+
+def _check(path: str, status: os.stat_result, *, may_be_shared: bool = False) -> None:
     """Checks owner and mode.
 
     Args:
@@ -212,7 +344,7 @@ def _check(path: Path, status: os.stat_result, *, may_be_shared: bool = False) -
         raise UnsafeFile(f"{path} can be written by others (mode {mode:04o})")
 
 
-def _check_owner(path: Path, status: os.stat_result) -> None:
+def _check_owner(path: str, status: os.stat_result) -> None:
     if status.st_uid not in (0, os.geteuid()):
         raise UnsafeFile(f"{path} belongs to another user ({status.st_uid})")
 
@@ -233,8 +365,13 @@ def _is_own_group(group: int) -> bool:
     return found.gr_name == user.pw_name and set(found.gr_mem) <= {user.pw_name}
 
 
-def _home() -> Path | None:
-    try:
-        return Path.home()
-    except RuntimeError:  # the user has none
+def _home() -> tuple[int, int] | None:
+    """Which folder is the user's home, by device and number."""
+    path = os.path.expanduser("~")
+    if not os.path.isabs(path):  # the user has none
         return None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,14 +1,30 @@
 """Folders of the user's own: what is refused, and that nothing goes through links."""
 
 import os
+import signal
+import socket
 import stat
+import subprocess
+import sys
 import time
+import warnings
 
 import pytest
 
 from girih import private_folder
 from girih.private_folder import UnsafeFile
 
+IS_KILLED_WHEN_IT_WRITES = """
+import os, signal, sys
+from girih import private_folder
+
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+os.replace = kill
+with private_folder.opened(sys.argv[1]) as folder:
+    private_folder.write(folder, "other", b"part")
+"""
 SOMEBODY_ELSE = 54321
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
@@ -79,10 +95,13 @@ def test_what_belongs_to_another_user_is_refused(made, which):
         content_of(made)
 
 
-def test_the_folder_may_not_be_a_link(made, tmp_path):
+def test_the_folder_may_be_a_link_of_the_user(made, tmp_path):
+    """As where a cache was moved to a larger disk."""
     link = tmp_path / "link"
     link.symlink_to(made)
-    with pytest.raises(UnsafeFile, match="is a link"):
+    assert content_of(link) == b"content"
+    made.parent.chmod(0o777)
+    with pytest.raises(UnsafeFile, match="can be written by others"):
         content_of(link)
 
 
@@ -116,12 +135,67 @@ def test_links_in_a_circle_end(tmp_path):
         content_of(tmp_path / "loop" / "folder")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def bind_socket(path, mode):
+    here = os.open(path.parent, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"/proc/self/fd/{here}/{path.name}")  # paths have to be short
+    os.close(here)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, bind_socket])
 def test_only_regular_files_are_read(made, make):
     """A pipe would wait for ever."""
     make(made / "odd", 0o700)
     with pytest.raises(UnsafeFile, match="no regular file"):
         content_of(made, "odd")
+    with private_folder.opened(made) as folder:
+        private_folder.remove(folder, "odd")
+        private_folder.write(folder, "odd", b"new")
+    assert content_of(made, "odd") == b"new"
+
+
+def test_devices_are_not_even_opened(made, monkeypatch):
+    (made / "zero").symlink_to("/dev/zero")
+    with pytest.raises(UnsafeFile, match="is a link"):
+        content_of(made, "zero")
+    status = os.stat("/dev/zero")
+    with private_folder.opened(made) as folder:
+        monkeypatch.setattr(os, "stat", lambda *_, **__: status)
+        monkeypatch.setattr(os, "open", lambda *_, **__: pytest.fail("opened"))
+        with pytest.raises(UnsafeFile, match="no regular file"):
+            private_folder.read(folder, "file")
+
+
+def test_files_that_are_too_large_are_not_read(made):
+    with private_folder.opened(made) as folder:
+        assert private_folder.read(folder, "file", most_bytes=7) == b"content"
+        with pytest.raises(UnsafeFile, match="7 bytes"):
+            private_folder.read(folder, "file", most_bytes=6)
+
+
+@pytest.mark.parametrize("name", ["nul\0", "\ud800"])
+def test_what_cannot_be_a_name_is_an_error_of_the_system(name):
+    with pytest.raises(OSError), private_folder.opened(name):
+        pass
+
+
+def test_nothing_is_made_below_what_is_refused(made):
+    made.chmod(0o777)
+    with (
+        pytest.raises(UnsafeFile, match="can be written by others"),
+        private_folder.opened(made / "new" / "folder"),
+    ):
+        pass
+    assert os.listdir(made) == ["file"]
+
+
+def test_nothing_is_asked_above_the_home(made, monkeypatch):
+    monkeypatch.setenv("HOME", str(made))
+    made.parent.chmod(0o777)
+    assert content_of(made) == b"content"
+    made.chmod(0o777)
+    with pytest.raises(UnsafeFile, match="can be written by others"):
+        content_of(made)
 
 
 def test_writing_replaces_a_link_and_leaves_what_it_led_to(made, tmp_path):
@@ -142,13 +216,64 @@ def test_a_write_that_fails_leaves_nothing(made):
 
 
 def test_what_killed_writers_left_is_removed(made):
+    command = [sys.executable, "-c", IS_KILLED_WHEN_IT_WRITES, str(made)]
+    assert subprocess.run(command).returncode == -signal.SIGKILL
+    assert len(os.listdir(made)) == 2
+    with private_folder.opened(made) as folder:
+        assert set(private_folder.statuses(folder)) == {"file"}
+        assert private_folder.bytes_being_written(folder) == len("part")
+        private_folder.remove_temporaries(folder)
+        assert private_folder.bytes_being_written(folder) == 0
+    assert os.listdir(made) == ["file"]
+
+
+@pytest.mark.parametrize("moment", ["fstat", "replace"])
+def test_others_may_clean_up_at_any_time(made, monkeypatch, moment):
+    """Before a temporary is locked it may be deleted; then it is made again."""
+    real, seen = getattr(os, moment), []
+
+    def cleaned(*args, **kwargs):
+        if not seen:
+            with monkeypatch.context() as undone:
+                undone.setattr(os, moment, real)
+                seen.append(len(os.listdir(made)))
+                clean_in_another_process(made, locked=moment == "replace")
+        return real(*args, **kwargs)
+
+    with private_folder.opened(made) as folder:
+        monkeypatch.setattr(os, moment, cleaned)
+        private_folder.write(folder, "file", b"new")
+    assert seen == [2] and content_of(made) == b"new"
+
+
+def clean_in_another_process(path, locked):
+    """Deletes temporaries as another process would; or as if they had no lock yet."""
+    with pytest.MonkeyPatch.context() as patch, private_folder.opened(path) as folder:
+        if not locked:
+            patch.setattr(private_folder.fcntl, "flock", lambda *_: None)
+        private_folder.remove_temporaries(folder)
+
+
+def test_without_locks_age_tells_what_was_left(made, monkeypatch):
+    def fail(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(private_folder.fcntl, "flock", fail)
     for name, age in ((".writing-old", 7200), (".writing-new", 0)):
         (made / name).touch()
         os.utime(made / name, (time.time() - age,) * 2)
     with private_folder.opened(made) as folder:
-        assert set(private_folder.statuses(folder)) == {"file"}
         private_folder.remove_temporaries(folder)
+        private_folder.write(folder, "file", b"new")
     assert sorted(os.listdir(made)) == [".writing-new", "file"]
+
+
+def test_one_warning_for_one_thing():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for about in ("a", "b", "a"):
+            private_folder.warn_once(("test", about), f"{about} can't be used")
+    assert [str(w.message) for w in caught] == [f"{k} can't be used" for k in "ab"]
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(made):
