@@ -1,8 +1,11 @@
 """Compiled things on disk, found by a hash of all that they depend on.
 
-One file for each: a magic line, the SHA-256 of the rest, then the rest. A file appears
-by atomic rename, so readers in other processes see all of it or nothing. A file that
-does not match its checksum is deleted and counts as absent. When the folder grows over
+One file for each: a magic line that names the kind and its version, the key, the
+SHA-256 of these and of the rest, then the rest. So an entry holds only under its own
+key: one that was damaged, copied over another one, or written by another version counts
+as absent, and is deleted. The folder is the user's own (``girih.private_folder``): code
+that somebody else could have put there is not run. Files appear by atomic rename, so
+readers in other processes see all of an entry or nothing. When the folder grows over
 its bound, what was used least recently is deleted.
 """
 
@@ -11,13 +14,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from girih import private_folder
+from girih.private_folder import UnsafeFile, reason_of, warn_once
+
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".girih"
+_cleaned: set[Path] = set()
 
 Entry = TypeVar("Entry")
 
@@ -39,12 +45,12 @@ def cache_key(*parts: str | bytes) -> str:
 class DiskCache(ABC, Generic[Entry]):
     """A folder of entries. Every method tolerates other processes at work in it.
 
-    A folder that cannot be written makes a cache that never holds anything: the
-    cache is never a reason for a compilation to fail.
+    A folder that cannot be used makes a cache that never holds anything: it costs a
+    warning, and is never a reason for a compilation to fail.
     """
 
     magic: bytes
-    """A line that tells this kind of entry from others."""
+    """A line that tells this kind of entry, and its version, from others."""
 
     def __init__(self, folder: Path, *, max_bytes: int = 512 << 20) -> None:
         """Args: folder: made when first needed; max_bytes: its bound."""
@@ -57,64 +63,91 @@ class DiskCache(ABC, Generic[Entry]):
 
     @abstractmethod
     def decode(self, body: bytes) -> Entry:
-        """The entry that `encode` was given."""
+        """The entry that `encode` was given; a built-in error where it was another."""
 
     def load(self, key: str) -> Entry | None:
         """The entry stored under a key, or None; a damaged one is deleted."""
-        path = self._path(key)
         try:
-            content = path.read_bytes()
-        except OSError:
+            with private_folder.opened(self.folder, create=False) as folder:
+                self._clean_once(folder)
+                return self._load(folder, key)
+        except FileNotFoundError:
             return None
-        body = self._checked(content)
-        with contextlib.suppress(OSError):
-            if body is None:
-                path.unlink()
-            else:
-                os.utime(path)
-        return None if body is None else self.decode(body)
+        except OSError as error:
+            self._warn(error)
+            return None
 
     def store(self, key: str, entry: Entry) -> None:
-        """Keep an entry; silently does nothing where the disk refuses."""
-        path = self._path(key)
+        """Keep an entry; warns, once for each folder, where the disk refuses."""
         body = self.encode(entry)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(self.magic + hashlib.sha256(body).digest() + body)
-                os.replace(temporary, path)
-            except OSError:
-                os.unlink(temporary)
-                raise
-        except OSError:
-            return
-        self._evict()
+            with private_folder.opened(self.folder) as folder:
+                content = self._head(key, body) + body
+                private_folder.write(folder, f"{key}{_SUFFIX}", content)
+                self._evict(folder)
+        except OSError as error:
+            self._warn(error)
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_SUFFIX}"
+    def _load(self, folder: int, key: str) -> Entry | None:
+        """The entry of a key; what is there instead of one is deleted."""
+        name, entry = f"{key}{_SUFFIX}", None
+        with contextlib.suppress(UnsafeFile):
+            content = private_folder.read(folder, name, most_bytes=self.max_bytes)
+            if content is None:
+                return None
+            entry = self._decoded(key, content)
+        if entry is None:
+            private_folder.remove(folder, name)
+            return None
+        with contextlib.suppress(OSError):  # the folder may only be read
+            os.utime(name, dir_fd=folder, follow_symlinks=False)
+        return entry
 
-    def _checked(self, content: bytes) -> bytes | None:
-        """What `encode` made, or None where the file is damaged."""
-        start = len(self.magic) + _DIGEST_BYTES
-        digest, body = content[len(self.magic) : start], content[start:]
-        is_whole = hashlib.sha256(body).digest() == digest
-        return body if content.startswith(self.magic) and is_whole else None
+    def _decoded(self, key: str, content: bytes) -> Entry | None:
+        """The entry of a file, or None where it is not the one of this key."""
+        body = content[len(self.magic) + len(key) + 1 + _DIGEST_BYTES :]
+        if content != self._head(key, body) + body:
+            return None
+        try:
+            return self.decode(body)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return None  # whole, but of a version that forgot to change its magic line
 
-    def _evict(self) -> None:
-        """Delete what was used least recently until the folder fits."""
+    def _head(self, key: str, body: bytes) -> bytes:
+        """What stands before the content in the file of a key."""
+        name = self.magic + key.encode() + b"\n"
+        digest = hashlib.sha256(name)
+        digest.update(body)
+        return name + digest.digest()
+
+    def _evict(self, folder: int) -> None:
+        """Delete what was used least recently until the folder fits.
+
+        What other processes are writing counts, too, and stays.
+        """
+        private_folder.remove_temporaries(folder)
+        total = private_folder.bytes_being_written(folder)
         entries = []
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self.folder):
-                if entry.name.endswith(_SUFFIX):
-                    with contextlib.suppress(OSError):
-                        status = entry.stat()
-                        entries.append((status.st_mtime, status.st_size, entry.path))
-        total = sum(size for _, size, _ in entries)
-        for _, size, path in sorted(entries):
+        for name, status in private_folder.statuses(folder).items():
+            if name.endswith(_SUFFIX):
+                total += status.st_size
+                entries.append((status.st_mtime, status.st_size, name))
+        for _, size, name in sorted(entries):
             if total <= self.max_bytes:
                 return
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            private_folder.remove(folder, name)
             total -= size
+
+    def _clean_once(self, folder: int) -> None:
+        """Deletes what killed writers left, when a process first uses a folder."""
+        if self.folder not in _cleaned:
+            _cleaned.add(self.folder)
+            private_folder.remove_temporaries(folder)
+
+    def _warn(self, error: OSError) -> None:
+        warn_once(
+            self.folder,
+            f"girih can't keep compiled code in {self.folder}: {reason_of(error)}; "
+            "other processes compile anew (set GIRIH_CACHE_DIR to a folder of your "
+            "own, or GIRIH_NO_CACHE=1)",
+        )

@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 # torch._dynamo.config.recompile_limit
@@ -27,19 +28,45 @@ DEFAULT_RECOMPILE_LIMIT = 8
 
 
 def cache_dir() -> Path | None:
-    """Folder of compiled objects, or None where the disk cache is off."""
+    """Folder of compiled objects, or None where the disk cache is off.
+
+    It is off, too, for a user who has no home.
+    """
     if os.environ.get("GIRIH_NO_CACHE", "0") not in ("", "0"):
         return None
     if explicit := os.environ.get("GIRIH_CACHE_DIR"):
-        return Path(explicit)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "girih"
+        return absolute(explicit)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # such a value is to be ignored, says its standard
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "girih" if os.path.isabs(base) else None
 
 
 def dump_dir() -> Path | None:
     """Folder for IR files, or None."""
     value = os.environ.get("GIRIH_DUMP_DIR")
-    return Path(value) if value else None
+    return absolute(value) if value else None
+
+
+@cache
+def absolute(folder: str) -> Path:
+    """A folder that the user names; it stays the same when the process goes elsewhere.
+
+    A leading ``~`` means a home, as in a shell, which does not see all such names.
+    """
+    path = os.path.expanduser(folder)
+    try:
+        return Path(os.path.abspath(path))
+    except OSError:  # the current folder does not exist any more
+        return Path(path)
+
+
+def can_be_a_name(path: str) -> bool:
+    """Whether the system takes a text as the name of a file."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeError:
+        return False
 
 
 def fallback() -> bool:

@@ -60,11 +60,13 @@ class Options:
         """Folder of compiled objects, or None where the disk cache is off."""
         if not self.cache:
             return None
-        return Path(self.cache_dir) if self.cache_dir else config.cache_dir()
+        given = self.cache_dir
+        return config.absolute(given) if given else config.cache_dir()
 
     def dump_folder(self) -> Path | None:
         """Folder for IR files, or None."""
-        return Path(self.dump_dir) if self.dump_dir else config.dump_dir()
+        given = self.dump_dir
+        return config.absolute(given) if given else config.dump_dir()
 
     def falls_back(self) -> bool:
         """Whether a failed compilation runs eager."""
@@ -87,6 +89,7 @@ _TYPES = {
     "vector_bits": int,
     "verify": bool,
 }
+_FOLDERS = ("cache_dir", "dump_dir")
 _VECTOR_BITS = (0, 128, 256, 512)
 _AT_LEAST_ONE = (
     "cudagraph_limit",
@@ -151,6 +154,8 @@ def _check_option(name: str, value: Any) -> None:
             f"option {name!r} must be {names}, got {value!r} "
             f"of type {type(value).__name__}"
         )
+    if name in _FOLDERS and not config.can_be_a_name(str(value)):
+        raise ValueError(f"option {name!r} can't be a folder's name: {value!r}")
     if name == "vector_bits" and value not in _VECTOR_BITS:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
     if name == "memory_budget" and not 0 <= value <= 1:

@@ -23,7 +23,6 @@ All that is refused is an ``UnsafeFile``, which is an ``OSError`` as a full disk
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import grp
 import os
@@ -71,7 +70,7 @@ def opened(path: str | os.PathLike, *, create: bool = True) -> Iterator[int]:
         UnsafeFile: Somebody else could have put something there.
         OSError: It does not exist, can't be made or can't be opened.
     """
-    found = _way_to(_absolute(os.fspath(path)), create)
+    found = _way_to(os.path.abspath(path), create)
     descriptor = os.open(found, _FOLDER)
     try:
         _check(found, os.fstat(descriptor))
@@ -257,15 +256,6 @@ def _check_file(name: str, status: os.stat_result) -> None:
 
 
 # The way to a folder ------------------------------------------------------------------
-
-
-def _absolute(path: str) -> str:
-    try:
-        if b"\0" not in os.fsencode(path):
-            return os.path.abspath(path)
-    except UnicodeError:
-        pass
-    raise OSError(errno.EINVAL, "this can't be the name of a folder", path)
 
 
 def _way_to(path: str, create: bool) -> str:

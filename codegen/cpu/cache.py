@@ -13,7 +13,7 @@ __all__ = ["ObjectCache", "cache_key"]
 class ObjectCache(DiskCache[ObjectCode]):
     """A folder of objects with the names that they export and import."""
 
-    magic = b"girih object 1\n"
+    magic = b"girih object 2\n"
 
     def encode(self, entry: ObjectCode) -> bytes:
         """Names as JSON, a line end, the object."""

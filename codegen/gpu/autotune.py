@@ -52,7 +52,7 @@ class Candidate:
 class TuningCache(DiskCache[dict]):
     """Milliseconds of each candidate by name, as JSON."""
 
-    magic = b"girih tuning 1\n"
+    magic = b"girih tuning 2\n"
 
     def encode(self, entry: dict) -> bytes:
         """As JSON."""

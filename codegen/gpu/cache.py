@@ -12,7 +12,7 @@ from girih.codegen.gpu.binary import Binary
 class BinaryCache(DiskCache[Binary]):
     """A folder of cubins and hsacos. It may be the folder of CPU objects, too."""
 
-    magic = b"girih gpu binary 1\n"
+    magic = b"girih gpu binary 2\n"
 
     def encode(self, entry: Binary) -> bytes:
         """Metadata as JSON, a line end, the code."""

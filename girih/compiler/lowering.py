@@ -27,6 +27,7 @@ from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes.pipelines import with_options
 from girih.passes.registry import run_pipeline
+from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Report
 
 _numbers = itertools.count()
@@ -171,7 +172,13 @@ class Lowering:
         if folder is None:
             return
         folder = folder / f"{self.number:03}-{self.report.name}"
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{len(self.report.ir_paths) + 1}-{level}.mlir"
-        path.write_text(f"{module}\n")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            replace_text(path, f"{module}\n")
+        except OSError as error:
+            where = self.options.dump_folder()
+            text = f"girih can't write IR to {where}: {reason_of(error)}"
+            warn_once(("dumps", where), text)
+            return
         self.report.ir_paths[level] = path

@@ -173,12 +173,6 @@ def test_files_that_are_too_large_are_not_read(made):
             private_folder.read(folder, "file", most_bytes=6)
 
 
-@pytest.mark.parametrize("name", ["nul\0", "\ud800"])
-def test_what_cannot_be_a_name_is_an_error_of_the_system(name):
-    with pytest.raises(OSError), private_folder.opened(name):
-        pass
-
-
 def test_nothing_is_made_below_what_is_refused(made):
     made.chmod(0o777)
     with (
