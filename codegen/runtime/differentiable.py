@@ -98,6 +98,8 @@ class Interface:
         returned: Numbers of the results that the caller gets, in order; the forward
             program returns these and then those that are saved.
         differentiable: Numbers of the results that have a cotangent.
+        row_major: For each of these whether the backward program takes its cotangent
+            row by row; others lie as their result.
         views: Results that are made again as views, owners first.
         updates: ``(result, argument)``: the argument is to become the result.
         tracked: Arguments and results that autograd keeps for the backward program.
@@ -114,6 +116,7 @@ class Interface:
     arguments: int
     returned: tuple[int, ...]
     differentiable: tuple[int, ...]
+    row_major: tuple[bool, ...]
     views: tuple[View, ...]
     updates: tuple[tuple[int, int], ...]
     tracked: tuple[Saved, ...]
@@ -371,7 +374,11 @@ class CompiledFunction(Function):
         made = tuple([results[place] for place in owner.made])
         ctx.set_materialize_grads(False)
         ctx.owner = owner
-        ctx.layouts = [None if t.is_contiguous() else t.stride() for t in made]
+        row_major = owner.interface.row_major
+        ctx.layouts = [
+            None if is_row_major else tensor.stride()
+            for tensor, is_row_major in zip(made, row_major, strict=True)
+        ]
         _save(ctx, owner, arguments, results)
         return made
 

@@ -286,13 +286,24 @@ class _Builder:
         parts = buffer_parts(result.type)
         self.buffers[result] = Buffer(parts, tensor=slot)
         is_known = op.op in ROW_MAJOR_OPS and _is_contiguous(parts)
-        if not is_known and _layout_matters(result):
+        if not is_known and self._layout_matters(result):
             self.assembler.check_layout(
                 slot,
                 torch_entry.stride,
                 torch_entry.restride,
                 self.sizes.items(parts.strides),
             )
+
+    def _layout_matters(self, value: ir.Value) -> bool:
+        """Whether anything but ATen itself relies on the strides of an ATen result.
+
+        Backward programs rely on those of what the forward program returns: it is saved
+        for them, and cotangents are laid out like it.
+        """
+        relies = {"host.launch", "host.view", "host.copy"}
+        if self._is_differentiable:
+            relies.add("host.return")
+        return any(use.owner.name in relies for use in value.uses)
 
     def _argument(self, argument: attr.Argument, operands: list[Buffer]) -> Item:
         match argument:
@@ -394,14 +405,6 @@ def _is_unused(value: ir.Value) -> bool:
 
 def _is_contiguous(parts: BufferParts) -> bool:
     return tuple(parts.strides) == tuple(contiguous_strides(parts.shape))
-
-
-def _layout_matters(value: ir.Value) -> bool:
-    """Whether anything but ATen itself relies on the strides of an ATen result."""
-    return any(
-        use.owner.name in ("host.launch", "host.view", "host.copy")
-        for use in value.uses
-    )
 
 
 def _touches_more_than(buffers: list[Buffer], limit: int) -> bool:

@@ -19,7 +19,9 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
     outside = ("graph.writes", "graph.update")
     writes = any(name in a for _, a in given for name in outside)
     gradients = [a["graph.gradient"] for a in behind.results]
-    cotangents = [a["graph.cotangent"] for a in behind.arguments if _is_cotangent(a)]
+    cotangents = [a for a in behind.arguments if _is_cotangent(a)]
+    derived = [a["graph.cotangent"].value for a in cotangents]
+    views = [(n, a) for n, a in given if "graph.storage" in a and n not in derived]
     places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
     saved = [_saved(place, main, signature) for place in places]
     return Interface(
@@ -27,8 +29,9 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
         returned=tuple(
             n for n in own if not any(name in signature.results[n] for name in outside)
         ),
-        differentiable=tuple(number.value for number in cotangents),
-        views=tuple(_view(n, a) for n, a in given if "graph.storage" in a),
+        differentiable=tuple(derived),
+        row_major=tuple("graph.strides" not in a for a in cotangents),
+        views=tuple(_view(n, a) for n, a in views),
         updates=tuple(
             (n, a["graph.update"].value) for n, a in given if "graph.update" in a
         ),

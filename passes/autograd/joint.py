@@ -9,6 +9,8 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.autograd.kept import read_behind
 from girih.passes.autograd.reverse import active_values, can_be_active, gradients_of
+from girih.passes.convert_graph_to_host import layout as layouts
+from girih.passes.convert_graph_to_host.layout import Layout
 
 Attributes = dict[str, ir.Attribute]
 
@@ -78,7 +80,7 @@ def make_joint(function: ir.OpView) -> None:
     for argument, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None:
             number = argument.arg_number
-            given = _gradient_attributes(signature.arguments[number], argument.type)
+            given = _dense_strides(signature.arguments[number], argument.type)
             signature.values.append(gradient)
             signature.results.append(
                 {"graph.gradient": attr.INT.encode(number)} | given
@@ -109,22 +111,41 @@ def _add_cotangents(
     for number, value in enumerate(signature.values):
         given = signature.results[number]
         # Views are made from the results that own their memory, outside.
-        passive = "graph.detached" in given or "graph.storage" in given
-        if passive or value not in active:
+        is_view = "graph.storage" in given and not _repeats(block, signature, given)
+        if is_view or "graph.detached" in given or value not in active:
             continue
         if "graph.writes" in given:
             given["graph.update"] = given.pop("graph.writes")
         attributes = {"graph.cotangent": attr.INT.encode(number)}
-        if "graph.strides" in given:
-            attributes["graph.strides"] = given["graph.strides"]
+        attributes |= _dense_strides(given, value.type)
         cotangent = block.add_argument(value.type, loc)
         signature.arguments.append(attributes)
         seeds.append((value, cotangent))
     return seeds
 
 
-def _gradient_attributes(given: Mapping, type_: ir.Type) -> Attributes:
-    """A gradient is laid out as its argument, where that has no gaps or overlaps."""
+def _repeats(block: ir.Block, signature: Signature, view: Mapping) -> bool:
+    """Whether a view is one of an argument whose elements repeat in memory.
+
+    What autograd derives of an ``as_strided`` of that is a mean over the repeated ones.
+    """
+    place = view["graph.storage"].value
+    if not place.startswith("arg"):
+        return False
+    number = int(place.removeprefix("arg"))
+    given = signature.arguments[number]
+    if "graph.strides" not in given:
+        return False
+    shape = ty.shape_of(block.arguments[number].type)
+    return layouts.overlaps(Layout(shape, attr.SIZES.decode(given["graph.strides"])))
+
+
+def _dense_strides(given: Mapping, type_: ir.Type) -> Attributes:
+    """A gradient is laid out as its argument, and a cotangent as its result.
+
+    But row by row where that has gaps or overlaps: elements of an expanded tensor are
+    one in memory, and have a derivative each.
+    """
     if "graph.strides" not in given:
         return {}
     strides = attr.SIZES.decode(given["graph.strides"])

@@ -22,6 +22,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.types import shape_of
 
+from . import layout as layouts
 from .externs import in_place_call, rule_for
 from .layout import Layout
 from .signature import ResultInfo
@@ -96,9 +97,7 @@ def kernel_may_overwrite(
             nothing else reads it any more.
         layout: where that lies.
     """
-    if _overlaps_itself(layout) or any(
-        _is_view_of(v, argument) for v in maker.operands
-    ):
+    if _may_overlap(layout) or any(_is_view_of(v, argument) for v in maker.operands):
         return False
     if argument not in list(maker.operands):
         return True
@@ -149,20 +148,12 @@ def _is_float_arithmetic(op: ir.OpView) -> bool:
     return isinstance(op.operands[0].type.element_type, ir.FloatType)
 
 
-def _overlaps_itself(layout: Layout) -> bool:
+def _may_overlap(layout: Layout) -> bool:
     """Whether two elements may be one; a layout is only known to be without overlap."""
     if layout.is_contiguous:
         return False
-    dims = zip(layout.strides, layout.shape, strict=True)
-    kept = [(stride, size) for stride, size in dims if size != 1]
-    if not all(isinstance(number, int) for dim in kept for number in dim):
-        return True
-    reach = 0
-    for stride, size in sorted(kept):
-        if stride <= reach:
-            return True
-        reach += stride * (size - 1)
-    return False
+    numbers = (*layout.shape, *layout.strides)
+    return not all(isinstance(n, int) for n in numbers) or layouts.overlaps(layout)
 
 
 def is_last_reader(

@@ -55,6 +55,25 @@ def repeats(shape: Sequence[Size], strides: Sequence[Size]) -> bool:
     return not is_empty(shape) and any(s == 0 and size != 1 for size, s in dims)
 
 
+def overlaps(layout: Layout) -> bool:
+    """Whether two elements may be one in memory.
+
+    Of symbolic layouts only where a stride is 0: eager makes no others by itself.
+    """
+    if layout.is_contiguous or is_empty(layout.shape):
+        return False
+    dims = zip(layout.strides, layout.shape, strict=True)
+    kept = [(stride, size) for stride, size in dims if size != 1]
+    if not all(isinstance(number, int) for dim in kept for number in dim):
+        return any(stride == 0 for stride, _ in kept)
+    reach = 0
+    for stride, size in sorted(kept):
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
 def permute(layout: Layout, permutation: Sequence[int]) -> Layout:
     """Result dim i is operand dim `permutation[i]`."""
     return replace(

@@ -244,6 +244,24 @@ def test_strides_of_aten_results_are_repaired_before_kernels_read_them():
     assert torch.equal(program(x)[0], 2 * x)
 
 
+def test_strides_of_aten_results_are_repaired_before_backward_programs_read_them():
+    """What a differentiable program returns is saved, and cotangents lie like it."""
+    transposed = "!tile.buffer<f32, [3, 2], [1, 3]>"
+    announced = "!tile.buffer<f32, [3, 2], [2, 1]>"
+    body = f"""
+        %0 = "host.extern"(%x) {{op = "aten.clone.default",
+          args = [{{operand = 0 : i64}}],
+          kwargs = {{}}}} : ({transposed}) -> {announced}
+        "host.return"(%0) : ({announced}) -> ()
+        """
+    given = {"arguments": f"%x: {transposed}", "results": announced}
+    x = torch.randn(2, 3).t()
+    (returned,) = build(body, **given)(x)
+    assert returned.stride() == (1, 3)  # ATen's own
+    (saved,) = build(body, attributes="attributes {host.differentiable}", **given)(x)
+    assert saved.stride() == (2, 1) and torch.equal(saved, x)
+
+
 def test_returned_views_share_storage_as_in_eager():
     column = "!tile.buffer<f32, [2], [3]>"
     program = build(
