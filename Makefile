@@ -24,7 +24,7 @@ GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-inference test test-python test-debug test-sanitized test-emulated test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
+.PHONY: help install demo demo-inference test test-python test-verified test-debug test-sanitized test-emulated test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
@@ -49,6 +49,9 @@ test: install ## Run lit and pytest.
 test-python: ## Run the tests of capture with PYTHON=python3.12 or python3.13.
 	@$(MAKE) --no-print-directory install VENV=$(OTHER_VENV)
 	@$(OTHER_VENV)/bin/python -m pytest $(PYTEST_FLAGS) $(CAPTURE_TESTS)
+
+test-verified: install ## Run the tests of numerics with IR verified after each pass.
+	@GIRIH_VERIFY=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) test/numerics test/girih
 
 test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
 	@$(BIN)/python test/checked_build.py $(DEBUG_PYTHON)

@@ -14,6 +14,8 @@
 ``GIRIH_RECOMPILE_LIMIT``  how often one function is compiled for other inputs
                            before calls that fit nothing run as plain Python
                            (default: 8)
+``GIRIH_VERIFY``           ``1``: verify the IR after every pass, as the option
+                           ``verify`` does
 =========================  ===================================================
 """
 
@@ -72,6 +74,11 @@ def can_be_a_name(path: str) -> bool:
 def fallback() -> bool:
     """Whether a failed compilation runs eager with a warning."""
     return os.environ.get("GIRIH_FALLBACK", "1") != "0"
+
+
+def verify() -> bool:
+    """Whether the IR is verified after every pass."""
+    return os.environ.get("GIRIH_VERIFY", "0") not in ("", "0")
 
 
 def logs() -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class Options:
     vector_bits: int = 0
     """Width of vectors in bits: 128, 256 or 512; 0: as wide as the host's."""
     verify: bool = False
-    """Verify the IR after every pass, not only where stages meet."""
+    """Verify the IR after every pass, not only where stages meet: ``GIRIH_VERIFY``."""
 
     def cache_folder(self) -> Path | None:
         """Folder of compiled objects, or None where the disk cache is off."""
@@ -67,6 +67,10 @@ class Options:
         """Folder for IR files, or None."""
         given = self.dump_dir
         return config.absolute(given) if given else config.dump_dir()
+
+    def verifies_each(self) -> bool:
+        """Whether the IR is verified after every pass."""
+        return self.verify or config.verify()
 
     def falls_back(self) -> bool:
         """Whether a failed compilation runs eager."""

@@ -1,7 +1,7 @@
 """The tile dialect: kernels, before and after they are scheduled.
 
 - ``kernel``: kernels, grids, loops, and whole-tensor reads and writes.
-- ``contraction``: products of blocks.
+- ``contraction``: products of blocks; ``call``: calls of functions.
 - ``memory``: loads, stores, gathers, local buffers, checks.
 - ``base``: the base class and checks that they share.
 
@@ -13,7 +13,7 @@ offset, [stride], [mask], None], results=[vector_type], loc=loc, ip=ip).result``
 from girih.dialects import definition
 from girih.dialects.bindings import add_dialect_package, ir
 from girih.dialects.definition import Op
-from girih.dialects.tile import contraction, kernel, memory
+from girih.dialects.tile import call, contraction, kernel, memory
 from girih.dialects.tile.base import TileOp
 
 NAME = "tile"
@@ -24,8 +24,14 @@ OPS: dict[str, type[Op]] = {
 }
 globals().update({cls.__name__: cls for cls in OPS.values()})
 
-__all__ = ["NAME", "OPS", "OPS_BY_FAMILY", "TileOp", "build", "contraction", "kernel"]
-__all__ += ["kernels", "load", "memory", *(cls.__name__ for cls in OPS.values())]
+__all__ = ["NAME", "OPS", "OPS_BY_FAMILY", "TileOp", "build", "call", "contraction"]
+__all__ += [
+    "kernel",
+    "kernels",
+    "load",
+    "memory",
+    *(cls.__name__ for cls in OPS.values()),
+]
 
 _loaded = False
 

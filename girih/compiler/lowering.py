@@ -125,12 +125,12 @@ class Lowering:
         """Runs passes that are given as text, as a stage of this name."""
         is_about_kernels = stage == self.code.kernel_pipeline
         with self.report.stage(stage):
-            if self.options.verify:
+            if self.options.verifies_each():
                 verifier.verify(module)
             run_pipeline(
                 module,
                 texts,
-                verify=self.options.verify,
+                verify=self.options.verifies_each(),
                 observer=self.dumper if is_about_kernels else None,
                 reproducer_path=self._reproducer_path(stage),
             )

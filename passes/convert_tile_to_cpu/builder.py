@@ -46,6 +46,18 @@ def same(name: str, *operands: Value) -> Value:
     return value(name, operands[0].type, operands)
 
 
+def call(
+    name: str, results: Sequence[ir.Type], operands: Sequence[Value]
+) -> ir.Operation:
+    """A call of a function of the module."""
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    return make("llvm.call", results, operands, attributes)
+
+
 # Types and attributes -----------------------------------------------------------------
 
 

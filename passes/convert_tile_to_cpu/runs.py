@@ -81,7 +81,7 @@ def _emit_calls(calls: Sequence[_Call], body: ir.Block) -> None:
         with call.location:
             pointers = _selection(body, buffers, call.buffers, b.pointer())
             sizes = _selection(body, symbols, call.symbols, b.integer(64))
-            _emit_call(call.kernel, [pointers, sizes, status])
+            b.call(call.kernel, [], [pointers, sizes, status])
 
 
 def _selection(
@@ -101,15 +101,6 @@ def _local_array(entry: ir.Block, count: int, type: ir.Type) -> Value:
     with ir.InsertionPoint.at_block_begin(entry):
         size = b.splat(b.integer(64), count)
         return llvm.AllocaOp(b.pointer(), size, type).result
-
-
-def _emit_call(name: str, operands: Sequence[Value]) -> None:
-    attributes = {
-        "callee": ir.FlatSymbolRefAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    b.make("llvm.call", [], operands, attributes)
 
 
 # A table
@@ -227,7 +218,7 @@ class _Loop:
         switch = b.make("scf.index_switch", [], [kernel], cases, regions=regions)
         for region, name in zip(switch.regions, (last, *others), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
-                _emit_call(name, [self.pointers, self.sizes, self.status])
+                b.call(name, [], [self.pointers, self.sizes, self.status])
                 b.yield_()
 
 

@@ -4,11 +4,12 @@ Requires: `math` ops on floats, scalars or vectors of any rank.
 Establishes: no `math` op but those that processors have (`driver.NATIVE`).
 
     %y = math.exp %x : vector<16xf32>        ; about 15 arith and math.fma ops
-    %y = math.powf %a, %b : vector<16xf32>   ; llvm.call @Sleef_powf16_u10(%a, %b)
+    %y = math.powf %a, %b : vector<16xf32>   ; tile.call @Sleef_powf16_u10(%a, %b)
 
 On float32 the frequent functions are inlined; each states its maximal error, measured
 against mpmath by test/passes/expand_math. The others, and all on float64, call Sleef
-(vectors) or libm (scalars). bfloat16 and float16 are computed in float32.
+(vectors) or libm (scalars); in a function rather than a kernel by `llvm.call`.
+bfloat16 and float16 are computed in float32.
 It does not use approximations below 1.5 ulp, nor fast-math flags.
 
 Read in this order: `driver` (the pass), `emitter` (how formulas are written), `rules`

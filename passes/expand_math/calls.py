@@ -126,11 +126,14 @@ class Caller:
     def _call(self, m: Emitter, name: str, operands: Sequence[Expr]) -> Expr:
         if name not in self._declared:
             self._declare(name, m.type, len(operands))
+        callee = ir.FlatSymbolRefAttr.get(name)
+        if m.constants.is_in_kernel:  # see [Note: calls in kernels]
+            return m.create("tile.call", operands, callee=callee)
         none = ir.DenseI32ArrayAttr.get([])
         return m.create(
             "llvm.call",
             operands,
-            callee=ir.FlatSymbolRefAttr.get(name),
+            callee=callee,
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
             op_bundle_sizes=none,
         )

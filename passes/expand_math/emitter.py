@@ -21,11 +21,16 @@ ROUNDING_MAGIC = 12582912.0
 
 
 class ConstantPool:
-    """Constants at the top of a kernel, one of each."""
+    """Constants at the top of a kernel, one of each.
+
+    Attributes:
+        is_in_kernel: whether the block is a kernel's rather than a function's.
+    """
 
     def __init__(self, block: ir.Block) -> None:
         """Args: block: the entry block of the kernel or function."""
         self._block = block
+        self.is_in_kernel = block.owner.name == "tile.kernel"
         self._values: dict[tuple[ir.Type, float | int], ir.Value] = {}
 
     def get(self, type: ir.Type, number: float | int) -> ir.Value:
