@@ -37,7 +37,11 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     Raises:
         ValueError: The mode or an option is not known.
     """
-    return _compile(gm, example_inputs, make_options(options, mode), last_reports)
+    from girih.compiler.convention import with_dual_numbers
+
+    options = make_options(options, mode)
+    compiled = _compile(gm, example_inputs, options, last_reports)
+    return with_dual_numbers(compiled, gm)
 
 
 def resolve(backend: str | Backend, options: Options) -> Backend:

@@ -24,8 +24,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+_is_batch = torch._C._functorch.is_legacy_batchedtensor
+_levels = torch._C._functorch.get_dynamic_layer_stack_depth
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
 _hooks = torch._C._autograd._top_saved_tensors_default_hooks
 
@@ -41,6 +44,11 @@ _WRITTEN = (
     "inplace operation: argument {0} of a compiled graph is at version {1}; expected "
     "version {2} instead. Hint: enable anomaly detection to find the operation that "
     "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+)
+_TRANSFORMED = (
+    "The backward pass of a compiled graph that writes its arguments, or draws random "
+    "numbers of its own, can't run in a transform (vmap, is_grads_batched, forward "
+    "mode). Call torch.compiler.disable on the function that is differentiated."
 )
 
 
@@ -393,7 +401,9 @@ class CompiledFunction(Function):
         if not given:
             return tuple(gradients)
         values = [cotangents[i] for i in given]
-        if torch.is_grad_enabled():
+        if _is_transformed(values):
+            found, numbers = _gradients_in_transform(ctx, given, values)
+        elif torch.is_grad_enabled():
             found, numbers = _differentiable_gradients(ctx, given, values)
         else:
             found, numbers = _gradients(ctx, given, values)
@@ -512,8 +522,26 @@ def _gradients_by_torch(ctx, given: tuple, cotangents: list) -> tuple[list, tupl
     """By computing the forward pass again, where no backward program can be had."""
     function = ctx.owner.derivatives.eager_gradients(given)
     with _drawing_again(ctx.drawn):
-        found = function(*ctx.arguments, *cotangents)
-    return [gradient.detach() for gradient in found], ctx.owner.interface.wanted
+        return function(*ctx.arguments, *cotangents), ctx.owner.interface.wanted
+
+
+def _is_transformed(cotangents: list) -> bool:
+    """Whether tensors may be wrappers: batches of ``vmap``, or dual numbers."""
+    if _levels() > 0 or forward_ad._current_level >= 0:
+        return True
+    return any(map(_is_batch, cotangents))  # of is_grads_batched
+
+
+def _gradients_in_transform(ctx, given: tuple, cotangents: list) -> tuple:
+    """By torch, as no program takes what a transform has made of the cotangents."""
+    owner = ctx.owner
+    if owner.interface.writes or owner.interface.is_seeded:
+        raise RuntimeError(_TRANSFORMED)
+    for written in _written(ctx):
+        raise RuntimeError(_WRITTEN.format(*written))
+    function = owner.derivatives.eager_gradients(given)
+    with _drawing_again(ctx.drawn):
+        return function(*ctx.arguments, *cotangents), owner.interface.wanted
 
 
 def _laid_out(cotangent: Tensor, strides: tuple | None) -> Tensor:

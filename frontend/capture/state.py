@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 from torch.amp import autocast_mode
-from torch.autograd import grad_mode
+from torch.autograd import forward_ad, grad_mode
 from torch.utils._device import DeviceContext
 
 from girih.errors import unsupported
@@ -270,16 +270,17 @@ def state_check() -> Callable[[], bool]:
     """A cheap check that torch's global state is what it is now.
 
     Covers grad and inference mode, autocast, deterministic algorithms, the default
-    dtype, TF32, torch-function state, and how many function modes are active (those of
-    a default device among them; which device that is has a guard of its own).
+    dtype, TF32, torch-function state, how many function modes are active (those of
+    a default device among them; which device that is has a guard of its own), and that
+    there are no dual numbers, which look like any tensor.
     """
     guard = GlobalStateGuard()
     holds, modes = guard.check, torch._C._len_torch_function_stack
-    count = modes()
-    if count:
-        check = lambda: holds() and modes() == count  # noqa: E731 - fast
-    else:
-        check = lambda: holds() and not modes()  # noqa: E731 - fast
+    count, dual = modes(), vars(forward_ad)
+
+    def check() -> bool:
+        return holds() and modes() == count and dual["_current_level"] < 0
+
     check.reason = lambda: guard.reason().strip() or "the torch function modes"
     return check
 
@@ -292,6 +293,8 @@ def reason_against_capture() -> str:
         return "a torch dispatch mode is active"
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return "a torch.func transform is active"
+    if forward_ad._current_level >= 0:
+        return "forward-mode AD is active"
     if torch._C._get_tracing_state() is not None:
         return "torch.jit.trace is active"
     return ""

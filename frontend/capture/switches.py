@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
+from torch._C import _autograd as autograd
+from torch._C import _functorch as functorch
+from torch.autograd import forward_ad
 
 
 class Switch(NamedTuple):
@@ -193,14 +196,50 @@ def _nesting() -> int:
     return torch.autocast_decrement_nesting()
 
 
+class LevelState:
+    """The levels of ``torch.func`` and of forward mode at a call, to go back to."""
+
+    def __init__(self):
+        self._depth = functorch.get_dynamic_layer_stack_depth()
+        self._is_dual = forward_ad._current_level >= 0
+        self._forward = torch._C._is_fwd_grad_enabled()
+        self._in_place = functorch.get_inplace_requires_grad_allowed()
+        self._why_no_hooks = autograd._saved_tensors_hooks_get_disabled_error_message()
+
+    def restore(self) -> None:
+        """Leaves the levels that were entered since."""
+        if not self._is_dual:
+            _leave_dual_level()
+        functorch.pop_dynamic_layer_stack_and_undo_to_depth(self._depth)
+        functorch.set_inplace_requires_grad_allowed(self._in_place)
+        torch._C._set_fwd_grad_enabled(self._forward)
+        if self._why_no_hooks is None:
+            autograd._saved_tensors_hooks_enable()
+        else:
+            autograd._saved_tensors_hooks_disable(self._why_no_hooks)
+
+
+def _leave_dual_level() -> None:
+    """Leaves the level of dual numbers, of which there is at most one.
+
+    What TorchDynamo writes enters it without telling Python.
+    """
+    if forward_ad._current_level >= 0:
+        forward_ad.exit_dual_level()
+        return
+    with contextlib.suppress(RuntimeError):  # there is none
+        torch._C._exit_dual_level(level=0)
+
+
 @contextlib.contextmanager
 def preserved() -> Iterator[None]:
     """Goes back to the state of torch that was on, where the block raises."""
-    grad, autocast = torch.is_grad_enabled(), AutocastState()
+    grad, autocast, levels = torch.is_grad_enabled(), AutocastState(), LevelState()
     values = [(switch, switch.read()) for switch in SWITCHES]
     try:
         yield
     except BaseException:
+        levels.restore()
         autocast.restore()
         for switch, start in values:
             if switch.read() != start:

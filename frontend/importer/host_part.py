@@ -25,6 +25,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from girih.frontend.importer.devices import CPU
+from girih.frontend.importer.levels import eager_run
 from girih.frontend.importer.nodes import may_write, value_of
 from girih.frontend.importer.sides import (
     Side,
@@ -73,7 +74,7 @@ class Part:
     @property
     def eager(self) -> Callable:
         """The graph as torch computes it."""
-        return (self.gm if self.runnable is None else self.runnable).forward
+        return eager_run(self.gm if self.runnable is None else self.runnable)
 
 
 def whole(gm: GraphModule, example_inputs: Sequence[Any]) -> Part:

@@ -30,6 +30,7 @@ from girih.frontend.importer.differentiation import (
     is_differentiable,
 )
 from girih.frontend.importer.execution import Calls, execute
+from girih.frontend.importer.levels import enters_levels
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
 from girih.frontend.importer.seeds import Seeds
@@ -227,7 +228,8 @@ class _Import:
     @functools.cached_property
     def differentiates(self) -> bool:
         """Whether it matters what derivatives values have."""
-        return self.gradients or asks_for_gradients(self.gm)
+        asks = asks_for_gradients(self.gm) or enters_levels(self.gm)
+        return self.gradients or asks
 
     def _seeds(self) -> Seeds | None:
         default = "eager" if self.device.type == "cpu" else "philox"

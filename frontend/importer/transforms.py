@@ -14,6 +14,7 @@ from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.differentiation import depends, origin_of
 from girih.frontend.importer.execution import execute
 from girih.frontend.importer.functions import apply_function
+from girih.frontend.importer.levels import is_wrapped
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder, tensors_of
 
@@ -56,7 +57,8 @@ class Transforms:
     def call(self, node: torch.fx.Node, args: tuple, kwargs: dict) -> Any:
         """The result of a node, or ``NotImplemented`` where torch's own is right."""
         target = node.target
-        if node.op == "call_method" and target in self._methods:
+        is_alone = node.op == "call_method" and target in self._methods
+        if is_alone and not is_wrapped(args[0]):
             return self._methods[target](*args, **kwargs)
         if target is torch.autograd.grad:
             return self._gradient(node, _Request(*args, **kwargs))
@@ -70,7 +72,7 @@ class Transforms:
         """The result of a node, whose tensors are known afterwards."""
         if node.op == "get_attr" and isinstance(result, torch.Tensor):
             return self._recorder.lift(result)
-        tensors = [t for t in tensors_of(result) if t.requires_grad]
+        tensors = [t for t in tensors_of(result) if _requires_gradient(t)]
         for tensor in tensors:
             self._take_over(node, tensor)
         if node in self._asked and node.op != "placeholder":
@@ -181,6 +183,11 @@ class Transforms:
             return execute(module, values, self._recorder, self)
         finally:
             builder.checkpoint, builder.place = outer, place
+
+
+def _requires_gradient(tensor: torch.Tensor) -> bool:
+    """Whether torch would record what the program computes of a tensor."""
+    return tensor.requires_grad and not is_wrapped(tensor)
 
 
 def _listed(value: Any, count: int = 0) -> Sequence:

@@ -39,6 +39,7 @@ from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.frontend.importer.host_part import Part, Split, split_host_part, whole
+from girih.frontend.importer.levels import eager_run
 from girih.frontend.importer.masks import simplify_masks
 from girih.log import logger
 from girih.options import Options
@@ -205,7 +206,7 @@ def _computes_with_grad(gm: torch.fx.GraphModule) -> bool:
 def _run_eagerly(gm, report: Report, reason: str) -> Callable:
     report.fallback = reason
     _log.info("%s", report)
-    return gm.forward
+    return eager_run(gm)
 
 
 def _fallback(part: Part, imported: ImportedGraph) -> Callable:

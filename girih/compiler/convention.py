@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from girih.codegen.runtime.mutation import written_arguments
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
+from girih.frontend.importer.levels import eager_run
 
 
 def with_calling_convention(program, imported: ImportedGraph) -> Callable:
@@ -49,6 +51,21 @@ def without_grad(program: Callable) -> Callable:
             return program(*inputs)
         finally:
             torch._C._set_grad_enabled(before)
+
+    return call
+
+
+def with_dual_numbers(compiled: Callable, gm: torch.fx.GraphModule) -> Callable:
+    """The program, which leaves calls under forward-mode AD to the graph itself.
+
+    Programs lose the tangents, and TorchDynamo does not tell apart such calls (2.13).
+    """
+    dual, eager = vars(forward_ad), eager_run(gm)
+
+    def call(*inputs):
+        if dual["_current_level"] >= 0:
+            return eager(*inputs)
+        return compiled(*inputs)
 
     return call
 

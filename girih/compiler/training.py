@@ -234,6 +234,7 @@ class _EagerGradients:
     def __call__(self, *values: Any) -> tuple:
         split = len(values) - len(self.results)
         arguments, cotangents = list(values[:split]), values[split:]
+        is_recorded = torch.is_grad_enabled()
         with torch.enable_grad():
             for number in self.arguments:
                 if not arguments[number].requires_grad:
@@ -244,7 +245,7 @@ class _EagerGradients:
                 [results[number] for number in self.results],
                 inputs,
                 cotangents,
-                create_graph=True,
+                create_graph=is_recorded,
                 allow_unused=True,
             )
         pairs = zip(found, inputs, strict=True)

@@ -115,6 +115,27 @@ def vjp_masked_scatter(op, cotangents, b: VjpBuilder) -> Any:
     return _placed(op, b, (op.args[0], kept), (op.args[2], taken))
 
 
+@calls("aten.as_strided_scatter.default")
+def vjp_as_strided_scatter(op, cotangents, b: VjpBuilder) -> Any:
+    """x: nothing where something was written; src: what is there now.
+
+    torch's own (2.13) keeps for x what was overwritten, and drops the rest.
+    """
+    (g,) = cotangents
+    x, src = (_operand(op, argument) for argument in op.args[:2])
+    where = op.args[2:]
+    kept = read = None
+    if b.needs(x):
+        zeros = b.broadcast_to(b.like(0.0, g), ty.shape_of(src.type))
+        arguments = [OperandRef(0), OperandRef(1), *where]
+        kept = call_aten(b, op.op, [g, zeros], arguments, g.type)
+    if b.needs(src):
+        arguments = [OperandRef(0), *where]
+        name = "aten.as_strided_copy.default"
+        read = call_aten(b, name, [g], arguments, src.type)
+    return _placed(op, b, (op.args[0], kept), (op.args[1], read))
+
+
 @calls("aten.embedding.default")
 def vjp_embedding(op, cotangents, b: VjpBuilder) -> Any:
     """Dense gradients are ATen's; sparse tensors are not for ``graph``."""

@@ -1,0 +1,70 @@
+"""Levels of ``torch.func`` and of forward mode, as nodes of a graph.
+
+TorchDynamo writes a transform out: nodes enter a level, wrap tensors for it, and leave
+it. Importing runs them as they are. What they compute comes to the recorder as calls of
+ATen on plain tensors; the tensors between are wrappers, which torch's autograd watches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch._C import _functorch as functorch
+from torch._functorch import predispatch
+from torch.amp import autocast_mode
+from torch.autograd import forward_ad
+
+from girih.frontend.capture.switches import WRITES, preserved
+
+_ENTER = (
+    functorch._grad_increment_nesting,
+    functorch._vmap_increment_nesting,
+    functorch._jvp_increment_nesting,
+    functorch._func_increment_nesting,
+    predispatch._vmap_increment_nesting,
+    predispatch._jvp_increment_nesting,
+    predispatch._enter_dual_level,
+)
+# Of other state.
+_REGIONS = (torch._C._set_grad_enabled, autocast_mode._enter_autocast)
+
+
+def enters_levels(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph, or a graph in it, enters a level."""
+    graphs = (m.graph for m in gm.modules() if isinstance(m, torch.fx.GraphModule))
+    return any(
+        graph.find_nodes(op="call_function", target=target)
+        for graph in graphs
+        for target in _ENTER
+    )
+
+
+def eager_run(gm: torch.fx.GraphModule) -> Callable:
+    """Runs a graph as it is; where it raises, torch's state is what it was before.
+
+    TorchDynamo leaves levels, grad mode and regions by nodes, which are not reached.
+    """
+    changes = (
+        node.op == "call_function"
+        and (node.target in _ENTER or node.target in _REGIONS or node.target in WRITES)
+        for node in gm.graph.nodes
+    )
+    return preserved()(gm.forward) if any(changes) else gm.forward
+
+
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    """Whether a tensor stands for another one at a level, or at one that was left."""
+    return functorch.is_functorch_wrapped_tensor(tensor)
+
+
+def _exit_dual_level(level: int) -> None:
+    forward_ad.exit_dual_level(level=level)
+
+
+# They tell Python, too, which level is on.
+STAND_INS: dict[Callable, Callable] = {
+    predispatch._enter_dual_level: forward_ad.enter_dual_level,
+    predispatch._exit_dual_level: _exit_dual_level,
+}
+"""What runs in place of a node's target."""
