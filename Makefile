@@ -24,7 +24,8 @@ GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-inference test test-python test-verified test-debug test-sanitized test-emulated test-gpu test-gpu-shapes test-gpu-memory bench bench-gpu lint format fuzz fuzz-gradients conformance losses stress check-wheel clean
+# Every target with a help text.
+.PHONY: $(shell awk -F ':.*[\#][\#] ' '/^[a-z-]+:.*[\#][\#] / { print $$1 }' Makefile)
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
@@ -58,6 +59,9 @@ test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
 
 test-sanitized: install ## Test the C files with the compiler's sanitizers.
 	@$(BIN)/python test/checked_build.py sanitized
+
+test-memory: install ## Run tests and random programs with guarded memory.
+	@$(BIN)/python test/guarded.py --seconds $(FUZZ_SECONDS)
 
 # On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
 test-emulated: install ## Run the tests of numerics on an emulated GPU; five minutes.

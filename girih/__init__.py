@@ -12,6 +12,7 @@ What lives here, in the order to read it:
 * ``stance``    ``set_stance``
 * ``twins``     ``torch.compiler.set_stance`` and ``reset``, which mean girih too
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
+* ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
@@ -31,11 +32,13 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "CompileError": "girih.errors",
+    "DifferenceWarning": "girih.errors",
     "GirihError": "girih.errors",
     "RecompileError": "girih.errors",
     "UnsupportedError": "girih.errors",
     "allow_in_graph": "girih.control",
     "assume_constant_result": "girih.control",
+    "check": "girih.checking.api",
     "compile": "girih.api",
     "disable": "girih.control",
     "explain": "girih.explanation",

@@ -94,4 +94,8 @@ def _compile(gm, example_inputs, options: Options, reports: Reports):
 
     report = Report(name=f"graph{len(reports.graphs)}")
     reports.graphs.append(report)
+    if options.check:
+        from girih.checking.checked import checked  # few programs ask for it
+
+        return checked(gm, example_inputs, options, report, compile_graph)
     return compile_graph(gm, example_inputs, options, report)

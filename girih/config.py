@@ -16,6 +16,9 @@
                            (default: 8)
 ``GIRIH_VERIFY``           ``1``: verify the IR after every pass, as the option
                            ``verify`` does
+``GIRIH_WORKSPACE``        ``0``: intermediate tensors are allocated one by one
+                           instead of in one workspace, so that a checker of
+                           memory sees the bounds of each (on the CPU)
 =========================  ===================================================
 """
 
@@ -99,3 +102,8 @@ def recompile_limit() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"GIRIH_RECOMPILE_LIMIT must be a number >= 1, got {text!r}")
     return int(text)
+
+
+def shares_workspace() -> bool:
+    """Whether intermediate tensors of a native call lie in one workspace."""
+    return os.environ.get("GIRIH_WORKSPACE", "1") != "0"

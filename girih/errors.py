@@ -56,6 +56,10 @@ class GirihError(RuntimeError):
     """Base class of the errors that girih itself raises."""
 
 
+class DifferenceWarning(RuntimeWarning):
+    """A compiled graph gave another result than eager where that was checked."""
+
+
 class RecompileError(GirihError):
     """A call needs compilation while the stance is ``"fail_on_recompile"``."""
 

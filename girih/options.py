@@ -30,6 +30,8 @@ class Options:
     """Read and write compiled objects on disk (see ``GIRIH_CACHE_DIR``)."""
     cache_dir: str | None = None
     """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
+    check: int = 0
+    """Calls of each graph, the first ones, that are compared with eager on copies."""
     cudagraph_limit: int = 16
     """Most CUDA graphs of one program; the one that was not used for longest goes."""
     cudagraphs: bool = False
@@ -80,6 +82,7 @@ class Options:
 _TYPES = {
     "cache": bool,
     "cache_dir": (str, Path),
+    "check": int,
     "cudagraph_limit": int,
     "cudagraphs": bool,
     "dump_dir": (str, Path),
@@ -164,6 +167,8 @@ def _check_option(name: str, value: Any) -> None:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
     if name == "memory_budget" and not 0 <= value <= 1:
         raise ValueError(f"option 'memory_budget' must be from 0 to 1, got {value}")
+    if name == "check" and value < 0:
+        raise ValueError(f"option 'check' must be at least 0, got {value}")
     if name in _AT_LEAST_ONE and value < 1:
         raise ValueError(f"option {name!r} must be at least 1, got {value}")
 

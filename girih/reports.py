@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from girih.checking.checked import GraphCheck
 
 
 @dataclass
@@ -31,6 +35,8 @@ class Report:
         host: Of what the graph computes on the CPU before it runs on a device.
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
+        check: What came of comparing its first calls with eager, where that was asked
+            for.
     """
 
     name: str = ""
@@ -47,6 +53,7 @@ class Report:
     not_recorded: list[str] = field(default_factory=list)
     host: Report | None = None
     derivatives: list[Report] = field(default_factory=list)
+    check: GraphCheck | None = None
 
     def and_derived(self) -> Iterator[Report]:
         """This report and those of its host part and its derivatives."""
@@ -83,7 +90,7 @@ class Report:
             f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
             f"{self.native_calls} native calls, {self.externs} ATen calls, "
             f"code: {self.cache}; {self.compile_seconds * 1e3:.1f} ms ({stages})"
-            f"{recordings}{reasons}"
+            f"{recordings}{reasons}{_checked(self.check)}"
         )
 
 
@@ -122,3 +129,7 @@ class Reports:
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
         return "\n".join(lines) or "nothing compiled yet"
+
+
+def _checked(check: GraphCheck | None) -> str:
+    return "" if check is None else f"\n  check: {check}"

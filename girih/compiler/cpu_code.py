@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import torch
 
+from girih import config
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
 from girih.codegen.cpu.link import Library, link
@@ -64,6 +65,7 @@ class CpuCode:
         return {
             "convert-graph-to-host": "reuse-buffers=true",
             "group-launches": f"cut-bytes={_CUT_BYTES}",
+            "plan-memory": "" if config.shares_workspace() else "workspace-bytes=0",
             "select-products": f"library={_product_library(self.target)}",
             "tile": f"vector-bits={bits} parallel-grain={grain}",
             "convert-tile-to-cpu": f"vector-bits={bits} parallel-threshold={grain}",

@@ -1,0 +1,94 @@
+"""``girih.check``: a call of a compiled function beside eager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from girih import api, marks
+from girih.checking.checked import GraphCheck, checked
+from girih.compiler import compile_graph
+from girih.options import Options, make_options
+from girih.reports import Report
+
+
+@dataclass
+class Check:
+    """What ``girih.check(f)(*args)`` returns.
+
+    Attributes:
+        result: What the call returned: the compiled function's own result.
+        graphs: What came of each graph.
+    """
+
+    result: Any = None
+    graphs: list[GraphCheck] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was compared is as in eager."""
+        return all(graph.ok for graph in self.graphs)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.graphs)) or "nothing was compiled"
+
+
+def check(
+    fn: Any,
+    *,
+    dynamic: bool | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Check]:
+    """Runs one call of a function compiled, and each of its graphs beside eager.
+
+    Each graph runs on copies of its inputs, compiled and eager, forward and, where a
+    result requires a gradient, backward along random cotangents. Results, what the
+    graph wrote into its inputs, gradients, errors and the state of random numbers are
+    compared. How far floats may be apart is measured: by eager in float64, and by eager
+    with noise in the last place. Where something differs, the operations at which the
+    two part are looked for.
+
+    The call itself is made once, compiled, with its side effects; it draws the random
+    numbers that it would draw without the check. What was compiled of ``fn`` before is
+    neither used nor changed. The option ``check`` of ``girih.compile`` does the same
+    with the first calls of each graph as a program runs, and warns.
+
+    Args:
+        fn: A function, method, module or other callable, compiled or not.
+        dynamic: As for ``girih.compile``.
+        options: As for ``girih.compile``.
+
+    Returns:
+        A function that takes the arguments of the call and returns a ``Check``.
+
+    Raises:
+        TypeError: ``fn`` is not callable.
+    """
+    target = marks.innermost(fn)
+    if not callable(target):
+        raise TypeError(f"girih.check expects a callable, got {type(fn).__name__}")
+    backend = _Checking(make_options({"check": 1, **(options or {})}))
+    compiled = api.compile(target, dynamic=dynamic, backend=backend)
+
+    def check_call(*args: Any, **kwargs: Any) -> Check:
+        result = compiled(*args, **kwargs)
+        return Check(result, list(backend.found))
+
+    return check_call
+
+
+class _Checking:
+    """A backend that keeps what it finds and says nothing."""
+
+    def __init__(self, options: Options):
+        self._options = options
+        self.found: list[GraphCheck] = []
+
+    def __call__(self, gm: Any, examples: Any) -> Callable:
+        report = Report(name=f"graph{len(self.found)}")
+        compiled = checked(
+            gm, examples, self._options, report, compile_graph, lambda found: None
+        )
+        self.found.append(report.check)
+        return compiled
