@@ -89,6 +89,43 @@ def _all_lanes(lanes: int) -> Value:
     return b.splat(b.vector_of(lanes, b.integer(1)), -1)
 
 
+# Reversed rows ------------------------------------------------------------------------
+
+# LLVM 24 turns more bytes than this with VPERMB, and where only some lanes of the
+# result are stored it simplifies the constant of that instruction for ever.
+_MAX_TURNED_BYTES = 32
+
+
+def _turned_lanes(type: ir.Type) -> int:
+    """How many lanes of a row are turned at a time; fewer than all only of bytes."""
+    lanes = type.shape[0]
+    return lanes if element_bytes(type) > 1 else min(lanes, _MAX_TURNED_BYTES)
+
+
+def _part(vector: Value, start: int, lanes: int) -> Value:
+    """Some neighbouring lanes."""
+    if vector.type.shape[0] == lanes:
+        return vector
+    type = b.vector_of(lanes, vector.type.element_type)
+    order = ir.DenseI64ArrayAttr.get(list(range(start, start + lanes)))
+    return b.value("vector.shuffle", type, [vector, vector], {"mask": order})
+
+
+def _joined(parts: list[Value]) -> Value:
+    """Vectors of one type, as many as a power of two, after each other."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [_concatenated(lhs, rhs) for lhs, rhs in pairs]
+    return parts[0]
+
+
+def _concatenated(lhs: Value, rhs: Value) -> Value:
+    lanes = 2 * lhs.type.shape[0]
+    order = ir.DenseI64ArrayAttr.get(list(range(lanes)))
+    type = b.vector_of(lanes, lhs.type.element_type)
+    return b.value("vector.shuffle", type, [lhs, rhs], {"mask": order})
+
+
 def _reversed(vector: Value) -> Value:
     lanes = vector.type.shape[0]
     order = ir.DenseI64ArrayAttr.get(list(reversed(range(lanes))))
@@ -121,11 +158,11 @@ class Access:
         self.stride = stride
         self.mask = simplified(mask)
         self.step = 0 if stride is None else constant_of(stride)
-        self._prefixes = lowering.prefixes
+        self._lowering = lowering
 
     def some_lane_is_set(self) -> bool:
         """Whether lane 0 may be accessed without a look at the mask."""
-        return self.mask is None or self.mask in self._prefixes
+        return self.mask is None or self.mask in self._lowering.prefixes
 
     def load(self, type: ir.Type, other: Value | None) -> Value:
         """The row's value of `type`; `other` where the mask is not set."""
@@ -134,8 +171,10 @@ class Access:
             other = _to_memory(other)
         if self.step == 0:
             value = self._load_broadcast(memory, other)
-        elif self.step in (1, -1):
+        elif self.step == 1:
             value = self._load_contiguous(memory, other)
+        elif self.step == -1:
+            value = self._load_backwards(memory, other)
         elif self.mask is None and strided.is_supported(self.step, type.shape[0]):
             value = strided.load(memory, self.step, self._load_window(memory))
         else:
@@ -172,6 +211,25 @@ class Access:
         value = b.value("llvm.intr.masked.load", type, operands, _alignment32(type))
         return _reversed(value) if backwards else value
 
+    def _load_backwards(self, type: ir.VectorType, other: Value | None) -> Value:
+        lanes = _turned_lanes(type)
+        if lanes == type.shape[0]:
+            return self._load_contiguous(type, other)
+        if other is not None:
+            other = _or_zero(other, type)
+        row = b.vector_of(lanes, type.element_type)
+        parts = []
+        for start in range(0, type.shape[0], lanes):
+            rest = None if other is None else _part(other, start, lanes)
+            parts.append(self._part(start, lanes)._load_contiguous(row, rest))
+        return _joined(parts)
+
+    def _part(self, start: int, lanes: int) -> Access:
+        """The access to some neighbouring lanes of a row that lies backwards."""
+        offset = b.sub(self.offset, b.index(start))
+        mask = None if self.mask is None else _part(self.mask, start, lanes)
+        return Access(self._lowering, self.base, offset, self.stride, mask)
+
     def _load_window(self, type: ir.VectorType) -> Callable[[int], Value]:
         def load_at(start: int) -> Value:
             offset = b.add(self.offset, b.index(start))
@@ -185,8 +243,10 @@ class Access:
         type = value.type
         if not isinstance(type, ir.VectorType):
             self._store_scalar(value)
-        elif self.step in (1, -1):
+        elif self.step == 1:
             self._store_contiguous(value)
+        elif self.step == -1:
+            self._store_backwards(value)
         else:
             pointers = address(self.base, self._lane_offsets(type), type)
             mask = self.mask or _all_lanes(type.shape[0])
@@ -212,6 +272,11 @@ class Access:
             store_element(value, place)
             return
         b.make("llvm.intr.masked.store", [], [value, place, mask], _alignment32(type))
+
+    def _store_backwards(self, value: Value) -> None:
+        lanes = _turned_lanes(value.type)
+        for start in range(0, value.type.shape[0], lanes):
+            self._part(start, lanes)._store_contiguous(_part(value, start, lanes))
 
     def _lowest_offset(self, type: ir.VectorType) -> Value:
         if self.step == 1:
