@@ -22,6 +22,8 @@ GPU_SUITES ?= test/gpu $(GPU_NUMERICS:%=test/numerics/test_%.py) \
 GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
+BREADTH_VENV := build/venv-breadth
+BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 
 .DEFAULT_GOAL := help
 # Every target with a help text.
@@ -114,6 +116,14 @@ fuzz-gradients: install ## The same for programs with gradients, writes and cont
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)
+
+# In an environment of its own, for the libraries. Parts of it: BREADTH_FLAGS=--help.
+.PHONY: breadth
+breadth: ## Models of public libraries against eager; takes hours.
+	@$(MAKE) --no-print-directory install VENV=$(BREADTH_VENV)
+	@$(BREADTH_VENV)/bin/python -m pip --disable-pip-version-check install -q \
+		-c constraints.txt -r test/outside/breadth/requirements.txt
+	@$(BREADTH_VENV)/bin/python test/outside/breadth $(BREADTH_FLAGS)
 
 losses: install ## 20 steps of BERT-base and GPT-2 in real size, eager and compiled.
 	@$(BIN)/python test/numerics/derivatives/losses.py

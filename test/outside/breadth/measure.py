@@ -1,0 +1,262 @@
+"""Measures one model: each part is a question, and its answer a record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import girih
+from breadth.comparison import Mismatch, distance
+from breadth.model import Model
+from breadth.notices import fallbacks, notices
+from breadth.precision import RoundingOperations
+from breadth.step import NothingToTrain, Step, call, fresh, train
+
+FORWARD_BOUND = 1e-4
+"""Of float32, relative to the largest element of a result."""
+TRAINING_BOUND = 1e-9
+"""Of float64."""
+ROUNDED_BOUND = 1e-4
+"""Of float64, where the model itself computes in float32 on the way."""
+TIMES_EAGER = 4
+"""In float32, gradients may be that many times as far from float64 as eager's."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are measured.
+
+    Attributes:
+        device: ``"cpu"`` or ``"cuda"``.
+        dynamo: Whether TorchDynamo is asked for the whole graph, too.
+    """
+
+    device: str = "cpu"
+    dynamo: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For ``girih.compile``: eager's random numbers, so that they compare."""
+        return {} if self.device == "cpu" else {"fallback_random": True}
+
+
+class EagerFailed(Exception):
+    """The model does not run without a compiler: nothing can be said of it."""
+
+
+def measure(model: Model, part: str, settings: Settings) -> Record:
+    """One part's record: ``verdict``, and what it was seen from.
+
+    Verdicts: ``right``, ``wrong`` (values), ``failed`` (an exception), ``skipped``
+    (eager can't do it).
+    """
+    girih.reset()
+    start = time.monotonic()
+    with notices() as heard:
+        record = _verdict(PARTS[part], model, settings)
+    record["seconds"] = round(time.monotonic() - start, 2)
+    record["said"] = heard
+    return record
+
+
+def _verdict(part: Callable, model: Model, settings: Settings) -> Record:
+    try:
+        return part(model, settings)
+    except (EagerFailed, NothingToTrain) as reason:
+        return {"verdict": "skipped", "why": _first_line(reason)}
+    except Mismatch as difference:
+        return {"verdict": "wrong", "why": str(difference)}
+    except Exception as error:
+        why = f"{type(error).__name__}: {_first_line(error)}"
+        return {"verdict": "failed", "why": why}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+
+
+def _eager(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except NothingToTrain:
+        raise
+    except Exception as error:
+        raise EagerFailed(f"{type(error).__name__}: {_first_line(error)}") from error
+
+
+def _forward(model: Model, settings: Settings) -> Record:
+    """The results in evaluation, in one graph if that is possible."""
+    size = model.sizes[0]
+    with torch.no_grad():
+        module = fresh(model, settings.device).eval()
+        expected = _eager(lambda: call(module, model, size, settings.device))
+        noise = _thread_noise(module, model, expected, settings)
+        record, found = _in_one_graph(model, settings)
+        record["error"], record["noise"] = distance(found, expected), noise
+    return _judged(record, max(FORWARD_BOUND, noise))
+
+
+def _thread_noise(module, model: Model, expected, settings: Settings) -> float:
+    """How far eager is from itself when it has two threads instead of one."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        again = call(module, model, model.sizes[0], settings.device)
+        return distance(again, expected)
+    except Mismatch:
+        return 0.0
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _in_one_graph(model: Model, settings: Settings) -> tuple[Record, Any]:
+    record: Record = {"fullgraph": True}
+    if settings.dynamo:
+        record["dynamo"] = _whole_for_dynamo(model, settings)
+    try:
+        return _compiled_call(model, settings, record, fullgraph=True)
+    except Exception as error:
+        record |= {"fullgraph": False, "break": _reason_of_break(error)}
+        girih.reset()
+        return _compiled_call(model, settings, record)
+
+
+def _compiled_call(model: Model, settings: Settings, record: Record, **how):
+    module = fresh(model, settings.device).eval()
+    compiled = girih.compile(module, options=settings.options, **how)
+    start = time.monotonic()
+    found = call(compiled, model, model.sizes[0], settings.device)
+    record["first_call"] = round(time.monotonic() - start, 2)
+    record["graphs"] = len(girih.report(compiled).graphs)
+    record["eager"] = fallbacks(compiled)
+    return record, found
+
+
+def _reason_of_break(error: BaseException) -> str:
+    text = " | ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return f"{type(error).__name__}: {text}"[:400]
+
+
+def _whole_for_dynamo(model: Model, settings: Settings) -> bool:
+    module = fresh(model, settings.device).eval()
+    try:
+        compiled = torch.compile(module, backend="eager", fullgraph=True)
+        call(compiled, model, model.sizes[0], settings.device)
+    except Exception:
+        return False
+    finally:
+        torch._dynamo.reset()
+    return True
+
+
+def _judged(record: Record, bound: float) -> Record:
+    errors = record["error"]
+    worst = max(errors.values()) if isinstance(errors, dict) else errors
+    return {"verdict": "right" if worst <= bound else "wrong", "bound": bound, **record}
+
+
+def _training(model: Model, settings: Settings) -> Record:
+    """A step in float64: loss, every gradient and every buffer are eager's."""
+    (expected, bound), *_ = _eager_steps(model, settings, model.sizes[:1])
+    start = time.monotonic()
+    compiled, module = _compiled_for_training(model, settings, torch.float64)
+    step = _step(compiled, module, model, model.sizes[0], settings, torch.float64)
+    record = {"first_call": round(time.monotonic() - start, 2)}
+    record |= {"error": step.distance(expected), "eager": fallbacks(compiled)}
+    return _judged(record, bound)
+
+
+def _training_float32(model: Model, settings: Settings) -> Record:
+    """A step in float32 is about as near to float64 as eager's step."""
+    size, device = model.sizes[0], settings.device
+    precise, *_ = next(_eager_steps(model, settings, model.sizes[:1]))
+    module = fresh(model, device).train()
+    expected = _eager(lambda: _step(module, module, model, size, settings, None))
+    compiled, module = _compiled_for_training(model, settings, None)
+    step = _step(compiled, module, model, size, settings, None)
+    record = {"error": step.distance(expected), "eager": fallbacks(compiled)}
+    allowed = _distance_to(expected, precise)
+    record |= {"mine": _distance_to(step, precise), "eagers": allowed}
+    right = record["mine"] <= max(FORWARD_BOUND, TIMES_EAGER * allowed)
+    return {"verdict": "right" if right else "wrong", **record}
+
+
+def _distance_to(step: Step, precise: Step) -> float:
+    """Of the gradients of a step from those in float64."""
+    widened = Step(gradients={n: g.double() for n, g in step.gradients.items()})
+    return widened.distance(Step(gradients=precise.gradients))["gradients"]
+
+
+def _dynamic(model: Model, settings: Settings) -> Record:
+    """Symbolic sizes: the results for several of them."""
+    with torch.no_grad():
+        module = fresh(model, settings.device).eval()
+        compiled = girih.compile(
+            fresh(model, settings.device).eval(), dynamic=True, options=settings.options
+        )
+        errors = {}
+        for size in model.sizes:
+            expected = _eager(lambda s=size: call(module, model, s, settings.device))
+            found = call(compiled, model, size, settings.device)
+            errors[str(size)] = distance(found, expected)
+    record = {"error": errors, "graphs": len(girih.report(compiled).graphs)}
+    record["eager"] = fallbacks(compiled)
+    return _judged(record, FORWARD_BOUND)
+
+
+def _dynamic_training(model: Model, settings: Settings) -> Record:
+    """Symbolic sizes: a step in float64 for several of them."""
+    compiled, module = _compiled_for_training(
+        model, settings, torch.float64, dynamic=True
+    )
+    errors, bound = {}, TRAINING_BOUND
+    steps = _eager_steps(model, settings, model.sizes)
+    for size, (expected, own_bound) in zip(model.sizes, steps, strict=True):
+        module.zero_grad(set_to_none=True)
+        step = _step(compiled, module, model, size, settings, torch.float64)
+        errors[str(size)] = max(step.distance(expected).values())
+        bound = max(bound, own_bound)
+    record = {"error": errors, "graphs": len(girih.report(compiled).graphs)}
+    record["eager"] = fallbacks(compiled)
+    return _judged(record, bound)
+
+
+def _eager_steps(
+    model: Model, settings: Settings, sizes
+) -> Iterator[tuple[Step, float]]:
+    """Eager's steps in float64, one after the other, each with its bound."""
+    module = fresh(model, settings.device, torch.float64).train()
+    for size in sizes:
+        module.zero_grad(set_to_none=True)
+        with RoundingOperations() as rounding:
+            step = _eager(
+                lambda s=size: _step(module, module, model, s, settings, torch.float64)
+            )
+        step.buffers = {n: b.clone() for n, b in step.buffers.items()}
+        yield step, ROUNDED_BOUND if rounding.names else TRAINING_BOUND
+
+
+def _compiled_for_training(model: Model, settings: Settings, dtype, **how):
+    module = fresh(model, settings.device, dtype).train()
+    return girih.compile(module, options=settings.options, **how), module
+
+
+def _step(function, module, model: Model, size, settings: Settings, dtype) -> Step:
+    return train(
+        function, module, lambda f: call(f, model, size, settings.device, dtype)
+    )
+
+
+PARTS: dict[str, Callable[[Model, Settings], Record]] = {
+    "forward": _forward,
+    "training": _training,
+    "training32": _training_float32,
+    "dynamic": _dynamic,
+    "dynamic-training": _dynamic_training,
+}

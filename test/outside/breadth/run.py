@@ -1,0 +1,135 @@
+"""Measures models, each in a child process of its own."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import torch
+from children import Outcome, in_children
+
+from breadth.measure import PARTS, Settings, measure
+from breadth.model import Model
+from breadth.vision_operators import import_torchvision
+
+LIBRARIES = (
+    "torch",
+    "geometric",
+    "transformers",
+    "diffusers",
+    "torchvision",
+    "timm",
+)
+BAD = ("wrong", "failed", "crashed")
+
+
+@dataclass
+class Row:
+    """What was seen of a model.
+
+    Attributes:
+        name: ``library/name``.
+        parameters: How many numbers it learns.
+        parts: Records by part; see ``measure``.
+        skipped: Why it could not be built.
+        output: What a dying child wrote last.
+        seconds: All of it.
+    """
+
+    name: str
+    parameters: int = 0
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    skipped: str = ""
+    output: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether no part went wrong."""
+        return not any(part["verdict"] in BAD for part in self.parts.values())
+
+
+def names(libraries: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """All models of libraries, and why libraries can't be imported."""
+    import_torchvision()
+    found, missing = [], {}
+    for library in libraries:
+        try:
+            module = import_module(f"breadth.{library}_models")
+        except ImportError as error:
+            missing[library] = str(error)
+        else:
+            found += [f"{library}/{name}" for name in module.NAMES]
+    return found, missing
+
+
+def load(name: str) -> Model:
+    """Builds a model, with the same weights each time."""
+    library, _, own_name = name.partition("/")
+    torch.manual_seed(0)
+    return import_module(f"breadth.{library}_models").build(own_name)
+
+
+def rows(
+    chosen: Sequence[str],
+    parts: Sequence[str],
+    settings: Settings,
+    jobs: int,
+    limit: float,
+) -> Iterator[Row]:
+    """Measures models, in the order in which they end.
+
+    Args:
+        chosen: Their names.
+        parts: Of ``measure.PARTS``.
+        settings: How.
+        jobs: Models at a time.
+        limit: Seconds that a part may take.
+    """
+
+    def work(name: str, send: Callable[[Any], None]) -> None:
+        _measure_all(name, parts, settings, send)
+
+    for name, outcome in in_children(chosen, work, jobs, limit):
+        yield _row(name, outcome)
+
+
+def _measure_all(name, parts, settings: Settings, send: Callable) -> None:
+    _prepare()
+    try:
+        model = load(name)
+    except Exception as error:
+        send(("skipped", f"{type(error).__name__}: {error}"[:300]))
+        return
+    send(("parameters", sum(p.numel() for p in model.module.parameters())))
+    for part in parts:
+        send(("begins", part))
+        send((part, measure(model, part, settings)))
+
+
+def _prepare() -> None:
+    """One thread, so that eager's sums are the same each time."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _row(name: str, outcome: Outcome) -> Row:
+    row = Row(name, seconds=round(outcome.seconds, 1), output=outcome.output)
+    begun = "building"
+    for what, value in outcome.messages:
+        if what == "begins":
+            begun = value
+        elif what in PARTS:
+            row.parts[what] = value
+        else:
+            setattr(row, what, value)
+    if outcome.ended:
+        row.parts[begun] = {"verdict": "crashed", "why": outcome.ended}
+    else:
+        row.output = ""
+    return row

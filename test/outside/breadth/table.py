@@ -1,0 +1,165 @@
+"""Measurements as lines for a terminal and as a page of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from breadth.measure import PARTS
+from breadth.run import BAD, LIBRARIES, Row
+
+ABOUT = """# Breadth
+
+Written by `make breadth`; don't edit. Models of public libraries, tiny or the
+smallest of their family, with random weights, compiled by girih and compared with
+eager on {device}.
+
+* *forward*: results in float32, relative to the largest element; right below 1e-4, or
+  below what eager differs from itself with two threads.
+* *training*: a step in float64: loss, every gradient, every buffer; right below 1e-9
+  (1e-4 where the model itself computes in float32 on the way).
+* *training32*: a step in float32 is about as near to the gradients in float64 as
+  eager's.
+* *dynamic*, *dynamic-training*: the same with `dynamic=True` over several batch sizes
+  and lengths.
+* *whole*: the model is one graph (`fullgraph=True` holds).
+* *eager*: a graph of it ran as eager; girih said so.
+* *first*: seconds of the first call, which compiles.
+"""
+
+
+def line(row: Row) -> str:
+    """A row for the terminal."""
+    if row.skipped:
+        return f"{row.name}: skipped: {row.skipped}"
+    parts = [f"{part} {_cell(record)}" for part, record in row.parts.items()]
+    reasons = [
+        f"\n    {part}: {record['why']}"
+        for part, record in row.parts.items()
+        if "why" in record
+    ]
+    notes = [f"\n    {note}" for note in _notes(row)]
+    output = f"\n{row.output}" if row.output else ""
+    head = f"{row.name}: {'; '.join(parts)}; {row.seconds:.0f} s"
+    return head + "".join(reasons) + "".join(notes) + output
+
+
+def page(rows: Sequence[Row], missing: dict[str, str], device: str) -> str:
+    """The page in docs: totals, what is not right, and each model."""
+    sections = [ABOUT.format(device=device), _totals(rows), _bad(rows), _skipped(rows)]
+    sections += [
+        f"{library} was not installed: {why}" for library, why in missing.items()
+    ]
+    sections += [_models(library, rows) for library in LIBRARIES]
+    return "\n".join(section for section in sections if section)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Totals for the terminal."""
+    measured = [row for row in rows if not row.skipped]
+    lines = []
+    for part in PARTS:
+        verdicts = [r.parts[part]["verdict"] for r in measured if part in r.parts]
+        asked = [verdict for verdict in verdicts if verdict != "skipped"]
+        lines.append(f"{part}: {asked.count('right')} of {len(asked)} right")
+    whole = sum(_forward(row).get("fullgraph", False) for row in measured)
+    eager = [row.name for row in measured if _ran_eager(row)]
+    lines += [f"one graph: {whole} of {len(measured)}", f"ran eager: {len(eager)}"]
+    lines += [f"skipped: {len(rows) - len(measured)}"]
+    bad = [row.name for row in measured if not row.is_right]
+    return "\n".join([*lines, f"not right: {', '.join(bad) or 'none'}"])
+
+
+def _cell(record: dict[str, Any]) -> str:
+    if record["verdict"] in BAD and "error" not in record:
+        return record["verdict"]
+    if record["verdict"] == "skipped":
+        return "–"
+    error = record["error"]
+    worst = max(error.values()) if isinstance(error, dict) else error
+    return f"{worst:.0e}" + (" **wrong**" if record["verdict"] == "wrong" else "")
+
+
+def _notes(row: Row) -> list[str]:
+    notes = []
+    if "break" in _forward(row):
+        notes.append(f"not one graph: {_forward(row)['break']}")
+    notes += [f"eager: {reason}" for reason in _eager_reasons(row)]
+    said = [text for record in row.parts.values() for text in record.get("said", ())]
+    return notes + [f"said: {text}" for text in dict.fromkeys(said)]
+
+
+def _forward(row: Row) -> dict[str, Any]:
+    return row.parts.get("forward", {})
+
+
+def _eager_reasons(row: Row) -> list[str]:
+    reasons = [r for record in row.parts.values() for r in record.get("eager", ())]
+    return list(dict.fromkeys(reasons))
+
+
+def _ran_eager(row: Row) -> bool:
+    return bool(_eager_reasons(row))
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def _totals(rows: Sequence[Row]) -> str:
+    lines = []
+    for library in LIBRARIES:
+        own = _of(library, rows)
+        if own:
+            counts = [_count(own, part) for part in PARTS]
+            whole = sum(_forward(row).get("fullgraph", False) for row in own)
+            eager = sum(map(_ran_eager, own))
+            lines.append([library, str(len(own)), *counts, str(whole), str(eager)])
+    return _table(["library", "models", *PARTS, "whole", "eager"], lines)
+
+
+def _of(library: str, rows: Sequence[Row]) -> list[Row]:
+    own = [row for row in rows if row.name.startswith(f"{library}/")]
+    return sorted((row for row in own if not row.skipped), key=lambda row: row.name)
+
+
+def _count(rows: Sequence[Row], part: str) -> str:
+    verdicts = [row.parts[part]["verdict"] for row in rows if part in row.parts]
+    asked = [verdict for verdict in verdicts if verdict != "skipped"]
+    return f"{asked.count('right')}/{len(asked)}"
+
+
+def _bad(rows: Sequence[Row]) -> str:
+    bad = [row for row in rows if not row.is_right]
+    if not bad:
+        return "Nothing differs, fails or crashes.\n"
+    lines = [
+        f"* `{row.name}`, {part}: {record['verdict']}: "
+        f"{record.get('why') or _cell(record)}"
+        for row in bad
+        for part, record in row.parts.items()
+        if record["verdict"] in BAD
+    ]
+    return "## Not right\n\n" + "\n".join(lines) + "\n"
+
+
+def _skipped(rows: Sequence[Row]) -> str:
+    lines = [f"* `{row.name}`: {row.skipped}" for row in rows if row.skipped]
+    return "## Skipped\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _models(library: str, rows: Sequence[Row]) -> str:
+    own = _of(library, rows)
+    if not own:
+        return ""
+    lines = []
+    for row in own:
+        forward = _forward(row)
+        cells = [_cell(row.parts[part]) if part in row.parts else "" for part in PARTS]
+        whole = {True: "yes", False: "no"}.get(forward.get("fullgraph"), "")
+        eager = "yes" if _ran_eager(row) else ""
+        first = str(forward.get("first_call", ""))
+        lines.append([row.name.partition("/")[2], *cells, whole, eager, first])
+    head = ["model", *PARTS, "whole", "eager", "first"]
+    return f"## {library}\n\n{_table(head, lines)}"
