@@ -25,7 +25,8 @@ After::
         strides = [[16384, 1, 512, 16]], ...} : (tensor<8x16x32x32xf32>, ...)
 
 It leaves a convolution alone in its function as it is: that would be copied all the
-same.
+same. On the CPU it leaves those with which oneDNN would write outside of its memory
+(``convolution_errors``).
 """
 
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
+from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import function_bodies
 from girih.passes.registry import register_pass
 
@@ -47,6 +49,8 @@ def run(op: ir.Operation, options: None) -> None:
         on_device = "graph.device" in block.owner.attributes
         elements = ("f32", "f16", "bf16") if on_device else ("f32",)
         found = [inner for inner in block.operations if gains(inner, elements)]
+        if not on_device:
+            found = [inner for inner in found if not _overruns(inner)]
         if len(found) >= FEWEST:
             for inner in found:
                 choose_layouts(inner, turn_weight=on_device)
@@ -62,6 +66,10 @@ def gains(op: ir.OpView, elements: Sequence[str]) -> bool:
     if "strides" in op.attributes or "operand_strides" in op.attributes:
         return False
     return _are_images(op.x, elements)
+
+
+def _overruns(op: ir.OpView) -> bool:
+    return overruns_channels_last(ty.shape_of(op.weight.type), op.stride)
 
 
 def _is_pooling(op: ir.OpView, elements: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ is convolutions and calls of the same kind; it exists to every order.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from girih.dialects import attributes as attr
@@ -16,6 +16,7 @@ from girih.dialects.dims import Size
 from girih.passes.autograd.elementwise import refuse_complex
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.rules import VjpBuilder, vjp
+from girih.passes.convolution_errors import overruns_channels_last
 
 BACKWARD = "aten.convolution_backward.default"
 
@@ -89,6 +90,9 @@ def _backward(
     sizes = None if bias is None else ty.shape_of(bias.type)
     settings = (setting.attributes[name] for name in _SETTINGS)
     operands = [g, x, weight]
+    stride = setting.attributes["stride"]
+    if "weight" in found and overruns_channels_last(ty.shape_of(weight.type), stride):
+        setting = replace(setting, is_channels_last=False)
     arguments = [*map(OperandRef, range(3)), sizes, *settings, mask]
     attributes = {"op": BACKWARD, "args": arguments}
     made = b.make(

@@ -188,8 +188,11 @@ class Conversion:
         buffer, layout = self.buffer(value), self.plan.places[value].layout
         # A copy cannot have overlapping elements; what ATen makes of it is checked.
         is_repeated = layouts.repeats(layout.shape, strides)
-        if is_repeated or layouts.same_strides(layout.shape, layout.strides, strides):
+        if is_repeated or layout.strides == tuple(strides):
             return buffer
+        if layouts.same_strides(layout.shape, layout.strides, strides):
+            # By strides along dims of size 1 ATen decides what lies innermost.
+            return self.view_of(buffer, Layout(layout.shape, strides), op.location)
         return self.copied(buffer, Layout(layout.shape, strides), op.location)
 
     def _type_of(self, value: ir.Value) -> ir.Type:

@@ -43,3 +43,20 @@ func.func @pooled(%x: tensor<2x8x8x8xbf16>, %w: tensor<8x8x3x3xbf16>) -> tensor<
   %3 = "graph.convolution"(%1, %w) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x4x4xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x4x4xbf16>
   return %3 : tensor<2x8x4x4xbf16>
 }
+
+// With the channels innermost oneDNN would write outside of its memory: an image of 3
+// channels, of which 1 x 1 windows read every second pixel. Whole vectors are no problem.
+// CHECK-LABEL: func.func @strided_points
+// CHECK: "graph.convolution"
+// CHECK-SAME: operand_strides = {{\[\[}}3072, 1, 96, 3], [27, 9, 3, 1]]
+// CHECK: "graph.convolution"
+// CHECK-NOT: strides
+// CHECK: "graph.convolution"
+// CHECK-SAME: operand_strides = {{\[\[}}4096, 1, 256, 16], [16, 1, 1, 1]]
+// CHECK: return
+func.func @strided_points(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>, %w: tensor<16x3x1x1xf32>, %u: tensor<16x16x1x1xf32>) -> (tensor<8x16x16x16xf32>, tensor<8x16x8x8xf32>) {
+  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x16x16xf32>
+  %1 = "graph.convolution"(%x, %w) {stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x1x1xf32>) -> tensor<8x16x16x16xf32>
+  %2 = "graph.convolution"(%0, %u) {stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x16x16xf32>, tensor<16x16x1x1xf32>) -> tensor<8x16x8x8xf32>
+  return %1, %2 : tensor<8x16x16x16xf32>, tensor<8x16x8x8xf32>
+}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 import torch
 import torch.nn.functional as F
 from compiled_gradients import check_gradients
+from processes import run_python
 from tensors import transposed
 
 FLOATS = (torch.float32, torch.float64, torch.bfloat16)
@@ -72,6 +75,34 @@ def test_channels_last(which):
     x = x if which == "weight" else x.contiguous(**last)
     weight = weight if which == "image" else weight.contiguous(**last)
     check_gradients(lambda *v: F.conv2d(*v).relu(), [x, weight, bias], sums=True)
+
+
+TWO_STEMS = """
+    import torch
+    import torch.nn.functional as F
+    import girih
+
+    torch.set_num_threads(1)
+    x = torch.randn(1, 3, 256, 256)
+    if LAYOUT == "channels_last":
+        x = x.contiguous(memory_format=torch.channels_last)
+    weights = torch.randn(48, 3, 3, 3), torch.randn(48, 3, 1, 1)
+
+    def stem(x, a, b):
+        return F.conv2d(x, a, None, 2, 1) + F.conv2d(x, b, None, 2)
+
+    train = girih.compile(stem, options={"fallback": False})
+    for _ in range(6):
+        leaves = [leaf.clone().requires_grad_() for leaf in (x, *weights)]
+        train(*leaves).sum().backward()
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "channels_last"])
+def test_strided_points_of_few_channels_harm_nobody(layout):
+    """oneDNN corrupts the heap where their channels are innermost, also in eager."""
+    assert run_python(f"LAYOUT = {layout!r}\n" + dedent(TWO_STEMS)) == "done\n"
 
 
 def test_layouts():
