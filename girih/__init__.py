@@ -17,6 +17,8 @@ What lives here, in the order to read it:
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
+* ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
+* ``tally``     ``counters``: numbers of the process
 * ``collector`` the garbage collector, paused while girih compiles
 * ``exclusive`` one compilation at a time
 * ``config``    environment variables, read in one place
@@ -33,6 +35,8 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "CompileError": "girih.errors",
     "DifferenceWarning": "girih.errors",
+    "Fallback": "girih.fallbacks",
+    "FallbackWarning": "girih.fallbacks",
     "GirihError": "girih.errors",
     "RecompileError": "girih.errors",
     "UnsupportedError": "girih.errors",
@@ -40,6 +44,7 @@ _EXPORTS = {
     "assume_constant_result": "girih.control",
     "check": "girih.checking.api",
     "compile": "girih.api",
+    "counters": "girih.tally",
     "disable": "girih.control",
     "explain": "girih.explanation",
     "graph_break": "girih.control",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from girih import backend as backends
-from girih import config, log
+from girih import config, fallbacks, log, tally
 from girih.options import MODES, describe, make_options
 from girih.reports import Reports
 
@@ -31,8 +32,8 @@ def compile(
 
     Args:
         model: A function, method, or ``nn.Module``. None: returns a decorator.
-        fullgraph: Raise where a program can't be captured in one graph, instead of
-            running that frame as plain Python.
+        fullgraph: Raise where a program can't be captured in one graph, or the graph
+            can't be compiled, instead of running that as plain Python.
         dynamic: True: sizes are symbolic from the start. False: each size is
             compiled for itself. None: a size that changes becomes symbolic. Sizes 0
             and 1 are always compiled for themselves, as ``torch.compile`` does.
@@ -52,7 +53,8 @@ def compile(
         ValueError: A backend, mode or option name is not known; the message lists
             the valid ones.
         RuntimeError: Both ``mode`` and ``options`` are given.
-        girih.UnsupportedError: At a call, with ``fullgraph=True``.
+        girih.UnsupportedError: At a call, with ``fullgraph=True`` or
+            ``options={"fallback": False}``.
     """
     settings = _check_settings(fullgraph, dynamic, mode, options, disable)
     backend_fn = backends.resolve(backend, settings)
@@ -72,7 +74,14 @@ def compile(
     if disable:
         return model
     limit = settings.recompile_limit or config.recompile_limit()
-    return _compile(model, fullgraph, dynamic, backend_fn, limit)
+    return _compile(
+        model,
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        backend_fn=backend_fn,
+        recompile_limit=limit,
+        fallback=settings.falls_back(),
+    )
 
 
 def _check_settings(fullgraph, dynamic, mode, options, disable):
@@ -83,16 +92,17 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
         raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
     if mode is not None and options is not None:
         raise RuntimeError("mode and options can't both be given; use one of them")
-    return make_options(options, mode)
+    made = make_options(options, mode)
+    return replace(made, fallback=made.fallback and not fullgraph)
 
 
-def _compile(model, *settings):
+def _compile(model, **settings):
     from girih.frontend.capture.api import Settings
     from girih.frontend.capture.targets import compile_callable
     from girih.twins import follow_torch
 
     follow_torch()
-    return compile_callable(model, Settings(*settings))
+    return compile_callable(model, Settings(**settings))
 
 
 def report(compiled: Callable | None = None) -> Reports:
@@ -114,8 +124,9 @@ def report(compiled: Callable | None = None) -> Reports:
         raise TypeError(
             f"girih.report expects what girih.compile returned, got {compiled!r}"
         )
-    backend = dispatcher.girih_compiler.settings.backend_fn
-    return getattr(backend, "reports", Reports())
+    settings = dispatcher.girih_compiler.settings
+    reports = getattr(settings.backend_fn, "reports", Reports())
+    return replace(reports, functions=settings.fallbacks)
 
 
 def reset() -> None:
@@ -126,6 +137,8 @@ def reset() -> None:
     reset_capture()
     compiler.reset()
     backends.last_reports.graphs.clear()
+    fallbacks.forget()
+    tally.clear()
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:

@@ -6,8 +6,9 @@ a ``torch.fx.GraphModule`` of torch-level calls and its example inputs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from girih.options import Options, make_options, unknown_name
@@ -39,9 +40,17 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     """
     from girih.compiler.convention import with_dual_numbers
 
-    options = make_options(options, mode)
-    compiled = _compile(gm, example_inputs, options, last_reports)
+    made = make_options(options, mode)
+    made = replace(made, fallback=made.fallback and not _is_fullgraph())
+    compiled = _compile(gm, example_inputs, made, last_reports)
     return with_dual_numbers(compiled, gm)
+
+
+def _is_fullgraph() -> bool:
+    """Whether Dynamo, which calls the backend, was told ``fullgraph=True``."""
+    translator = sys.modules.get("torch._dynamo.symbolic_convert")
+    current = getattr(translator, "tls", None)
+    return bool(getattr(getattr(current, "current_tx", None), "one_graph", False))
 
 
 def resolve(backend: str | Backend, options: Options) -> Backend:

@@ -78,8 +78,10 @@ class UnsupportedError(GirihError):
     Attributes:
         break_points: Where capture could stop before it; None where not known yet.
         is_final: The program says that a graph break is an error here.
+        met_tensors: Whether what was being captured had met tensors.
     """
 
+    met_tensors: bool = False
     break_points: tuple | None = None
     is_final: bool = False
 

@@ -10,6 +10,7 @@ from typing import Any
 from girih import api, marks
 from girih import backend as backends
 from girih.errors import UnsupportedError
+from girih.fallbacks import Fallback, collected
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Segment:
         stage_seconds: Seconds of compilation, for each stage.
         not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
             for.
+        fallback: Why the graph runs eager, or None.
     """
 
     function: str
@@ -63,6 +65,7 @@ class Segment:
     guard_microseconds: float
     stage_seconds: dict[str, float]
     not_recorded: tuple[str, ...] = ()
+    fallback: str | None = None
 
     @property
     def compile_seconds(self) -> float:
@@ -71,6 +74,7 @@ class Segment:
 
     def __str__(self) -> str:
         lines = [f"{self.function}: {_count(self.operations, 'operation')}"]
+        lines += [f"  runs eager: {self.fallback}"] if self.fallback else []
         lines += _indented(self.code.splitlines(), 2)
         cost = f"{_count(len(self.guards), 'guard')}, {self.guard_microseconds:.2f} us"
         lines += [f"  {cost} a call", *_indented(self.guards, 4)]
@@ -89,11 +93,13 @@ class Explanation:
         function: What was explained, with file and line.
         segments: What was captured, in the order in which it was.
         break_reasons: Why graphs end before the program does.
+        fallbacks: What ran eager although it was to be compiled.
     """
 
     function: str
     segments: list[Segment] = field(default_factory=list)
     break_reasons: list[Break] = field(default_factory=list)
+    fallbacks: list[Fallback] = field(default_factory=list)
 
     @property
     def graphs(self) -> list[Any]:
@@ -139,6 +145,9 @@ class Explanation:
             for segment in self.segments
         ]
         made["break_reasons"] = [dict(vars(reason)) for reason in self.break_reasons]
+        made["fallbacks"] = [
+            {**vars(f), "location": str(f.location or "")} for f in self.fallbacks
+        ]
         return made
 
     def __str__(self) -> str:
@@ -146,13 +155,21 @@ class Explanation:
             f"{_count(self.graph_count, 'graph')}, "
             f"{_count(self.graph_break_count, 'break')}, "
             f"{_count(self.op_count, 'operation')}; "
+            f"{self._eager()}"
             f"guards {self.guard_microseconds:.2f} us a call; "
             f"compiled in {1e3 * self.compile_seconds:.1f} ms"
         )
         parts = [f"{self.function}\n{head}"]
         parts += [f"segment {i}: {s}" for i, s in enumerate(self.segments)]
         parts += [f"break {i}: {b.text}" for i, b in enumerate(self.break_reasons)]
+        parts += [
+            f"fallback {i}: {f.what} runs eager: {f.text}"
+            for i, f in enumerate(self.fallbacks)
+        ]
         return "\n\n".join(parts)
+
+    def _eager(self) -> str:
+        return f"{_count(len(self.fallbacks), 'fallback')}; " if self.fallbacks else ""
 
 
 def explain(
@@ -184,13 +201,13 @@ def explain(
     if not callable(target):
         raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
 
-    backends.resolve(backend, api.make_options(options))  # raises for wrong names
+    settings = api.make_options(options)
+    backends.resolve(backend, settings)  # raises for wrong names
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
-        recorder = _Recorder(
-            target, backends.resolve(backend, api.make_options(options))
-        )
-        recorder.compiled(dynamic)(*args, **kwargs)
+        recorder = _Recorder(target, backends.resolve(backend, settings))
+        with collected() as recorder.explanation.fallbacks:
+            recorder.compiled(dynamic, settings.falls_back())(*args, **kwargs)
         return recorder.explanation
 
     return explained
@@ -203,15 +220,22 @@ class _Recorder:
         self._target, self._backend = target, backend
         self._backend_stages: dict[str, float] = {}
         self._not_recorded: tuple[str, ...] = ()
+        self._fallback: str | None = None
         self._met: set[tuple] = set()
         self.explanation = Explanation(_name_of(target))
 
-    def compiled(self, dynamic: bool | None) -> Callable:
+    def compiled(self, dynamic: bool | None, fallback: bool) -> Callable:
         """The function, compiled."""
         from girih.frontend.capture.api import Settings
         from girih.frontend.capture.targets import compile_callable
 
-        settings = Settings(False, dynamic, self._compile, observer=self._observe)
+        settings = Settings(
+            fullgraph=False,
+            dynamic=dynamic,
+            backend_fn=self._compile,
+            observer=self._observe,
+            fallback=fallback,
+        )
         return compile_callable(self._target, settings)
 
     def _compile(self, gm: Any, inputs: Any) -> Callable:
@@ -222,7 +246,9 @@ class _Recorder:
         self._backend_stages = (
             dict(reports.graphs[-1].stage_seconds) if reports else stages
         )
-        self._not_recorded = tuple(reports.graphs[-1].not_recorded) if reports else ()
+        if reports:
+            last = reports.graphs[-1]
+            self._not_recorded, self._fallback = tuple(last.not_recorded), last.fallback
         return compiled
 
     def _observe(self, attempt: Any) -> None:
@@ -236,8 +262,11 @@ class _Recorder:
             stages = {"capture": capture, **stages}
             segment = _segment(attempt, stages)
             self.explanation.segments.append(
-                replace(segment, not_recorded=self._not_recorded)
+                replace(
+                    segment, not_recorded=self._not_recorded, fallback=self._fallback
+                )
             )
+            self._not_recorded, self._fallback = (), None
         if (
             error is not None
             and (place := (error.kind, error.location)) not in self._met

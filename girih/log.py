@@ -13,7 +13,7 @@
 ``all``           everything
 ================  =============================================================
 
-A warning of any of them, such as the one of the recompile limit, is printed always.
+What runs eager is no matter of logs: that is a warning (``girih.fallbacks``).
 """
 
 from __future__ import annotations

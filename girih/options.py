@@ -39,7 +39,8 @@ class Options:
     dump_dir: str | None = None
     """Folder in which the IR of each stage is written; None: ``GIRIH_DUMP_DIR``."""
     fallback: bool = True
-    """Run eager with one warning where compilation fails; False: raise."""
+    """Run eager with one warning where compilation fails; False: raise. With
+    ``fullgraph=True`` always False."""
     fallback_random: bool = False
     """Draw random numbers as eager does, in calls of ATen. On the CPU always so."""
     max_autotune: bool = False

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from girih.checking.checked import GraphCheck
 
+from girih.fallbacks import Fallback
+
 
 @dataclass
 class Report:
@@ -29,6 +31,7 @@ class Report:
             "none" where the graph has no kernel.
         ir_paths: File of each level of IR, where a dump folder was given.
         fallback: Why the graph runs eager, or None.
+        fallbacks: That, and why single calls ran eager, each reason once.
         recordings: CUDA graphs that were recorded so far.
         not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
             for: all that was met so far.
@@ -49,6 +52,7 @@ class Report:
     cache: str = "none"
     ir_paths: dict[str, Path] = field(default_factory=dict)
     fallback: str | None = None
+    fallbacks: list[Fallback] = field(default_factory=list)
     recordings: int = 0
     not_recorded: list[str] = field(default_factory=list)
     host: Report | None = None
@@ -86,6 +90,7 @@ class Report:
         )
         recordings = f"; {self.recordings} CUDA graphs" if self.recordings else ""
         reasons = "".join(f"; not recorded: {why}" for why in self.not_recorded)
+        reasons += "".join(f"; calls ran eager: {f.reason}" for f in self.fallbacks)
         return (
             f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
             f"{self.native_calls} native calls, {self.externs} ATen calls, "
@@ -96,9 +101,21 @@ class Report:
 
 @dataclass
 class Reports:
-    """All graphs that one compiled callable holds, in the order of compilation."""
+    """What one compiled callable holds.
+
+    Attributes:
+        graphs: All graphs, in the order of compilation.
+        functions: Functions, and single calls of them, that ran as plain Python.
+    """
 
     graphs: list[Report] = field(default_factory=list)
+    functions: list[Fallback] = field(default_factory=list)
+
+    @property
+    def fallbacks(self) -> list[Fallback]:
+        """All that ran eager although it was to be compiled, each reason once."""
+        derived = [report for graph in self.graphs for report in graph.and_derived()]
+        return [*self.functions, *(f for report in derived for f in report.fallbacks)]
 
     @property
     def kernels(self) -> int:
@@ -128,6 +145,7 @@ class Reports:
 
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
+        lines += [str(fallback) for fallback in self.functions]
         return "\n".join(lines) or "nothing compiled yet"
 
 

@@ -13,6 +13,13 @@ def _same_numbers_each_time():
         sys.modules["torch"].manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def _warns_anew():
+    # What ran eager in a test before this one has been told there.
+    if "torch" in sys.modules:
+        sys.modules["girih"].fallbacks.forget()
+
+
 def pytest_configure():
     # Before modules make tensors: `make test-gpu` runs suites with theirs on a device.
     if name := os.environ.get("GIRIH_TEST_DEVICE"):

@@ -76,7 +76,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *constants; /* tuple */
-    PyObject *fallback;  /* called with the same inputs after a failed check */
+    PyObject *fallback;  /* called with why, and the inputs, after a failed check */
     PyObject *owner;     /* keeps the generated code linked */
     int64_t *code;
     Py_ssize_t length, inputs, values, registers;

@@ -317,7 +317,22 @@ static int step_disjoint(Frame *frame, const int64_t **at) {
 
 /* --- a call --- */
 
-enum outcome { CALL_FAILED = -1, CALL_RETURNED = 0, CALL_CHECK_FAILED = 1 };
+/* From CALL_CHECK_FAILED on: the call is left to the fallback, and why. */
+enum outcome {
+    CALL_FAILED = -1,
+    CALL_RETURNED,
+    CALL_CHECK_FAILED,
+    CALL_NUMBER,
+    CALL_OVERLAP,
+    CALL_ALIGNMENT
+};
+
+static const char *const fallback_reasons[] = {
+    [CALL_CHECK_FAILED] = "kernel check",
+    [CALL_NUMBER] = "number",
+    [CALL_OVERLAP] = "overlap",
+    [CALL_ALIGNMENT] = "alignment",
+};
 
 static enum outcome execute(Frame *frame) {
     const int64_t *at = frame->program->code;
@@ -331,13 +346,13 @@ static enum outcome execute(Frame *frame) {
         case OP_LOAD_INT: failed = step_load_int(frame, &at); break;
         case OP_LOAD_NUMBER:
             failed = step_load_number(frame, &at);
-            if (failed == 1) return CALL_CHECK_FAILED;
+            if (failed == 1) return CALL_NUMBER;
             break;
         case OP_UNPACK: failed = step_unpack(frame, &at); break;
         case OP_LAYOUT: failed = step_layout(frame, &at); break;
         case OP_ALIGNED:
             failed = step_aligned(frame, &at);
-            if (failed == 1) return CALL_CHECK_FAILED;
+            if (failed == 1) return CALL_ALIGNMENT;
             break;
         case OP_CONSTANT:
             frame->registers[at[0]] = at[1];
@@ -351,7 +366,7 @@ static enum outcome execute(Frame *frame) {
         case OP_LAUNCH: failed = step_launch(frame, &at); break;
         case OP_DISJOINT:
             failed = step_disjoint(frame, &at);
-            if (failed == 1) return CALL_CHECK_FAILED;
+            if (failed == 1) return CALL_OVERLAP;
             break;
         case OP_FREE:
             slot = &frame->values[*at++ - frame->program->inputs];
@@ -372,15 +387,26 @@ static void clear_frame(Frame *frame) {
     release_workspace(frame, 1);
 }
 
-static PyObject *call_fallback(Program *program, PyObject *const *inputs) {
-    if (program->fallback == Py_None) {
-        PyErr_SetString(
+/* The fallback gets the reason, then the inputs. */
+static PyObject *call_fallback(Program *program, PyObject *const *inputs,
+                               enum outcome outcome) {
+    if (program->fallback == Py_None)
+        return PyErr_Format(
             PyExc_RuntimeError,
-            "a check of a compiled kernel failed, and the program has no fallback");
+            "a check of a compiled program failed (%s), and it has no fallback",
+            fallback_reasons[outcome]);
+    PyObject *reason = PyUnicode_InternFromString(fallback_reasons[outcome]);
+    PyObject *arguments = reason == NULL ? NULL : PyTuple_New(1 + program->inputs);
+    if (arguments == NULL) {
+        Py_XDECREF(reason);
         return NULL;
     }
-    return PyObject_Vectorcall(program->fallback, inputs, (size_t)program->inputs,
-                               NULL);
+    PyTuple_SET_ITEM(arguments, 0, reason);
+    for (Py_ssize_t i = 0; i < program->inputs; i++)
+        PyTuple_SET_ITEM(arguments, 1 + i, Py_NewRef(inputs[i]));
+    PyObject *result = PyObject_Call(program->fallback, arguments, NULL);
+    Py_DECREF(arguments);
+    return result;
 }
 
 static PyObject *call_with_memory(Program *program, PyObject *const *inputs,
@@ -394,7 +420,8 @@ static PyObject *call_with_memory(Program *program, PyObject *const *inputs,
     memset(memory, 0, (size_t)owned * sizeof(PyObject *));
     enum outcome outcome = execute(&frame);
     clear_frame(&frame);
-    return outcome == CALL_CHECK_FAILED ? call_fallback(program, inputs) : frame.result;
+    return outcome >= CALL_CHECK_FAILED ? call_fallback(program, inputs, outcome)
+                                        : frame.result;
 }
 
 static PyObject *call_program(PyObject *self, PyObject *const *inputs, size_t flags,

@@ -53,12 +53,19 @@ _TRANSFORMED = (
 
 
 class Fallback(Exception):
-    """A check of the forward program failed: the graph has to run eager."""
+    """A check of the forward program failed: the graph has to run eager.
+
+    Attributes:
+        kind: Which, as ``build_program`` names it.
+    """
+
+    def __init__(self, kind: str):
+        self.kind = kind
 
     @classmethod
-    def raised(cls, *arguments: Any) -> None:
+    def raised(cls, kind: str, *arguments: Any) -> None:
         """What a forward program has for its fallback."""
-        raise cls
+        raise cls(kind)
 
 
 class Saved(NamedTuple):
@@ -177,14 +184,15 @@ class Derivatives(NamedTuple):
             numbers in ``Interface.differentiable``.
         derivative: ``derivative(given, marked)``: the same as a function; ``marked``
             says which of the given cotangents require a gradient.
-        eager: From arguments to results as torch computes them, watched by autograd.
+        fall_back: From the kind of what failed and the arguments to results as torch
+            computes them, watched by autograd.
         eager_gradients: ``eager_gradients(given)``: from arguments and the given
             cotangents to gradients, likewise; for where ``backward`` gives None.
     """
 
     backward: Callable[[tuple[int, ...]], BackwardProgram | None]
     derivative: Callable[[tuple[int, ...], tuple[bool, ...]], Derivative]
-    eager: Callable
+    fall_back: Callable
     eager_gradients: Callable[[tuple[int, ...]], Callable]
 
 
@@ -228,8 +236,8 @@ class Differentiable:
             # The program has a region with grad mode.
             with torch.enable_grad():
                 return self._called(arguments)
-        except Fallback:
-            return self.derivatives.eager(*arguments)
+        except Fallback as failed:
+            return self.derivatives.fall_back(failed.kind, *arguments)
 
     def _called(self, arguments: tuple) -> tuple:
         given = arguments
@@ -263,7 +271,7 @@ class Differentiable:
             if number in self._updated:
                 for start, end, other in ranges:
                     if start < last and first < end and other != number:
-                        raise Fallback
+                        raise Fallback("overlap")
 
     def _results(self, results: list, made: Any, arguments: Sequence) -> tuple:
         """Puts together what autograd made and what it need not know."""
@@ -322,7 +330,7 @@ def _copied(value: Tensor) -> Tensor:
     if copy.stride() == value.stride():  # not where there are gaps between elements
         return copy
     if torch._debug_has_internal_overlap(value) == 1:
-        raise Fallback
+        raise Fallback("overlap")
     laid_out = torch.empty_strided(
         value.size(), value.stride(), dtype=value.dtype, device=value.device
     )

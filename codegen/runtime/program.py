@@ -53,7 +53,8 @@ def build_program(
         addresses: for each function that a `host.native` names, its address. A call
             without a name (from code that was compiled before) is the n-th, `run<n>`.
             Not used for programs on a device.
-        fallback: called with the same inputs when a check of a kernel fails.
+        fallback: called with the kind of what failed and the same inputs where a check
+            fails: ``kernel check``, ``number``, ``overlap``, ``alignment``.
             Not for functions with arguments that are `graph.donated`.
         owner: whatever has to live as long as the generated code is called.
         device: where the buffers are, and what launches the kernels there; None where

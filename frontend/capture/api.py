@@ -11,7 +11,7 @@ import sysconfig
 import time
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
@@ -20,8 +20,9 @@ import torch
 from torch._C._dynamo.eval_frame import set_eval_frame
 
 import girih
-from girih import collector, config, exclusive, frontend, log, marks, stance
-from girih.errors import RecompileError, UnsupportedError, unsupported
+from girih import collector, config, exclusive, frontend, log, marks, stance, tally
+from girih.errors import RecompileError, SourceLocation, UnsupportedError
+from girih.fallbacks import Fallback, Site
 from girih.frontend.capture import _frame
 from girih.frontend.capture.capture import (
     RAISES,
@@ -46,6 +47,7 @@ from girih.frontend.capture.messages import (
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
 from girih.frontend.capture.source import Source
+from girih.frontend.capture.tracer import BUG
 
 _LOG = log.logger("capture")
 _BREAKS = log.logger("graph_breaks")
@@ -74,6 +76,8 @@ class Settings:
         backend_fn: Compiles a graph.
         recompile_limit: Most entries of one function.
         observer: Called with each attempt to capture, or None.
+        fallback: Whether what can't be captured may run as plain Python.
+        fallbacks: What did so.
     """
 
     fullgraph: bool
@@ -81,6 +85,8 @@ class Settings:
     backend_fn: Backend
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
     observer: Callable[[Attempt], None] | None = None
+    fallback: bool = True
+    fallbacks: list[Fallback] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class Compiler:
         self.frames: list[CapturedFrame] = []
         self.failures = 0
         self.reason = ""
-        self._warned = False
+        self.left = ""
 
     def miss(self, dispatcher, function, arguments: tuple):
         """Makes an entry for a call that no entry fits.
@@ -137,11 +143,15 @@ class Compiler:
 
         Raises:
             RecompileError: The stance is "fail_on_recompile".
-            UnsupportedError: The call can't be captured, with ``fullgraph``.
+            UnsupportedError: The call can't be captured, with ``fullgraph`` or without
+                ``fallback``.
         """
-        if self.failures >= MAXIMAL_FAILURES or stance.current() == EAGER:
+        if stance.current() == EAGER:
+            tally.add("eager_calls", "stance")
             return None
-        if self._warned and self._is_full(dispatcher):
+        if self.failures >= MAXIMAL_FAILURES or self._is_over_limit(dispatcher):
+            if self.left:
+                tally.add("eager_calls", self.left)
             return None
         # Where a function that torch compiled calls this one, torch's compiler would
         # capture girih itself.
@@ -155,6 +165,9 @@ class Compiler:
         with exclusive.compilation() as waited:
             entry = dispatcher.entry_for(function, arguments) if waited else None
             return entry or self._compile(dispatcher, function, arguments)
+
+    def _is_over_limit(self, dispatcher) -> bool:
+        return self.left == "recompile limit" and self._is_full(dispatcher)
 
     def _is_full(self, dispatcher) -> bool:
         return len(dispatcher.entries) >= self.settings.recompile_limit
@@ -182,6 +195,9 @@ class Compiler:
         if not isinstance(captured, CapturedFrame):
             return captured
         self.captures += 1
+        tally.add("captures")
+        if failures:
+            tally.add("recompilations")
         self.frames.insert(0, captured)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
@@ -201,7 +217,7 @@ class Compiler:
         if error is not None:
             return self._give_up(call, error)
         if captured.broken is not None:
-            self._log_break(graph_break, call, captured.broken)
+            self._note_break(call, captured.broken)
         if self.is_callee and not _is_worth_it(captured):
             self.failures = MAXIMAL_FAILURES
             return None
@@ -213,17 +229,55 @@ class Compiler:
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
             raise error
-        if self.settings.fullgraph or error.is_final:
-            if eager_decides:
-                return plain_entry(call.function, error)
+        is_strict = self.settings.fullgraph or error.is_final
+        if eager_decides and (is_strict or not self.settings.fallback):
+            return plain_entry(call.function, lambda: _raise(error))
+        if is_strict:
             raise error
         _LOG.info("%s runs as it was: %s", place_of(call), self.reason)
-        if not eager_decides:
-            self._log_break(skipped, call, error)
-        # A wrong argument, or a mode that is active, says nothing about the next call.
-        if error.kind != STATE_OF_TORCH:
-            self.failures += 1 if eager_decides else MAXIMAL_FAILURES
+        if eager_decides:
+            return self._let_eager_decide(call, error)
+        self._log_break(skipped, call, error)
+        if error.kind == STATE_OF_TORCH:  # says nothing about the next call
+            self._site(call).ran("mode", error)
+        else:
+            self._leave(call, error, "capture")
         return None
+
+    def _let_eager_decide(self, call: Call, error: UnsupportedError):
+        """Has the function raise what it raises; where it does not, it is left alone.
+
+        A wrong argument says nothing about the next call, but many do.
+        """
+        self.failures += 1
+        if self.failures == MAXIMAL_FAILURES:
+            self._leave(call, error, "errors")
+            return None
+        if error.kind == RAISES:
+            return None  # what it calls is captured
+        return plain_entry(call.function, lambda: self._leave(call, error, "capture"))
+
+    def _leave(self, call: Call, error: UnsupportedError, kind: str) -> None:
+        """Leaves the function alone, which is told where it computes anything."""
+        self.failures = MAXIMAL_FAILURES
+        if self.is_callee and not error.met_tensors:
+            return
+        self._site(call).leave(kind, error)
+        self.left = kind
+        tally.add("eager_calls", kind)
+
+    def _site(self, call: Call) -> Site:
+        settings = self.settings
+        code = call.function.__code__
+        place = SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
+        return Site(place_of(call), settings.fallback, place, settings.fallbacks)
+
+    def _note_break(self, call: Call, error: UnsupportedError) -> None:
+        """A graph ends before the function does, which is no fallback but in a bug."""
+        tally.add("breaks")
+        self._log_break(graph_break, call, error)
+        if error.kind == BUG:
+            self._site(call).leave("bug", error)
 
     def _log_break(self, text, call: Call, error: UnsupportedError) -> None:
         """Logs a graph break, once for each place of the program."""
@@ -235,18 +289,15 @@ class Compiler:
             _BREAKS.info("%s", text(call, error))
 
     def _limit_reached(self, call: Call) -> None:
-        """Warns, once; with ``fullgraph`` the call fails."""
-        limit = self.settings.recompile_limit
+        """Leaves calls that fit nothing alone; with ``fullgraph`` they fail."""
+        text = limit_reached(call, self.settings.recompile_limit, self.history)
+        error = UnsupportedError("recompile limit", call.function.__qualname__, text)
         if self.settings.fullgraph:
-            unsupported(
-                kind="recompile limit",
-                context=call.function.__qualname__,
-                explanation=limit_reached(call, limit, self.history),
-                hints=("Compile without fullgraph: then such calls run eager.",),
-            )
-        if not self._warned:
-            self._warned = True
-            _RECOMPILES.warning("%s", limit_reached(call, limit, self.history))
+            raise error
+        _RECOMPILES.info("%s", text)
+        self._site(call).leave(error.kind, error)
+        self.left = error.kind
+        tally.add("eager_calls", error.kind)
 
     def admit(self, function):
         """A dispatcher for a function that is called by a frame that runs as it was.
@@ -371,15 +422,20 @@ class CompiledFunction(_frame.Dispatcher):
             self.entries.clear()
             self.callees.clear()
             self.girih_compiler.reset()
+            self.girih_compiler.settings.fallbacks.clear()
             # TorchDynamo, too, resets the backends that want to know.
             getattr(self.girih_compiler.settings.backend_fn, "reset", lambda: None)()
 
 
-def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
+def _raise(error: UnsupportedError) -> None:
+    """With ``fullgraph`` a call is captured, or it fails."""
+    raise error  # an expression can't
+
+
+def plain_entry(function, returned: Callable[[], None]) -> _frame.Entry:
     """An entry that runs the function as it was, which is expected to raise.
 
-    Where it does not, ``error`` is raised: with ``fullgraph`` a call is captured or
-    it fails.
+    Where it does not, ``returned`` is called.
     """
     code = function.__code__
     positional = code.co_argcount
@@ -394,8 +450,9 @@ def plain_entry(function, error: UnsupportedError) -> _frame.Entry:
             args = (*args, *rest.pop(0))
         if code.co_flags & inspect.CO_VARKEYWORDS:
             keywords.update(rest.pop())
-        function(*args, **keywords)
-        raise error
+        result = function(*args, **keywords)
+        returned()
+        return result
 
     flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
     count = named + sum(bool(code.co_flags & flag) for flag in flags)

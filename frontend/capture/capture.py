@@ -122,6 +122,9 @@ class _Capture:
         self.tracer = Tracer(call.names, self.evaluator, call.sizes, blocks, self.stop)
         try:
             return self._run()
+        except UnsupportedError as error:
+            error.met_tensors = bool(self.tracer.graph.tensors)
+            raise
         finally:
             self.tracer.release()
 

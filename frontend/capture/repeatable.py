@@ -16,6 +16,7 @@ from collections.abc import Callable
 import torch
 
 from girih import log
+from girih.errors import GirihError
 from girih.frontend.capture import _frame
 
 _LOG = log.logger("capture")
@@ -110,10 +111,13 @@ def runs_again(name: str) -> Callable[[Exception], object]:
         name: Name of the function, for the log.
 
     Returns:
-        A function of the error; what it returns asks for the plain call.
+        A function of the error; what it returns asks for the plain call. What girih
+        itself raises it raises again.
     """
 
     def again(error: Exception):
+        if isinstance(error, GirihError):
+            raise error  # running eager is not allowed
         if _LOG.isEnabledFor(logging.INFO):
             kind = type(error).__name__
             _LOG.info("%s runs as it was: its graph failed: %s: %s", name, kind, error)

@@ -9,12 +9,10 @@ from typing import Any
 
 import torch
 
-from girih import log
 from girih.errors import SourceLocation, UnsupportedError
+from girih.fallbacks import Site
 from girih.frontend.capture.api import CompiledFunction, Settings, compile_function
 from girih.marks import innermost
-
-_LOG = log.logger("capture")
 
 _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -32,7 +30,8 @@ def compile_callable(fn: Any, settings: Settings) -> Any:
         settings: How it is compiled.
 
     Raises:
-        UnsupportedError: With ``fullgraph``: an async or generator function.
+        UnsupportedError: With ``fullgraph`` or without ``fallback``: an async or
+            generator function.
     """
     return _compile(innermost(fn), settings)
 
@@ -45,7 +44,7 @@ def _compile(fn: Any, settings: Settings) -> Any:
 
         return compile_module(fn, settings)
     if _runs_later(fn):
-        return _left_alone(fn, fullgraph=settings.fullgraph)
+        return _left_alone(fn, settings)
     if isinstance(fn, types.FunctionType):
         return compile_function(fn, settings)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
@@ -60,7 +59,7 @@ def _runs_later(fn: Any) -> bool:
     return isinstance(code, types.CodeType) and bool(code.co_flags & _LATER)
 
 
-def _left_alone(fn: Any, fullgraph: bool) -> Any:
+def _left_alone(fn: Any, settings: Settings) -> Any:
     code = fn.__code__
     is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
     error = UnsupportedError(
@@ -70,9 +69,10 @@ def _left_alone(fn: Any, fullgraph: bool) -> Any:
         ("Compile the functions that it calls.",),
         SourceLocation(code.co_filename, code.co_firstlineno, fn.__qualname__),
     )
-    if fullgraph:
+    if settings.fullgraph:
         raise error
-    _LOG.info("left alone: %s", error)
+    site = Site(fn.__qualname__, settings.fallback, found=settings.fallbacks)
+    site.leave("generator", error)
     return fn
 
 

@@ -577,10 +577,13 @@ def _not_known(error: NotConstant) -> UnsupportedError:
     )
 
 
+BUG = "girih bug while tracing"
+
+
 def _bug(error: Exception) -> UnsupportedError:
     _LOG.debug("girih bug while tracing", exc_info=True)
     return UnsupportedError(
-        "girih bug while tracing",
+        BUG,
         f"{type(error).__name__}: {error}",
         "Please report it, with the traceback that GIRIH_LOGS=capture prints.",
     )

@@ -16,8 +16,8 @@ import inspect
 import logging
 import sys
 import types
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -223,9 +223,34 @@ def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
     """
     if mode.shape_env is None:
         return nullcontext()
+    return _python_kernels()
+
+
+@contextmanager
+def _python_kernels() -> Iterator[None]:
     from torch._dispatch.python import enable_python_dispatcher
 
-    return enable_python_dispatcher()
+    with _without_python_kernels(torch.ops.aten.dropout.default):
+        with enable_python_dispatcher():
+            yield
+
+
+@contextmanager
+def _without_python_kernels(op: torch._ops.OpOverload) -> Iterator[None]:
+    """Leaves an op to its kernel in C++.
+
+    That of dropout calls ``native_dropout`` on CUDA alone; the one in Python does so
+    everywhere, which has no derivative without a dispatch key of autograd, and rounds
+    otherwise than eager does on the CPU.
+    """
+    kernels = dict(op.py_kernels)
+    op.py_kernels.clear()
+    op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        op.py_kernels.update(kernels)
+        op._dispatch_cache.clear()
 
 
 def is_undecided(error: Exception) -> bool:

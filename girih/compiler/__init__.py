@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from girih import collector, exclusive
+from girih import collector, exclusive, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
 from girih.compiler.convention import (
@@ -33,11 +33,14 @@ from girih.compiler.convention import (
 )
 from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
-from girih.compiler.failures import why_eager
+from girih.compiler.failures import leave
 from girih.compiler.lowering import Lowering
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
+from girih.errors import SourceLocation, UnsupportedError
+from girih.fallbacks import Site, counted, with_reasons
 from girih.frontend.importer import ImportedGraph, import_graph
+from girih.frontend.importer.execution import source_of
 from girih.frontend.importer.host_part import Part, Split, split_host_part, whole
 from girih.frontend.importer.levels import eager_run
 from girih.frontend.importer.masks import simplify_masks
@@ -98,30 +101,43 @@ def compile_graph(
 
     Raises:
         CompileError: A stage failed, and falling back is switched off.
+        UnsupportedError: The program is not supported, likewise.
     """
-    if reason := _why_eager(gm, example_inputs):
-        return _run_eagerly(gm, report, reason)
+    site = Site("this graph", options.falls_back(), _place(gm), report.fallbacks)
+    if kind := _why_eager(gm, example_inputs, site, report):
+        return _run_eagerly(gm, report, kind)
     try:
         with exclusive.compilation(), collector.paused():
-            compiled = _compile(gm, example_inputs, options, report)
+            compiled = _compile(gm, example_inputs, options, report, site)
     except Exception as error:
-        reason = why_eager(error, options, report, "this graph")
-        return _run_eagerly(gm, report, reason)
+        leave(site, error, report)
+        return _run_eagerly(gm, report, site.found[-1].kind)
+    tally.add("graphs")
     _log.info("%s", report)
     return compiled
 
 
-def _compile(gm, example_inputs, options: Options, report: Report) -> Callable:
+def _place(gm: torch.fx.GraphModule) -> SourceLocation | None:
+    """The user's line with which a graph begins, where known."""
+    calls = (node for node in gm.graph.nodes if node.op.startswith("call_"))
+    return next(filter(None, map(source_of, calls)), None)
+
+
+def _compile(
+    gm, example_inputs, options: Options, report: Report, site: Site
+) -> Callable:
     device = device_of(gm, example_inputs)
     split = split_host_part(gm, example_inputs, device)
     if split is not None:
-        return _compile_parts(split, options, report)
-    return _compile_for(device, whole(gm, example_inputs), options, report)
+        return _compile_parts(split, options, report, site)
+    return _compile_for(device, whole(gm, example_inputs), options, report, site)
 
 
-def _compile_parts(split: Split, options: Options, report: Report) -> Callable:
+def _compile_parts(
+    split: Split, options: Options, report: Report, site: Site
+) -> Callable:
     """Compiles a graph with tensors of the CPU and of a device."""
-    device = _compile_for(split.there, split.device, options, report)
+    device = _compile_for(split.there, split.device, options, report, site)
     return split.joined(_compile_host_part(split.host, options, report), device)
 
 
@@ -129,16 +145,18 @@ def _compile_host_part(part: Part, options: Options, report: Report) -> Callable
     """Compiles what a graph computes on the CPU; what it can't compile runs eager."""
     if not any(node.op.startswith("call_") for node in part.gm.graph.nodes):
         return part.eager
-    report.host = Report(name=f"{report.name}.host")
+    host = report.host = Report(name=f"{report.name}.host")
+    what = "what this graph computes on the CPU"
+    site = Site(what, options.falls_back(), _place(part.gm), host.fallbacks)
     try:
-        return _compile_for(CPU, part, options, report.host)
+        return _compile_for(CPU, part, options, host, site)
     except Exception as error:
-        report.host.fallback = why_eager(error, options, report.host, "its host part")
-        return part.eager
+        leave(site, error, host)
+        return counted(site.found[-1].kind, part.eager)
 
 
 def _compile_for(
-    device: torch.device, part: Part, options: Options, report: Report
+    device: torch.device, part: Part, options: Options, report: Report, site: Site
 ) -> Callable:
     """Compiles a graph, or a part of one, whose tensors are all on one device."""
     gm, example_inputs = part.gm, part.examples
@@ -153,12 +171,13 @@ def _compile_for(
             random="eager" if options.fallback_random else None,
         )
     imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
-    eager = _fallback(part, imported)
+    eager = _eager(part, imported)
     module = imported.module
     if gradients:
-        program = compile_differentiable(module, options, report, eager, device)
+        program = compile_differentiable(module, options, report, eager, device, site)
     else:
-        program = Lowering(options, report, device).program(module, "graph", eager)
+        fall_back = with_reasons(site, eager)
+        program = Lowering(options, report, device).program(module, "graph", fall_back)
         if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
     return with_calling_convention(program, imported)
@@ -178,12 +197,21 @@ def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> 
     return any(t.requires_grad for t in tensors) and _computes_with_grad(gm)
 
 
-def _why_eager(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> str | None:
-    """Why a graph is left to eager before it is looked at, or None."""
+def _why_eager(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], site: Site, report: Report
+) -> str | None:
+    """The kind of fallback of a graph that is not even looked at, or None."""
     mode = torch.is_inference_mode_enabled()
     if any(result.is_inference() != mode for result in example_results(gm)):
-        return "a result is made in another inference mode than that of the call"
-    return why_not_on(device_of(gm, example_inputs))
+        kind = "inference mode"
+        why = "a result is made in another inference mode than that of the call"
+    elif why := why_not_on(device_of(gm, example_inputs)):
+        kind = "device"
+    else:
+        return None
+    error = UnsupportedError(kind, why, location=site.place)
+    report.fallback = site.leave(kind, error).reason
+    return kind
 
 
 def _enables_grad(gm: torch.fx.GraphModule) -> bool:
@@ -203,13 +231,12 @@ def _computes_with_grad(gm: torch.fx.GraphModule) -> bool:
     return False
 
 
-def _run_eagerly(gm, report: Report, reason: str) -> Callable:
-    report.fallback = reason
+def _run_eagerly(gm, report: Report, kind: str) -> Callable:
     _log.info("%s", report)
-    return eager_run(gm)
+    return counted(kind, eager_run(gm))
 
 
-def _fallback(part: Part, imported: ImportedGraph) -> Callable:
+def _eager(part: Part, imported: ImportedGraph) -> Callable:
     """Runs the graph eager on the arguments of the program.
 
     A kernel that meets an index out of range stops there: the eager run raises

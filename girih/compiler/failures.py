@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
-from girih.errors import CompileError, UnsupportedError
-from girih.options import Options
+from girih.dialects.locations import position_of
+from girih.errors import CompileError, GirihError, SourceLocation, UnsupportedError
+from girih.fallbacks import Site
 from girih.passes.autograd.rules import NotDifferentiable
 from girih.passes.registry import PassError
 from girih.reports import Report
@@ -25,25 +24,41 @@ def as_compile_error(error: Exception, report: Report) -> CompileError:
     return CompileError(stage, f"{type(error).__name__}: {error}")
 
 
-def why_eager(error: Exception, options: Options, report: Report, what: str) -> str:
-    """The reason to run eager after an error, which a bug of girih warns about.
+def leave(site: Site, error: Exception, report: Report) -> None:
+    """Leaves what could not be compiled to eager.
 
     Args:
+        site: What runs eager.
         error: What a stage raised.
-        options: They say whether bugs may be passed over.
-        report: Of the compilation that failed.
-        what: What runs eager, for the warning.
+        report: Of the compilation that failed; it gets the reason.
 
     Raises:
+        UnsupportedError: The program is not supported, and has to be compiled.
         CompileError: The error is a bug, and falling back is switched off.
     """
+    kind, reason = _reason_of(error, report)
+    if reason is not error:
+        reason.__cause__ = error
+    report.fallback = site.leave(kind, reason).reason
+
+
+def _reason_of(error: Exception, report: Report) -> tuple[str, GirihError]:
+    """The kind of fallback, and why."""
     cause = error.cause if isinstance(error, PassError) else error
     if isinstance(cause, UnsupportedError):
-        return cause.summary()
+        return "import", cause
     if isinstance(cause, NotDifferentiable):
-        return str(cause)
-    bug = as_compile_error(error, report)
-    if not options.falls_back():
-        raise bug from error
-    warnings.warn(f"{bug}\n  {what} runs eager", stacklevel=3)
-    return str(bug)
+        return "derivative", UnsupportedError(
+            "operation without a derivative",
+            str(cause),
+            "girih has no rule for its derivative.",
+            location=_line_of(error),
+        )
+    return "bug", as_compile_error(error, report)
+
+
+def _line_of(error: Exception) -> SourceLocation | None:
+    """The user's line of the op that a pass was working on, where known."""
+    location = getattr(error, "location", None)
+    position = location and position_of(location)
+    return position and SourceLocation(position.file, position.line)

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from girih import collector, exclusive
+from girih import collector, exclusive, tally
 from girih.codegen.runtime.differentiable import (
     BackwardProgram,
     Derivative,
@@ -27,12 +27,13 @@ from girih.codegen.runtime.differentiable import (
     Fallback,
     Interface,
 )
-from girih.compiler.failures import as_compile_error, why_eager
+from girih.compiler.failures import as_compile_error, leave
 from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import alone, bytecode_of, functions_of, parse
 from girih.dialects.bindings import ir
+from girih.fallbacks import Site, counted, with_reasons
 from girih.log import logger
 from girih.options import Options
 from girih.passes.autograd.joint import Signature
@@ -47,6 +48,7 @@ def compile_differentiable(
     report: Report,
     eager: Callable,
     device: torch.device,
+    site: Site,
 ) -> Callable:
     """Compiles a function whose arguments may require gradients.
 
@@ -56,11 +58,12 @@ def compile_differentiable(
         report: Filled with what is done.
         eager: The same function as torch computes it, watched by autograd.
         device: Where it computes.
+        site: What is said where calls run eager.
 
     Returns:
         A callable from the function's arguments to its results.
     """
-    return _Level(options, report, eager, device).compile(module)
+    return _Level(options, report, eager, device, site).compile(module)
 
 
 @dataclass
@@ -72,18 +75,22 @@ class _Level:
         report: Of the forward program; the others' hang on it.
         eager: The function as torch computes it.
         device: Where it computes.
+        site: What is said where calls run eager.
         source: The function as it was given, as bytecode.
         backward: Its backward function, as bytecode.
+        left: For cotangents whose backward pass was left to eager the kind of fallback.
     """
 
     options: Options
     report: Report
     eager: Callable
     device: torch.device
+    site: Site
     source: bytes = b""
     backward: bytes = b""
     interface: Interface | None = None
     used: frozenset[int] = field(default_factory=frozenset)
+    left: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def compile(self, module: ir.Module) -> Callable:
         """Makes the forward program, with what leads to the others."""
@@ -103,7 +110,10 @@ class _Level:
                 backward.operation.erase()
         forward = lowering.program(module, "fusions", Fallback.raised)
         derivatives = Derivatives(
-            self._backward, self._derivative, self.eager, self._eager_gradients
+            self._backward,
+            self._derivative,
+            with_reasons(self.site, self.eager),
+            self._counted_gradients,
         )
         return Differentiable(forward, self.interface, derivatives)
 
@@ -120,12 +130,15 @@ class _Level:
                     self._drop_cotangents(lowering, module, given)
                     program = self._backward_program(lowering, module)
         except Exception as error:
-            self._give_up(error, report)
+            self._give_up(error, report, "this backward pass")
+            self.left[given] = report.fallbacks[-1].kind
             program = None
+        else:
+            tally.add("derivatives")
         _log.info("%s", report)
         return program
 
-    def _give_up(self, error: Exception, report: Report) -> None:
+    def _give_up(self, error: Exception, report: Report, what: str) -> None:
         """Leaves a part of the derivatives to eager, where that can compute it.
 
         It calls the forward pass once more, which must not write anything twice, and
@@ -133,7 +146,11 @@ class _Level:
         """
         if self.interface.writes or self.interface.is_seeded:
             raise as_compile_error(error, report) from error
-        report.fallback = why_eager(error, self.options, report, "this backward pass")
+        leave(self._site(what, report), error, report)
+
+    def _site(self, what: str, report: Report) -> Site:
+        is_allowed = self.options.falls_back()
+        return Site(what, is_allowed, self.site.place, report.fallbacks)
 
     def _drop_cotangents(
         self, lowering: Lowering, module: ir.Module, given: tuple[int, ...]
@@ -193,16 +210,19 @@ class _Level:
                         module, lowering, results, marked, copied
                     )
                 eager = _EagerGradients(self.eager, results, numbers)
-                level = _Level(self.options, report, eager, self.device)
+                site = self._site("this derivative", report)
+                level = _Level(self.options, report, eager, self.device, site)
                 program = level.compile(module)
+            tally.add("derivatives")
             used = level.used & frozenset(range(self.interface.arguments))
             found = Derivative(program, numbers, used)
         except OverwrittenError:
             raise
         except Exception as error:
-            self._give_up(error, report)
+            self._give_up(error, report, "this derivative")
+            program = counted(report.fallbacks[-1].kind, eager)
             everything = frozenset(range(self.interface.arguments))
-            found = Derivative(eager, eager.arguments, everything)
+            found = Derivative(program, eager.arguments, everything)
         _log.info("%s", report)
         return found
 
@@ -210,6 +230,10 @@ class _Level:
         """Gradients for these cotangents as torch computes them."""
         results = [self.interface.differentiable[i] for i in given]
         return _EagerGradients(self.eager, results, self.interface.wanted)
+
+    def _counted_gradients(self, given: tuple[int, ...]) -> Callable:
+        """The same, for each run of a backward pass that was left to eager."""
+        return counted(self.left[given], self._eager_gradients(given))
 
     def _report(self, what: str) -> Report:
         report = Report(name=f"{self.report.name}.{what}")

@@ -341,10 +341,10 @@ def test_failed_checks_run_the_fallback():
         f'{launch("%x", F4)} "host.return"() : () -> ()',
         [native],
         arguments=f"%x: {F4}",
-        fallback=lambda x: ("eager", x),
+        fallback=lambda kind, x: (kind, x),
     )
     x = torch.randn(4)
-    assert program(x) == ("eager", x)
+    assert program(x) == ("kernel check", x)
 
 
 def test_generated_code_lives_as_long_as_the_program():

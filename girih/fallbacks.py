@@ -1,0 +1,231 @@
+"""What runs eager although it was to be compiled: one mechanism for all of it.
+
+Whoever hands a function, a graph or a call over to eager asks a ``Site``, which raises
+where that is not allowed, and else notes it, counts it and warns. So nothing is eager
+in silence. See ``docs/eager.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from girih import tally
+from girih.errors import GirihError, SourceLocation, UnsupportedError
+
+KINDS = {
+    "alignment": "a tensor begins where kernels can't read it",
+    "bug": "girih itself failed",
+    "capture": "the function can't be captured, nor broken into graphs",
+    "derivative": "an operation has no derivative in girih",
+    "device": "girih makes no code for the device",
+    "errors": "the first calls of the function raised",
+    "generator": "the body of the function does not run in the call",
+    "import": "the graph has something that girih has no meaning for",
+    "inference mode": "results are made in another inference mode",
+    "kernel check": "a kernel refused the data, and eager did not",
+    "mode": "a mode of torch is active that compiled code would bypass",
+    "number": "a float is too large for float32",
+    "overlap": "an argument that is written shares memory with another one",
+    "recompile limit": "the function was compiled as often as it may be",
+}
+"""Why something runs eager: each kind with what it means."""
+
+
+class FallbackWarning(UserWarning):
+    """Something that was to be compiled runs eager."""
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Something that runs eager although it was to be compiled.
+
+    Attributes:
+        kind: One of ``KINDS``.
+        what: What runs eager: "this graph", or a function with its place.
+        reason: Why, on one line, with the user's line where known.
+        location: The user's line, or None.
+        text: All that is known, as the warning has it.
+    """
+
+    kind: str
+    what: str
+    reason: str
+    location: SourceLocation | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.what} runs eager: {self.reason}"
+
+
+@dataclass
+class Site:
+    """Something that may be left to eager.
+
+    Attributes:
+        what: What it is, for messages.
+        is_allowed: Whether it may run eager; else that is an error.
+        place: Where it begins in the user's program, where known.
+        found: Gets what is noted, each thing once.
+    """
+
+    what: str
+    is_allowed: bool
+    place: SourceLocation | None = None
+    found: list[Fallback] = field(default_factory=list)
+
+    def leave(self, kind: str, error: GirihError) -> Fallback:
+        """Leaves it to eager for good.
+
+        Args:
+            kind: One of ``KINDS``.
+            error: Why, with the user's line where known.
+
+        Raises:
+            GirihError: The error, where falling back is not allowed.
+        """
+        fallback = self._noted(kind, error)
+        tally.add("fallbacks", kind)
+        _warn(fallback)
+        return fallback
+
+    def ran(self, kind: str, error: GirihError) -> Fallback:
+        """One call of it is left to eager; else like ``leave``."""
+        fallback = self._noted(kind, error)
+        tally.add("eager_calls", kind)
+        _warn(fallback)
+        return fallback
+
+    def _noted(self, kind: str, error: GirihError) -> Fallback:
+        assert kind in KINDS, f"girih bug: no kind of fallback is called {kind!r}"
+        if not self.is_allowed:
+            raise error
+        place = getattr(error, "location", None) or self.place
+        is_known = isinstance(error, UnsupportedError)
+        reason = error.summary() if is_known else str(error).split("\n")[0]
+        fallback = Fallback(kind, self.what, reason, place, str(error))
+        for notes in (self.found, *_collectors):
+            if fallback not in notes:
+                notes.append(fallback)
+        return fallback
+
+
+def counted(kind: str, function: Callable) -> Callable:
+    """An eager function whose calls are counted."""
+
+    def run(*arguments: Any) -> Any:
+        tally.add("eager_calls", kind)
+        return function(*arguments)
+
+    return run
+
+
+# One call ---------------------------------------------------------------------------
+
+_CLONE = "Pass a clone of one of them."
+
+# What the runtime says about a call that it leaves to eager, and what helps.
+_OF_ONE_CALL = {
+    "alignment": ("Its address is no multiple of 16.", "Pass a clone of it."),
+    "kernel check": (
+        "A check of a compiled kernel failed, and eager computes a result.",
+        "Please report it.",
+    ),
+    "number": ("Kernels compute with it in float32.", "Pass it as a tensor."),
+    "overlap": ("The graph was compiled for tensors that share no memory.", _CLONE),
+}
+
+
+def with_reasons(site: Site, eager: Callable) -> Callable:
+    """What a program calls where it leaves a call to eager.
+
+    Args:
+        site: Where that is noted.
+        eager: The same function as torch computes it.
+
+    Returns:
+        A function of the kind of fallback and the arguments.
+    """
+
+    def fall_back(kind: str, *arguments: Any) -> Any:
+        explanation, hint = _OF_ONE_CALL[kind]
+        error = UnsupportedError(kind, KINDS[kind], explanation, (hint,), site.place)
+        if kind != "kernel check":
+            site.ran(kind, error)
+            return eager(*arguments)
+        results = eager(*arguments)  # mostly raises, as an index is out of range
+        site.ran(kind, error)
+        return results
+
+    return fall_back
+
+
+# Warnings ---------------------------------------------------------------------------
+
+_warned: set[tuple] = set()
+_collectors: list[list[Fallback]] = []
+
+
+@contextmanager
+def collected() -> Iterator[list[Fallback]]:
+    """Gives a list of what is left to eager in the block."""
+    found: list[Fallback] = []
+    _collectors.append(found)
+    try:
+        yield found
+    finally:
+        _collectors[:] = [notes for notes in _collectors if notes is not found]
+
+
+def forget() -> None:
+    """Has everything warn once more."""
+    _warned.clear()
+
+
+def _warn(fallback: Fallback) -> None:
+    """Warns once for each place and reason, at the user's line."""
+    place = fallback.location or fallback.what
+    key = (fallback.kind, fallback.reason, str(place))
+    if key in _warned:
+        return
+    _warned.add(key)
+    text = (
+        f"girih runs {fallback.what} eager: {fallback.text}\n"
+        '  options={"fallback": False} makes this an error.'
+    )
+    where = fallback.location
+    is_users = where is not None and not _is_of_library(where.filename)
+    filename, line = (where.filename, where.line) if is_users else _line_of_user()
+    warnings.warn_explicit(text, FallbackWarning, filename, line)
+
+
+def _line_of_user() -> tuple[str, int]:
+    """The innermost line that is neither girih's nor torch's."""
+    frame = sys._getframe(1)
+    while frame.f_back and _is_of_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_of_library(filename: str) -> bool:
+    return filename.startswith(("<", *_folders()))
+
+
+def _folders() -> tuple[str, ...]:
+    packages = [sys.modules.get(name) for name in _LIBRARIES]
+    return tuple(
+        os.path.join(folder, "")
+        for package in packages
+        for folder in getattr(package, "__path__", ())
+    )
+
+
+_LIBRARIES = (
+    *("girih", "girih.codegen", "girih.dialects", "girih.frontend", "girih.passes"),
+    "torch",
+)

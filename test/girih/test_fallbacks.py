@@ -1,0 +1,387 @@
+"""Whatever runs eager although it was to be compiled is told, in every way there is."""
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import girih
+from girih.compiler import compile_graph
+from girih.errors import GirihError, SourceLocation
+from girih.fallbacks import KINDS, Site, with_reasons
+from girih.frontend.capture import api
+from girih.frontend.capture.capture import RAISES
+from girih.frontend.capture.graph import OPERATION_FAILED, Graph
+from girih.options import Options
+from girih.passes import registry
+from girih.reports import Report
+
+
+class Mode(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # else Dynamo is loaded
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function with calls of which one at least runs eager.
+
+    Attributes:
+        function: What is compiled.
+        calls: Makes the arguments of each call, in order.
+        settings: For ``girih.compile``.
+        around: What is active during the calls.
+        line: Of the function, from its first one, that is named.
+    """
+
+    function: Callable
+    calls: Callable
+    settings: dict = field(default_factory=dict)
+    around: Callable = nullcontext
+    line: int = 0
+
+
+def plain(x):
+    return x.sin() + 1
+
+
+def left_open(x):
+    y = x + 1
+    torch.autocast("cpu").__enter__()
+    return y @ y
+
+
+def steps(x):
+    yield x + 1
+
+
+def by_name(x, name):
+    return x * len(name)
+
+
+def in_inference_mode(x):
+    with torch.inference_mode():
+        return x + 1
+
+
+def resizes(x):
+    y = x + 1
+    y.resize_(2)
+    return y * 2
+
+
+def draws(x):
+    return torch._standard_gamma(x) * 2
+
+
+def writes(x, y):
+    x.add_(1)
+    return y * 2
+
+
+def scales(x, n):
+    return x * n
+
+
+def ones(*shape):
+    return torch.ones(shape)
+
+
+def overlapping():
+    memory = torch.zeros(8)
+    yield ones(4), ones(4)
+    yield memory[:4], memory[2:6]
+
+
+PROGRAMS = {
+    "capture": Program(left_open, lambda: [(ones(3, 3),)]),
+    "mode": Program(plain, lambda: [(ones(3),)], around=Mode),
+    "recompile limit": Program(
+        by_name,
+        lambda: [(ones(3), "a"), (ones(3), "ab"), (ones(3), "abc")],
+        {"options": {"recompile_limit": 2}},
+    ),
+    "device": Program(plain, lambda: [(ones(3).to("meta"),)], line=1),
+    "inference mode": Program(in_inference_mode, lambda: [(ones(3),)], line=1),
+    "import": Program(resizes, lambda: [(ones(4),)], line=2),
+    "derivative": Program(draws, lambda: [(ones(3).requires_grad_(),)], line=1),
+    "overlap": Program(writes, overlapping, line=1),
+    "number": Program(
+        scales, lambda: [(ones(3), n) for n in (2.0, 3.0, 1e300)], line=1
+    ),
+    "bug": Program(plain, lambda: [(ones(3),)], line=1),
+}
+
+
+@pytest.fixture(autouse=True)
+def anew():
+    girih.reset()
+
+
+@pytest.fixture
+def broken_fuse(monkeypatch):
+    """The pass ``fuse`` fails."""
+
+    def fail(module, options):
+        raise KeyError("what a mistake")
+
+    broken = replace(registry.find_pass("fuse"), run=fail)
+    monkeypatch.setitem(registry._REGISTERED, "fuse", broken)
+
+
+def told(program, **settings):
+    """Compiles and calls a program; what was found, and the warnings."""
+    compiled = girih.compile(program.function, **program.settings | settings)
+    with warnings.catch_warnings(record=True) as caught, program.around():
+        warnings.simplefilter("always")
+        for _ in range(2):
+            run(compiled, program)
+    return compiled, [w for w in caught if w.category is girih.FallbackWarning]
+
+
+def run(compiled, program):
+    for arguments in program.calls():
+        compiled(*arguments)
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_each_kind_is_told_once_at_the_users_line(kind, request):
+    program = prepared(kind, request)
+    compiled, (warning,) = told(program)
+    code = program.function.__code__
+    place = (code.co_filename, code.co_firstlineno + program.line)
+    assert (warning.filename, warning.lineno) == place
+    assert 'options={"fallback": False} makes this an error' in str(warning.message)
+    (fallback,) = girih.report(compiled).fallbacks
+    assert fallback.kind == kind
+    location = fallback.location
+    assert (location.filename, location.line) == place
+    assert fallback.reason in str(girih.report(compiled))
+    calls = girih.counters()["eager_calls"]
+    assert set(calls) == {kind} and calls[kind] >= 1
+
+
+def prepared(kind, request):
+    program = PROGRAMS[kind]
+    if kind == "bug":
+        request.getfixturevalue("broken_fuse")
+    return program
+
+
+def is_raised(compiled, program):
+    try:
+        with program.around():
+            run(compiled, program)
+    except GirihError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "strict",
+    [{"options": {"fallback": False}}, {"fullgraph": True}, {"GIRIH_FALLBACK": "0"}],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_each_kind_is_an_error_where_that_is_asked_for(
+    kind, strict, request, monkeypatch
+):
+    program, strict = prepared(kind, request), dict(strict)
+    if "GIRIH_FALLBACK" in strict:
+        monkeypatch.setenv("GIRIH_FALLBACK", strict.pop("GIRIH_FALLBACK"))
+    options = program.settings.get("options", {}) | strict.get("options", {})
+    settings = {**program.settings, **strict, "options": options}
+    assert is_raised(girih.compile(program.function, **settings), program)
+    assert not girih.counters()["eager_calls"]
+
+
+@pytest.mark.parametrize("kind", sorted(set(PROGRAMS) - {"recompile limit"}))
+def test_each_kind_is_explained(kind, request):
+    program = prepared(kind, request)
+    *_, last = program.calls()
+    with warnings.catch_warnings(), program.around():
+        warnings.simplefilter("ignore")
+        dynamic = kind == "number" or None
+        found = girih.explain(program.function, dynamic=dynamic)(*last)
+    (fallback,) = found.fallbacks
+    assert fallback.kind == kind
+    assert "1 fallback;" in str(found) and fallback.text in str(found)
+    assert found.to_dict()["fallbacks"][0]["kind"] == kind
+
+
+# Kinds that no call of a compiled function comes to ------------------------------
+
+
+def test_a_generator_function_is_told_when_it_is_compiled():
+    with pytest.warns(girih.FallbackWarning, match="generator function") as caught:
+        girih.compile(steps)
+    assert caught[0].lineno == steps.__code__.co_firstlineno
+    assert girih.counters()["fallbacks"] == {"generator": 1}
+    for strict in ({"fullgraph": True}, {"options": {"fallback": False}}):
+        with pytest.raises(girih.UnsupportedError, match="generator function"):
+            girih.compile(steps, **strict)
+
+
+def test_a_function_that_raises_again_and_again_is_told(monkeypatch):
+    def fails(call):
+        raise girih.UnsupportedError(RAISES)
+
+    def refuses(x):
+        assert x.dim() > 9
+
+    monkeypatch.setattr(api, "capture", fails)
+    compiled = girih.compile(refuses)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(api.MAXIMAL_FAILURES + 2):
+            with pytest.raises(AssertionError):
+                compiled(ones(3))
+    (warning,) = caught
+    assert warning.lineno == refuses.__code__.co_firstlineno
+    assert girih.counters()["eager_calls"] == {"errors": 3}
+    strict = girih.compile(refuses, options={"fallback": False})
+    for _ in range(api.MAXIMAL_FAILURES + 2):  # it is never left alone
+        with pytest.raises(AssertionError):
+            strict(ones(3))
+    assert girih.counters()["eager_calls"] == {"errors": 3}
+
+
+def test_an_operation_that_fails_while_tracing_alone_is_told(monkeypatch):
+    def fails(call):
+        error = girih.UnsupportedError(OPERATION_FAILED)
+        error.met_tensors = True
+        raise error
+
+    monkeypatch.setattr(api, "capture", fails)
+    with pytest.warns(girih.FallbackWarning, match=OPERATION_FAILED):
+        girih.compile(plain)(ones(3))
+    with pytest.raises(girih.UnsupportedError, match=OPERATION_FAILED):
+        girih.compile(plain, options={"fallback": False})(ones(3))
+
+
+def picked(x, index):
+    return x[index] * 2
+
+
+def test_a_kernel_that_refuses_what_eager_takes():
+    """The graph is called with more rows than it was compiled for."""
+    gm = torch.fx.symbolic_trace(picked)
+    x, index = torch.arange(4.0), torch.tensor([0, 3])
+    wide = torch.arange(9.0)
+    for is_allowed in (True, False):
+        options = Options(fallback=is_allowed, cache=False)
+        compiled = compile_graph(gm, (x, index), options, Report("graph"))
+        with pytest.raises(IndexError):  # eager's own error is all that is said
+            compiled(x, torch.tensor([0, 9]))
+        expected = (
+            pytest.warns(girih.FallbackWarning, match="a kernel refused the data")
+            if is_allowed
+            else pytest.raises(girih.UnsupportedError, match="kernel check")
+        )
+        with expected:
+            compiled(wide, torch.tensor([0, 8]))
+
+
+def test_a_tensor_that_is_not_aligned_is_said_to_be():
+    site = Site("this graph", True, SourceLocation("program.py", 3))
+    fall_back = with_reasons(site, lambda x: x + 1)
+    with pytest.warns(girih.FallbackWarning, match="begins where kernels can't"):
+        assert fall_back("alignment", 1) == 2
+    assert girih.counters()["eager_calls"] == {"alignment": 1}
+
+
+def test_every_kind_is_tried():
+    others = {"generator", "errors", "kernel check", "alignment"}
+    assert {*PROGRAMS, *others} == set(KINDS)
+
+
+def test_every_kind_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "eager.md").read_text()
+    assert all(f"| `{kind}` |" in page for kind in KINDS)
+    numbers = girih.counters()
+    assert all(f"| `{name}` |" in page for name in numbers)
+
+
+# Dynamo's door -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "strict", [{"fullgraph": True}, {"options": {"fallback": False}}]
+)
+def test_the_other_door_tells_and_raises(strict):
+    program = PROGRAMS["derivative"]
+    (arguments,) = program.calls()
+    torch._dynamo.reset()
+    with pytest.warns(girih.FallbackWarning) as caught:
+        torch.compile(program.function, backend="girih")(*arguments)
+    line = program.function.__code__.co_firstlineno + program.line
+    assert [w.lineno for w in caught if w.category is girih.FallbackWarning] == [line]
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="operation without a derivative"):
+        torch.compile(program.function, backend="girih", **strict)(*arguments)
+
+
+# What is no fallback -------------------------------------------------------------
+
+
+def prints(x):
+    y = x + 1
+    print(end="")
+    return y * 2
+
+
+def helps(x):
+    return len(str(x))
+
+
+def uses(x):
+    girih.graph_break()
+    return x * helps(3)
+
+
+@pytest.mark.parametrize("function", [plain, prints, uses])
+def test_what_is_no_fallback_is_not_told(function):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = girih.compile(function, options={"fallback": False})
+        for _ in range(3):
+            compiled(ones(3))
+    assert not girih.counters()["eager_calls"]
+    assert not girih.counters()["fallbacks"]
+    assert not girih.report(compiled).fallbacks
+
+
+def test_counters():
+    compiled = girih.compile(prints)
+    for size in (3, 4, 5, 6, 5, 4):
+        compiled(ones(size))
+    found = girih.counters()
+    assert found["graphs"] == found["captures"] == 4 and found["breaks"] == 2
+    assert found["recompilations"] == 2 and found["derivatives"] == 0
+    with girih.set_stance("eager_on_recompile"):
+        compiled(ones(3, 3))
+    assert girih.counters()["eager_calls"] == {"stance": 1}
+    girih.compile(plain)(ones(3).requires_grad_()).sum().backward()
+    assert girih.counters()["derivatives"] == 1
+    girih.reset()
+    assert girih.counters()["graphs"] == 0
+
+
+def test_a_bug_while_tracing_is_told_although_it_breaks_the_graph(monkeypatch):
+    def fail(*arguments):
+        raise ZeroDivisionError("girih's own")
+
+    monkeypatch.setattr(Graph, "call_function", fail)
+    with pytest.warns(girih.FallbackWarning, match="girih's own"):
+        girih.compile(lambda x: torch.sin(x))(ones(3))
+    with pytest.raises(girih.UnsupportedError, match="girih's own"):
+        girih.compile(lambda x: torch.sin(x), options={"fallback": False})(ones(3))
