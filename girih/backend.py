@@ -38,12 +38,13 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     Raises:
         ValueError: The mode or an option is not known.
     """
+    from girih.compiler import site_of
     from girih.compiler.convention import with_dual_numbers
 
     made = make_options(options, mode)
     made = replace(made, fallback=made.fallback and not _is_fullgraph())
     compiled = _compile(gm, example_inputs, made, last_reports)
-    return with_dual_numbers(compiled, gm)
+    return with_dual_numbers(compiled, gm, site_of(gm, made, last_reports.graphs[-1]))
 
 
 def _is_fullgraph() -> bool:

@@ -33,6 +33,7 @@ KINDS = {
     "number": "a float is too large for float32",
     "overlap": "an argument that is written shares memory with another one",
     "recompile limit": "the function was compiled as often as it may be",
+    "transform": "a transform wraps tensors: vmap, or forward-mode AD",
 }
 """Why something runs eager: each kind with what it means."""
 
@@ -138,6 +139,10 @@ _OF_ONE_CALL = {
     ),
     "number": ("Kernels compute with it in float32.", "Pass it as a tensor."),
     "overlap": ("The graph was compiled for tensors that share no memory.", _CLONE),
+    "transform": (
+        "Compiled code takes plain tensors.",
+        "Compile the function that has the transform in it.",
+    ),
 }
 
 

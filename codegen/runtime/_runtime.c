@@ -317,22 +317,12 @@ static int step_disjoint(Frame *frame, const int64_t **at) {
 
 /* --- a call --- */
 
-/* From CALL_CHECK_FAILED on: the call is left to the fallback, and why. */
-enum outcome {
-    CALL_FAILED = -1,
-    CALL_RETURNED,
-    CALL_CHECK_FAILED,
-    CALL_NUMBER,
-    CALL_OVERLAP,
-    CALL_ALIGNMENT
-};
+/* The last four leave the call to the fallback, which gets the name. */
+enum outcome { CALL_FAILED = -1, CALL_RETURNED, CALL_CHECK_FAILED, CALL_NUMBER,
+               CALL_OVERLAP, CALL_ALIGNMENT };
 
-static const char *const fallback_reasons[] = {
-    [CALL_CHECK_FAILED] = "kernel check",
-    [CALL_NUMBER] = "number",
-    [CALL_OVERLAP] = "overlap",
-    [CALL_ALIGNMENT] = "alignment",
-};
+static const char *const outcomes[] = {"", "kernel check", "number", "overlap",
+                                       "alignment"};
 
 static enum outcome execute(Frame *frame) {
     const int64_t *at = frame->program->code;
@@ -391,11 +381,10 @@ static void clear_frame(Frame *frame) {
 static PyObject *call_fallback(Program *program, PyObject *const *inputs,
                                enum outcome outcome) {
     if (program->fallback == Py_None)
-        return PyErr_Format(
-            PyExc_RuntimeError,
-            "a check of a compiled program failed (%s), and it has no fallback",
-            fallback_reasons[outcome]);
-    PyObject *reason = PyUnicode_InternFromString(fallback_reasons[outcome]);
+        return PyErr_Format(PyExc_RuntimeError,
+                            "a check of a program without a fallback failed: %s",
+                            outcomes[outcome]);
+    PyObject *reason = PyUnicode_InternFromString(outcomes[outcome]);
     PyObject *arguments = reason == NULL ? NULL : PyTuple_New(1 + program->inputs);
     if (arguments == NULL) {
         Py_XDECREF(reason);

@@ -103,7 +103,7 @@ def compile_graph(
         CompileError: A stage failed, and falling back is switched off.
         UnsupportedError: The program is not supported, likewise.
     """
-    site = Site("this graph", options.falls_back(), _place(gm), report.fallbacks)
+    site = site_of(gm, options, report)
     if kind := _why_eager(gm, example_inputs, site, report):
         return _run_eagerly(gm, report, kind)
     try:
@@ -115,6 +115,11 @@ def compile_graph(
     tally.add("graphs")
     _log.info("%s", report)
     return compiled
+
+
+def site_of(gm: torch.fx.GraphModule, options: Options, report: Report) -> Site:
+    """What is asked where the graph, or a call of it, is left to eager."""
+    return Site("this graph", options.falls_back(), _place(gm), report.fallbacks)
 
 
 def _place(gm: torch.fx.GraphModule) -> SourceLocation | None:

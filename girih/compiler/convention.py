@@ -10,6 +10,7 @@ from torch.autograd import forward_ad
 
 from girih.codegen.runtime.mutation import written_arguments
 from girih.dialects.bindings import ir
+from girih.fallbacks import Site, with_reasons
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.levels import eager_run
 
@@ -55,16 +56,18 @@ def without_grad(program: Callable) -> Callable:
     return call
 
 
-def with_dual_numbers(compiled: Callable, gm: torch.fx.GraphModule) -> Callable:
+def with_dual_numbers(
+    compiled: Callable, gm: torch.fx.GraphModule, site: Site
+) -> Callable:
     """The program, which leaves calls under forward-mode AD to the graph itself.
 
     Programs lose the tangents, and TorchDynamo does not tell apart such calls (2.13).
     """
-    dual, eager = vars(forward_ad), eager_run(gm)
+    dual, fall_back = vars(forward_ad), with_reasons(site, eager_run(gm))
 
     def call(*inputs):
         if dual["_current_level"] >= 0:
-            return eager(*inputs)
+            return fall_back("transform", *inputs)
         return compiled(*inputs)
 
     return call

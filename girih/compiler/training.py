@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -113,7 +114,7 @@ class _Level:
             self._backward,
             self._derivative,
             with_reasons(self.site, self.eager),
-            self._counted_gradients,
+            self._told_gradients,
         )
         return Differentiable(forward, self.interface, derivatives)
 
@@ -231,9 +232,13 @@ class _Level:
         results = [self.interface.differentiable[i] for i in given]
         return _EagerGradients(self.eager, results, self.interface.wanted)
 
-    def _counted_gradients(self, given: tuple[int, ...]) -> Callable:
-        """The same, for each run of a backward pass that was left to eager."""
-        return counted(self.left[given], self._eager_gradients(given))
+    def _told_gradients(self, given: tuple[int, ...]) -> Callable:
+        """The same, where the backward pass was left to eager, or is transformed."""
+        gradients = self._eager_gradients(given)
+        if given in self.left:
+            return counted(self.left[given], gradients)
+        site = self._site("this backward pass", self.report)
+        return partial(with_reasons(site, gradients), "transform")
 
     def _report(self, what: str) -> Report:
         report = Report(name=f"{self.report.name}.{what}")

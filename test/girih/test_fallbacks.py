@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import girih
@@ -300,7 +301,7 @@ def test_a_tensor_that_is_not_aligned_is_said_to_be():
 
 
 def test_every_kind_is_tried():
-    others = {"generator", "errors", "kernel check", "alignment"}
+    others = {"generator", "errors", "kernel check", "alignment", "transform"}
     assert {*PROGRAMS, *others} == set(KINDS)
 
 
@@ -328,6 +329,32 @@ def test_the_other_door_tells_and_raises(strict):
     torch._dynamo.reset()
     with pytest.raises(Exception, match="operation without a derivative"):
         torch.compile(program.function, backend="girih", **strict)(*arguments)
+
+
+@pytest.mark.parametrize("strict", [{}, {"fullgraph": True}])
+def test_dual_numbers_at_the_other_door_are_told(strict):
+    torch._dynamo.reset()
+    compiled = torch.compile(plain, backend="girih", **strict)
+    expected = (
+        pytest.raises(girih.UnsupportedError, match="a transform wraps tensors")
+        if strict
+        else pytest.warns(girih.FallbackWarning, match="a transform wraps tensors")
+    )
+    with forward_ad.dual_level(), expected:
+        compiled(forward_ad.make_dual(ones(3), ones(3)))
+
+
+@pytest.mark.parametrize("strict", [{}, {"fullgraph": True}])
+def test_batched_gradients_are_told(strict):
+    x = ones(3).requires_grad_()
+    y = girih.compile(plain, **strict)(x)
+    expected = (
+        pytest.raises(girih.UnsupportedError, match="a transform wraps tensors")
+        if strict
+        else pytest.warns(girih.FallbackWarning, match="a transform wraps tensors")
+    )
+    with expected:
+        torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
 
 
 # What is no fallback -------------------------------------------------------------
