@@ -84,6 +84,10 @@ class _Girih:
     def __call__(self, gm, example_inputs) -> Callable:
         return _compile(gm, example_inputs, self.options, self.reports)
 
+    def girih_anew(self) -> Backend:
+        """The backend of a copy of the callable."""
+        return _Girih(self.options, Reports())
+
     def reset(self) -> None:
         """Drops the reports of what was compiled; called when that is dropped."""
         self.reports.graphs.clear()

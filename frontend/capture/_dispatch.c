@@ -354,7 +354,7 @@ static void Dispatcher_dealloc(Dispatcher *self) {
 }
 
 static PyMemberDef Dispatcher_members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(Dispatcher, function), READONLY, "The plain function."},
+    {"function", T_OBJECT, offsetof(Dispatcher, function), READONLY, "The plain function."},
     {"entries", T_OBJECT, offsetof(Dispatcher, entries), READONLY, "Most recent first."},
     {"callees", T_OBJECT, offsetof(Dispatcher, callees), READONLY, "Code -> dispatcher or None."},
     {"__dictoffset__", T_PYSSIZET, offsetof(Dispatcher, dict), READONLY, NULL},

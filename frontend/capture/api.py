@@ -88,6 +88,11 @@ class Settings:
     fallback: bool = True
     fallbacks: list[Fallback] = field(default_factory=list)
 
+    def for_copy(self) -> Settings:
+        """The settings of a copy, whose reports are its own."""
+        anew = getattr(self.backend_fn, "girih_anew", lambda: self.backend_fn)
+        return replace(self, backend_fn=anew(), observer=None)
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -380,7 +385,8 @@ def compile_function(
             setattr(dispatcher, name, value)
     own = dict(dispatcher.__dict__, girih_target=target)
     own |= marks.of_wrapper(dispatcher, target)  # torch.compile() finds the target
-    dispatcher.__dict__.update(getattr(target, "__dict__", {}))
+    if wraps is None:
+        dispatcher.__dict__.update(function.__dict__)
     dispatcher.__dict__.update(own)  # the target may wrap another compiled function
     with _compiled_lock:
         _compiled.add(dispatcher)
@@ -395,12 +401,36 @@ def make_dispatcher(function, compiler: Compiler) -> CompiledFunction:
 
 
 class CompiledFunction(_frame.Dispatcher):
-    """A function that is compiled when it is called."""
+    """A function that is compiled when it is called.
+
+    It has the attributes of what it was made of, beside its own, and is copied and
+    pickled as that is.
+    """
 
     @property
     def girih_function(self) -> Any:
         """What was compiled."""
-        return self.__dict__.get("girih_target", self.__wrapped__)
+        return self.__dict__.get("girih_target", self.function)
+
+    __wrapped__ = girih_function
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.girih_function, name)
+
+    def __copy__(self) -> Any:
+        from girih.frontend.capture.copying import copied
+
+        return copied(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        from girih.frontend.capture.copying import deeply_copied
+
+        return deeply_copied(self, memo)
+
+    def __reduce__(self) -> str | tuple:
+        from girih.frontend.capture.copying import reduced
+
+        return reduced(self)
 
     def __repr__(self) -> str:
         return f"<girih.compile of {self.girih_function!r}>"

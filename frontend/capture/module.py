@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import lru_cache
 
 import torch
@@ -58,20 +59,29 @@ class _Twin:
         """The compiled call, with the module's hooks."""
         return self.girih_call(self.girih_original, *args, **kwargs)
 
-    def __deepcopy__(self, memo):
-        import copy
-
+    def __copy__(self):
         make, settings = self.girih_made_by
-        return make(copy.deepcopy(self.girih_original, memo), settings)
+        return make(copy.copy(self.girih_original), _for_copy(settings))
+
+    def __deepcopy__(self, memo):
+        make, settings = self.girih_made_by
+        original = copy.deepcopy(self.girih_original, memo)
+        if id(self) in memo:  # the original holds it
+            return memo[id(self)]
+        return make(original, _for_copy(settings))
 
     def __reduce__(self):
         make, settings = self.girih_made_by
-        return make, (self.girih_original, settings)
+        return make, (self.girih_original, _for_copy(settings))
 
 
 _CALL = _Twin.__dict__["girih_call"]
 _ORIGINAL = _Twin.__dict__["girih_original"]
 _MADE_BY = _Twin.__dict__["girih_made_by"]
+
+
+def _for_copy(settings):
+    return settings.for_copy() if isinstance(settings, api.Settings) else settings
 
 
 def _function_of(cls: type, name: str):

@@ -269,7 +269,7 @@ def _is_made_anew(obj, source: Source) -> bool:
 
 def _compiled(tracer, obj, source):
     tracer.guards.add(source, "is", obj)
-    return tracer.held(obj.__wrapped__)
+    return tracer.held(obj.function)
 
 
 def _method(tracer, obj, source):

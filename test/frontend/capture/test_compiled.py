@@ -50,7 +50,7 @@ def test_looks_like_the_function():
     compiled = compile_eagerly(affine)
     assert compiled.__name__ == "affine"
     assert compiled.__doc__ == "Docstring."
-    assert compiled.__wrapped__ is affine
+    assert compiled.__wrapped__ is affine and compiled.function is affine
 
 
 def test_keywords_and_defaults():
