@@ -13,6 +13,8 @@ DEBUG_PYTHON ?= python3.11-dbg
 CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
+# Processes of pytest: most tests compile, which keeps one core busy.
+TEST_JOBS ?= auto
 PYTEST_FLAGS ?=
 EMULATED_SUITES ?= test/gpu test/numerics
 # The other suites of numerics compare numbers that are drawn on the processor.
@@ -45,7 +47,7 @@ demo-inference: install ## Compile a trained model and GPT-2, compare with eager
 test: install ## Run lit and pytest.
 	@status=0; \
 	$(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) || status=$$?; \
+	$(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal $(PYTEST_FLAGS) || status=$$?; \
 	exit $$status
 
 # In an environment of its own; the extensions of several versions lie side by side.

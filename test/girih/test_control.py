@@ -99,7 +99,7 @@ def test_a_compiled_module_is_disabled():
     assert graphs.count == 0
 
 
-@pytest.mark.parametrize("fn", [3, "name", [plus_one]], ids=str)
+@pytest.mark.parametrize("fn", [3, "name", [plus_one]], ids=range(3))
 def test_what_is_not_callable_is_refused(fn):
     with pytest.raises(TypeError, match="expects a callable"):
         girih.disable(fn)
