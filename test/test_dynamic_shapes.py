@@ -199,3 +199,40 @@ def test_dynamic_behind_torch_compile():
     compiled = torch.compile(model, backend="girih", dynamic=True)
     assert_serves(compiled, model, SIZES)
     assert len(girih.report().graphs) == before + 1
+
+
+def halves(x, y):
+    left, right = x[:, : x.shape[1] // 2], y[:, 1 : 1 + y.shape[1] // 3]
+    return (left * right).sum(-1) + torch.cat([left, right], 0).amax()
+
+
+def flattened(x, weight):
+    return functional.linear(x.flatten(1), weight)
+
+
+def pooled(x, weight):
+    images = functional.max_pool2d(
+        functional.conv2d(x, torch.ones(8, 3, 3, 3, dtype=x.dtype)), 2
+    )
+    return functional.linear(images.flatten(1), weight)
+
+
+EQUAL_SIZES = {
+    halves: [((4, 12), (4, 18)), ((5, 14), (5, 21))],
+    flattened: [((3, 4, 6), (7, 24)), ((5, 6, 5), (8, 30))],
+    pooled: [((4, 3, 16, 16), (10, 392)), ((5, 3, 16, 16), (7, 392))],
+}
+
+
+@pytest.mark.parametrize("program", EQUAL_SIZES, ids=lambda f: f.__name__)
+def test_sizes_that_guards_say_are_equal(program):
+    """Computed ones, which PyTorch leaves as they are: types of operands agree."""
+    compiled = girih.compile(program, dynamic=True, options={"fallback": False})
+    for shapes in EQUAL_SIZES[program]:
+        found = []
+        for function in (program, compiled):
+            torch.manual_seed(0)
+            inputs = [torch.randn(s).double().requires_grad_() for s in shapes]
+            result = function(*inputs)
+            found.append([result, *torch.autograd.grad(result.sum(), inputs)])
+        torch.testing.assert_close(found[1], found[0])

@@ -9,7 +9,7 @@ import torch
 
 from girih.dialects import dims
 from girih.dialects.dims import Dim, Size
-from girih.errors import unsupported
+from girih.errors import UnsupportedError, unsupported
 
 LARGEST = 2**63 - 1
 
@@ -26,6 +26,7 @@ class Symbols:
         self.numbers: set[str] = set()
         self.ranges: dict[str, tuple[int, int]] = {}
         self._sizes: dict[object, Size] = {}
+        self._equal = EqualSizes()
 
     def size(self, value: int | torch.SymInt) -> Size:
         """The size that an int or a SymInt stands for."""
@@ -36,10 +37,13 @@ class Symbols:
         if known is None:
             if self.is_number(value):
                 return int(value)  # a constant, and a guard of whoever captured it
-            known = _convert(expression, value.node.shape_env)
+            shape_env = value.node.shape_env
+            known = self._equal.simplest(_convert(expression, shape_env), shape_env)
             self._sizes[expression] = known
-            for symbol in expression.free_symbols:
-                self._add_range(symbol, value.node.shape_env)
+            in_size = dims.symbols_of(known)
+            for symbol in expression.free_symbols | self._equal.symbols:
+                if str(symbol) in in_size:
+                    self._add_range(symbol, shape_env)
         return known
 
     def is_number(self, value: torch.SymInt) -> bool:
@@ -69,6 +73,55 @@ class Symbols:
         lower = _bound(bounds and bounds.lower, 0)
         upper = _bound(bounds and bounds.upper, LARGEST)
         self.ranges[str(symbol)] = (max(lower, 0), min(upper, LARGEST))
+
+
+class EqualSizes:
+    """Which sizes guards say are equal: one of them stands for all in types.
+
+    PyTorch puts numbers and symbols in place of symbols, but nothing in place of an
+    expression: after ``linear(x.flatten(1), weight)`` a size of ``s0*s1`` and one of
+    ``s2`` are the same. The operands of an op would have types that differ.
+
+    Attributes:
+        symbols: Those of torch that stand in the simplest of equal sizes.
+    """
+
+    def __init__(self) -> None:
+        self.symbols: set[object] = set()
+        self._guards = 0
+        self._simplest: dict[Size, Size] = {}
+
+    def simplest(self, size: Size, shape_env: object) -> Size:
+        """The number, symbol or shortest expression that a size is equal to."""
+        guards = shape_env.guards
+        for guard in guards[self._guards :]:
+            if type(guard.expr).__name__ == "Equality":
+                self._add(*guard.expr.args, shape_env)
+        self._guards = len(guards)
+        return self._root(size)
+
+    def _add(self, one: object, other: object, shape_env: object) -> None:
+        symbols = one.free_symbols | other.free_symbols
+        if any(str(symbol)[0] == "u" for symbol in symbols):
+            return  # it has no value where a call begins
+        try:
+            sizes = [self._root(_convert(each, shape_env)) for each in (one, other)]
+        except UnsupportedError:
+            return
+        simple, long = sorted(sizes, key=_length)
+        if simple != long:
+            self._simplest[long] = simple
+            self.symbols |= symbols
+
+    def _root(self, size: Size) -> Size:
+        while size in self._simplest:
+            size = self._simplest[size]
+        return size
+
+
+def _length(size: Size) -> tuple[bool, int, str]:
+    """Numbers come first, then what is short."""
+    return isinstance(size, Dim), len(str(size)), str(size)
 
 
 def _bound(value: object, default: int) -> int:
