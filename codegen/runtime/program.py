@@ -15,7 +15,7 @@ from girih.dialects.types import (
     is_buffer,
 )
 
-from . import torch_entry, vjp  # noqa: F401  (programs call it)
+from . import torch_entry, vjp, windows  # noqa: F401  (programs call them)
 from ._runtime import Program
 from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
 from .buffers import Buffer, Buffers

@@ -58,7 +58,7 @@ torch_entry.OWN[NAME] = vjp
 
 
 def _callable(name: str) -> Callable:
-    return vjp if name == NAME else torch_entry.overload(name)
+    return torch_entry.OWN.get(name) or torch_entry.overload(name)
 
 
 def _tensors(item: Any) -> Iterator[Tensor]:

@@ -52,13 +52,18 @@ class _Encoder:
 
 
 def build_extern(
-    b: Builder, func: torch._ops.OpOverload, args: tuple, kwargs: dict, *, ordered: bool
+    b: Builder,
+    func: torch._ops.OpOverload | str,
+    args: tuple,
+    kwargs: dict,
+    *,
+    ordered: bool,
 ) -> tuple[Operand, ...]:
     """Makes the call.
 
     Args:
         b: The builder; ``b.out`` says what the results are.
-        func: The overload to call.
+        func: The overload to call, or the name of a function of girih's own.
         args: Its arguments, tensors as operands.
         kwargs: Its keyword arguments.
         ordered: Whether it has effects, such as drawing random numbers.

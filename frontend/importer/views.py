@@ -277,24 +277,32 @@ def _copied_diagonal(b: Builder, *args) -> ViewStep:
 
 @effects("as_strided")
 def as_strided(recorder, func, args, kwargs):
-    """Any sizes and strides over the memory of the base, which must be contiguous."""
+    """Any sizes and strides over the memory of the base, which must be contiguous.
+
+    Offsets are counted from the base's first element. Where in its storage that of an
+    argument lies nobody has checked, so it may not be told where to begin there.
+    """
     result = func(*args, **kwargs)
     viewed = recorder.tracked(args[0])
     base = viewed.base
     size = recorder.symbols.size
     offset = size(result.storage_offset()) - size(base.tensor.storage_offset())
     inside = isinstance(offset, Dim) or offset >= 0
-    if not is_contiguous(base.tensor) or not inside:
+    is_argument = base.storage.argument is not None
+    is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
+    if not is_contiguous(base.tensor) or not inside or (is_argument and is_placed):
         unsupported(
             kind="as_strided",
             context=str(tuple(base.tensor.stride())),
-            explanation="girih views contiguous memory, from its start on.",
+            explanation="girih views contiguous memory, from its start on; where an "
+            "argument begins in its storage it does not know.",
         )
     recorder.expect([result])
     strides = [size(stride) for stride in result.stride()]
-    where = (list(recorder.symbols.shape(result.shape)), strides, offset)
-    aten = torch.ops.aten
-    copy, scatter = aten.as_strided_copy.default, aten.as_strided_scatter.default
+    sizes = list(recorder.symbols.shape(result.shape))
+    where = (sizes, strides, offset, not is_argument)
+    # Names of codegen/runtime/windows.py.
+    copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
     step = _extern_step(recorder.builder, copy, where, scatter, where)
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result

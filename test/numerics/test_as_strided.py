@@ -1,0 +1,78 @@
+"""``as_strided`` of what may begin anywhere in its storage, against eager."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import girih
+
+ENTRIES = torch.arange(40.0)
+
+# From a vector that begins inside of its storage; what is viewed is copied or computed,
+# which girih may do without a copy, or the vector itself.
+PROGRAMS = {
+    "of a clone": lambda x: x.clone().as_strided((len(x) - 1, 2), (1, 1)),
+    "of part of it": lambda x: x[2:].clone().as_strided((len(x) - 3, 2), (1, 1)),
+    "of a product with 1": lambda x: (x[2:] * 1).as_strided((3, 2), (1, 1)) + 1,
+    "of a sum, from an offset": lambda x: (x + 1).as_strided((3, 2), (2, 1), 1) * 2,
+    "of the argument": lambda x: x.as_strided((len(x) - 1, 2), (1, 1)) * 2,
+    "of part of the argument": lambda x: x[1:].as_strided((3,), (1,)) * 2,
+    "beyond the argument": lambda x: x.as_strided((len(x) + 2,), (1,)) * 2,
+    "that is returned": lambda x: x[1:].as_strided((3,), (1,)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_reads_what_eager_reads(name, dynamic):
+    program = PROGRAMS[name]
+    girih.reset()
+    options = {"fallback": False}
+    compiled = girih.compile(program, fullgraph=True, dynamic=dynamic, options=options)
+    for x in (ENTRIES[5:12], ENTRIES[7:20]):
+        assert torch.equal(compiled(x), program(x))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_offset_in_the_storage_of_an_argument(dynamic):
+    """It counts from where the storage begins, which is not known: left to eager."""
+    program = lambda x: x.as_strided((3, 2), (1, 1), 3)  # noqa: E731
+    girih.reset()
+    compiled = girih.compile(program, dynamic=dynamic)
+    for x in (ENTRIES[5:12], ENTRIES[7:20]):
+        assert torch.equal(compiled(x), program(x))
+
+
+def written(x):
+    y = x.clone()
+    y.as_strided((2,), (2,)).mul_(10)
+    return y
+
+
+def windows(x):
+    return (x[1:] * 1).as_strided((len(x) - 2, 2), (1, 1)).sin()
+
+
+@pytest.mark.parametrize("program", [written, windows])
+def test_writes_and_gradients(program):
+    girih.reset()
+    compiled = girih.compile(program, fullgraph=True, options={"fallback": False})
+    results = []
+    for function in (program, compiled):
+        x = ENTRIES[5:12].detach().requires_grad_()
+        y = function(x)
+        results.append((y, *torch.autograd.grad(y, x, torch.ones_like(y))))
+    for mine, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_beyond_fresh_memory(dynamic):
+    """What eager says, though the clone is none: there would be memory to read."""
+    program = lambda x: x.clone().as_strided((len(x) + 3,), (1,))  # noqa: E731
+    girih.reset()
+    compiled = girih.compile(program, dynamic=dynamic)
+    for function in (program, compiled):
+        with pytest.raises(RuntimeError, match=r"setStorage: sizes \[10\]"):
+            function(ENTRIES[5:12])
