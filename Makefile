@@ -115,6 +115,9 @@ fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 fuzz-gradients: install ## The same for programs with gradients, writes and control flow.
 	@$(BIN)/python test/numerics/derivatives/fuzz.py --seconds $(FUZZ_SECONDS)
 
+processors: install ## Kernels of all element types, compiled for other processors.
+	@$(BIN)/python test/codegen/cpu/sweep_processors.py
+
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)

@@ -7,12 +7,13 @@ costs milliseconds that a short run of girih-opt does not need.
 Another build of the bindings is used by changing ``_PACKAGE``.
 """
 
+import ctypes
 import importlib
 from types import ModuleType
 
 _PACKAGE = "torch_mlir"
 
-_CORE_MODULES = frozenset({"execution_engine", "ir", "passmanager", "rewrite"})
+_CORE_MODULES = frozenset({"ir", "passmanager", "rewrite"})
 _DIALECT_MODULES = frozenset(
     {
         "arith",
@@ -46,6 +47,17 @@ def __getattr__(name: str) -> ModuleType:
         raise AttributeError(f"the MLIR bindings have no module named {name!r}")
     globals()[name] = module
     return module
+
+
+def library_function(name: str) -> int:
+    """The address of a function of the library under the bindings.
+
+    Raises:
+        AttributeError: The library exports no such function.
+    """
+    extension = importlib.import_module(f"{_PACKAGE}._mlir_libs._mlir")
+    function = getattr(ctypes.CDLL(extension.__file__), name)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def register_operation_class(dialect: type, operation: type) -> None:

@@ -59,3 +59,11 @@ def shared() -> ir.Context:
         context, uses = make_context(), 0
     _shared[:] = context, uses + 1
     return context
+
+
+def forget(context: ir.Context) -> None:
+    """Gives a context to no compilation any more, after one that did not end."""
+    if _shared[0] == context:
+        _shared[:] = None, 0
+    if getattr(_thread, "context", None) == context:
+        _thread.context = None

@@ -32,6 +32,8 @@ class Options:
     """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
     check: int = 0
     """Calls of each graph, the first ones, that are compared with eager on copies."""
+    codegen_seconds: float = 30.0
+    """Processor time that LLVM may take for the kernels of a graph; 0: any."""
     cudagraph_limit: int = 16
     """Most CUDA graphs of one program; the one that was not used for longest goes."""
     cudagraphs: bool = False
@@ -84,6 +86,7 @@ _TYPES = {
     "cache": bool,
     "cache_dir": (str, Path),
     "check": int,
+    "codegen_seconds": (int, float),
     "cudagraph_limit": int,
     "cudagraphs": bool,
     "dump_dir": (str, Path),
@@ -170,6 +173,8 @@ def _check_option(name: str, value: Any) -> None:
         raise ValueError(f"option 'memory_budget' must be from 0 to 1, got {value}")
     if name == "check" and value < 0:
         raise ValueError(f"option 'check' must be at least 0, got {value}")
+    if name == "codegen_seconds" and not value >= 0:
+        raise ValueError(f"option 'codegen_seconds' must not be negative, got {value}")
     if name in _AT_LEAST_ONE and value < 1:
         raise ValueError(f"option {name!r} must be at least 1, got {value}")
 

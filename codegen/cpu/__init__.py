@@ -1,7 +1,8 @@
 """Machine code for this host's processor, made and loaded in this process.
 
-Read in this order: `compile` (module to object code and a loaded library), `link`
-(object code to a loaded library, by `_loader.c`), `cache` (objects on disk), `symbols`
-(what compiled code may call), `_openmp.c` (parallel loops on PyTorch's thread pool),
-`target` (which processor this is).
+Read in this order: `compile` (module to object code and a loaded library), `guard`
+(LLVM in a thread that may be lost, by `_guard.c`), `culprit` (which kernel it was),
+`link` (object code to a loaded library, by `_loader.c`), `cache` (objects on disk),
+`symbols` (what compiled code may call), `_openmp.c` (parallel loops on PyTorch's thread
+pool), `target` (which processor this is).
 """

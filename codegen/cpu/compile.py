@@ -11,17 +11,15 @@ code, explicit vectors already, is not faster.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
+from girih.codegen.cpu.culprit import name_culprit
 from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.guard import LostCompilation, object_code
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.dialects.bindings import execution_engine, ir
+from girih.dialects.bindings import ir
 
 
 def compile_module(
@@ -29,6 +27,7 @@ def compile_module(
     *,
     symbols: Mapping[str, int] | None = None,
     opt_level: int = 2,
+    seconds: float = 0.0,
 ) -> tuple[ObjectCode, Library]:
     """Compile a module and load it.
 
@@ -37,23 +36,25 @@ def compile_module(
         symbols: addresses of declared functions; those not given are looked up as
             `resolve` does.
         opt_level: LLVM's optimisation level, 0 to 3.
+        seconds: of processor time that LLVM may take; 0 for any.
 
     Returns:
         The object code, for a cache, and the loaded library, ready to call.
 
     Raises:
-        CodegenError: a declared function has no address, or LLVM failed.
+        CodegenError: a declared function has no address, or LLVM failed; where it
+            ended in an error that no caller can catch, or took too long, the message
+            names the kernel and the user's line.
     """
     exports, imports = _interface(module)
     addresses = openmp_symbols() | resolve(imports, symbols or {})
-    engine = execution_engine.ExecutionEngine(module, opt_level=opt_level)
-    for name, address in addresses.items():
-        # The engine links what it compiles, although nobody calls that copy.
-        engine.raw_register_runtime(name, ctypes.c_void_p(address))
-    # The first lookup compiles. A dump would too, but stumbles over internal functions.
-    if not exports or not engine.raw_lookup(exports[0]):
-        raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
-    data = _object_bytes(engine)
+    if not exports:
+        raise CodegenError("the module exports no function (girih bug)")
+    try:
+        data = object_code(module, exports[0], addresses, opt_level, seconds)
+    except LostCompilation as error:
+        culprit = name_culprit(module, error, addresses, seconds)
+        raise CodegenError(f"no code for {culprit}: {error}") from None
     library = link(data, exports, addresses)
     return ObjectCode(data, exports, imports), library
 
@@ -71,18 +72,3 @@ def _interface(module: ir.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
         elif "internal" not in str(attributes["linkage"]):
             exports.append(name)
     return tuple(exports), tuple(n for n in imports if not n.startswith("llvm."))
-
-
-def _object_bytes(engine: execution_engine.ExecutionEngine) -> bytes:
-    """The object file that the engine compiled, without a file where possible."""
-    if not hasattr(os, "memfd_create"):
-        with tempfile.TemporaryDirectory(prefix="girih-") as folder:
-            path = Path(folder) / "kernel.o"
-            engine.dump_to_object_file(str(path))
-            return path.read_bytes()
-    descriptor = os.memfd_create("girih-object")
-    try:
-        engine.dump_to_object_file(f"/proc/self/fd/{descriptor}")
-        return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    finally:
-        os.close(descriptor)

@@ -120,7 +120,8 @@ class CpuCode:
         erase_host_program(kernels)
         lowering.dump("llvm", kernels.operation)
         with lowering.report.stage("llvm"):
-            code, library = compile_module(kernels)
+            seconds = lowering.options.codegen_seconds
+            code, library = compile_module(kernels, seconds=seconds)
         lowering.report.cache = "compiled"
         if (folder := lowering.options.cache_folder()) is not None:
             ObjectCache(folder).store(key, code)

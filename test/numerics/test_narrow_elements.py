@@ -9,32 +9,15 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tensors import ALL, normal
+from narrow_elements import ELEMENTS, masks, turned, values
+from tensors import ALL
 from torch import Tensor
 
 import girih
 
-NUMBERS = (*ALL[:-1], torch.uint16, torch.uint32)
 RESULTS = (*ALL[2:5], torch.int16, torch.uint8, torch.float32, torch.bool)
-CASES = [(dtype, 512) for dtype in (*NUMBERS, torch.bool)]
+CASES = [(dtype, 512) for dtype in ELEMENTS]
 CASES += [(dtype, bits) for dtype in ALL[2:4] for bits in (128, 256)]
-
-
-def _values(size: int, dtype: torch.dtype) -> Tensor:
-    """Numbers around zero, of types that torch can't draw too."""
-    if dtype in (torch.uint16, torch.uint32):
-        return (torch.arange(size) % 5).to(dtype)
-    return normal((size,), dtype, special=True)
-
-
-def masks(x: Tensor, others: list[Tensor]) -> list[Tensor]:
-    """What can become of comparisons of x; each size differs, so each is a kernel."""
-    results = []
-    for y in others:
-        mask = x[: len(y)] != 0
-        chosen = torch.where(mask, y, torch.zeros((), dtype=y.dtype))
-        results += [mask.to(y.dtype), chosen, (~mask).to(y.dtype)]
-    return results
 
 
 def assert_equal(actual: list[Tensor], expected: list[Tensor]) -> None:
@@ -46,22 +29,11 @@ def assert_equal(actual: list[Tensor], expected: list[Tensor]) -> None:
 
 @pytest.mark.parametrize(("dtype", "bits"), CASES, ids=str)
 def test_masks_of_one_type_become_values_of_another(dtype, bits):
-    others = [_values(40 + i, other) for i, other in enumerate(RESULTS)]
-    x = _values(64, dtype)
+    others = [values(40 + i, other) for i, other in enumerate(RESULTS)]
+    x = values(64, dtype)
     options = {"vector_bits": bits, "fallback": False}
     compiled = girih.compile(masks, fullgraph=True, options=options)
     assert_equal(compiled(x, others), masks(x, others))
-
-
-def turned(images: list[Tensor]) -> list[Tensor]:
-    """Rows read backwards, with gaps, and written so."""
-    results = []
-    for x in images:
-        back = x.flip(-1)
-        results += [back + 1, back.float() * 0.5, back.sum(-1), x[..., ::2] + 1]
-        results.append(torch.where(back > 50, back, back * 2))
-        results.append(torch.cat([back[..., :-1], x], -1) + 1)
-    return results
 
 
 @pytest.mark.parametrize("bits", [128, 512])
