@@ -10,13 +10,14 @@
   ``interface`` what they are to autograd, ``gradient_function`` the next order,
   ``modules`` how they wait
 * ``cpu_code``    code for the processor; ``gpu_code`` for a GPU; ``devices`` which
-* ``failures``    what becomes of an error
+* ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
 * ``convention``  the program's inputs and outputs become the function's
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -33,8 +34,9 @@ from girih.compiler.convention import (
 )
 from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
-from girih.compiler.failures import leave
+from girih.compiler.failures import kind_of, leave
 from girih.compiler.lowering import Lowering
+from girih.compiler.mistakes import raises_in_eager, told_after_eager
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.errors import SourceLocation, UnsupportedError
@@ -110,11 +112,31 @@ def compile_graph(
         with exclusive.compilation(), collector.paused():
             compiled = _compile(gm, example_inputs, options, report, site)
     except Exception as error:
-        leave(site, error, report)
-        return _run_eagerly(gm, report, site.found[-1].kind)
+        return _left(gm, example_inputs, site, error, report)
     tally.add("graphs")
     _log.info("%s", report)
     return compiled
+
+
+def _left(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    site: Site,
+    error: Exception,
+    report: Report,
+) -> Callable:
+    """What runs in place of a graph that can't be compiled.
+
+    Where eager raises, too, the graph is wrong, and that is all there is to say.
+
+    Raises:
+        CompileError: A stage failed, and falling back is switched off.
+        UnsupportedError: The program is not supported, likewise.
+    """
+    tell = partial(leave, site, error, report)
+    if not site.is_allowed and not raises_in_eager(gm, example_inputs):
+        tell()
+    return told_after_eager(_run_eagerly(gm, report, kind_of(error)), tell)
 
 
 def site_of(gm: torch.fx.GraphModule, options: Options, report: Report) -> Site:

@@ -42,19 +42,28 @@ def leave(site: Site, error: Exception, report: Report) -> None:
     report.fallback = site.leave(kind, reason).reason
 
 
+def kind_of(error: Exception) -> str:
+    """The kind of fallback that an error of a stage leads to."""
+    cause = error.cause if isinstance(error, PassError) else error
+    if isinstance(cause, UnsupportedError):
+        return "import"
+    return "derivative" if isinstance(cause, NotDifferentiable) else "bug"
+
+
 def _reason_of(error: Exception, report: Report) -> tuple[str, GirihError]:
     """The kind of fallback, and why."""
     cause = error.cause if isinstance(error, PassError) else error
-    if isinstance(cause, UnsupportedError):
-        return "import", cause
-    if isinstance(cause, NotDifferentiable):
-        return "derivative", UnsupportedError(
+    kind = kind_of(error)
+    if kind == "import":
+        return kind, cause
+    if kind == "derivative":
+        return kind, UnsupportedError(
             "operation without a derivative",
             str(cause),
             "girih has no rule for its derivative.",
             location=_line_of(error),
         )
-    return "bug", as_compile_error(error, report)
+    return kind, as_compile_error(error, report)
 
 
 def _line_of(error: Exception) -> SourceLocation | None:
