@@ -17,9 +17,9 @@ from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError
 from girih.frontend.capture.switches import preserved
 from girih.frontend.importer.differentiation import Derivatives
-from girih.frontend.importer.levels import STAND_INS
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
+from girih.frontend.importer.stand_ins import stand_in
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
@@ -140,7 +140,7 @@ def _run(gm, node, environment, calls: Calls | None) -> Any:
     if node.op == "call_function":
         if node.target in _GRAD_MODE and calls is None:
             return None
-        return STAND_INS.get(node.target, node.target)(*args, **kwargs)
+        return stand_in(node.target)(*args, **kwargs)
     if node.op == "call_method":
         return getattr(args[0], node.target)(*args[1:], **kwargs)
     return _attribute(gm, node.target)(*args, **kwargs)

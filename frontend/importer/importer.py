@@ -277,6 +277,7 @@ class _Import:
                 self.fakes.append(fake)
                 bound.append(fake)
             else:
+                _check_constant(value)
                 symbolic = _is_symbolic(value)
                 if symbolic:
                     self._bind_number(value, position)
@@ -422,6 +423,16 @@ class _Import:
                     explanation="No input has exactly this size.",
                     hints=("Compile with dynamic=False.",),
                 )
+
+
+def _check_constant(value: Any) -> None:
+    """Raises where an input holds tensors: they would be constants of the program."""
+    if isinstance(value, (list, tuple, dict)):
+        unsupported(
+            kind="input that is a container",
+            context=type(value).__name__,
+            explanation="Inputs of a graph are tensors and numbers.",
+        )
 
 
 def _is_symbolic(value: Any) -> bool:

@@ -13,7 +13,6 @@ import torch
 from torch._C import _functorch as functorch
 from torch._functorch import predispatch
 from torch.amp import autocast_mode
-from torch.autograd import forward_ad
 
 from girih.frontend.capture.switches import WRITES, preserved
 
@@ -56,15 +55,3 @@ def eager_run(gm: torch.fx.GraphModule) -> Callable:
 def is_wrapped(tensor: torch.Tensor) -> bool:
     """Whether a tensor stands for another one at a level, or at one that was left."""
     return functorch.is_functorch_wrapped_tensor(tensor)
-
-
-def _exit_dual_level(level: int) -> None:
-    forward_ad.exit_dual_level(level=level)
-
-
-# They tell Python, too, which level is on.
-STAND_INS: dict[Callable, Callable] = {
-    predispatch._enter_dual_level: forward_ad.enter_dual_level,
-    predispatch._exit_dual_level: _exit_dual_level,
-}
-"""What runs in place of a node's target."""

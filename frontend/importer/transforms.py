@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.torch_autograd import ApplyFunction, Checkpoint
+from girih.frontend.capture.models.torch_autograd import ApplyFunction
+from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.differentiation import depends, origin_of

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.autograd.function import Function
-from torch.utils.checkpoint import checkpoint as _checkpoint
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models, models_named
@@ -22,6 +19,7 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.sequence import TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
+from girih.frontend.checkpoint import Checkpoint
 
 _FROM_OUTSIDE = (
     "A tensor that the function was given comes from computations outside, which "
@@ -70,27 +68,6 @@ def needs_gradient(args) -> bool:
 
 
 # Checkpoints
-
-
-# Without the wrapper that loads TorchDynamo only to keep it away.
-_run_checkpoint = getattr(_checkpoint, "__wrapped__", _checkpoint)
-
-
-class Checkpoint:
-    """An operation: ``torch.utils.checkpoint`` of a graph module.
-
-    Args:
-        options: Its keyword arguments.
-    """
-
-    __name__ = "checkpoint"
-
-    def __init__(self, options: dict[str, Any]):
-        self.options = options
-
-    def __call__(self, module, *values) -> tuple:
-        """What the module computes; its tensors are made anew for the backward."""
-        return _run_checkpoint(module, *values, use_reentrant=False, **self.options)
 
 
 _OPTIONS = ("preserve_rng_state", "determinism_check", "debug", "early_stop")

@@ -1,0 +1,63 @@
+"""What runs in place of a node's target, where that looks for more than fakes show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._functorch import predispatch
+from torch.autograd import forward_ad
+
+from girih.frontend.checkpoint import Checkpoint
+
+
+def stand_in(target: Callable) -> Callable:
+    """What importing calls for a node."""
+    if getattr(target, "__module__", None) == _COMPILED_AUTOGRAD:
+        return _compiled_autograd(target)
+    if isinstance(target, Checkpoint):
+        return _without_checkpoint
+    return _STAND_INS.get(target, target)
+
+
+def _without_checkpoint(module, *args: Any) -> Any:
+    """Nothing is kept where nobody asks for gradients."""
+    return module(*args)
+
+
+# Compiled autograd ------------------------------------------------------------------
+
+_COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd.ops"
+
+
+def _compiled_autograd(target: Callable) -> Callable:
+    return _accumulating(target) if target.__name__ == "AccumulateGrad" else target
+
+
+def _accumulating(target: Callable) -> Callable:
+    """Adds to the gradient of a parameter; of one that requires none it drops it.
+
+    What stands for a parameter requires none: torch must not record anything.
+    """
+
+    def accumulate(gradients: list, variable: torch.Tensor, *args: Any) -> list:
+        with torch.no_grad():
+            leaf = variable.detach().requires_grad_()
+        return target(gradients, leaf, *args)
+
+    return accumulate
+
+
+# Forward mode -----------------------------------------------------------------------
+
+
+def _exit_dual_level(level: int) -> None:
+    forward_ad.exit_dual_level(level=level)
+
+
+# They tell Python, too, which level is on.
+_STAND_INS: dict[Callable, Callable] = {
+    predispatch._enter_dual_level: forward_ad.enter_dual_level,
+    predispatch._exit_dual_level: _exit_dual_level,
+}
