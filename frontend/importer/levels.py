@@ -17,7 +17,7 @@ from torch.amp import autocast_mode
 from girih.frontend.capture.switches import WRITES, preserved
 
 
-def _known(*names: str) -> tuple[Callable, ...]:
+def known(*names: str) -> tuple[Callable, ...]:
     """Functions that this version of torch has, of those that precede dispatch."""
     found = (getattr(predispatch, name, None) for name in names)
     return tuple(function for function in found if function is not None)
@@ -29,7 +29,7 @@ _ENTER = (
     functorch._jvp_increment_nesting,
     functorch._func_increment_nesting,
     # Those of the second kind came with torch 2.12, but for that of vmap.
-    *_known("_vmap_increment_nesting", "_jvp_increment_nesting", "_enter_dual_level"),
+    *known("_vmap_increment_nesting", "_jvp_increment_nesting", "_enter_dual_level"),
 )
 # Of other state.
 _REGIONS = (torch._C._set_grad_enabled, autocast_mode._enter_autocast)

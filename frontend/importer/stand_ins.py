@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch import predispatch
 from torch.autograd import forward_ad
 
 from girih.frontend.checkpoint import Checkpoint
+from girih.frontend.importer.levels import known
 
 
 def stand_in(target: Callable) -> Callable:
@@ -58,6 +58,6 @@ def _exit_dual_level(level: int) -> None:
 
 # They tell Python, too, which level is on.
 _STAND_INS: dict[Callable, Callable] = {
-    predispatch._enter_dual_level: forward_ad.enter_dual_level,
-    predispatch._exit_dual_level: _exit_dual_level,
+    **dict.fromkeys(known("_enter_dual_level"), forward_ad.enter_dual_level),
+    **dict.fromkeys(known("_exit_dual_level"), _exit_dual_level),
 }
