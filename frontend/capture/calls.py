@@ -34,6 +34,7 @@ from girih.frontend.capture.values.lookup import (
     MISSING,
     c_base,
     has_python_layer,
+    is_plain_tuple_class,
     static_lookup,
 )
 from girih.frontend.capture.values.mapping import DictValue
@@ -134,19 +135,27 @@ class Calls(TorchCalls):
             bound[names[rest]] = TupleValue(list(args[count:]))
             rest += 1
         elif len(args) > count:
-            message = f"{function.qualname}() takes {count} positional arguments"
-            self.throw(TypeError, f"{message} but {len(args)} were given")
-        extra = self._bind_keywords(function, kwargs, bound)
+            self._bind_wrongly(function, args, kwargs)
+        extra = self._bind_keywords(function, args, kwargs, bound)
         if code.co_flags & inspect.CO_VARKEYWORDS:
             pairs = [(self.constant(name), value) for name, value in extra.items()]
             bound[names[rest]] = self.dict_of(pairs)
         elif extra:
-            message = f"{function.qualname}() got an unexpected keyword argument"
-            self.throw(TypeError, f"{message} '{next(iter(extra))}'")
-        self._bind_defaults(function, bound)
+            self._bind_wrongly(function, args, kwargs)
+        if not self._bind_defaults(function, bound):
+            self._bind_wrongly(function, args, kwargs)
         return bound
 
-    def _bind_keywords(self, function, kwargs, bound) -> dict[str, Value]:
+    def _bind_wrongly(self, function: FunctionValue, args, kwargs):
+        """Raises what Python raises for arguments that a function does not take."""
+        like = function_like(function.code)
+        like.__qualname__ = function.qualname
+        like.__defaults__ = (None,) * len(function.defaults(self))
+        like.__kwdefaults__ = dict.fromkeys(function.keyword_defaults(self))
+        self.fold_raw(like, *[None] * len(args), **dict.fromkeys(kwargs))
+        raise AssertionError(f"girih bug: {function.qualname} takes the arguments")
+
+    def _bind_keywords(self, function, args, kwargs, bound) -> dict[str, Value]:
         code = function.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         allowed = set(named[code.co_posonlyargcount :])
@@ -155,27 +164,27 @@ class Calls(TorchCalls):
             if name not in allowed:
                 extra[name] = value
             elif name in bound:
-                message = f"{function.qualname}() got multiple values for argument"
-                self.throw(TypeError, f"{message} '{name}'")
+                self._bind_wrongly(function, args, kwargs)
             else:
                 bound[name] = value
         return extra
 
-    def _bind_defaults(self, function, bound) -> None:
+    def _bind_defaults(self, function, bound) -> bool:
+        """Binds what was not given; False where something has no default."""
         code = function.code
         count = code.co_argcount
         named = code.co_varnames[: count + code.co_kwonlyargcount]
         missing = [name for name in named if name not in bound]
         if not missing:
-            return
+            return True
         defaults = function.defaults(self)
         by_name = dict(zip(named[count - len(defaults) : count], defaults, strict=True))
         by_name.update(function.keyword_defaults(self))
         for name in missing:
             if name not in by_name:
-                message = f"{function.qualname}() missing a required argument"
-                self.throw(TypeError, f"{message}: '{name}'")
+                return False
             bound[name] = by_name[name]
+        return True
 
     # C functions
 
@@ -320,9 +329,17 @@ class Calls(TorchCalls):
         initializer, _ = static_lookup(made.cls, "__init__")
         if isinstance(initializer, types.FunctionType):
             function = self.class_member(made.cls, "__init__")
-            self.call(function, [made, *args], kwargs)
+            found = self.call(function, [made, *args], kwargs)
+            if not self.is_none(found):
+                kind = found.python_type().__name__
+                text = f"__init__() should return None, not '{kind}'"
+                self.throw(TypeError, text)
         elif isinstance(made, ExceptionValue):
             made.method___init__(self, *args, **kwargs)
+        elif initializer is object.__init__ and (args or kwargs):
+            if static_lookup(made.cls, "__new__")[1] is object:
+                like = type(made.cls.__name__, (), {})
+                self.fold_raw(like, *[None] * len(args), **dict.fromkeys(kwargs))
         elif initializer is not object.__init__ and made.base is not None:
             made.base.call_method(self, "__init__", args, kwargs)
 
@@ -334,7 +351,7 @@ class Calls(TorchCalls):
             return new_exception(self, cls, list(args), kwargs or {})
         if issubclass(cls, tuple):
             made = list(self.iterate(args[0])) if args else []
-            if hasattr(cls, "_fields"):
+            if is_plain_tuple_class(cls):
                 return TupleValue(made, cls)
             return ObjectValue(cls, base=TupleValue(made))
         if issubclass(cls, dict):
@@ -367,6 +384,24 @@ def _check_arguments(model, tracer, args, kwargs, error: TypeError) -> None:
             context=f"{getattr(model, '__name__', model)}: {error}",
             explanation="The call is wrong, or a form of it that is not modelled.",
         )
+
+
+def function_like(code: types.CodeType) -> types.FunctionType:
+    """A function that takes the arguments that a code takes, and does nothing."""
+    flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
+    nothing = (lambda: None).__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += sum(bool(code.co_flags & flag) for flag in flags)
+    made = nothing.replace(
+        co_argcount=code.co_argcount,
+        co_posonlyargcount=code.co_posonlyargcount,
+        co_kwonlyargcount=code.co_kwonlyargcount,
+        co_varnames=code.co_varnames[:count],
+        co_nlocals=count,
+        co_flags=nothing.co_flags | code.co_flags & sum(flags),
+        co_name=code.co_name,
+    )
+    return types.FunctionType(made, {})
 
 
 def _is_followable_class(cls: type) -> bool:

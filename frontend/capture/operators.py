@@ -11,13 +11,18 @@ from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.deque import DequeValue
-from girih.frontend.capture.values.lookup import static_lookup
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
+from girih.frontend.capture.values.protocols import (
+    is_not_implemented,
+    stand_in,
+)
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,
@@ -53,6 +58,7 @@ _SPECIAL = {
     operator.invert: "invert",
     operator.abs: "abs",
 }
+_ORDER = {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _SET_METHODS = {
     operator.and_: "intersection",
@@ -60,6 +66,7 @@ _SET_METHODS = {
     operator.sub: "difference",
     operator.xor: "symmetric_difference",
 }
+_NUMBERS = (int, float, complex, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
 _MOST_TOLD_APART = 64
@@ -84,18 +91,22 @@ class Operators:
             found = value.call_special(self, f"__{_SPECIAL[function]}__", [])
             if found is not None:
                 return found
+            if value.base is None:
+                return self.fold(function, stand_in(value.cls))  # raises
         return self.fold(function, value.as_python())
 
     def binary(self, function, left: Value, right: Value, in_place=False) -> Value:
         """``left <op> right`` or ``left <op>= right``."""
         if isinstance(left, Constant) and isinstance(right, Constant):
-            return self.fold(function, left.value, right.value)
+            named = IN_PLACE[function] if in_place else function
+            return self.fold(named, left.value, right.value)
         if isinstance(left, TensorValue) or isinstance(right, TensorValue):
             return self._binary_tensor(function, left, right, in_place)
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
             found = self._binary_special(function, left, right, in_place)
             if found is not None:
                 return found
+            left, right = self.known(left), self.known(right)
         if isinstance(left, SymbolValue) or isinstance(right, SymbolValue):
             return self._binary_symbol(function, left, right)
         return self._binary_container(function, left, right, in_place)
@@ -141,15 +152,14 @@ class Operators:
             if not isinstance(owner, ObjectValue):
                 continue
             found = owner.call_special(self, special, [other])
-            if found is not None and not self._is_not_implemented(found):
+            if found is not None and not is_not_implemented(found):
                 return found
         return None
 
-    def _is_not_implemented(self, value: Value) -> bool:
-        return isinstance(value, Constant) and value.value is NotImplemented
-
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
         _check_followed(left, right)
+        named = IN_PLACE[function] if in_place else function
+        self._check_parts(named, left, right)
         left, right = builtin_part(left), builtin_part(right)
         if isinstance(left, DequeValue):
             found = left.operate(self, function, right, in_place)
@@ -164,7 +174,33 @@ class Operators:
                 result = left if in_place else left.method_copy(self)
                 result.method_update(self, right)
                 return result
-        return self._binary_known(function, left, right)
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            self.no_such_operator(named, left, right)
+        return self._binary_known(named, left, right)
+
+    def _check_parts(self, function, left, right) -> None:
+        """Raises where builtin classes that objects derive from lack an operator.
+
+        The message names the classes of the objects.
+        """
+        if function in (operator.mod, operator.imod):
+            return  # texts that are formatted take any number of items
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            examples = _example_of(left), _example_of(right)
+            if not any(example is MISSING for example in examples):
+                self.fold_raw(function, *examples)
+
+    def no_such_operator(self, function, left, right) -> None:
+        """Raises for objects without the operator's method, as Python would."""
+        operands = []
+        for value in (left, right):
+            if isinstance(value, ObjectValue):
+                operands.append(stand_in(value.cls))
+            elif isinstance(value, Constant) and isinstance(value.value, _NUMBERS):
+                operands.append(value.value)
+            else:
+                return  # texts and containers do more with objects than numbers do
+        self.fold(function, *operands)
 
     def _binary_known(self, function, left, right) -> Value:
         classes = left.python_type(), right.python_type()
@@ -226,6 +262,8 @@ class Operators:
             found = self._compare_special(function, left, right)
             if found is not None:
                 return found
+        if _compares_classes(left) or _compares_classes(right):
+            return self.fold(function, left.as_python(), right.as_python())
         if not _compare_by_identity(left, right):
             _check_followed(left, right)
         if isinstance(left, DequeValue) and isinstance(right, DequeValue):
@@ -268,8 +306,8 @@ class Operators:
             attempts.reverse()
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
-                found = owner.call_special(self, special, [other])
-                if found is not None and not self._is_not_implemented(found):
+                found = owner.call_comparison(self, special, other)
+                if found is not None:
                     return found
         return None
 
@@ -283,7 +321,16 @@ class Operators:
         if isinstance(mine, SetValue) and isinstance(theirs, SetValue):
             members = mine.read_all(self).order, theirs.read_all(self).order
             return self.constant(function(*members))
+        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            self._no_order(function, left, right)
         return self.fold(function, left.as_python(), right.as_python())
+
+    def _no_order(self, function, left, right):
+        """Raises for objects that have no such comparison."""
+        kinds = (value.python_type().__name__ for value in (left, right))
+        names = " and ".join(f"'{kind}'" for kind in kinds)
+        symbol = _ORDER[function]
+        self.throw(TypeError, f"'{symbol}' not supported between instances of {names}")
 
     def equal(self, left: Value, right: Value) -> bool:
         """``left is right or left == right``, as containers compare."""
@@ -402,20 +449,36 @@ class Operators:
     def index_of(self, value: Value, owner: str = "") -> int | slice:
         """A Python index or slice; ``owner`` starts the message of an error."""
         if isinstance(value, SliceValue):
-            parts = (self.known(part) for part in value.parts)
-            return slice(*(part.as_python() for part in parts))
-        if isinstance(value, ObjectValue):
-            found = value.call_special(self, "__index__", [])
+            return slice(*(self._slice_part(part) for part in value.parts))
+        if isinstance(value, ObjectValue) and not isinstance(value.base, Constant):
+            found = value.call_checked(self, "__index__", int)
             if found is not None:
                 return self.index_of(found)
+            kind = value.cls.__name__
+            message = f"{owner}indices must be integers or slices, not {kind}"
+            self.throw(TypeError, message)
         if isinstance(value, TensorValue):
             value.call_method(self, "__index__", [], {})
-        index = self.known(value).as_python()
+        index = self.known(builtin_part(value)).as_python()
         if not hasattr(index, "__index__"):
             kind = type(index).__name__
             message = f"{owner}indices must be integers or slices, not {kind}"
             self.throw(TypeError, message)
         return operator.index(index)
+
+    def _slice_part(self, part: Value) -> int | None:
+        if self.is_none(part):
+            return None
+        part = builtin_part(part)
+        if isinstance(part, ObjectValue):
+            part = part.call_checked(self, "__index__", int) or part
+        part = self.known(part)
+        if isinstance(part, (TensorValue, OutsideValue)):
+            return self.index_of(part)
+        if not hasattr(part.python_type(), "__index__"):
+            text = "slice indices must be integers or None or have an __index__ method"
+            self.throw(TypeError, text)
+        return operator.index(part.as_python())
 
 
 def _check_followed(*operands: Value) -> None:
@@ -441,6 +504,28 @@ def _attempts(left: Value, right: Value, name: str) -> list[tuple]:
     if _is_subclass(right, left) and first is not second:
         return [theirs, mine]
     return [mine, theirs]
+
+
+def _example_of(value: Value) -> Any:
+    """An object of a class of the same name; MISSING where none is simple."""
+    part = builtin_part(value)
+    if isinstance(part, Constant):
+        content, cls = (part.value,), type(part.value)
+    elif part.python_type() in _CONTAINERS:
+        content, cls = (), part.python_type()
+    else:
+        return MISSING
+    if value is part:
+        return content[0] if content else cls()
+    return type(value.cls.__name__, (cls,), {})(*content)
+
+
+def _compares_classes(value: Value) -> bool:
+    """Whether a value is a class whose metaclass says what equal classes are."""
+    if not isinstance(value, ClassValue):
+        return False
+    owners = (static_lookup(type(value.cls), f"__{n}__")[1] for n in ("eq", "ne"))
+    return any(owner is not object for owner in owners)
 
 
 def _compare_by_identity(left: Value, right: Value) -> bool:

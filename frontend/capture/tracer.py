@@ -36,7 +36,11 @@ from girih.frontend.capture.values.function import BoundMethod, CellValue, Funct
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.iterator.making import iterator_of
 from girih.frontend.capture.values.key import Key, key_of
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import (
+    MISSING,
+    is_plain_tuple_class,
+    static_lookup,
+)
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -307,11 +311,7 @@ class Tracer(Operators, Calls):
         cls = type(value)
         if cls in _SHARED_IMMUTABLE or cls is torch.device or cls is torch.dtype:
             return Constant(value)
-        if (
-            cls in (tuple, torch.Size)
-            or hasattr(cls, "_fields")
-            and isinstance(value, tuple)
-        ):
+        if isinstance(value, tuple) and is_plain_tuple_class(cls):
             return TupleValue([self.from_python(item) for item in value], cls)
         if cls is list:
             return self.list_of([self.from_python(item) for item in value])

@@ -46,6 +46,7 @@ from girih.frontend.capture.values.lookup import (
     C_METHODS,
     c_base,
     has_python_layer,
+    is_plain_tuple_class,
     static_lookup,
 )
 from girih.frontend.capture.values.mapping import DictValue
@@ -183,8 +184,10 @@ def _tensor(tracer, obj, source):
 
 def _items(tracer, obj, source) -> list[Value]:
     tracer.guards.add(source, "type", type(obj))
-    tracer.guards.add(source, "length", len(obj))
-    return [tracer.wrap(item, source.index(i)) for i, item in enumerate(obj)]
+    plain = tuple if issubclass(type(obj), tuple) else list
+    items = list(plain.__iter__(obj))  # past what a subclass overrides
+    tracer.guards.add(source, "length", len(items))
+    return [tracer.wrap(item, source.index(i)) for i, item in enumerate(items)]
 
 
 def _tuple(tracer, obj, source):
@@ -351,35 +354,37 @@ def _object(tracer, obj, source):
     tracer.guards.add(source, "type", cls)
     value = ObjectValue(cls, source, real=obj)
     tracer.remember(obj, value)  # its items may hold it
-    if isinstance(obj, dict):
+    if issubclass(cls, dict):
         value.base = DictValue({}, c_base(cls), source, real=obj)
         value.base.is_part = True
-    elif isinstance(obj, tuple):
+    elif issubclass(cls, tuple):
         value.base = TupleValue(_items(tracer, obj, source), tuple, source)
-    elif isinstance(obj, list):
+    elif issubclass(cls, list):
         value.base = ListValue([], list, source)
         value.base.is_part = True
         value.base.items = _items(tracer, obj, source)
-    elif isinstance(obj, (set, frozenset)):
+    elif issubclass(cls, (set, frozenset)):
         value.base = SetValue((), c_base(cls), source, real=obj)
         value.base.is_part = True
-    elif isinstance(obj, LITERAL_BASES):
+    elif issubclass(cls, LITERAL_BASES):
         value.base = LiteralPart(_plain_part(obj), source, tracer)
     return value
 
 
 def _plain_part(obj: Any) -> Any:
     """The number or text in an object of a subclass of int, str, ...."""
-    plain = next(base for base in LITERAL_BASES if isinstance(obj, base))
+    plain = next(base for base in LITERAL_BASES if issubclass(type(obj), base))
     if plain in (str, bytes):
         return plain.__getitem__(obj, slice(None))
     return plain.__pos__(obj)
 
 
 def _named_tuple(tracer, obj, source):
-    if hasattr(type(obj), "_fields") or type(obj).__module__ == "torch.return_types":
-        return _tuple(tracer, obj, source)
-    return _object(tracer, obj, source)
+    if not is_plain_tuple_class(type(obj)) or getattr(obj, "__dict__", None):
+        return _object(tracer, obj, source)
+    if hasattr(obj, "__dict__"):
+        tracer.guards.add(source.instance_dict(), "keys", ())
+    return _tuple(tracer, obj, source)
 
 
 _MAKERS: dict[type, Any] = {

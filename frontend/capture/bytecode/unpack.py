@@ -5,22 +5,23 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-UNPACK_SEQUENCE
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.models.python import is_instance
-from girih.frontend.capture.values.instance_dict import InstanceDictValue
-from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.object import ObjectValue
-from girih.frontend.capture.values.sequence import (
-    ListValue,
-    SequenceValue,
-    TupleValue,
-)
+from girih.frontend.capture.values.sequence import ListValue, TupleValue
 
 
 @opcode("UNPACK_SEQUENCE")
 def _unpack_sequence(tracer, frame, instruction):
-    items = list(tracer.iterate(frame.pop()))
     expected = instruction.arg
+    # An iterator is asked for one item more, and not for all that it has.
+    items = list(islice(_unpacked(tracer, frame.pop()), expected + 1))
     if len(items) < expected:
         message = f"not enough values to unpack (expected {expected}, got {len(items)})"
         tracer.throw(ValueError, message)
@@ -30,9 +31,19 @@ def _unpack_sequence(tracer, frame, instruction):
     frame.stack.extend(reversed(items))
 
 
+def _unpacked(tracer, value: Value) -> Iterator[Value]:
+    """The items of a value that is unpacked into variables."""
+    cls = value.python_type()
+    found = (static_lookup(cls, name)[0] for name in ("__iter__", "__getitem__"))
+    if all(member is MISSING for member in found):
+        kind = cls.__name__
+        tracer.throw(TypeError, f"cannot unpack non-iterable {kind} object")
+    return tracer.iterate(value)
+
+
 @opcode("UNPACK_EX")
 def _unpack_ex(tracer, frame, instruction):
-    items = list(tracer.iterate(frame.pop()))
+    items = list(_unpacked(tracer, frame.pop()))
     before, after = instruction.arg & 0xFF, instruction.arg >> 8
     if len(items) < before + after:
         message = f"not enough values to unpack (expected at least {before + after}"
@@ -45,45 +56,58 @@ def _unpack_ex(tracer, frame, instruction):
 # https://docs.python.org/3.12/library/dis.html#opcode-MATCH_SEQUENCE
 
 
+_IS_SEQUENCE, _IS_MAPPING, _MATCHES_ITSELF = 1 << 5, 1 << 6, 1 << 22  # flags of types
+
+
 @opcode("MATCH_SEQUENCE")
 def _match_sequence(tracer, frame, instruction):
-    subject = frame.stack[-1]
-    frame.push(tracer.constant(isinstance(subject, SequenceValue)))
+    flags = frame.stack[-1].python_type().__flags__
+    frame.push(tracer.constant(bool(flags & _IS_SEQUENCE)))
 
 
 @opcode("MATCH_MAPPING")
 def _match_mapping(tracer, frame, instruction):
-    subject = frame.stack[-1]
-    if isinstance(subject, ObjectValue):
-        subject = subject.base
-    frame.push(tracer.constant(isinstance(subject, (DictValue, InstanceDictValue))))
+    flags = frame.stack[-1].python_type().__flags__
+    frame.push(tracer.constant(bool(flags & _IS_MAPPING)))
 
 
 @opcode("MATCH_KEYS")
 def _match_keys(tracer, frame, instruction):
     subject, keys = frame.stack[-2], frame.stack[-1]
-    found = [subject.contains(tracer, key) for key in keys.items]
-    if not all(found):
-        frame.push(tracer.constant(None))
-        return
-    frame.push(TupleValue([tracer.get_item(subject, key) for key in keys.items]))
+    missing = ObjectValue(object)
+    found = []
+    for key in keys.items:
+        found.append(_value_of_key(tracer, subject, key, missing))
+        if found[-1] is missing:
+            frame.push(tracer.constant(None))
+            return
+    frame.push(TupleValue(found))
+
+
+def _value_of_key(tracer, subject: Value, key: Value, missing: Value) -> Value:
+    if isinstance(subject, ObjectValue):
+        return tracer.call_method(subject, "get", [key, missing])
+    if not subject.contains(tracer, key):
+        return missing
+    return tracer.get_item(subject, key)
 
 
 @opcode("MATCH_CLASS")
 def _match_class(tracer, frame, instruction):
     subject, cls, names = frame.pop_many(3)
-    python_cls = cls.as_python()
-    if not is_instance(tracer, subject, python_cls):
+    if not isinstance(cls, ClassValue):
+        tracer.throw(TypeError, "called match pattern must be a class")
+    if not is_instance(tracer, subject, cls.as_python()):
         frame.push(tracer.constant(None))
         return
-    attributes = [name.as_python() for name in names.items]
     count = instruction.arg
-    found = []
-    if count and python_cls in _SELF_MATCHING:
-        found.append(subject)
-    elif count:
-        attributes = [*python_cls.__match_args__[:count], *attributes]
-    for name in attributes:
+    positional = _match_args(tracer, cls.as_python(), count) if count else []
+    attributes = [*positional, *(name.as_python() for name in names.items)]
+    found = [subject] if count and not positional else []
+    for index, name in enumerate(attributes):
+        if name in attributes[:index]:
+            text = f"got multiple sub-patterns for attribute {name!r}"
+            tracer.throw(TypeError, f"{cls.as_python().__name__}() {text}")
         value = tracer.find_attr(subject, name)
         if value is None:
             frame.push(tracer.constant(None))
@@ -92,9 +116,21 @@ def _match_class(tracer, frame, instruction):
     frame.push(TupleValue(found))
 
 
-_SELF_MATCHING = frozenset(
-    (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
-)
+def _match_args(tracer, cls: type, count: int) -> list[str]:
+    """The attributes of positional patterns; none where the subject is meant."""
+    names = getattr(cls, "__match_args__", None)
+    itself = names is None and bool(cls.__flags__ & _MATCHES_ITSELF)
+    names = () if names is None else names
+    if not isinstance(names, tuple):
+        kind = type(names).__name__
+        text = f"{cls.__name__}.__match_args__ must be a tuple (got {kind})"
+        tracer.throw(TypeError, text)
+    allowed = 1 if itself else len(names)
+    if allowed < count:
+        plural = "" if allowed == 1 else "s"
+        text = f"accepts {allowed} positional sub-pattern{plural} ({count} given)"
+        tracer.throw(TypeError, f"{cls.__name__}() {text}")
+    return list(names[:count])
 
 
 @opcode("GET_LEN")

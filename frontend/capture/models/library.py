@@ -26,6 +26,7 @@ from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
+from girih.frontend.capture.values.protocols import as_integer
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 from girih.frontend.capture.values.symbol import SymbolValue
@@ -156,9 +157,7 @@ def _length_hint(tracer, items, default=None):
 
 @models(operator.index)
 def _index(tracer, value):
-    if isinstance(value, SymbolValue):
-        return value
-    return tracer.constant(operator.index(tracer.index_of(value)))
+    return as_integer(tracer, value)
 
 
 _MATH = (

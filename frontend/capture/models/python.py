@@ -13,12 +13,14 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Raised, Value
-from girih.frontend.capture.values.classes import SuperValue
+from girih.frontend.capture.values.classes import ClassValue, SuperValue
 from girih.frontend.capture.values.function import CellValue
+from girih.frontend.capture.values.key import check_hashable
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
+from girih.frontend.capture.values.protocols import hash_of, stand_in
 from girih.frontend.capture.values.sequence import (
     ListValue,
     SequenceValue,
@@ -53,19 +55,55 @@ def is_instance(tracer, value: Value, classes: Any) -> bool:
     """``isinstance``, without making an object."""
     if isinstance(classes, tuple):
         return any(is_instance(tracer, value, cls) for cls in classes)
+    if isinstance(classes, types.UnionType):
+        return _is_in_union(tracer, value, classes)
     cls = value.python_type()
     check, owner = static_lookup(type(classes), "__instancecheck__")
     if isinstance(value, TensorValue):
         return _is_tensor_instance(value, classes)
+    if cls is classes:
+        return True
     if check in (MISSING, type.__instancecheck__):
-        return issubclass(cls, classes) if isinstance(classes, type) else False
+        if isinstance(classes, type):
+            return _is_of_class(tracer, value, classes)
+        return tracer.fold_raw(isinstance, None, classes)  # raises
     if isinstance(check, types.FunctionType) and owner is not abc.ABCMeta:
-        if cls is classes:
-            return True
         args = [tracer.constant(classes), value]
         checker = tracer.class_member(type(classes), "__instancecheck__")
         return tracer.call(checker, args, {}).truth(tracer)
-    return tracer.fold_raw(issubclass, cls, classes)
+    if not isinstance(classes, type):
+        return tracer.fold_raw(isinstance, None, classes)  # a generic raises
+    return _is_of_class(tracer, value, classes)
+
+
+def _is_of_class(tracer, value: Value, cls: type) -> bool:
+    """Whether the class of a value, or what it says is its class, is a subclass."""
+    if tracer.fold_raw(issubclass, value.python_type(), cls):
+        return True
+    if static_lookup(value.python_type(), "__class__")[1] is object:
+        return False
+    claimed = tracer.find_attr(value, "__class__")
+    if not isinstance(claimed, ClassValue):
+        return False
+    return tracer.fold_raw(issubclass, claimed.as_python(), cls)
+
+
+def _is_in_union(tracer, value: Value, union: types.UnionType) -> bool:
+    generics = [arg for arg in union.__args__ if isinstance(arg, types.GenericAlias)]
+    if generics and _UNIONS_CHECK_FIRST:
+        return tracer.fold_raw(isinstance, None, union)  # raises
+    return any(is_instance(tracer, value, arg) for arg in union.__args__)
+
+
+def _unions_check_first() -> bool:
+    try:
+        return not isinstance(1, int | list[int])
+    except TypeError:
+        return True
+
+
+# Up to CPython 3.11 a generic in a union is an error, whatever is before it.
+_UNIONS_CHECK_FIRST = _unions_check_first()
 
 
 def _is_tensor_instance(value: TensorValue, classes: Any) -> bool:
@@ -236,19 +274,33 @@ def _divmod(tracer, left, right):
         found = tracer.divmod_of_objects(left, right)
         if found is not None:
             return found
+        tracer.no_such_operator(divmod, left, right)
+    if not isinstance(left, SymbolValue) and not isinstance(right, SymbolValue):
+        return tracer.fold(divmod, left.as_python(), right.as_python())
     quotient = tracer.binary(operator.floordiv, left, right)
     return TupleValue([quotient, tracer.binary(operator.mod, left, right)])
 
 
 @models(round)
 def _round(tracer, value, digits=None):
+    rest = [] if digits is None or tracer.is_none(digits) else [digits]
     if isinstance(value, ObjectValue):
-        return value.call_special(tracer, "__round__", [digits] if digits else [])
-    rest = [] if digits is None else [digits]
+        found = value.call_special(tracer, "__round__", rest)
+        if found is not None:
+            return found
+        return tracer.fold(round, stand_in(value.cls))  # raises
     if isinstance(value, SymbolValue):
         return tracer.symbolic(round, [value, *rest])
     known = (tracer.known(item).as_python() for item in (value, *rest))
     return tracer.fold(round, *known)
+
+
+# The methods that make a number of an object, in Python's order.
+_CONVERSIONS = {
+    int: ("__int__", "__index__"),
+    float: ("__float__", "__index__"),
+    complex: ("__complex__", "__float__", "__index__"),
+}
 
 
 def _number_model(cls: type):
@@ -263,13 +315,28 @@ def _number_model(cls: type):
         if isinstance(value, TensorValue):
             return value.call_method(tracer, f"__{cls.__name__}__", [], {})
         if isinstance(value, ObjectValue):
-            found = value.call_special(tracer, f"__{cls.__name__}__", [])
+            found = None if rest else _converted(tracer, cls, value)
             if found is not None:
                 return found
         known = tracer.known(value).as_python()
         return tracer.fold(cls, known, *(item.as_python() for item in rest))
 
     return model
+
+
+def _converted(tracer, cls: type, value: ObjectValue) -> Value | None:
+    """The number that methods of an object's class give."""
+    for name in _CONVERSIONS[cls]:
+        kind = {"__index__": int, "__float__": float}.get(name, cls)
+        found = value.call_checked(tracer, name, kind)
+        if isinstance(found, SymbolValue):
+            return tracer.call(tracer.constant(cls), [found], {})
+        if found is not None:
+            return tracer.fold(cls, found.as_python())
+    is_plain = value.base is None and value.special(tracer, "__trunc__") is MISSING
+    if is_plain:
+        tracer.fold(cls, stand_in(value.cls))  # raises
+    return None
 
 
 for _cls in (int, float, complex):
@@ -285,19 +352,22 @@ def _bool(tracer, value=None):
 def _str(tracer, value=None, *rest):
     if value is None:
         return tracer.constant("")
-    return _text(tracer, str, "__str__", value)
+    if rest:
+        return tracer.fold(str, *(item.as_python() for item in (value, *rest)))
+    return _text(tracer, str, ("__str__", "__repr__"), value)
 
 
 @models(repr)
 def _repr(tracer, value):
-    return _text(tracer, repr, "__repr__", value)
+    return _text(tracer, repr, ("__repr__",), value)
 
 
-def _text(tracer, function, method: str, value: Value) -> Value:
+def _text(tracer, function, methods: tuple[str, ...], value: Value) -> Value:
     if isinstance(value, ObjectValue):
-        found = value.call_special(tracer, method, [])
-        if found is not None:
-            return found
+        for name in methods:
+            found = value.call_checked(tracer, name, str)
+            if found is not None:
+                return found
     return tracer.fold(function, tracer.known(value).as_python())
 
 
@@ -305,19 +375,23 @@ def _text(tracer, function, method: str, value: Value) -> Value:
 def _format(tracer, value, spec=None):
     text = "" if spec is None else spec.as_python()
     if isinstance(value, ObjectValue):
-        found = value.call_special(tracer, "__format__", [tracer.constant(text)])
+        args = [tracer.constant(text)]
+        found = value.call_checked(tracer, "__format__", str, args)
         if found is not None:
             return found
-        value = _text(tracer, str, "__str__", value)
+        if text:
+            return tracer.fold(format, stand_in(value.cls), text)  # raises
+        return tracer.call(tracer.constant(str), [value], {})
     return tracer.fold(format, tracer.known(value).as_python(), text)
 
 
 @models(hash)
 def _hash(tracer, value):
     if isinstance(value, ObjectValue):
-        found = value.call_special(tracer, "__hash__", [])
+        found = hash_of(tracer, value)
         if found is not None:
-            return found
+            return tracer.constant(found)
+    check_hashable(tracer, value)
     return tracer.fold(hash, tracer.key_python(value))
 
 
@@ -442,8 +516,7 @@ def _object_getattribute(tracer, owner, name):
 
 @models(tuple.__new__)
 def _tuple_new(tracer, cls, items=None):
-    made = [] if items is None else list(tracer.iterate(items))
-    return TupleValue(made, cls.as_python())
+    return tracer.allocate(cls.as_python(), [] if items is None else [items])
 
 
 def as_sequence(value: Value) -> SequenceValue | None:

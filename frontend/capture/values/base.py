@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +103,7 @@ class Value:
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
         """``item in self``."""
-        return any(tracer.equal(item, own) for own in self.iterate(tracer))
+        return any(tracer.equal(own, item) for own in self.iterate(tracer))
 
     def get_attr(self, tracer: Tracer, name: str) -> Value:
         """``self.name``; by default the methods of a builtin type."""
@@ -148,7 +150,11 @@ class Value:
                 context=f"{self.python_type().__name__}.{name}",
                 explanation="girih does not model this method.",
             )
-        return method(tracer, *args, **kwargs)
+        try:
+            return method(tracer, *args, **kwargs)
+        except TypeError:
+            check_arguments(self.python_type(), name, method, args, kwargs, tracer)
+            raise
 
     def _call_special_method(self, tracer, name: str, args: list[Value]):
         """An operator called by its method's name; None for other methods."""
@@ -163,6 +169,21 @@ class Value:
     def __repr__(self) -> str:
         kind = type_name(self.python_type())
         return f"a {kind}, {self.source}" if self.source else f"a {kind}"
+
+
+def check_arguments(cls: type, name: str, method, args, kwargs, tracer) -> None:
+    """Raises what Python raises, where a method does not take the arguments."""
+    try:
+        inspect.signature(method).bind(tracer, *args, **kwargs)
+    except TypeError as error:
+        if cls in (list, tuple, dict, set, frozenset, deque):
+            bound = getattr(cls(), name)
+            tracer.fold_raw(bound, *[None] * len(args), **dict.fromkeys(kwargs))
+        unsupported(
+            kind="arguments that girih's model of a method does not take",
+            context=f"{cls.__name__}.{name}: {error}",
+            explanation="The call is wrong, or a form of it that is not modelled.",
+        )
 
 
 class Method(Value):

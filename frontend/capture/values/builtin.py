@@ -60,13 +60,19 @@ class NamespaceValue(Value):
     def get_attr(self, tracer, name):
         """A global of the module."""
         namespace = vars(self.module)
-        if name in namespace:
+        if name in namespace or (id(namespace), name) in tracer.effects.globals:
             root = tracer.roots.constant(namespace, f"{self.module.__name__}.__dict__")
-            return tracer.load_global(namespace, name, root)
+            found = tracer.load_global(namespace, name, root)
+            if found is None:  # it was deleted
+                text = f"module '{self.module.__name__}' has no attribute '{name}'"
+                tracer.throw(AttributeError, text)
+            return found
         if name == "__dict__":
             return tracer.held(namespace)
         return tracer.held(tracer.fold_raw(getattr, self.module, name))
 
     def set_attr(self, tracer, name, value):
-        """Sets a global of the module."""
+        """Sets a global of the module, or deletes it."""
+        if value is None:
+            self.get_attr(tracer, name)  # raises where there is none
         tracer.store_global(vars(self.module), name, value)

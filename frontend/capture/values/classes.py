@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import types
 from typing import Any
 
@@ -61,6 +62,13 @@ class SuperValue(Value):
         return tracer.class_member(base, name)
 
 
+def _is_users(member: Any) -> bool:
+    """Whether a class method is one that a program has written."""
+    function = getattr(member, "__func__", None)
+    library = isinstance(function, types.FunctionType) and function.__module__
+    return bool(library) and library != "typing"
+
+
 class ClassValue(Value):
     """A class."""
 
@@ -102,12 +110,15 @@ class ClassValue(Value):
     def _meta_attr(self, tracer, name: str) -> Value:
         if not hasattr(self.cls, name):
             tracer.guard_lookup(self.cls, name, MISSING)
-            message = f"type object '{self.cls.__name__}' has no attribute '{name}'"
-            tracer.throw(AttributeError, message)
+            tracer.fold_raw(getattr, self.cls, name)  # raises
         member, _ = static_lookup(type(self.cls), name)
         if isinstance(member, types.FunctionType):
             return BoundMethod(tracer.class_member(type(self.cls), name), self)
         return tracer.held(getattr(self.cls, name))
+
+    def truth(self, tracer) -> bool:
+        """True, unless the metaclass says otherwise."""
+        return tracer.fold_raw(bool, self.cls)
 
     def iterate(self, tracer):
         """The members of an enumeration."""
@@ -123,7 +134,11 @@ class ClassValue(Value):
 
     def get_item(self, tracer, key):
         """A member of an enumeration, or a generic alias."""
-        return tracer.held(self.cls[key.as_python()])
+        meta, member = type(self.cls), static_lookup(self.cls, "__class_getitem__")[0]
+        if static_lookup(meta, "__getitem__")[0] is MISSING and _is_users(member):
+            getter = self.get_attr(tracer, "__class_getitem__")
+            return tracer.call(getter, [key], {})
+        return tracer.held(tracer.fold_raw(operator.getitem, self.cls, key.as_python()))
 
     def call(self, tracer, args, kwargs):
         """Makes an object."""

@@ -105,6 +105,12 @@ class Constant(Value):
         """Runs the method on known arguments."""
         return ConstantMethod(self, name).call(tracer, args, kwargs)
 
+    def call_c_method(self, tracer, descriptor, args, kwargs):
+        """``float.__repr__(value)``: past what the value's own class overrides."""
+        if getattr(type(self._value), descriptor.__name__, None) is descriptor:
+            return self.call_method(tracer, descriptor.__name__, args, kwargs)
+        return tracer.fold_call(descriptor, [self, *args], kwargs)
+
     def call(self, tracer, args, kwargs):
         """Calls an immutable callable object on known arguments."""
         return tracer.fold_call(self.value, args, kwargs)

@@ -13,6 +13,7 @@ from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.outside import WeakReferenceValue
+from girih.frontend.capture.values.protocols import hash_of
 from girih.frontend.capture.values.sequence import TupleValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -38,6 +39,7 @@ class Key:
 
 def key_of(tracer, value: Value) -> Key:
     """The key; objects from outside that hash by identity are told apart."""
+    check_hashable(tracer, value)
     if _hashes_by_method(value):
         return Key(value, _ByMethods(tracer, value))
     key = Key(value)
@@ -46,6 +48,18 @@ def key_of(tracer, value: Value) -> Key:
         if not is_input:
             tracer.tell_apart(value)
     return key
+
+
+def check_hashable(tracer, value: Value) -> None:
+    """Raises for a value whose class has no hash, or a tuple that holds one."""
+    if isinstance(value, TupleValue):
+        for item in value.items:
+            check_hashable(tracer, item)
+    elif isinstance(value, (Constant, TensorValue)):
+        return
+    elif static_lookup(value.python_type(), "__hash__")[0] is None:
+        kind = value.python_type().__name__
+        tracer.throw(TypeError, f"unhashable type: '{kind}'")
 
 
 class _ById:
@@ -105,7 +119,7 @@ class _ByMethods:
     def __init__(self, tracer, value):
         self.tracer = tracer
         self.value = value
-        self.hash = hash(value.call_special(tracer, "__hash__", []).as_python())
+        self.hash = hash_of(tracer, value)
 
     def __hash__(self):
         return self.hash

@@ -6,6 +6,8 @@ import functools
 import types
 from typing import Any
 
+import torch
+
 from girih.frontend.capture import _frame
 from girih.frontend.capture.values.base import Value
 
@@ -30,11 +32,14 @@ def static_lookup(cls: type, name: str) -> tuple[Any, type | None]:
 
 def is_data_descriptor(member: Any) -> bool:
     """Whether a class member takes precedence over the instance's attributes."""
-    cls = type(member)
-    if static_lookup(cls, "__get__")[0] is MISSING:
-        return False
-    has_set = static_lookup(cls, "__set__")[0] is not MISSING
-    return has_set or static_lookup(cls, "__delete__")[0] is not MISSING
+    has_get = static_lookup(type(member), "__get__")[0] is not MISSING
+    return has_get and takes_assignment(member)
+
+
+def takes_assignment(member: Any) -> bool:
+    """Whether an assignment to the attribute goes to a class member."""
+    parts = ("__set__", "__delete__")
+    return any(static_lookup(type(member), p)[0] is not MISSING for p in parts)
 
 
 def c_base(cls: type) -> type:
@@ -62,6 +67,29 @@ def has_python_layer(cls: type) -> bool:
     """Whether a class statement made the class, or one of its bases."""
     marks = {"__slots__", "__dict__", "__weakref__"}
     return any(marks & base.__dict__.keys() for base in cls.__mro__)
+
+
+# What `namedtuple()` and class statements put into a class, besides its methods.
+_OF_NAMED_TUPLES = frozenset(
+    """__new__ __repr__ __replace__ __getnewargs__ __slots__ __doc__ __match_args__
+    __module__ __qualname__ __annotations__ __annotate__ __annotate_func__
+    __annotations_cache__ __orig_bases__ __parameters__ __class_getitem__ __dict__
+    __weakref__ __static_attributes__ __firstlineno__ __str__ __reduce__""".split()
+)
+
+
+def is_plain_tuple_class(cls: type) -> bool:
+    """Whether objects of a class are tuples with names for the items, and no more.
+
+    Other classes derived from ``tuple`` may say what ``==``, ``len`` or ``+`` mean.
+    """
+    if cls is tuple or issubclass(cls, torch.Size):
+        return True
+    if cls.__module__ == "torch.return_types":
+        return True
+    own = cls.__mro__[: cls.__mro__.index(tuple)]
+    names = {name for base in own for name in base.__dict__ if name.startswith("__")}
+    return hasattr(cls, "_fields") and names <= _OF_NAMED_TUPLES
 
 
 class DescriptorMethod(Value):

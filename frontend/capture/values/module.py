@@ -25,6 +25,7 @@ _GLOBAL_HOOKS = (
 )
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _MISSING = object()
+_GETTER = torch.nn.Module.__getattr__
 
 
 class ModuleValue(ObjectValue):
@@ -42,6 +43,8 @@ class ModuleValue(ObjectValue):
         namespace = self.real.__dict__ if self.real is not None else {}
         if name in namespace or name in _MEMBERS:
             return None
+        if static_lookup(self.cls, "__getattr__")[0] is not _GETTER:
+            return None  # the class may have another opinion
         if static_lookup(self.cls, name)[1] is not None:
             return None
         for members in _MEMBERS:
@@ -64,7 +67,7 @@ class ModuleValue(ObjectValue):
     def call_getattr(self, tracer, name):
         """The attribute is missing, unless the class has its own ``__getattr__``."""
         getter, _ = static_lookup(self.cls, "__getattr__")
-        if getter is not torch.nn.Module.__getattr__ or self.real is None:
+        if getter is not _GETTER or self.real is None:
             return super().call_getattr(tracer, name)
         for members in _MEMBERS:
             if members in self.real.__dict__ and members not in self.attributes:

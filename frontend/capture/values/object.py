@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 from girih.errors import unsupported
@@ -21,16 +21,24 @@ from girih.frontend.capture.values.lookup import (
     DescriptorMethod,
     is_data_descriptor,
     static_lookup,
+    takes_assignment,
 )
 from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.protocols import (
+    SpecialMethods,
+    is_not_implemented,
+    stand_in,
+)
+from girih.frontend.capture.values.sequence import TupleValue
 from girih.frontend.capture.values.special import OPERATORS
 
 # Builtin classes whose subclasses have a constant part.
 _SETS_ITEMS = frozenset(("update", "setdefault", "__init__", "__or__", "__ior__"))
+_FIELD = type(namedtuple("Field", "x").x)  # of a named tuple
 LITERAL_BASES = (int, float, complex, str, bytes)
 
 
-class ObjectValue(Value):
+class ObjectValue(SpecialMethods):
     """An object of a Python class.
 
     Attributes:
@@ -66,34 +74,32 @@ class ObjectValue(Value):
     # Attributes
 
     def get_attr(self, tracer, name):
-        """``self.name``, by Python's rules."""
-        getter, _ = static_lookup(self.cls, "__getattribute__")
-        if isinstance(getter, types.FunctionType):
-            return self._call_getattribute(tracer, name)
-        return self.generic_get_attr(tracer, name)
-
-    def _call_getattribute(self, tracer, name: str) -> Value:
-        function = tracer.class_member(self.cls, "__getattribute__")
+        """``self.name``, by Python's rules: ``__getattr__`` where it is missing."""
         try:
-            return tracer.call(function, [self, tracer.constant(name)], {})
+            return self._get_attribute(tracer, name)
         except Raised as raised:
-            is_missing = issubclass(raised.value.python_type(), AttributeError)
+            if not issubclass(raised.value.python_type(), AttributeError):
+                raise
             getter, _ = static_lookup(self.cls, "__getattr__")
-            if not is_missing or getter is MISSING:
+            if getter is MISSING:
+                tracer.guard_lookup(self.cls, "__getattr__", getter)
                 raise
         return self.call_getattr(tracer, name)
 
+    def _get_attribute(self, tracer, name: str) -> Value:
+        getter, _ = static_lookup(self.cls, "__getattribute__")
+        if isinstance(getter, types.FunctionType):
+            function = tracer.class_member(self.cls, "__getattribute__")
+            return tracer.call(function, [self, tracer.constant(name)], {})
+        return self.generic_get_attr(tracer, name)
+
     def generic_get_attr(self, tracer, name: str) -> Value:
-        """``object.__getattribute__``, then ``__getattr__``."""
+        """``object.__getattribute__``."""
         found = self.find_attr(tracer, name)
-        if found is not None:
-            return found
-        getter, _ = static_lookup(self.cls, "__getattr__")
-        if getter is not MISSING:
-            return self.call_getattr(tracer, name)
-        tracer.guard_lookup(self.cls, "__getattr__", getter)
-        message = f"'{self.cls.__name__}' object has no attribute '{name}'"
-        tracer.throw(AttributeError, message)
+        if found is None:
+            message = f"'{self.cls.__name__}' object has no attribute '{name}'"
+            tracer.throw(AttributeError, message)
+        return found
 
     def call_getattr(self, tracer, name: str) -> Value:
         """``type(self).__getattr__(self, name)``."""
@@ -103,9 +109,9 @@ class ObjectValue(Value):
 
     def find_attr(self, tracer, name: str) -> Value | None:
         """The attribute, without ``__getattr__``."""
-        if name == "__class__":
+        member, owner = static_lookup(self.cls, name)
+        if name == "__class__" and owner is object:
             return tracer.constant(self.cls)
-        member, _ = static_lookup(self.cls, name)
         if member is not MISSING and is_data_descriptor(member):
             return self._get_descriptor(tracer, name, member)
         found = self.find_in_instance(tracer, name)
@@ -163,12 +169,14 @@ class ObjectValue(Value):
             function = tracer.class_member(type(member), "__get__")
             owner = tracer.constant(self.cls)
             return tracer.call(function, [descriptor, self, owner], {})
+        if isinstance(member, _FIELD) and isinstance(self.base, TupleValue):
+            return self.base.items[member.__reduce__()[1][0]]
         self._unknown_descriptor(name, member)
 
     def _get_slot(self, tracer, name: str) -> Value:
         found = self._find_slot(tracer, name)
         if found is None:
-            tracer.throw(AttributeError, name)
+            tracer.fold_raw(getattr, stand_in(self.cls, __slots__=(name,)), name)
         return found
 
     def _find_slot(self, tracer, name: str) -> Value | None:
@@ -240,13 +248,16 @@ class ObjectValue(Value):
             function = tracer.class_member(self.cls, name, part=part)
             tracer.call(function, [self] + ([value] if value is not None else []), {})
             return
-        if member is not MISSING and is_data_descriptor(member):
+        if member is not MISSING and takes_assignment(member):
             if self._set_through_descriptor(tracer, name, member, value):
                 return
             self._check_slot(name, member)
+        elif not getattr(self.cls, "__dictoffset__", 0):
+            self._no_namespace(tracer, name, member, value is None)
         before = self._find_own(tracer, name, member)
         if value is None and before is None:
-            tracer.throw(AttributeError, name)
+            content = {"__slots__": (name,)} if isinstance(member, SLOT_TYPES) else {}
+            tracer.fold_raw(delattr, stand_in(self.cls, **content), name)
         tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
         self.attributes[name] = value
 
@@ -261,9 +272,19 @@ class ObjectValue(Value):
         text = f"property {name!r} of {self.cls.__name__!r} object has no {kind}"
         tracer.throw(AttributeError, text)
 
+    def _no_namespace(self, tracer, name: str, member: Any, is_deleted: bool):
+        """Raises as for any object that holds no more than its ``__slots__``."""
+        content = {} if member is MISSING else {name: None}
+        like = stand_in(self.cls, __slots__=(), **content)
+        if is_deleted:
+            tracer.fold_raw(delattr, like, name)
+        tracer.fold_raw(setattr, like, name, None)
+
     def _set_through_descriptor(self, tracer, name, member, value) -> bool:
         part = "__set__" if value is not None else "__delete__"
         setter, _ = static_lookup(type(member), part)
+        if setter is MISSING:
+            tracer.throw(AttributeError, part)
         if not isinstance(setter, types.FunctionType):
             return False
         descriptor = tracer.class_member(self.cls, name)
@@ -273,72 +294,22 @@ class ObjectValue(Value):
         return True
 
     def _check_slot(self, name: str, member: Any) -> None:
-        if not isinstance(member, SLOT_TYPES) or name in ("__dict__", "__class__"):
+        if name in ("__dict__", "__class__"):
+            unsupported(
+                kind="assignment of what an object is",
+                context=f"{self.cls.__name__}.{name}",
+                explanation="girih follows the object as what it was made.",
+            )
+        if not isinstance(member, SLOT_TYPES):
             unsupported(
                 kind="assignment through a descriptor",
                 context=f"{self.cls.__name__}.{name}",
                 explanation="girih does not model this kind of descriptor.",
             )
 
-    # Special methods
-
-    def _special(self, tracer, name: str) -> bool:
-        member, owner = static_lookup(self.cls, name)
-        if member is not MISSING and owner is not object:
-            return True
-        tracer.guard_lookup(self.cls, name, member)
-        return False
-
-    def call_special(self, tracer, name: str, args: list[Value]) -> Value | None:
-        """``type(self).name(self, *args)``, or None where the class has none."""
-        member, owner = static_lookup(self.cls, name)
-        if member is MISSING or member is None or owner is object:
-            tracer.guard_lookup(self.cls, name, member)
-            return None
-        if isinstance(member, types.FunctionType):
-            function = tracer.class_member(self.cls, name)
-            return tracer.call(function, [self, *args], {})
-        return tracer.call(self._bind(tracer, name, member), args, {})
-
-    def truth(self, tracer) -> bool:
-        """``__bool__``, else ``__len__``, else True."""
-        for name in ("__bool__", "__len__"):
-            if self._special(tracer, name):
-                return self.call_special(tracer, name, []).truth(tracer)
-        return True
-
-    def length(self, tracer) -> int:
-        """``__len__``."""
-        if not self._special(tracer, "__len__"):
-            return super().length(tracer)
-        return self.call_special(tracer, "__len__", []).as_python()
-
-    def iterate(self, tracer):
-        """``__iter__``."""
-        iterator = tracer.iterator(self)
-        while (item := tracer.next_of(iterator)) is not None:
-            yield item
-
-    def contains(self, tracer, item) -> bool:
-        """``__contains__``, else iteration."""
-        if not self._special(tracer, "__contains__"):
-            return super().contains(tracer, item)
-        return self.call_special(tracer, "__contains__", [item]).truth(tracer)
-
-    def get_item(self, tracer, key):
-        """``__getitem__``."""
-        found = self.call_special(tracer, "__getitem__", [key])
-        return found if found is not None else super().get_item(tracer, key)
-
-    def set_item(self, tracer, key, value):
-        """``__setitem__``."""
-        if self.call_special(tracer, "__setitem__", [key, value]) is None:
-            super().set_item(tracer, key, value)
-
-    def delete_item(self, tracer, key):
-        """``__delitem__``."""
-        if self.call_special(tracer, "__delitem__", [key]) is None:
-            super().delete_item(tracer, key)
+    def bind_special(self, tracer, name, member):
+        """A special method that is no plain function, bound."""
+        return self._bind(tracer, name, member)
 
     def call(self, tracer, args, kwargs):
         """``__call__``."""
@@ -348,6 +319,8 @@ class ObjectValue(Value):
             return tracer.call(function, [self, *args], kwargs)
         if member is MISSING:
             return super().call(tracer, args, kwargs)
+        if member is None:
+            self.call_special(tracer, "__call__", args)  # raises
         unsupported(
             kind="call of an object",
             context=self.cls.__name__,
@@ -372,6 +345,8 @@ class ObjectValue(Value):
                 return self._set_items(tracer, name, args, kwargs)
             if name == "copy":
                 return self._copy_of_same_class(tracer)
+        if name == "__format__" and args and not args[0].truth(tracer):
+            return tracer.call(tracer.constant(str), [self], {})  # as C does
         if name in OPERATORS:
             args = [builtin_part(arg) for arg in args]
         found = self.base.call_method(tracer, name, args, kwargs)
@@ -420,11 +395,7 @@ class ObjectValue(Value):
 
     def method___getattribute__(self, tracer, name):
         """``object.__getattribute__(self, name)``."""
-        found = self.find_attr(tracer, name.as_python())
-        if found is None:
-            message = f"'{self.cls.__name__}' object has no attribute '{name.value}'"
-            tracer.throw(AttributeError, message)
-        return found
+        return self.generic_get_attr(tracer, name.as_python())
 
     def method___setattr__(self, tracer, name, value):
         """``object.__setattr__(self, name, value)``."""
@@ -443,8 +414,13 @@ class ObjectValue(Value):
         return tracer.constant(NotImplemented)
 
     def method___ne__(self, tracer, other):
-        """``object.__ne__``."""
-        return tracer.constant(not tracer.equal(self, other))
+        """``object.__ne__``: not what ``__eq__`` answers."""
+        found = self.call_comparison(tracer, "__eq__", other)
+        if found is None and self.special(tracer, "__eq__") is MISSING:
+            found = self.method___eq__(tracer, other)
+        if found is None or is_not_implemented(found):
+            return tracer.constant(NotImplemented)
+        return tracer.constant(not found.truth(tracer))
 
     def method___reduce_ex__(self, tracer, protocol):
         """``object.__reduce_ex__(self, protocol)``."""

@@ -80,7 +80,8 @@ class SequenceValue(Value):
         if not isinstance(other, SequenceValue) or (
             isinstance(self, ListValue) != isinstance(other, ListValue)
         ):
-            mine, theirs = self.cls.__name__, other.python_type().__name__
+            mine = self._plain_class().__name__
+            theirs = other.python_type().__name__
             message = f'can only concatenate {mine} (not "{theirs}") to {mine}'
             tracer.throw(TypeError, message)
         plain = self._plain_class()

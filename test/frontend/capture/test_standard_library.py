@@ -55,6 +55,62 @@ def members(x, level):
     return x * level, level + 1, level > Level.LOW, Level(1), Level["LOW"], text
 
 
+class Weight(float, enum.Enum):
+    HALF = 0.5
+
+
+@case(rand(3))
+def methods_of_the_builtin_class(x):
+    """Past what the class of the object overrides, as json does."""
+    return x, float.__repr__(Weight.HALF), int.__repr__(Level.HIGH), str(Weight.HALF)
+
+
+@case(rand(3))
+def parts_of_iterators_without_end(x):
+    try:
+        first, second = itertools.count()
+    except ValueError as error:
+        text = str(error)
+    return x, text
+
+
+@case(rand(3))
+def wrong_calls(x):
+    texts = []
+    calls = (
+        lambda: [].append(),
+        lambda: {}.get(),
+        lambda: {}.clear(1),
+        lambda: (lambda a, *, b: a)(1),
+        lambda: Ranked(),
+        lambda: Ranked(1, 2, 3),
+    )
+    for call in calls:
+        try:
+            call()
+        except TypeError as error:
+            texts.append(str(error))
+    return x, texts
+
+
+@case(rand(3))
+def matched_patterns(x):
+    found = []
+    for value in (range(2), "ab", {"a": 1}, [1, 2], Ranked(3), True):
+        match value:
+            case [a, b]:
+                found.append((a, b))
+            case {"a": a}:
+                found.append(a)
+            case Ranked(rank=r):
+                found.append(r)
+            case int(n):
+                found.append(n)
+            case _:
+                found.append(None)
+    return x, found
+
+
 @dataclasses.dataclass(order=True)
 class Ranked:
     rank: int

@@ -31,7 +31,7 @@ class IteratorValue(Value):
 
     def contains(self, tracer, item) -> bool:
         """Consumes the iterator up to the item."""
-        return any(tracer.equal(item, own) for own in self.iterate(tracer))
+        return any(tracer.equal(own, item) for own in self.iterate(tracer))
 
     def method___next__(self, tracer):
         """``self.__next__()``."""

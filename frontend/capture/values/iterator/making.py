@@ -124,6 +124,8 @@ def _reversed_object(tracer, value: ObjectValue) -> Value:
     if value.base is not None and not _is_python(member) and member is not MISSING:
         tracer.guard_lookup(value.cls, "__reversed__", member)
         return _reversed_builtin(tracer, value.base, value)
+    if member is None:
+        _not_reversible(tracer, value)
     found = value.call_special(tracer, "__reversed__", [])
     if found is not None:
         return found
@@ -148,13 +150,15 @@ def _reversed_builtin(tracer, value: Value, owner: Value) -> Value:
     if isinstance(value, ViewValue) and isinstance(value.owner, DictValue):
         return _of_dict(tracer, value.owner, value.owner, value.kind, -1)
     if isinstance(value, Constant) and isinstance(value.value, LITERALS):
-        tracer.fold_raw(reversed, value.value)
+        if not isinstance(value.value, (str, bytes, range)):
+            _not_reversible(tracer, owner)
         made = ConstantIterator(value.value[::-1])
         made.cls = type(reversed(value.value))
         return made
     if isinstance(value, TensorValue):
         return _reversed_tensor(tracer, value)
-    if isinstance(value, (SetValue, IteratorValue)):
+    cls = value.python_type()
+    if not hasattr(cls, "__reversed__") and not hasattr(cls, "__getitem__"):
         _not_reversible(tracer, value)
     return ItemsIterator(list(value.iterate(tracer))[::-1], reversed)
 
