@@ -145,6 +145,19 @@ class Derivatives:
         """x as a value of its own."""
         return self._identity("alias", x)
 
+    def apart(self, value: Operand, sources: Sequence[Operand]) -> Operand:
+        """``value``, which eager has in memory of its own.
+
+        Where it is one of the values that it was computed of, or shows one, a
+        derivative that reads it would seem to read that one's tensor.
+        """
+        shown = _shown_by(value.value)
+        if all(_shown_by(source.value) != shown for source in sources):
+            return value
+        type_ = (value.shape, value.dtype)
+        made = self._builder.op("alias", [value], {"fresh": True}, type_)
+        return made._replace(strides=value.strides)
+
     def once(self, value: Operand, sources: Sequence[Operand]) -> Operand:
         """``value``, which must not be derived by what it was computed of."""
         b = self._builder
@@ -199,6 +212,7 @@ class Derivatives:
             return list(values)
         if name in _OVERWRITES:
             values = [self._also_of(values[0], operands[0])]
+        values = [self.apart(value, operands) for value in values]
         without = WITHOUT_DERIVATIVE.get(name, ())
         return [
             self.detach(value) if place in without else self.overwrite(value, operands)
@@ -271,6 +285,19 @@ class Derivatives:
                 "the graph depends on.",
             )
         return required
+
+
+# Ops that show the elements of their operand.
+_VIEWS = frozenset(
+    f"graph.{name}" for name in ("broadcast_to", "permute", "reshape", "slice")
+)
+
+
+def _shown_by(value: ir.Value) -> ir.Value:
+    """The value whose elements a value shows."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name in _VIEWS:
+        value = value.owner.operands[0]
+    return value
 
 
 def depends(outputs: Iterable[ir.Value], source: ir.Value) -> bool:

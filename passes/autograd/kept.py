@@ -25,7 +25,7 @@ def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
     while pending:
         for use in pending.pop().uses:
             user = use.owner
-            if user.name == "func.return":
+            if user.name == "func.return" or "fresh" in user.attributes:
                 continue
             if user.name in _VIEWS:
                 pending.append(user.results[0])

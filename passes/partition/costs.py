@@ -85,13 +85,13 @@ class Costs:
 
         Eager would notice if the caller wrote to it only where it saves it too.
         """
-        program, usage = self._program, self._usage
+        program = self._program
         if value in program.numbers:
             return True
         if value not in program.owners:
             return False
         is_argument = program.values[value].node is None
-        is_kept = value in usage.read_late or program.owners[value] in program.kept
+        is_kept = program.owners[value] in program.kept
         return is_kept or (is_argument and self._may_alias(value))
 
     def _may_alias(self, value: int) -> bool:

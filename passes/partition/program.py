@@ -89,7 +89,8 @@ class Program:
             holds their elements in their order: what eager gives to nobody else, or
             checks the version of.
         taken: values whose memory a result of the program takes.
-        kept: arguments and results that the derivative reads.
+        kept: for values that the derivative reads of an argument or result, which:
+            ``arg0`` or ``out3``.
         numbers: arguments that are Python numbers.
     """
 
@@ -101,7 +102,7 @@ class Program:
     gradients: tuple[int, ...] = ()
     owners: dict[int, int] = field(default_factory=dict)
     taken: frozenset[int] = frozenset()
-    kept: frozenset[int] = frozenset()
+    kept: dict[int, str] = field(default_factory=dict)
     numbers: frozenset[int] = frozenset()
 
     def producer(self, value: int) -> Node | None:

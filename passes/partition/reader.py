@@ -125,8 +125,7 @@ class JointReader:
             if "graph.number" in given or "graph.symbol" in given
         )
         values = list(zip(program.results, signature.results, strict=False))
-        marked = [*enumerate(signature.arguments), *values]
-        program.kept = frozenset(v for v, given in marked if "graph.kept" in given)
+        program.kept = _kept_places(signature.arguments, values)
         self._find_owners(values)
 
     def _find_owners(self, results: list[tuple[int, Attributes]]) -> None:
@@ -153,6 +152,26 @@ class JointReader:
                 return False
             value = node.operands[0]
         return True
+
+
+def _kept_places(
+    arguments: list[Attributes], results: list[tuple[int, Attributes]]
+) -> dict[int, str]:
+    """For each value that a derivative reads the argument or result that it reads.
+
+    Simplification may have made one value of several, such as y and y * 1.
+    """
+    places = [
+        (number, f"arg{number}")
+        for number, given in enumerate(arguments)
+        if "graph.kept" in given
+    ]
+    places += [
+        (value, f"out{number}")
+        for number, (value, given) in enumerate(results)
+        if "graph.kept" in given and is_fresh(given)
+    ]
+    return dict(reversed(places))
 
 
 def is_fresh(given: Attributes) -> bool:

@@ -9,7 +9,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, symbol
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.partition.plan import PartitionPlan
-from girih.passes.partition.reader import JointReader, is_fresh
+from girih.passes.partition.reader import JointReader
 from girih.passes.partition.strides import Strides
 
 _KEPT = ("graph.number", "graph.strides")
@@ -51,11 +51,6 @@ class _Splitter:
         self.body = self._make_backward()
         self.end = list(self.body.operations)[-1]
         self.values: dict[int, ir.Value] = {}
-        self._number_of = {
-            value: number
-            for number, value in reversed([*enumerate(self.program.results)])
-            if is_fresh(self.forward.results[number])
-        }
 
     def run(self) -> None:
         self._order_forward()
@@ -138,11 +133,11 @@ class _Splitter:
     def _pass_reference(self, value: int) -> ir.Value:
         """What the caller's argument or result holds."""
         owner = self.program.owners[value]
-        if self.program.values[owner].node is None:
-            place, given = f"arg{owner}", self.reader.signature.arguments[owner]
-        else:
-            number = self._number_of[owner]
-            place, given = f"out{number}", self.forward.results[number]
+        place = self.program.kept.get(owner, f"arg{owner}")
+        number = int(place[3:])
+        is_argument = place.startswith("arg")
+        groups = self.reader.signature.arguments, self.forward.results
+        given = groups[0 if is_argument else 1][number]
         type_ = self.reader.ir_values[owner].type
         kept = {name: given[name] for name in _KEPT if name in given}
         return self._converted("reshape", self._take(type_, place, kept), value)

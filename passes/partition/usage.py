@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from girih.passes.partition.program import Kind, Program
+from girih.passes.partition.program import Program
 from girih.passes.partition.stages import stored_backward, stored_forward
 
 
@@ -16,8 +16,6 @@ class Usage:
         backward: ops that depend on a cotangent and that a gradient needs.
         late: ops that depend on no cotangent and that only gradients need.
         wanted: values without cotangents that ``backward`` reads or that are gradients.
-        read_late: values whose elements ``backward`` or ``late`` read directly, as the
-            rules of derivatives have it: eager saves these.
         stored_forward: values that lie in memory in the forward pass in any case.
         stored_backward: values that have to lie in memory in the backward pass, if they
             are computed again there.
@@ -29,7 +27,6 @@ class Usage:
     backward: frozenset[int]
     late: frozenset[int]
     wanted: frozenset[int]
-    read_late: frozenset[int]
     stored_forward: frozenset[int]
     stored_backward: frozenset[int]
     inner: frozenset[int]
@@ -54,7 +51,6 @@ def usage_of(program: Program) -> Usage:
         frozenset(backward),
         frozenset(late),
         wanted,
-        _read_by(program, backward | late) | {program.values[v].base for v in wanted},
         stored,
         stored_backward(program, backward, forward | late, stored),
         _inner(program, forward, late),
@@ -94,17 +90,6 @@ def _wanted(program: Program, backward: set[int]) -> frozenset[int]:
         value
         for value in values
         if value not in cotangents and program.values[value].node not in backward
-    )
-
-
-def _read_by(program: Program, positions: Iterable[int]) -> frozenset[int]:
-    """Values whose elements ops read, views being no readers."""
-    nodes = (program.nodes[position] for position in positions)
-    return frozenset(
-        program.values[value].base
-        for node in nodes
-        if node.kind is not Kind.VIEW
-        for value in node.operands
     )
 
 

@@ -6,7 +6,7 @@
 // CHECK: return {{%.+}}, {{%.+}}, [[X]]
 // CHECK-LABEL: func.func @written_backward
 // CHECK-SAME: {graph.saved = "out2"}
-func.func @written(%x: tensor<4xf32>, %y: tensor<4xf32> {graph.requires_grad},
+func.func @written(%x: tensor<4xf32>, %y: tensor<4xf32> {graph.kept, graph.requires_grad},
     %g: tensor<4xf32> {graph.cotangent = 0 : i64})
     -> (tensor<4xf32>, tensor<4xf32> {graph.writes = 0 : i64},
         tensor<4xf32> {graph.gradient = 1 : i64}) {
@@ -22,7 +22,7 @@ func.func @written(%x: tensor<4xf32>, %y: tensor<4xf32> {graph.requires_grad},
 // CHECK-SAME: tensor<2x4xf32> {graph.saved = "arg0", graph.strides = [1, 2]},
 // CHECK-SAME: tensor<f64> {graph.number, graph.saved = "arg1"},
 func.func @described(
-    %x: tensor<2x4xf32> {graph.requires_grad, graph.strides = [1, 2]},
+    %x: tensor<2x4xf32> {graph.kept, graph.requires_grad, graph.strides = [1, 2]},
     %n: tensor<f64> {graph.number},
     %g: tensor<2x4xf32> {graph.cotangent = 0 : i64, graph.strides = [1, 2]})
     -> (tensor<2x4xf32> {graph.strides = [1, 2]},
@@ -42,7 +42,7 @@ func.func @described(
 // CHECK-SAME: ({{%.+}}: index {graph.saved = "arg1", graph.symbol = "s1"},
 // CHECK-SAME: {{%.+}}: index {graph.saved = "out1", graph.symbol = "s0"},
 // CHECK-SAME: attributes {graph.symbols = {s0 = [2, 100], s1 = [2, 100]}}
-func.func @symbolic(%x: tensor<?xf32, ["s0"]> {graph.requires_grad},
+func.func @symbolic(%x: tensor<?xf32, ["s0"]> {graph.kept, graph.requires_grad},
     %n: index {graph.symbol = "s1"},
     %g: tensor<?xf32, ["s0"]> {graph.cotangent = 0 : i64})
     -> (tensor<?xf32, ["s0"]>, tensor<?xf32, ["s0"]> {graph.gradient = 0 : i64})
@@ -57,8 +57,8 @@ func.func @symbolic(%x: tensor<?xf32, ["s0"]> {graph.requires_grad},
 // CHECK-LABEL: func.func @same_backward
 // CHECK-SAME: ([[G:%.+]]: tensor<4xf32> {graph.cotangent = 0 : i64})
 // CHECK-NEXT: return [[G]], [[G]]
-func.func @same(%x: tensor<4xf32> {graph.requires_grad},
-    %y: tensor<4xf32> {graph.requires_grad},
+func.func @same(%x: tensor<4xf32> {graph.kept, graph.requires_grad},
+    %y: tensor<4xf32> {graph.kept, graph.requires_grad},
     %g: tensor<4xf32> {graph.cotangent = 0 : i64})
     -> (tensor<4xf32>, tensor<4xf32> {graph.gradient = 0 : i64},
         tensor<4xf32> {graph.gradient = 1 : i64}) {
@@ -77,7 +77,7 @@ func.func @no_gradients(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-SAME: tensor<4x4xf32> {graph.saved, graph.strides = [1, 4]}
 // CHECK-LABEL: func.func @strided_backward
 // CHECK-SAME: tensor<4x4xf32> {graph.saved = "out1", graph.strides = [1, 4]},
-func.func @strided(%x: tensor<4x4xf32> {graph.requires_grad},
+func.func @strided(%x: tensor<4x4xf32> {graph.kept, graph.requires_grad},
     %g: tensor<4x4xf32> {graph.cotangent = 0 : i64})
     -> (tensor<4x4xf32>, tensor<4x4xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.extern"(%x) {args = [{operand = 0 : i64}], kwargs = {},

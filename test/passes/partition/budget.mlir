@@ -8,7 +8,7 @@
 // NONE: used as it is: argument 0, 16384 bytes
 // NONE: computed again: mm
 // NONE: 0 bytes are saved
-func.func @main(%x: tensor<64x64xf32> {graph.requires_grad},
+func.func @main(%x: tensor<64x64xf32> {graph.kept, graph.requires_grad},
     %g: tensor<64x64xf32> {graph.cotangent = 0 : i64})
     -> (tensor<64x64xf32>, tensor<64x64xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.mm"(%x, %x) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -8,7 +8,7 @@
 // CHECK-SAME: [[H:%.+]]: tensor<64x64xf32> {graph.saved = "out1"}
 // CHECK: [[A:%.+]] = "graph.add"([[H]], [[H]])
 // CHECK: "graph.mul"({{%.+}}, [[A]])
-func.func @cheap(%x: tensor<64x64xf32> {graph.requires_grad},
+func.func @cheap(%x: tensor<64x64xf32> {graph.kept, graph.requires_grad},
     %g: tensor<64xf32> {graph.cotangent = 0 : i64})
     -> (tensor<64xf32>, tensor<64x64xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.mm"(%x, %x) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -30,7 +30,7 @@ func.func @cheap(%x: tensor<64x64xf32> {graph.requires_grad},
 // CHECK-LABEL: func.func @reduction_backward
 // CHECK-NOT: graph.reduce_max
 // CHECK: return
-func.func @reduction(%x: tensor<256x256xf32> {graph.requires_grad},
+func.func @reduction(%x: tensor<256x256xf32> {graph.kept, graph.requires_grad},
     %g: tensor<256x256xf32> {graph.cotangent = 0 : i64})
     -> (tensor<256x256xf32>, tensor<256x256xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.reduce_max"(%x) {dims = array<i64: 1>}
@@ -52,7 +52,7 @@ func.func @reduction(%x: tensor<256x256xf32> {graph.requires_grad},
 // CHECK-LABEL: func.func @mask_backward
 // CHECK-SAME: ([[LT:%.+]]: tensor<256x256xi1> {graph.saved = "out1"},
 // CHECK: "graph.where"([[LT]]
-func.func @mask(%x: tensor<256x256xf32> {graph.requires_grad}, %w: tensor<256x256xf32>,
+func.func @mask(%x: tensor<256x256xf32> {graph.kept, graph.requires_grad}, %w: tensor<256x256xf32>,
     %g: tensor<f32> {graph.cotangent = 0 : i64})
     -> (tensor<f32>, tensor<256x256xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.mm"(%x, %w)
@@ -82,7 +82,7 @@ func.func @mask(%x: tensor<256x256xf32> {graph.requires_grad}, %w: tensor<256x25
 // CHECK-NOT: graph.extern
 // CHECK: [[NOISE:%.+]] = "graph.cast"([[FLAGS]]) : (tensor<64x64xi1>) -> tensor<64x64xf32>
 // CHECK: "graph.mul"({{%.+}}, [[NOISE]])
-func.func @random(%x: tensor<64x64xf32> {graph.requires_grad},
+func.func @random(%x: tensor<64x64xf32> {graph.kept, graph.requires_grad},
     %g: tensor<64x64xf32> {graph.cotangent = 0 : i64})
     -> (tensor<64x64xf32>, tensor<64x64xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.extern"(%x) {args = [{operand = 0 : i64}, 0.5], effects, kwargs = {},
@@ -105,7 +105,7 @@ func.func @random(%x: tensor<64x64xf32> {graph.requires_grad},
 // CHECK: [[MASK:%.+]] = "graph.lt"([[WORD]]
 // CHECK: [[KEPT:%.+]] = "graph.cast"([[MASK]])
 // CHECK: "graph.mul"({{%.+}}, [[KEPT]])
-func.func @dropout(%x: tensor<4096xf32> {graph.requires_grad},
+func.func @dropout(%x: tensor<4096xf32> {graph.kept, graph.requires_grad},
     %g: tensor<4096xf32> {graph.cotangent = 0 : i64})
     -> (tensor<4096xf32>, tensor<4096xf32> {graph.gradient = 0 : i64}) {
   %seeds = "graph.randint"() {high = 9 : i64, low = 0 : i64} : () -> tensor<3xi64>

@@ -13,7 +13,7 @@
 // CHECK-NEXT: return [[DX]]
 func.func @result(%x: tensor<4xf32> {graph.requires_grad},
     %g: tensor<4xf32> {graph.cotangent = 0 : i64})
-    -> (tensor<4xf32>, tensor<4xf32> {graph.gradient = 0 : i64}) {
+    -> (tensor<4xf32> {graph.kept}, tensor<4xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = "graph.mul"(%g, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
@@ -28,7 +28,7 @@ func.func @result(%x: tensor<4xf32> {graph.requires_grad},
 // CHECK-LABEL: func.func @not_the_result_backward
 // CHECK-SAME: ([[A:%.+]]: tensor<64x64xf32> {graph.saved = "out2"},
 // CHECK-NEXT: "graph.mul"({{%.+}}, [[A]])
-func.func @not_the_result(%x: tensor<64x64xf32> {graph.requires_grad},
+func.func @not_the_result(%x: tensor<64x64xf32> {graph.kept, graph.requires_grad},
     %g: tensor<64x64xf32> {graph.cotangent = 1 : i64})
     -> (tensor<64x64xf32> {graph.detached}, tensor<64x64xf32>,
         tensor<64x64xf32> {graph.gradient = 0 : i64}) {
@@ -50,7 +50,7 @@ func.func @not_the_result(%x: tensor<64x64xf32> {graph.requires_grad},
 // CHECK: "graph.mul"([[E]], [[E]])
 func.func @reshaped(%x: tensor<8xf32> {graph.requires_grad},
     %g: tensor<2x4xf32> {graph.cotangent = 0 : i64})
-    -> (tensor<2x4xf32>, tensor<8xf32> {graph.gradient = 0 : i64}) {
+    -> (tensor<2x4xf32> {graph.kept}, tensor<8xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.tanh"(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %1 = "graph.reshape"(%0) : (tensor<8xf32>) -> tensor<2x4xf32>
   %2 = "graph.mul"(%0, %0) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -67,9 +67,23 @@ func.func @reshaped(%x: tensor<8xf32> {graph.requires_grad},
 func.func @written_and_returned(%x: tensor<4xf32>,
     %y: tensor<4xf32> {graph.requires_grad},
     %g: tensor<4xf32> {graph.cotangent = 1 : i64})
-    -> (tensor<4xf32> {graph.writes = 0 : i64}, tensor<4xf32>,
+    -> (tensor<4xf32> {graph.kept, graph.writes = 0 : i64}, tensor<4xf32> {graph.kept},
         tensor<4xf32> {graph.gradient = 1 : i64}) {
   %0 = "graph.exp"(%y) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = "graph.mul"(%g, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %0, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// What simplification made one value of an argument and a result (y * 1) is the one that
+// the derivative read before.
+// CHECK-LABEL: func.func @merged_backward
+// CHECK-SAME: tensor<4xf32> {graph.saved = "out0"}
+func.func @merged(%x: tensor<4xf32> {graph.requires_grad},
+    %g: tensor<4xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<4xf32> {graph.kept}, tensor<4xf32>,
+        tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "graph.cos"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "graph.mul"(%g, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %x, %0, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }

@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func @residuals_backward
 // CHECK: graph.saved = "out1"
 // CHECK: graph.saved = "out2"
-func.func @residuals(%x: tensor<64x64xf32> {graph.requires_grad}, %w: tensor<64x64xbf16>,
+func.func @residuals(%x: tensor<64x64xf32> {graph.requires_grad}, %w: tensor<64x64xbf16> {graph.kept},
     %g: tensor<64x64xbf16> {graph.cotangent = 0 : i64})
     -> (tensor<64x64xbf16>, tensor<64x64xf32> {graph.gradient = 0 : i64}) {
   %0 = "graph.cast"(%x) : (tensor<64x64xf32>) -> tensor<64x64xbf16>
