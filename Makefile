@@ -24,6 +24,7 @@ GPU_SUITES ?= test/gpu $(GPU_NUMERICS:%=test/numerics/test_%.py) \
 GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
+FUZZ_PROGRAMS_FLAGS ?=
 BREADTH_VENV := build/venv-breadth
 BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 
@@ -121,6 +122,11 @@ processors: install ## Kernels of all element types, compiled for other processo
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)
+
+# 20,000 programs; FUZZ_PROGRAMS_FLAGS=--help tells how to run fewer, or one again.
+.PHONY: fuzz-programs
+fuzz-programs: install ## Random modules against eager, both doors; hours.
+	@$(BIN)/python test/outside/random_modules $(FUZZ_PROGRAMS_FLAGS)
 
 # In an environment of its own, for the libraries. Parts of it: BREADTH_FLAGS=--help.
 .PHONY: breadth

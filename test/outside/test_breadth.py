@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 RUNNER = Path(__file__).parent / "breadth"
-MODELS = ("torch/autoencoder", "torch/gru_cell", "transformers/bert")
-PARTS = ("forward", "training")
+MODELS = ("torch/autoencoder", "torch/branches", "torch/encoder", "transformers/bert")
+PARTS = ("training32", "dynamic-training")
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,24 @@ ctrl cvt cwm dab-detr data2vec-audio data2vec-text data2vec-vision deberta deber
 deepseek_v4 deformable_detr deit detr diffllama dinov2 dinov2_with_registers
 dinov3_vit distilbert doge dpr dpt electra ernie ernie4_5 ernie4_5_moe eurobert
 exaone4 exaone_moe falcon fastspeech2_conformer flaubert flex_olmo flint fnet fsmt
-gemma gemma2 gemma3_text glm glm4 glm4_moe glpn gpt2 gpt_bigcode gpt_neo gpt_neox
-gpt_oss gptj granite hubert ibert jamba layoutlm led levit lfm2 lilt llama longformer
-longt5 luke m2m_100 mamba mamba2 mbart mistral mixtral mobilebert mobilevit modernbert
-mpnet mpt mt5 nystromformer olmo olmo2 opt pegasus phi phi3 poolformer qwen2 qwen2_moe
-qwen3 qwen3_moe recurrent_gemma reformer regnet rembert resnet roberta roc_bert
-roformer rwkv segformer siglip_text_model smollm3 squeezebert stablelm starcoder2 swin
-swinv2 t5 vit vit_mae wav2vec2 wavlm xglm xlm xlnet xmod yolos yoso zamba
+gemma gemma2 gemma3_text glm glm4 glm4_moe glpn gpt-sw3 gpt2 gpt_bigcode gpt_neo
+gpt_neox gpt_neox_japanese gpt_oss gptj gradium_phonon_tts granite
+granite_docling_text granite_swa granitemoe granitemoe_swa granitemoeshared gte helium
+hgnet_v2 higgs_audio_v2 hubert hy_v3 hyperclovax ibert ijepa imagegpt inkling2_text
+inkling_text internlm3 internvl_vision iquestcoder jais2 jetmoe jina_embeddings_v3
+kolibri1 laguna layoutlm led levit lfm2 lfm3 llama llama4_text longformer longt5 luke
+m2m_100 marian markuplm maskformer-swin mbart megatron-bert mellum mgp-str
+mimo_v2_flash minimax minimax_m2 minimax_m3_vl_text ministral3 mistral mixtral mlcd
+mlcd_vision_model mobilebert mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2
+modernbert modernbert-decoder molmo2_text moshi mpnet mpt mra mt5 muse_glimmer_text
+muse_spark_text mvp nanochat nemotron_asr_streaming_encoder nllb-moe nomic_bert
+nystromformer olmo olmo2 olmo3 olmoe openai-gpt openai_privacy_filter opt
+parakeet_encoder pegasus pegasus_x persimmon phi phi3 phimoe pixio pixtral plbart
+pocket_tts poolformer pp_ocrv5_server_rec pp_ocrv6_small_rec pp_ocrv6_tiny_rec
+prophetnet pvt pvt_v2 qianfan_ocr_vision qwen2 qwen2_moe qwen3 qwen3_moe qwen3_next
+recurrent_gemma reformer regnet rembert resnet roberta roc_bert roformer rwkv
+segformer siglip_text_model smollm3 squeezebert stablelm starcoder2 swin swinv2 t5 vit
+vit_mae wav2vec2 wavlm xglm xlm xlnet xmod yolos yoso zamba
 """.split()
 )
 

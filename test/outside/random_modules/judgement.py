@@ -1,0 +1,175 @@
+"""Whether a compiled program is eager's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from breadth.notices import fallbacks, notices
+from torch import Tensor
+
+import girih
+from random_modules.observation import Observation, observe
+from random_modules.program import Program
+
+TOLERANCE = {
+    torch.float64: 1e-8,
+    torch.float32: 2e-4,
+    torch.float16: 2e-2,
+    torch.bfloat16: 1e-1,
+}
+"""Beside eager's own error, relative to the largest value of the tensor, or to 1."""
+TIMES_EAGER = 4
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a program fared.
+
+    Attributes:
+        kind: "right", "invalid" (eager has no such program), or what is wrong.
+        detail: For people.
+        refused: Why graphs ran as eager, though said.
+    """
+
+    kind: str
+    detail: str = ""
+    refused: tuple[str, ...] = ()
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether girih is wrong."""
+        return self.kind not in ("right", "invalid")
+
+
+class _Invalid(Exception):
+    pass
+
+
+def judge(program: Program) -> Verdict:
+    """Runs a program compiled and in eager, once for each of its sizes."""
+    girih.reset()
+    torch._dynamo.reset()
+    namespace = program.namespace()
+    try:
+        module = program.module(namespace)
+    except Exception as error:
+        return Verdict("invalid", str(error))
+    mine, wide = copy.deepcopy(module), _wide_module(program, module)
+    compiled = _compiled(program, mine)
+    both = (module, compiled, mine, wide)
+    with notices() as heard:
+        try:
+            wrong = _first_difference(program, namespace["inputs"], both)
+        except _Invalid as reason:
+            return Verdict("invalid", str(reason))
+        refused = _refused(program, compiled)
+    if wrong:
+        return Verdict(*wrong, refused)
+    if refused and not heard:
+        return Verdict("eager in silence", "; ".join(refused), refused)
+    return Verdict("right", refused=refused)
+
+
+def _refused(program: Program, compiled: Callable) -> tuple[str, ...]:
+    reasons = fallbacks(compiled if program.door == "girih" else None)
+    return tuple(dict.fromkeys(reasons))
+
+
+def _first_difference(program, inputs, modules) -> tuple[str, str] | None:
+    """The kind of the first difference, and its description with the size."""
+    for size in program.sizes:
+        if wrong := _differ(program, lambda n=size: inputs(n), *modules):
+            return wrong[0], f"n = {size}: {wrong[1]}"
+    return None
+
+
+def _compiled(program: Program, module: torch.nn.Module) -> Callable:
+    if program.door == "girih":
+        return girih.compile(module, dynamic=program.dynamic)
+    return torch.compile(module, backend="girih", dynamic=program.dynamic)
+
+
+def _wide_module(program: Program, module: torch.nn.Module):
+    """The module in float64, with the same weights."""
+    widened = program.widened()
+    wide = widened.module(widened.namespace())
+    wide.load_state_dict(module.state_dict())
+    return wide
+
+
+def _differ(program, given, module, compiled, mine, wide) -> tuple[str, str] | None:
+    """The first difference for a size: its kind and its description."""
+    expected = observe(module, module, program, given())
+    if expected.error and expected.error[0] == "backward":
+        raise _Invalid(expected.message)
+    found = observe(compiled, mine, program, given())
+    if expected.error or found.error:
+        return _other_error(program, found, expected)
+    widened = [x.double() if x.is_floating_point() else x for x in given()]
+    precise = observe(wide, wide, program, widened)
+    if precise.error:
+        raise _Invalid(precise.message)
+    return _difference(found, expected, precise)
+
+
+def _other_error(
+    program: Program, found: Observation, expected: Observation
+) -> tuple[str, str] | None:
+    if found.error == expected.error:
+        return None
+    if found.error and expected.error and program.door == "torch":
+        return None  # TorchDynamo has errors of its own kinds.
+    wanted = expected.error or ("call", "nothing")
+    got = found.error or ("call", "nothing")
+    detail = f"raises {got[1]} for {wanted[1]}: {found.message or expected.message}"
+    return f"error in {(found.error or expected.error)[0]}", detail[:600]
+
+
+def _difference(
+    found: Observation, expected: Observation, precise: Observation
+) -> tuple[str, str] | None:
+    for name, fact in expected.facts.items():
+        other = found.facts.get(name)
+        if other != fact:
+            return f"facts of {name.split()[0]}", f"{name}: {other} for {fact}"
+    for name, value in expected.values.items():
+        wrong = _value_differs(found.values.get(name), value, precise.values.get(name))
+        if wrong:
+            return name.partition(" ")[0], f"{name}: {wrong}"
+    if found.shared != expected.shared:
+        others = sorted(found.shared ^ expected.shared)
+        return "memory", f"shared by one only: {others[:3]}"
+    return None
+
+
+def _value_differs(found, expected, precise) -> str:
+    if expected is None or found is None:
+        return "" if found is expected else f"{_brief(found)} for {_brief(expected)}"
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return f"{_brief(found)} for {_brief(expected)}"
+    if not expected.is_floating_point():
+        return "" if torch.equal(found, expected) else f"{found} for {expected}"[:300]
+    if precise is None or precise.shape != expected.shape:
+        precise = expected
+    return _floats_differ(found, expected, precise)
+
+
+def _brief(x: Tensor | None) -> str:
+    return "None" if x is None else f"{x.dtype} {tuple(x.shape)}"
+
+
+def _floats_differ(found: Tensor, expected: Tensor, precise: Tensor) -> str:
+    exact = precise.double()
+    if not expected.isfinite().all() or not exact.isfinite().all():
+        same = torch.equal(found.isnan(), expected.isnan())
+        return "" if same else "not a number in one only"
+    if not exact.numel():
+        return ""
+    scale = max(1.0, float(exact.abs().max()))
+    allowed = TIMES_EAGER * float((expected.double() - exact).abs().max())
+    allowed += TOLERANCE[expected.dtype] * scale
+    error = float((found.double() - exact).abs().nan_to_num(float("inf")).max())
+    return "" if error <= allowed else f"off by {error:.2g}, allowed {allowed:.2g}"

@@ -1,0 +1,15 @@
+"""A few programs of ``make fuzz-programs``, always the same ones."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUNNER = Path(__file__).parent / "random_modules"
+
+
+def test_random_modules_are_eagers():
+    # The runner forks, so it has a process of its own.
+    command = [sys.executable, str(RUNNER), "--seed", "1000", "--count", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "20 programs" in done.stdout
