@@ -90,16 +90,24 @@ static PyObject *call_entry(Entry *entry, PyObject **slots, Py_ssize_t count) {
     return entry->single >= 0 ? single_item(result, entry->single) : result;
 }
 
-/* What `again` makes of the exception that `call` raised. */
+/* girih_again where `again` says that the call can run as it was; else NULL, with the
+ * exception that `call` raised. */
 static PyObject *after_failure(Entry *entry) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
-    PyObject *result = PyObject_CallOneArg(entry->again, error);
+    if (traceback) PyException_SetTraceback(error, traceback);
+    PyObject *answer = PyObject_CallOneArg(entry->again, error);
+    int repeats = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    if (!repeats) {
+        PyErr_Restore(type, error, traceback);
+        return NULL;
+    }
     Py_XDECREF(type);
     Py_XDECREF(error);
     Py_XDECREF(traceback);
-    return result;
+    return repeats < 0 ? NULL : Py_NewRef(girih_again);
 }
 
 /* The result; NULL without an exception when the guards fail; girih_again when the call

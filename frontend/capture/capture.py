@@ -175,7 +175,7 @@ class _Capture:
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
-            compiled = self.call.backend(graph, examples)
+            compiled = _compiled(self.call.backend, graph, examples)
             if tracer.state.has_effects:
                 compiled = state.restoring(compiled, tracer.state)
         again = None
@@ -207,6 +207,18 @@ class _Capture:
         static = [i for i, given in enumerate(captured.inputs) if given.is_static]
         module.meta["static_input_indices"] = static
         return module
+
+
+def _compiled(backend: Backend, graph, examples: list[Any]) -> Callable:
+    """What a backend makes of a graph, which has to be a callable."""
+    compiled = backend(graph, examples)
+    if not callable(compiled):
+        name = getattr(backend, "__qualname__", type(backend).__qualname__)
+        raise TypeError(
+            f"the backend {name} returned {type(compiled).__name__}, expected a "
+            "callable that takes the graph's inputs and returns a tuple"
+        )
+    return compiled
 
 
 RAISES = "the function raises"

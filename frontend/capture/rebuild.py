@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture import _frame
 from girih.frontend.capture.graph import node_of
 from girih.frontend.capture.rebuilding.code import (
     call,
@@ -46,8 +47,6 @@ class Rebuilder:
         pending: Ids of the containers from outside whose changes are still to come.
         inputs: What the graph is called with.
         sizes: Writes symbolic sizes; None where there are none.
-        failed: Which errors of the graph are caught, and what is returned then, in the
-            order in which they are tried.
     """
 
     def __init__(self, graph):
@@ -56,7 +55,8 @@ class Rebuilder:
         self.constants: dict[str, Any] = {}
         self.body: list[ast.stmt] = []
         self.pending: set[int] = set()
-        self.failed: list[tuple[type, ast.expr]] = []
+        self._again: Any = None
+        self._raised: ast.expr | None = None
         self._made: dict[int, str] = {}
         self._alive: list[Value] = []
         self._by_constant: dict[int, str] = {}
@@ -226,8 +226,8 @@ class Rebuilder:
     # The function
 
     def run_again(self, again) -> None:
-        """Where the graph fails, ``again(error)`` is returned."""
-        self.failed.append((Exception, call(self.constant(again), load("error"))))
+        """Where the graph fails, the call runs as it was if ``again(error)`` holds."""
+        self._again = again
 
     def raise_at(self, place: tuple[int, int] | None, roots) -> None:
         """Where the graph fails, the frame is restored and the error raised in it.
@@ -237,23 +237,33 @@ class Rebuilder:
             roots: Sources of the function and of its arguments.
         """
         count = range(len(roots.names))
-        made = call(
+        self._raised = call(
             self.constant(raised_in_blocks),
             load("error"),
             self.source(roots.function),
             tuple_of([self.source(roots.local(index)) for index in count]),
             self.constant(place),
         )
-        self.failed.append((BaseException, made))  # an interrupt leaves blocks, too
 
     def _call_of_graph(self) -> ast.stmt:
         made = call(load("graph"), *self.inputs)
         out: ast.stmt = ast.Assign([ast.Name("out", ast.Store())], made)
-        handlers = [
-            ast.ExceptHandler(self.constant(kind), "error", [ast.Return(result)])
-            for kind, result in self.failed
-        ]
-        return ast.Try([out], handlers, [], []) if handlers else out
+        if self._again is None and self._raised is None:
+            return out
+        # An interrupt leaves blocks, too.
+        kind = self.constant(Exception if self._raised is None else BaseException)
+        handler = ast.ExceptHandler(kind, "error", self._after_failure())
+        return ast.Try([out], [handler], [], [])
+
+    def _after_failure(self) -> list[ast.stmt]:
+        statements: list[ast.stmt] = []
+        if self._again is not None:
+            repeats = call(self.constant(self._again), load("error"))
+            plain = ast.Return(self.constant(_frame.AGAIN))
+            statements.append(ast.If(repeats, [plain], []))
+        raised = self._raised
+        statements.append(ast.Raise() if raised is None else ast.Return(raised))
+        return statements
 
     def function(self, graph, result: ast.expr, has_graph: bool):
         """The surrounding function.

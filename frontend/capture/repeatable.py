@@ -8,31 +8,26 @@ error is raised where Python raises it, inside the program's own ``try``.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import operator
+import os
 import types
 from collections.abc import Callable
+from traceback import walk_tb
 
 import torch
 
 from girih import log
-from girih.errors import GirihError
-from girih.frontend.capture import _frame
 
 _LOG = log.logger("capture")
 
 # Parts of the names of operations that draw random numbers.
 _RANDOM = (
-    "rand",
-    "dropout",
-    "bernoulli",
-    "multinomial",
-    "normal",
-    "poisson",
-    "rrelu",
-    "gumbel",
-    "dot_product_attention",
-    "fractional_max_pool",
+    *("rand", "dropout", "bernoulli", "multinomial", "normal_", "normal", "poisson"),
+    *("rrelu", "gumbel", "attention", "fractional_max_pool", "uniform", "exponential"),
+    *("geometric", "cauchy", "binomial", "dirichlet", "gamma", "lowrank", "lobpcg"),
+    *("lstm", "gru", "rnn", "noise", "sdp"),
 )
 
 
@@ -84,8 +79,19 @@ def _is_known(target: Callable) -> bool:
         return target.namespace in ("aten", "prims")
     if isinstance(target, types.FunctionType):
         return target.__module__ in ("torch.functional", "torch.nn.functional")
-    is_builtin = isinstance(target, types.BuiltinFunctionType)
-    return is_builtin or getattr(operator, _name_of(target), None) is target
+    if isinstance(target, types.BuiltinFunctionType):
+        return _place_of(target).startswith(_OF_TORCH)
+    return getattr(operator, _name_of(target), None) is target
+
+
+_OF_TORCH = ("torch.", "_operator", "math", "builtins")
+
+
+def _place_of(builtin: types.BuiltinFunctionType) -> str:
+    """The module of a function written in C."""
+    owner = builtin.__self__
+    is_module = isinstance(owner, types.ModuleType)
+    return owner.__name__ if is_module else f"{type(owner).__module__}."
 
 
 def may_fail(node: torch.fx.Node) -> bool:
@@ -104,23 +110,56 @@ def may_fail(node: torch.fx.Node) -> bool:
     return not is_method and not _is_known(node.target)
 
 
-def runs_again(name: str) -> Callable[[Exception], object]:
-    """What is done about an error of a graph that can be repeated.
+def runs_again(name: str) -> Callable[[BaseException], bool]:
+    """Whether an error of a graph that can be repeated is left to Python.
 
     Args:
         name: Name of the function, for the log.
 
     Returns:
-        A function of the error; what it returns asks for the plain call. What girih
-        itself raises it raises again.
+        A function of the error. True asks for the plain call; else the error is raised.
     """
 
-    def again(error: Exception):
-        if isinstance(error, GirihError):
-            raise error  # running eager is not allowed
+    def again(error: BaseException) -> bool:
+        if not _is_about_data(error):
+            return False
         if _LOG.isEnabledFor(logging.INFO):
             kind = type(error).__name__
             _LOG.info("%s runs as it was: its graph failed: %s: %s", name, kind, error)
-        return _frame.AGAIN
+        return True
 
     return again
+
+
+# Names of files of code that is made of graphs.
+_GENERATED = ("<eval_with_key>", "<girih>")
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+# What runs here was put around operations: hooks that pack tensors, a checkpoint's end.
+_HOOKS = (
+    os.path.join(_TORCH, "utils", "checkpoint.py"),
+    os.path.join(_TORCH, "autograd", "graph.py"),
+)
+_GIRIH = tuple(
+    os.path.dirname(importlib.util.find_spec(f"girih.{package}").origin) + os.sep
+    for package in ("codegen", "compiler", "frontend")
+)
+
+
+def _is_about_data(error: BaseException) -> bool:
+    """Whether an operation of the graph raised an error, and nothing else ran.
+
+    Other code may run while a graph does: that of a user's backend, and hooks for
+    saved tensors. Its errors are the program's, and it must not run twice.
+    """
+    if not isinstance(error, Exception):
+        return False
+    names = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
+    if _has_hooks() and any(name.startswith(_GENERATED[0]) for name in names):
+        return False  # hooks have run between the operations
+    while names and names[-1].startswith(_TORCH) and names[-1] not in _HOOKS:
+        names.pop()
+    return not names or names[-1].startswith((*_GENERATED, *_GIRIH))
+
+
+def _has_hooks() -> bool:
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
