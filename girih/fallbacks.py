@@ -160,10 +160,7 @@ def with_reasons(site: Site, eager: Callable) -> Callable:
     def fall_back(kind: str, *arguments: Any) -> Any:
         explanation, hint = _OF_ONE_CALL[kind]
         error = UnsupportedError(kind, KINDS[kind], explanation, (hint,), site.place)
-        if kind != "kernel check":
-            site.ran(kind, error)
-            return eager(*arguments)
-        results = eager(*arguments)  # mostly raises, as an index is out of range
+        results = eager(*arguments)  # eager's own error, if any, is all that is said
         site.ran(kind, error)
         return results
 

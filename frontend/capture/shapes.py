@@ -26,6 +26,7 @@ from girih.frontend.capture.rebuilding.code import call, load
 from girih.frontend.capture.sizes import MARK_VIOLATED, DynamicDim
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.symbol import is_same
+from girih.frontend.fake import python_dispatcher
 
 # Names that torch prints into expressions of sizes.
 _PRINTED = {
@@ -51,6 +52,14 @@ class SizeSource(TorchSource):
     def reconstruct(self, codegen) -> None:
         """Only TorchDynamo rebuilds sizes."""
         raise NotImplementedError(self.text)
+
+
+# Recurrent layers: in C++ they read sizes as numbers, which fixes those of the batch,
+# or fails.
+_RECURRENT = frozenset(
+    ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell")
+    + ("rnn_tanh", "rnn_tanh_cell")
+)
 
 
 class SymbolicEvaluator(Evaluator):
@@ -125,6 +134,13 @@ class SymbolicEvaluator(Evaluator):
             bool(fake < LARGEST_SIZE)
         if not bounds.lower > -LARGEST_SIZE:
             bool(fake > -LARGEST_SIZE)
+
+    def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
+        """Runs a call; by torch's Python kernels where those in C++ want numbers."""
+        if getattr(target, "__name__", target) not in _RECURRENT:
+            return super()._run(kind, target, args, kwargs)
+        with python_dispatcher(self.mode):
+            return super()._run(kind, target, args, kwargs)
 
     # What was assumed
 

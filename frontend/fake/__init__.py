@@ -11,6 +11,7 @@ What lives here, in the order to read it:
 * ``reduction``    shape rules: sums, extrema, scans, softmax
 * ``contraction``  shape rules: matrix products, attention
 * ``structure``    shape rules: concatenation, indexing, padding, normalisation
+* ``recurrent``    recurrent layers, one after the other
 * ``window``       shape rules: convolution, pooling
 * ``creation``     shape rules: new tensors, random numbers
 """

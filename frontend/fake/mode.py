@@ -26,6 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
+from girih.frontend.fake.recurrent import whole_layers
 from girih.frontend.fake.rules import RULES, Result
 
 # What FakeTensorMode reads from torch._dynamo.config. Its cache of results is off:
@@ -230,9 +231,9 @@ def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
 def _python_kernels() -> Iterator[None]:
     from torch._dispatch.python import enable_python_dispatcher
 
-    with _without_python_kernels(torch.ops.aten.dropout.default):
-        with enable_python_dispatcher():
-            yield
+    dropout = torch.ops.aten.dropout.default
+    with whole_layers(), _without_python_kernels(dropout), enable_python_dispatcher():
+        yield
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.layout import (
     broadcast,
     is_contiguous,
@@ -287,3 +288,15 @@ def _same_dtype(tensor, *others):
     if not tensor.dtype.is_floating_point:
         return False
     return all(other is None or other.dtype == tensor.dtype for other in others)
+
+
+@shape_rule("unsafe_split.Tensor", "unsafe_split_with_sizes")
+def _unsafe_split(self, sizes, dim=0):
+    """Pieces laid out as views; what memory they share is nobody's business."""
+    name = "split_with_sizes" if isinstance(sizes, (list, tuple)) else "split.Tensor"
+    pieces = VIEW_RULES[name](self, sizes, dim)
+    if pieces is NotImplemented:
+        return NotImplemented
+    return [
+        Result(tuple(size), self.dtype, tuple(stride)) for size, stride, _ in pieces
+    ]

@@ -278,7 +278,8 @@ class Recorder(TorchDispatchMode):
             return result
         values = self.compute(func, args, kwargs, tensors)
         for tensor, value in zip(tensors, values, strict=True):
-            self.add_value(tensor, value)
+            if self.table.get(tensor) is None:  # dropout may return its argument
+                self.add_value(tensor, value)
         return result
 
     def add_value(self, tensor: torch.Tensor, value: Operand) -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -61,6 +61,15 @@ def left_open(x):
     return y @ y
 
 
+@contextmanager
+def same_autocast():
+    yield
+    if torch.is_autocast_enabled("cpu"):
+        torch.clear_autocast_cache()
+        torch.set_autocast_enabled("cpu", False)
+        torch.autocast_decrement_nesting()
+
+
 def steps(x):
     yield x + 1
 
@@ -104,7 +113,7 @@ def overlapping():
 
 
 PROGRAMS = {
-    "capture": Program(left_open, lambda: [(ones(3, 3),)]),
+    "capture": Program(left_open, lambda: [(ones(3, 3),)], around=same_autocast),
     "mode": Program(plain, lambda: [(ones(3),)], around=Mode),
     "recompile limit": Program(
         by_name,

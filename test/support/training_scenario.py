@@ -31,11 +31,13 @@ class Scenario:
     Attributes:
         run: Takes ``compile`` and returns what can be observed.
         eager: Why nothing of it is compiled, or None.
+        overlaps: Whether calls run eager as arguments that are written share memory.
         broken: Whether graph breaks are expected; if not, it is one graph a function.
     """
 
     run: Callable[[Callable], Any]
     eager: str | None = None
+    overlaps: bool = False
     broken: bool = False
 
 
@@ -78,9 +80,10 @@ def check(scenario: Scenario, **options: Any) -> None:
     compiled: list[Callable] = []
 
     def compile(function, **given):
-        given.setdefault("fullgraph", not scenario.broken and scenario.eager is None)
+        is_strict = scenario.eager is None and not scenario.overlaps
+        given.setdefault("fullgraph", is_strict and not scenario.broken)
         given.setdefault("dynamic", False)
-        settings = {"fallback": False} if scenario.eager is None else {}
+        settings = {"fallback": False} if is_strict else {}
         settings |= options | given.pop("options", {})
         made = girih.compile(function, options=settings, **given)
         compiled.append(made)

@@ -296,9 +296,11 @@ def test_arguments_that_share_memory_with_a_mutated_one(share):
         x.add_(1)
         return x.sum() + y
 
-    compiled = girih.compile(function, fullgraph=True)
+    compiled = girih.compile(function)
     separate = torch.zeros(4), share(torch.zeros(4)).clone()
     compiled(*separate)
     ours, eagers = torch.zeros(4), torch.zeros(4)
-    assert torch.equal(compiled(ours, share(ours)), function(eagers, share(eagers)))
+    with pytest.warns(girih.FallbackWarning, match="shares memory"):
+        result = compiled(ours, share(ours))
+    assert torch.equal(result, function(eagers, share(eagers)))
     assert torch.equal(ours, eagers)

@@ -207,17 +207,17 @@ def _shared_writes(compile, made):
     return found
 
 
-@scenarios.add
+@scenarios.add(overlaps=True)
 def writes_to_shared_inputs(compile):
     return _shared_writes(compile, lambda x: x.detach().clone())
 
 
-@scenarios.add
+@scenarios.add(overlaps=True)
 def writes_to_shared_inputs_with_gradients(compile):
     return _shared_writes(compile, lambda x: x * 2)
 
 
-@scenarios.add
+@scenarios.add(overlaps=True)
 def writes_to_two_shared_inputs(compile):
     x, y = leaf(4), leaf(3, seed=1)
     base = x * 2
@@ -232,7 +232,7 @@ def writes_to_two_shared_inputs(compile):
     return result, base, x.grad, y.grad
 
 
-@scenarios.add(broken=True)
+@scenarios.add(broken=True, overlaps=True)
 def a_write_to_a_row_behind_a_graph_break(compile):
     x, linear = leaf(2), torch.nn.Linear(2, 2).double()
 

@@ -16,6 +16,7 @@ from torch import nn
 
 from girih.config import DEFAULT_RECOMPILE_LIMIT
 from girih.errors import UnsupportedError
+from girih.fallbacks import FallbackWarning
 from girih.frontend.capture import _frame
 from girih.frontend.capture.api import reset
 
@@ -155,15 +156,15 @@ def test_static_sizes_on_request():
     assert captures(compiled) == 3
 
 
-def test_limit_of_entries(caplog):
+def test_limit_of_entries():
     compiled = compile_eagerly(affine, fullgraph=False, dynamic=False)
     x = torch.randn(3)
-    with caplog.at_level(logging.WARNING, logger="girih.recompiles"):
+    with pytest.warns(FallbackWarning, match="recompile limit") as caught:
         for scale in range(DEFAULT_RECOMPILE_LIMIT + 4):
             assert_same(compiled(x, scale), affine(x, scale))
     assert captures(compiled) == DEFAULT_RECOMPILE_LIMIT
-    assert len(caplog.records) == 1
-    assert "L['scale']" in caplog.text
+    assert len(caught) == 1
+    assert "L['scale']" in str(caught[0].message)
 
 
 def test_most_recent_entry_comes_first():

@@ -13,7 +13,9 @@ BACKENDS = pytest.mark.parametrize("backend", ["eager", "girih"])
 
 
 def whole(function, backend="eager", **options):
-    return girih.compile(function, backend=backend, fullgraph=True, **options)
+    # Some of the graphs are left to eager, which is an error with fullgraph.
+    options.setdefault("fullgraph", backend == "eager")
+    return girih.compile(function, backend=backend, **options)
 
 
 def values():
