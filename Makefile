@@ -113,6 +113,9 @@ format: install ## Format the sources with ruff.
 fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 	@$(BIN)/python test/numerics/fuzz.py --seconds $(FUZZ_SECONDS)
 
+fuzz-ir: install ## girih-opt on inputs with mistakes for FUZZ_SECONDS (600).
+	@$(BIN)/python test/support/fuzz_ir.py --seconds $(FUZZ_SECONDS)
+
 fuzz-gradients: install ## The same for programs with gradients, writes and control flow.
 	@$(BIN)/python test/numerics/derivatives/fuzz.py --seconds $(FUZZ_SECONDS)
 

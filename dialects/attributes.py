@@ -179,9 +179,31 @@ def _decode_unit(attribute: ir.Attribute) -> bool:
     return True
 
 
+def _decode_dictionaries(attribute: ir.Attribute) -> tuple[ir.DictAttr, ...]:
+    if not isinstance(attribute, ir.ArrayAttr):
+        raise ValueError(attribute)
+    if not all(isinstance(entry, ir.DictAttr) for entry in attribute):
+        raise ValueError(attribute)
+    return tuple(attribute)
+
+
+def _decode_bools(attribute: ir.Attribute) -> tuple[bool, ...]:
+    if not isinstance(attribute, ir.DenseBoolArrayAttr):
+        raise ValueError(attribute)
+    return tuple(attribute)
+
+
 INT = Kind("be an integer", _encode_int, _decode_int)
 FLOAT = Kind("be a float", _encode_float, _decode_float)
 BOOL = Kind("be true or false", lambda v: ir.BoolAttr.get(bool(v)), _decode_bool)
+BOOLS = Kind(
+    "be an array<i1>", lambda v: ir.DenseBoolArrayAttr.get(list(v)), _decode_bools
+)
+DICTIONARIES = Kind(
+    "be an array of dictionaries",
+    lambda v: ir.ArrayAttr.get(list(v)),
+    _decode_dictionaries,
+)
 STRING = Kind("be a string", lambda v: ir.StringAttr.get(v), _decode_string)
 INTS = Kind(
     "be an array<i64>", lambda v: ir.DenseI64ArrayAttr.get(list(v)), _decode_ints

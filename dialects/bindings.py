@@ -11,6 +11,8 @@ import ctypes
 import importlib
 from types import ModuleType
 
+from girih.dialects import guards
+
 _PACKAGE = "torch_mlir"
 
 _CORE_MODULES = frozenset({"ir", "passmanager", "rewrite"})
@@ -40,6 +42,8 @@ def __getattr__(name: str) -> ModuleType:
     """
     if name in _CORE_MODULES:
         module = importlib.import_module(f"{_PACKAGE}.{name}")
+        if name == "ir":
+            guards.install(module)
     elif name in _DIALECT_MODULES or name in _RENAMED_DIALECT_MODULES:
         path = _RENAMED_DIALECT_MODULES.get(name, name)
         module = importlib.import_module(f"{_PACKAGE}.dialects.{path}")

@@ -5,15 +5,26 @@
 op's location.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Op
-from girih.dialects.fields import Group, operand_groups
+from girih.dialects.fields import SEGMENTS, Group, operand_groups
 from girih.dialects.graph.signature import verify_signature
 from girih.dialects.rules import InvalidOp, expect
-from girih.dialects.types import InvalidType
+from girih.dialects.types import InvalidType, buffer_parts, shape_of
+
+# What passes and users say of any op besides its declared attributes.
+ANY_OP_MAY_HAVE = (
+    "effects",
+    "girih.arguments",
+    "girih.launch",
+    "girih.library",
+    "girih.tuning",
+    "graph.checkpoint",
+    "operand_strides",
+)
 
 
 class Problem(NamedTuple):
@@ -54,14 +65,15 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
     operation = root.operation
     problems: list[Problem] = []
     foreign: dict[str, bool] = {}
+    types: set[ir.Type] = set()
     context = operation.context
 
     def check(op: ir.Operation) -> ir.WalkResult:
         name = op.operation.name
         if name in OPS:
-            problem = _broken_rule(_verify_op, op.opview)
+            problem = _broken_rule(_verify_op, op.opview, types)
         elif name == "func.func":
-            problem = _broken_rule(verify_signature, op.opview)
+            problem = _broken_rule(_verify_function, op.opview, types)
         else:
             if name not in foreign:
                 foreign[name] = context.is_registered_operation(name)
@@ -76,27 +88,42 @@ def problems_of(root: ir.Module | ir.Operation | ir.OpView) -> list[Problem]:
 
 
 def _unknown_op(name: str) -> str:
-    ours = {cls.DIALECT for cls in OPS.values()}
-    is_ours = name.partition(".")[0] in ours
+    is_ours = name.partition(".")[0] in _dialects()
     known = "is no op of this dialect" if is_ours else "is unknown"
     return f"expected the op's name to be registered, got one that {known}"
 
 
-def _broken_rule(check: Callable, op: ir.OpView) -> str | None:
+def _broken_rule(check: Callable, op: ir.OpView, known: set[ir.Type]) -> str | None:
     try:
-        check(op)
+        check(op, known)
     except (InvalidOp, InvalidType) as error:
         return str(error)
+    except Exception as error:
+        # A check took something for granted that does not hold.
+        return f"can't be checked: {type(error).__name__}: {error}"
     return None
 
 
-def _verify_op(op: Op) -> None:
+def _verify_function(op: ir.OpView, known: set[ir.Type]) -> None:
+    for region in op.regions:
+        for block in region:
+            for value in block.arguments:
+                _expect_known_dialect(value.type)
+    verify_signature(op)
+
+
+def _verify_op(op: Op, known: set[ir.Type]) -> None:
     _check_counts(op)
     attributes = _decoded_attributes(op)
-    inferred = op.infer_types(_grouped_types(op), attributes)
+    operands = [value.type for value in op.operands]
+    _check_types(operands, known)
+    _check_types((value.type for value in op.results), known)
+    inferred = op.infer_types(_grouped_types(op, operands), attributes)
     if inferred is not None:
         _check_results(op, inferred)
     op.verify_invariants()
+    if len(op.attributes) != len(attributes) + op.HAS_SEGMENTS:
+        _check_other_attributes(op)
 
 
 def _check_counts(op: Op) -> None:
@@ -154,8 +181,53 @@ def _decoded_attributes(op: Op) -> dict[str, object]:
     return decoded
 
 
-def _grouped_types(op: Op) -> list:
-    types = [value.type for value in op.operands]
+def _check_other_attributes(op: Op) -> None:
+    """Checks that what is not declared is among what any op may carry."""
+    for index in range(len(op.attributes)):
+        name = op.attributes[index].name
+        namespace, _, own = name.partition(".")
+        is_ours = not own or namespace in (*_dialects(), "girih")
+        declared = name in op.ATTRIBUTES or name in ANY_OP_MAY_HAVE
+        is_known = declared or name == SEGMENTS
+        rule = f"be among {', '.join([*op.ATTRIBUTES, *ANY_OP_MAY_HAVE])}"
+        expect(is_known or not is_ours, "attributes", rule, name)
+
+
+def _check_types(types: Iterable[ir.Type], known: set[ir.Type]) -> None:
+    """Checks types that have not been met before."""
+    for type_ in types:
+        if type_ not in known:
+            _check_type(type_)
+            known.add(type_)
+
+
+def _check_type(type_: ir.Type) -> None:
+    """Checks that a type of no dialect of MLIR's is one of ours, and well formed.
+
+    Raises:
+        InvalidType: It isn't.
+    """
+    if isinstance(type_, ir.RankedTensorType | ir.VectorType):
+        _check_type(type_.element_type)
+    if isinstance(type_, ir.RankedTensorType):
+        shape_of(type_)
+    elif isinstance(type_, ir.OpaqueType):
+        _expect_known_dialect(type_)
+        if type_.dialect_namespace == "tile":
+            buffer_parts(type_)
+
+
+def _expect_known_dialect(type_: ir.Type) -> None:
+    is_opaque = isinstance(type_, ir.OpaqueType)
+    if is_opaque and type_.dialect_namespace not in _dialects():
+        raise InvalidType(f"expected a type of a known dialect, got {type_}")
+
+
+def _dialects() -> set[str]:
+    return {cls.DIALECT for cls in OPS.values()}
+
+
+def _grouped_types(op: Op, types: list[ir.Type]) -> list:
     if type(op).ALL_OPERANDS_SINGLE:
         return types
     grouped, start = [], 0

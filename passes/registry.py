@@ -15,6 +15,7 @@ go to one pass manager; ours are plain calls.
 """
 
 import difflib
+import functools
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -42,7 +43,10 @@ class PassError(Exception):
         op_text: the op that it was working on, if known, as text.
         location: that op's location, if known.
         cause: what went wrong.
-        reproducer: a file that replays the failure, if one was asked for.
+        left_invalid: whether the pass ran, and what it left breaks rules.
+        defined_in: the module that defines the pass, "" for upstream's.
+        replay: makes what replays the failure, if one was asked for.
+        reproducer: a file that replays it, once it is written.
     """
 
     def __init__(
@@ -51,24 +55,53 @@ class PassError(Exception):
         op_text: str,
         location: ir.Location | None,
         cause: BaseException,
+        *,
+        left_invalid: bool = False,
+        defined_in: str = "",
     ):
         self.pass_name = pass_name
         self.op_text = op_text
         self.location = location
         self.cause = cause
+        self.left_invalid = left_invalid
+        self.defined_in = defined_in
+        self.replay: Callable[[], reproducer.Replay] | None = None
         self.reproducer: Path | None = None
         super().__init__(pass_name, op_text, location, cause)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the pass is neither girih's nor upstream's."""
+        return self.defined_in.partition(".")[0] not in ("", "girih")
+
+    def when(self) -> str:
+        """In which pass it was, or after which."""
+        return f"{'after' if self.left_invalid else 'in'} pass '{self.pass_name}'"
+
+    def write_reproducer(self, path: Path) -> None:
+        """Writes a file that replays the failure, which the message names then.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        self.reproducer = self.replay().write(path)
+
     def __str__(self) -> str:
         cause = f"{type(self.cause).__name__}: {self.cause}"
-        parts = [f"pass '{self.pass_name}' failed: {cause}"]
+        verb = "left invalid IR" if self.left_invalid else "failed"
+        parts = [f"pass '{self.pass_name}' {verb}: {cause}"]
         if self.location is not None:
             parts.append(f"  at {self.location}")
         if self.op_text:
             parts.append(f"  on {self.op_text}")
         if self.reproducer is not None:
-            parts.append(f"  replay: girih-opt --run-reproducer {self.reproducer}")
+            parts.append(f"  replay: {self.replay_command()}")
         return "\n".join(parts)
+
+    def replay_command(self) -> str:
+        """What replays the failure, once there is a file."""
+        loads = (reproducer.place_of(self.defined_in),) if self.is_foreign else ()
+        return reproducer.command(self.reproducer, loads)
 
 
 class Observer(Protocol):
@@ -200,6 +233,7 @@ def run_pipeline(
     *,
     observer: Observer | None = None,
     verify: bool = False,
+    replayable: bool = False,
     reproducer_path: Path | None = None,
 ) -> None:
     """Runs passes on a module.
@@ -210,8 +244,9 @@ def run_pipeline(
         observer: told before and after each pass. Without one, adjacent upstream
             passes run as one.
         verify: check the module after each pass.
-        reproducer_path: where to write a file that replays a failure. The module is
-            copied first.
+        replayable: whether a failure says how it is replayed. The module is copied
+            first.
+        reproducer_path: where to write a file that replays a failure.
 
     Raises:
         PipelineSyntaxError: The pipeline cannot be read.
@@ -219,19 +254,37 @@ def run_pipeline(
         PassError: A pass failed, or left a module that breaks rules.
     """
     operation = module.operation
-    original = operation.clone() if reproducer_path is not None else None
+    keeps = replayable or reproducer_path is not None
+    original = operation.clone() if keeps else None
     with operation.context, ir.Location.unknown():
-        stages = _stages(expand_pipeline(pipeline), one_by_one=observer is not None)
-        for position, stage in enumerate(stages):
+        steps = expand_pipeline(pipeline)
+        for stage in _stages(steps, one_by_one=verify or observer is not None):
             try:
                 _run_stage(stage, operation, observer, verify)
             except PassError as error:
                 if original is not None:
-                    steps = [stage.steps for stage in stages[: position + 1]]
-                    error.reproducer = reproducer.write(
-                        reproducer_path, original, pipeline_text(sum(steps, []))
-                    )
+                    error.replay = functools.partial(_replay, original, steps)
+                if reproducer_path is not None:
+                    error.write_reproducer(reproducer_path)
                 raise
+
+
+def _replay(original: ir.Operation, steps: list[Step]) -> reproducer.Replay:
+    """The pass that fails, or leaves what breaks rules, with the IR in front of it.
+
+    Args:
+        original: The module before any of the passes; it is changed.
+        steps: All passes of the pipeline.
+    """
+    whole = original.clone()
+    with original.context, ir.Location.unknown():
+        for stage in _stages(steps, one_by_one=True):
+            before = original.clone()
+            try:
+                _run_stage(stage, original, None, verify=True)
+            except PassError:
+                return reproducer.Replay(before, stage.steps)
+    return reproducer.Replay(whole, steps)  # it fails in this process alone
 
 
 @dataclass(frozen=True)
@@ -304,17 +357,17 @@ def _run_stage(
     if observer is not None:
         observer.before(stage.name, module)
     if stage.manager is not None:
-        _run_upstream(stage, module, verify)
+        _run_upstream(stage, module)
     else:
         _run_own(stage, module)
     if verify:
-        _verify_after(stage.name, module)
+        _verify_after(stage, module)
     if observer is not None:
         observer.after(stage.name, module)
 
 
-def _run_upstream(stage: _Stage, module: ir.Operation, verify: bool) -> None:
-    stage.manager.enable_verifier(verify)
+def _run_upstream(stage: _Stage, module: ir.Operation) -> None:
+    stage.manager.enable_verifier(False)
     try:
         stage.manager.run(module)
     except ir.MLIRError as error:
@@ -331,7 +384,10 @@ def _run_own(stage: _Stage, module: ir.Operation) -> None:
             raise
         except Exception as error:
             op_text, location = _blamed(error.__traceback__)
-            raise PassError(stage.name, op_text, location, error) from error
+            where = stage.info.run.__module__
+            raise PassError(
+                stage.name, op_text, location, error, defined_in=where
+            ) from error
 
 
 def _targets(module: ir.Operation, op_name: str) -> list[ir.Operation]:
@@ -368,12 +424,15 @@ def _first_line(text: str) -> str:
     return f"{line} ..." if rest else line
 
 
-def _verify_after(name: str, module: ir.Operation) -> None:
+def _verify_after(stage: _Stage, module: ir.Operation) -> None:
     try:
         verifier.verify(module)
         module.verify()
-    except verifier.VerificationError as error:
-        raise PassError(name, "", error.problems[0].location, error) from error
-    except ir.MLIRError as error:
-        location = error.error_diagnostics[0].location
-        raise PassError(name, "", location, error) from error
+    except (ir.MLIRError, verifier.VerificationError) as error:
+        is_ours = isinstance(error, verifier.VerificationError)
+        found = error.problems if is_ours else error.error_diagnostics
+        location = found[0].location if found else None
+        where = stage.info.run.__module__ if stage.info else ""
+        raise PassError(
+            stage.name, "", location, error, left_invalid=True, defined_in=where
+        ) from error

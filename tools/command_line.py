@@ -4,6 +4,7 @@ import argparse
 import difflib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,16 @@ _FLAGS: dict[str, dict] = {
         "metavar": "MODULE",
         "help": "import a module or .py file first: it may define passes and dialects",
     },
-    "--verify-each": {"action": "store_true", "help": "verify after each pass"},
+    "--verify-each": {
+        "action": argparse.BooleanOptionalAction,
+        "default": True,
+        "help": "verify after each pass; it is the default",
+    },
+    "--isolate": {
+        "action": argparse.BooleanOptionalAction,
+        "default": hasattr(os, "fork"),
+        "help": "work in a child process, so that a crash is reported; the default",
+    },
     "--split-input-file": {
         "action": "store_true",
         "help": f"take each part between '{SEPARATOR}' lines on its own",
@@ -44,6 +54,13 @@ _FLAGS: dict[str, dict] = {
         "action": "store_true",
         "help": "run the pipeline that the input's first line holds",
     },
+}
+
+
+_KNOWN_FLAGS = {*_FLAGS, "--help"} | {
+    flag.replace("--", "--no-", 1)
+    for flag, how in _FLAGS.items()
+    if how.get("action") is argparse.BooleanOptionalAction
 }
 
 
@@ -101,14 +118,14 @@ def _load_file(path: Path) -> None:
 
 def _is_short_form(token: str) -> bool:
     flag = token.partition("=")[0]
-    return token.startswith("--") and flag not in _FLAGS and flag != "--help"
+    return token.startswith("--") and flag not in _KNOWN_FLAGS
 
 
 def _short_form(parser: argparse.ArgumentParser, token: str) -> str:
     name, _, options = token.removeprefix("--").partition("=")
     known = [*registry.own_pass_names(), *pipelines.PIPELINES]
     if name not in known and not registry.is_upstream_pass(name):
-        flags = [flag.removeprefix("--") for flag in _FLAGS]
+        flags = [flag.removeprefix("--") for flag in _KNOWN_FLAGS]
         close = difflib.get_close_matches(name, [*known, *flags])
         hint = f"did you mean --{close[0]}?" if close else "see --help"
         parser.error(f"unknown option {token}; {hint}")

@@ -1,10 +1,15 @@
 """Diagnostics of girih-opt: collecting, printing and checking them.
 
-A test states what it expects: ``// expected-error @+1 {{part of the message}}``. The
-line is ``@+n`` or ``@-n`` from the comment's own, which is the default.
+A test states what it expects, as upstream's tests do: ``// expected-error @+1 {{part of
+the message}}``. The line is that of the comment, or ``@+n``, ``@-n``, ``@above``,
+``@below`` it; ``@unknown`` where the diagnostic belongs to no line. ``-re`` behind the
+severity makes what stands in ``{{...}}`` inside the text a regular expression. Notes
+need not be stated, all others must be.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
@@ -14,22 +19,43 @@ from girih.passes.registry import PassError, UnknownPass
 
 
 class Diagnostic(NamedTuple):
-    """An error of an input file.
+    """A message about an input file.
 
     Attributes:
         line: from 1, 0 if it belongs to no line.
         column: from 1, 0 if not known.
         message: what is wrong.
+        severity: error, warning, remark or note.
     """
 
     line: int
     column: int
     message: str
+    severity: str = "error"
 
     def text(self, file: str) -> str:
         """Returns the line to print."""
         place = f"{file}:{self.line}:{self.column}: " if self.line else ""
-        return f"{place}error: {self.message}"
+        return f"{place}{self.severity}: {self.message}"
+
+
+@contextmanager
+def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
+    """Collects what is emitted without an exception: warnings, remarks, errors."""
+    found: list[Diagnostic] = []
+
+    def collect(emitted: ir.Diagnostic) -> bool:
+        severity = emitted.severity.name.lower()
+        found.append(_diagnostic(emitted.location, emitted.message, severity))
+        for note in emitted.notes:
+            found.append(_diagnostic(note.location, note.message, "note"))
+        return True
+
+    handler = context.attach_diagnostic_handler(collect)
+    try:
+        yield found
+    finally:
+        handler.detach()
 
 
 def diagnostics_of(error: Exception) -> list[Diagnostic]:
@@ -39,56 +65,109 @@ def diagnostics_of(error: Exception) -> list[Diagnostic]:
             return [_diagnostic(p.location, p.message) for p in error.problems]
         case ir.MLIRError():
             found = error.error_diagnostics
-            return [_diagnostic(d.location, d.message) for d in found]
+            return [d for emitted in found for d in _with_notes(emitted)]
         case PassError(cause=VerificationError() | ir.MLIRError() as cause):
-            return diagnostics_of(cause) or [Diagnostic(0, 0, str(error))]
+            where = f" ({error.when()})"
+            return [
+                d._replace(message=d.message + (where if d.severity == "error" else ""))
+                for d in diagnostics_of(cause)
+            ] or [Diagnostic(0, 0, str(error))]
         case PassError(location=ir.Location() as location):
             return [_diagnostic(location, str(error))]
     return [Diagnostic(0, 0, str(error))]
 
 
-def _diagnostic(location: ir.Location, message: str) -> Diagnostic:
+def _with_notes(emitted: ir.DiagnosticInfo) -> Iterator[Diagnostic]:
+    yield _diagnostic(emitted.location, emitted.message)
+    for note in emitted.notes:
+        yield _diagnostic(note.location, note.message, "note")
+
+
+def _diagnostic(
+    location: ir.Location, message: str, severity: str = "error"
+) -> Diagnostic:
     position = position_of(location)
     if position is None or position.file != "-":
         place = "" if position is None else f"{position}: "
-        return Diagnostic(0, 0, f"{place}{message}")
-    return Diagnostic(position.line, position.column, message)
+        return Diagnostic(0, 0, f"{place}{message}", severity)
+    return Diagnostic(position.line, position.column, message, severity)
 
 
 REPORTED = (VerificationError, ir.MLIRError, PassError, UnknownPass, ValueError)
 
+_DIRECTIVE = re.compile(r"(?:(?<=//)\s*expected-\w|expected-[\w-]*\s*(@\S*)?\s*\{\{)")
 _EXPECTED = re.compile(
-    r"//\s*expected-error\s*(?:@(?P<offset>[+-]\d+))?\s*\{\{(?P<text>.*?)\}\}"
+    r"\s*expected-(?P<severity>error|warning|remark|note)\s*"
+    r"(?:@(?P<place>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*?)\}\}"
 )
+_EXPECTED_PATTERN = re.compile(
+    r"\s*expected-(?P<severity>error|warning|remark|note)-re\s*"
+    r"(?:@(?P<place>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*)\}\}\s*$"
+)
+_PLACES = {None: 0, "above": -1, "below": 1}
 
 
-def expected_diagnostics(text: str, first_line: int = 1) -> list[Diagnostic]:
-    """Returns the errors that a text's comments state."""
-    expected = []
-    for number, line in enumerate(text.split("\n"), start=first_line):
-        for match in _EXPECTED.finditer(line):
-            offset = int(match["offset"] or 0)
-            expected.append(Diagnostic(number + offset, 0, match["text"]))
-    return expected
+class _Expected(NamedTuple):
+    """What a comment states: a severity, a line, a text and how it is compared."""
+
+    severity: str
+    line: int
+    text: str
+    pattern: re.Pattern
+
+    def is_met_by(self, found: Diagnostic) -> bool:
+        is_there = (self.severity, self.line) == (found.severity, found.line)
+        return is_there and self.pattern.search(found.message) is not None
 
 
-def unmatched(expected: list[Diagnostic], produced: list[Diagnostic]) -> list[str]:
-    """Returns a message for each error that is missing and each that is too much."""
-    missing, surplus = [], list(produced)
-    for wanted in expected:
-        found = [
-            actual
-            for actual in surplus
-            if wanted.message in actual.message and wanted.line == actual.line
-        ]
-        if found:
-            surplus.remove(found[0])
+def _expected_in(line: str, number: int) -> Iterator[_Expected | str]:
+    """Yields what a line's comments state, and the text of what is not understood."""
+    comment, position = line.find("//"), 0
+    while found := _DIRECTIVE.search(line, max(comment + 2, position)):
+        if comment < 0:
+            return
+        if match := _EXPECTED.match(line, found.start()):
+            pattern = re.escape(match["text"])
+        elif match := _EXPECTED_PATTERN.match(line, found.start()):
+            pattern = _pattern(match["text"])
         else:
-            missing.append(wanted)
-    return [
-        *(
-            f"line {m.line}: expected error {m.message!r} was not produced"
-            for m in missing
-        ),
-        *(f"line {s.line}: unexpected error: {s.message}" for s in surplus),
+            yield line[found.start() :].strip()
+            return
+        place = match["place"]
+        where = 0 if place == "unknown" else number + _offset(place)
+        yield _Expected(match["severity"], where, match["text"], re.compile(pattern))
+        position = match.end()
+
+
+def _offset(place: str | None) -> int:
+    return _PLACES[place] if place in _PLACES else int(place)
+
+
+def _pattern(text: str) -> str:
+    """Only what stands in braces is an expression."""
+    parts = re.split(r"\{\{(.*?)\}\}", text)
+    return "".join(
+        f"(?:{part})" if position % 2 else re.escape(part)
+        for position, part in enumerate(parts)
+    )
+
+
+def differences(text: str, first_line: int, found: list[Diagnostic]) -> list[str]:
+    """Returns a message for each difference from what a text's comments state."""
+    wrong, surplus = [], list(found)
+    for number, line in enumerate(text.split("\n"), start=first_line):
+        for wanted in _expected_in(line, number):
+            if isinstance(wanted, str):
+                wrong.append(f"line {number}: unknown directive: {wanted}")
+                continue
+            met = next((d for d in surplus if wanted.is_met_by(d)), None)
+            if met is None:
+                said = f"expected {wanted.severity} {wanted.text!r}"
+                wrong.append(f"line {wanted.line}: {said} was not produced")
+            else:
+                surplus.remove(met)
+    return wrong + [
+        f"line {d.line}: unexpected {d.severity}: {d.message}"
+        for d in surplus
+        if d.severity != "note"
     ]

@@ -4,89 +4,191 @@ It parses, verifies, runs a pipeline of girih's and upstream's passes, and print
 
     girih-opt --pass-pipeline='fuse{max-inputs=8},func.func(cse)' file.mlir
     girih-opt --canonicalize-graph --fuse=max-inputs=8 file.mlir
+
+The module is verified after each pass. All of it happens in a child process, so that a
+pass that ends it is reported.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import registry, reproducer
-from girih.passes.observers import PrintIR
-from girih.tools import diagnostics, listing
+from girih.passes.observers import Observers, PrintIR
+from girih.tools import diagnostics, isolation, listing
 from girih.tools.command_line import SEPARATOR, read_command_line
+from girih.tools.nesting import check_nesting
+
+
+class _Part(NamedTuple):
+    """A part of the input file, and the number of its first line."""
+
+    text: str
+    first_line: int
+
+
+class _Outcome(NamedTuple):
+    """What became of a part: its printed result, None after an error; messages."""
+
+    result: str | None
+    found: list[diagnostics.Diagnostic]
+
+
+class _Progress:
+    """An observer that tells which pass runs."""
+
+    def __init__(self, report: isolation.Report):
+        self._report, self._position = report, 0
+
+    def before(self, name: str, module: ir.Operation) -> None:
+        """Tells the name and how many passes have run."""
+        self._report((f"pass '{name}'", self._position))
+
+    def after(self, name: str, module: ir.Operation) -> None:
+        """Counts."""
+        self._position += 1
 
 
 class _Run:
-    """One run: options, and what was found on the way."""
+    """One run, with the options of the command line."""
 
     def __init__(self, arguments: argparse.Namespace):
         self.arguments = arguments
-        self.failed = False
 
-    def transform(self, text: str, first_line: int) -> str | None:
-        """Returns the printed result of one input, None after an error."""
-        found: list[diagnostics.Diagnostic] = []
+    def transformed(self, part: _Part, report: isolation.Report) -> _Outcome:
+        """Returns what becomes of one part."""
         result = None
-        try:
-            # Blank lines in front make the parser count as in the whole file.
-            result = self._transformed("\n" * (first_line - 1) + text)
-        except diagnostics.REPORTED as error:
-            found = diagnostics.diagnostics_of(error)
-        self._report(found, text, first_line)
-        return result
+        with make_context() as context, ir.Location.unknown():
+            with diagnostics.collected(context) as found:
+                try:
+                    result = self._run(part, report)
+                except diagnostics.REPORTED as error:
+                    found += diagnostics.diagnostics_of(error)
+        return _Outcome(result, found)
 
-    def _transformed(self, text: str) -> str:
-        with make_context(), ir.Location.unknown():
-            module = ir.Module.parse(text)
-            verifier.verify(module)
-            pipeline = self._pipeline(text)
-            registry.run_pipeline(
-                module,
-                pipeline,
-                observer=self._observer(pipeline),
-                verify=self.arguments.verify_each,
-                reproducer_path=self.arguments.write_reproducer,
-            )
-            verifier.verify(module)
-            return module.operation.get_asm(enable_debug_info=self.arguments.debug_info)
+    def _run(self, part: _Part, report: isolation.Report) -> str:
+        report(("the parser", None))
+        module = _parsed(part)
+        report(("the verifier", None))
+        verifier.verify(module)
+        pipeline = self._pipeline(part.text)
+        self._expect_passes_to_print_at(pipeline)
+        registry.run_pipeline(
+            module,
+            pipeline,
+            observer=Observers(*self._printers(), _Progress(report)),
+            verify=self.arguments.verify_each,
+            reproducer_path=self.arguments.write_reproducer,
+        )
+        report(("the verifier", None))
+        verifier.verify(module)
+        return module.operation.get_asm(enable_debug_info=self.arguments.debug_info)
 
     def _pipeline(self, text: str) -> list[str]:
         if self.arguments.run_reproducer:
             return [reproducer.pipeline_of(text)]
         return self.arguments.passes or [self.arguments.pass_pipeline or ""]
 
-    def _observer(self, pipeline: list[str]) -> PrintIR | None:
+    def _expect_passes_to_print_at(self, pipeline: list[str]) -> None:
+        options = self.arguments
+        names = {step.name for step in registry.expand_pipeline(pipeline)}
+        for name in {*options.print_ir_before, *options.print_ir_after} - names:
+            raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
+
+    def _printers(self) -> list[PrintIR]:
         options = self.arguments
         before, after = options.print_ir_before, options.print_ir_after
-        names = {step.name for step in registry.expand_pipeline(pipeline)}
-        for name in {*before, *after} - names:
-            raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
         if not (before or after or options.print_ir_after_all):
-            return None
+            return []
         after = None if options.print_ir_after_all else after
-        return PrintIR(before, after, debug_info=options.debug_info)
+        return [PrintIR(before, after, debug_info=options.debug_info)]
 
-    def _report(self, found: list, text: str, first_line: int) -> None:
-        lines = [diagnostic.text(self.arguments.file) for diagnostic in found]
+    def crashed(self, part: _Part, crash: isolation.Crash) -> _Outcome:
+        """Returns what is said of a part whose passes ended the process."""
+        what, position = crash.doing or ("girih-opt", None)
+        message = f"{what} crashed: {crash.cause}"
+        path = self.arguments.write_reproducer
+        if position is not None and path:
+            steps = registry.expand_pipeline(self._pipeline(part.text))
+            work = (part, steps, position, path)
+            (written,) = isolation.results_of(_write_replay, [work])
+            if not isinstance(written, isolation.Crash):
+                message += f"\n  replay: {reproducer.command(path)}"
+        return _Outcome(None, [diagnostics.Diagnostic(0, 0, message)])
+
+    def report(self, part: _Part, outcome: _Outcome) -> bool:
+        """Prints messages; returns whether something went wrong."""
+        found = outcome.found
         if self.arguments.verify_diagnostics:
-            expected = diagnostics.expected_diagnostics(text, first_line)
-            lines = diagnostics.unmatched(expected, found)
-        self.failed |= bool(lines)
+            lines = diagnostics.differences(part.text, part.first_line, found)
+            failed = bool(lines)
+        else:
+            lines = [diagnostic.text(self.arguments.file) for diagnostic in found]
+            failed = outcome.result is None
         for line in lines:
             print(line, file=sys.stderr)
+        return failed
 
 
-def _chunks(text: str, split: bool) -> list[tuple[str, int]]:
-    """Returns the inputs of a file, each with the number of its first line."""
-    chunks, first_line = [], 1
+def _parsed(part: _Part) -> ir.Module:
+    check_nesting(part.text)
+    # Blank lines in front make the parser count as in the whole file.
+    return ir.Module.parse("\n" * (part.first_line - 1) + part.text)
+
+
+def _write_replay(work: tuple, report: isolation.Report) -> None:
+    """Writes a reproducer of the pass that ends the process."""
+    part, steps, position, path = work
+    with make_context(), ir.Location.unknown():
+        module = _parsed(part)
+        before = registry.pipeline_text(steps[:position])
+        registry.run_pipeline(module, before)
+        replay = reproducer.Replay(module.operation, steps[position : position + 1])
+        replay.write(Path(path))
+
+
+def _parts(file: str, split: bool) -> list[_Part]:
+    """Returns the inputs in a file.
+
+    Raises:
+        OSError: It can't be read.
+        ValueError: It holds no text.
+    """
+    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is no text: {error}") from None
+    if "\0" in text:
+        raise ValueError(f"{file} is no text: it has a zero byte")
+    parts, first_line = [], 1
     for chunk in text.split(f"{SEPARATOR}\n") if split else [text]:
-        chunks.append((chunk, first_line))
+        parts.append(_Part(chunk, first_line))
         first_line += chunk.count("\n") + 1
-    return chunks
+    return parts
+
+
+def _outcomes(run: _Run, parts: list[_Part]) -> Iterable[_Outcome]:
+    if not run.arguments.isolate:
+        for part in parts:
+            yield run.transformed(part, lambda doing: None)
+        return
+    results = isolation.results_of(run.transformed, parts)
+    for part, result in zip(parts, results, strict=True):
+        crash = isinstance(result, isolation.Crash)
+        yield run.crashed(part, result) if crash else result
+
+
+def _write(text: str, path: str) -> None:
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        Path(path).write_text(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,23 +197,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.list_passes:
         print(listing.pass_list())
         return 0
+    run = _Run(arguments)
+    results, failed = [], False
     try:
-        is_stdin = arguments.file == "-"
-        text = sys.stdin.read() if is_stdin else Path(arguments.file).read_text()
-    except OSError as error:
+        parts = _parts(arguments.file, arguments.split_input_file)
+        for part, outcome in zip(parts, _outcomes(run, parts), strict=True):
+            failed |= run.report(part, outcome)
+            if outcome.result is not None:
+                results.append(outcome.result)
+        if not arguments.verify_diagnostics:
+            _write(f"{SEPARATOR}\n".join(results), arguments.output)
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    run = _Run(arguments)
-    chunks = _chunks(text, arguments.split_input_file)
-    printed = [run.transform(*chunk) for chunk in chunks]
-    results = [result for result in printed if result is not None]
-    if not arguments.verify_diagnostics:
-        output = f"{SEPARATOR}\n".join(results)
-        if arguments.output == "-":
-            sys.stdout.write(output)
-        else:
-            Path(arguments.output).write_text(output)
-    return int(run.failed)
+    return int(failed)
 
 
 if __name__ == "__main__":

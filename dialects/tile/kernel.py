@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import INT, INTS, SIZES, STRING, STRINGS
+from girih.dialects.attributes import BOOLS, INT, INTS, SIZES, STRING, STRINGS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects
 from girih.dialects.fields import (
@@ -53,6 +53,7 @@ class KernelOp(TileOp, name="kernel"):
     closing = optional_attribute(INTS)
     schedule = optional_attribute(STRING)
     sets = optional_attribute(INT)
+    aligned = optional_attribute(BOOLS)
     body = region()
 
     @property

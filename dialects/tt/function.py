@@ -1,10 +1,10 @@
 """Functions, the programs that run them, assertions."""
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import BOOL, STRING, TYPE
+from girih.dialects.attributes import BOOL, DICTIONARIES, STRING, TYPE
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects
-from girih.dialects.fields import attribute, operand, region, result
+from girih.dialects.fields import attribute, operand, optional_attribute, region, result
 from girih.dialects.regions import expect_arguments, only_block
 from girih.dialects.rules import expect
 from girih.dialects.tt.base import INT32, TtOp, element_of
@@ -13,9 +13,8 @@ from girih.dialects.tt.base import INT32, TtOp, element_of
 class FuncOp(TtOp, name="func"):
     """A function that each program of a grid runs; it returns nothing.
 
-    ``function_type`` is that of the block's arguments. The optional attribute
-    ``arg_attrs`` holds what is known of them (``tt.divisibility``), ``girih.launch``
-    how to start it.
+    ``function_type`` is that of the block's arguments. ``arg_attrs`` holds
+    what is known of them (``tt.divisibility``), ``girih.launch`` how to start it.
     """
 
     EFFECTS = Effects.ORDERED
@@ -24,6 +23,7 @@ class FuncOp(TtOp, name="func"):
     function_type = attribute(TYPE)
     sym_visibility = attribute(STRING, default="public")
     noinline = attribute(BOOL, default=False)
+    arg_attrs = optional_attribute(DICTIONARIES)
     body = region()
 
     @property

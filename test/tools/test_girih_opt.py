@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from girih.passes import reproducer
 from girih.tools import girih_opt
 
 GOOD = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -135,6 +136,27 @@ def test_expected_errors_are_checked(opt, comment, problem):
     assert (problem or "") in err
 
 
+@pytest.mark.parametrize(
+    ("comment", "problem"),
+    [
+        ("// expected-error@below {{expected y to have type}}", None),
+        ("// expected-error-re @below {{y to have {{t[xyz]pe}} tensor}}", None),
+        ("// expected-error-re @below {{y to have {{t[abc]pe}} tensor}}", "t[abc]pe"),
+        ("// expected-error@above {{expected y}}", "was not produced"),
+        ("// expected-error@unknown {{expected y}}", "was not produced"),
+        ("// expected-warning@below {{expected y}}", "expected warning"),
+        ("// expected-eror@below {{expected y}}", "unknown directive: expected-eror"),
+        ("// expected-error@belo {{expected y}}", "unknown directive: expected-error"),
+        ("// expected-error@below expected y", "unknown directive: expected-error"),
+    ],
+)
+def test_all_directives_are_checked(opt, comment, problem):
+    lines = BAD.split("\n")
+    code, _, err = opt("\n".join([lines[0], comment, *lines[1:]]), *VERIFY)
+    assert code == int(problem is not None)
+    assert (problem or "") in err
+
+
 def test_an_expected_error_that_does_not_come_fails(opt):
     code, _, err = opt(f"// expected-error {{{{x}}}}\n{GOOD}", *VERIFY)
     assert (code, err) == (1, "line 1: expected error 'x' was not produced\n")
@@ -155,8 +177,143 @@ def test_a_pass_to_print_at_must_run(opt):
     assert (code, err) == (1, "error: the pipeline has no pass 'fuse' to print at\n")
 
 
+BREAKING = """
+import ctypes
+import os
+
+from girih.passes.graph_builder import function_bodies
+from girih.passes.registry import register_pass
+
+
+def ops(module):
+    return [op for body in function_bodies(module) for op in body.operations]
+
+
+@register_pass("erase-used")
+def erase_used(module, options):
+    for op in ops(module):
+        if op.operation.name == "graph.exp":
+            op.operation.erase()
+
+
+@register_pass("keep-erased")
+def keep_erased(module, options):
+    exp = ops(module)[0]
+    value = exp.results[0]
+    value.replace_all_uses_with(exp.operands[0])
+    exp.operation.erase()
+    print(value.type)
+
+
+@register_pass("mistype")
+def mistype(module, options):
+    add = ops(module)[2]
+    add.results[0].set_type(add.results[0].type.element_type)
+
+
+@register_pass("crash")
+def crash(module, options):
+    print("about to crash")
+    ctypes.string_at(0)
+
+
+@register_pass("leave")
+def leave(module, options):
+    os._exit(3)
+"""
+NEXT = "func.func @f() { return }\n"
+
+
+@pytest.fixture
+def breaking(tmp_path, opt):
+    path = tmp_path / "breaking.py"
+    path.write_text(BREAKING)
+
+    def run(*options):
+        # Passes are registered once in a process.
+        command = [f"--load={path}", *options]
+        done = _run(*command, input=GOOD)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("option", "messages"),
+    [
+        (
+            "--erase-used",
+            ["2:8: error: pass 'erase-used' failed", "'graph.exp'", "used by"],
+        ),
+        ("--keep-erased", ["pass 'keep-erased' crashed: signal SIGSEGV"]),
+        ("--mistype", ["4:8: error: 'graph.add'", "(after pass 'mistype')"]),
+        ("--crash", ["about to crash", "pass 'crash' crashed: signal SIGSEGV"]),
+        ("--leave", ["pass 'leave' crashed: exit code 3"]),
+    ],
+)
+def test_a_broken_pass_is_an_error(breaking, option, messages):
+    code, out, err = breaking("--cse", option, "--canonicalize")
+    assert code == 1 and "func.func" not in out
+    for message in messages:
+        assert message in out + err
+
+
+def test_a_crash_can_be_replayed(breaking, tmp_path):
+    path = tmp_path / "crash.mlir"
+    _, _, err = breaking(f"--{MERGE}", "--crash", f"--write-reproducer={path}")
+    assert f"--run-reproducer {path}" in err
+    text = path.read_text()
+    assert text.startswith(reproducer.first_line("builtin.module(crash)"))
+    assert text.count("graph.exp") == 1  # equal ops were merged
+    again = _run(f"--load={tmp_path}/breaking.py", "--run-reproducer", str(path))
+    assert again.returncode == 1
+    assert "pass 'crash' crashed" in again.stderr
+
+
+def test_the_parts_after_a_crash_are_still_run(tmp_path):
+    (tmp_path / "breaking.py").write_text(BREAKING)
+    options = [f"--load={tmp_path}/breaking.py", "--split-input-file", "--mistype"]
+    done = _run(*options, input="// -----\n".join([GOOD, NEXT, GOOD]))
+    assert done.returncode == 1
+    assert done.stderr.count("(after pass 'mistype')") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"\x7fELF\x02\x01\x01\xff\xfe", "is no text"),
+        (b"func.func @f() { return }\0", "is no text: it has a zero byte"),
+        (b"{" * 100_000, "line 1 is nested deeper than 500"),
+        (b'"a.b"() ({\n' * 3000, "line 251 is nested deeper than 500"),
+        (b"func.func @f(%x: " + b"tuple<" * 9000, "nested deeper than 500"),
+    ],
+)
+def test_what_no_parser_takes_is_an_error(tmp_path, capsys, text, message):
+    path = tmp_path / "input.mlir"
+    path.write_bytes(text)
+    assert girih_opt.main([str(path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "// nothing\n"])
+def test_an_empty_file_is_an_empty_module(opt, text):
+    code, out, err = opt(text, "--default")
+    assert (code, out.split(), err) == (0, ["module", "{", "}"], "")
+
+
+def test_deep_text_is_no_deep_nesting(opt):
+    comment = "// " + "{" * 1000 + "\n"
+    assert opt(comment + GOOD)[0] == 0
+
+
+def test_output_that_cannot_be_written_is_an_error(opt, tmp_path):
+    code, _, err = opt(GOOD, "-o", str(tmp_path))
+    assert code == 1 and err.startswith("error: ")
+
+
 def test_verification_between_passes(opt):
-    assert opt(GOOD, "--default", "--verify-each")[0] == 0
+    assert opt(GOOD, "--default")[0] == 0
+    assert opt(GOOD, "--default", "--no-verify-each", "--no-isolate")[0] == 0
 
 
 def test_failures_can_be_replayed(opt, tmp_path):

@@ -199,3 +199,34 @@ func.func @f(%x: tensor<?xf32, ["3"]>) {
   %0 = "graph.isnan"(%x) : (tensor<?xf32, ["3"]>) -> tensor<4xi1>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.exp' expected attributes to be among effects, girih.arguments, girih.launch, girih.library, girih.tuning, graph.checkpoint, operand_strides, got aproximate}}
+  %0 = "graph.exp"(%x) {aproximate = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{got graph.chekpoint}}
+  %0 = "graph.exp"(%x) {graph.chekpoint = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error-re @+1 {{'func.func' expected a type of a known dialect, got !{{[a-z]+}}.thing}}
+func.func @f(%x: !unknown.thing) {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.exp' expected a type of a known dialect, got !unknown.thing}}
+  %0 = "graph.exp"(%x) : (tensor<4xf32>) -> !unknown.thing
+  return
+}
