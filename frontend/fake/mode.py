@@ -271,7 +271,6 @@ class LightFakeTensorMode(FakeTensorMode):
 
     __init__ = _lightly(FakeTensorMode.__init__)
     _dispatch_impl = _lightly(inspect.unwrap(FakeTensorMode._dispatch_impl))
-    _dispatch_fully = inspect.unwrap(FakeTensorMode.__torch_dispatch__)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -288,7 +287,8 @@ class LightFakeTensorMode(FakeTensorMode):
             if result is not NotImplemented:
                 return result
         with python_dispatcher(self):
-            return self._dispatch_fully(func, types, args, kwargs)
+            # FakeTensorMode's own handler does this, and logs each TypeError.
+            return self.dispatch(func, types, args, kwargs)
 
     def _try_quickly(self, plan, func, args, kwargs):
         try:

@@ -22,6 +22,7 @@ from girih.dialects.bindings import ir
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.layout import is_contiguous
+from girih.frontend.importer.acceptance import check_dtypes
 from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
@@ -97,6 +98,8 @@ class Recorder(TorchDispatchMode):
         self._locate(func)
         if handler is not Recorder._import_literal:
             args, kwargs = self._all_fake(args), self._all_fake(kwargs)
+        if handler not in _ABOUT_MEMORY and func.namespace == "aten":
+            check_dtypes(func, args, kwargs)
         return handler(self, func, args, kwargs)
 
     def _locate(self, func: torch._ops.OpOverload) -> None:
@@ -500,6 +503,16 @@ def _is_about_shapes(args: tuple, kwargs: dict) -> bool:
     if kwargs:
         return kwargs.get("device") == _META
     return bool(args) and getattr(args[0], "fake_device", None) == _META
+
+
+# Handlers of calls that compute nothing, or that are asked in parts.
+_ABOUT_MEMORY = (
+    Recorder._decompose,
+    Recorder._import_literal,
+    Recorder._import_view,
+    Recorder._read_number,
+    Recorder._refuse_view,
+)
 
 
 def _run_only(recorder, func, args, kwargs):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 import girih
@@ -27,6 +28,43 @@ MISTAKES = {
     "a masked fill": (lambda x: x.masked_fill(x > 0, 1j), DOUBLE),
     "product of dtypes": (lambda x: x @ torch.ones(4, 4), LONG),
 }
+
+FLOAT, BOOL = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool)
+INT = torch.zeros(3, dtype=torch.int32)
+IMAGE = torch.ones(2, 4, 64, 64, dtype=torch.float64)
+
+# What fake tensors and girih's rules take, and kernels of ATen refuse.
+REFUSED = {
+    "a mask's complement": (lambda x: 1 - x, BOOL),
+    "a difference with a mask": (lambda x, y: x - y, FLOAT, BOOL),
+    "a difference with True": (lambda x: x - True, FLOAT),
+    "a factor of True": (lambda x: torch.add(x, x, alpha=True), FLOAT),
+    "an image and its statistics": (nn.BatchNorm2d(4), IMAGE),
+    "a large norm": (nn.LayerNorm(64), IMAGE),
+    "a large group norm": (nn.GroupNorm(2, 4), IMAGE),
+    "a batch and its statistics": (nn.BatchNorm1d(4).eval(), DOUBLE),
+    "targets of 32 bits": (F.cross_entropy, FLOAT, INT),
+    "a float target": (F.cross_entropy, FLOAT, torch.ones(3)),
+    "the size of a mask": (torch.abs, BOOL),
+    "relu of a mask": (torch.relu, BOOL),
+    "rounding a mask": (torch.round, BOOL),
+    "the largest of a mask": (lambda x: x.argmax(0), BOOL),
+    "fractions of integers": (torch.frac, LONG),
+    "random slopes for integers": (F.rrelu, LONG),
+    "shrinking integers": (F.hardshrink, LONG),
+    "softshrink of integers": (F.softshrink, LONG),
+    "bits of floats": (torch.bitwise_and, FLOAT, FLOAT),
+    "bits of a float": (torch.bitwise_not, FLOAT),
+    "shifts of floats": (lambda x: x << 1, FLOAT),
+    "a float written over integers": (lambda x: x.clone().add_(0.5), LONG),
+    "a complex number written": (lambda x: x.clone().add_(1j), LONG),
+    "a quotient written over integers": (lambda x: x.clone().div_(2), LONG),
+    "a mean of integers": (torch.mean, LONG),
+    "a convolution": (nn.Conv2d(4, 2, 3), IMAGE),
+    "an embedding of floats": (nn.Embedding(4, 4), FLOAT),
+    "a mask of floats": (lambda x: x[x], FLOAT),
+}
+MISTAKES |= REFUSED
 
 
 def outcome(function, *arguments):
@@ -70,6 +108,35 @@ def broken_fuse(monkeypatch):
 
     info = replace(registry.find_pass("fuse"), run=broken)
     monkeypatch.setitem(registry._REGISTERED, "fuse", info)
+
+
+# Torch's dispatcher decomposes it where sizes are symbols.
+@pytest.mark.parametrize("name", sorted(REFUSED.keys() - {"shrinking integers"}))
+def test_with_symbolic_sizes_and_gradients(name):
+    function, *arguments = REFUSED[name]
+    arguments = [
+        x.clone().requires_grad_() if x.is_floating_point() else x for x in arguments
+    ]
+    expected = outcome(function, *arguments)
+    assert outcome(girih.compile(function, dynamic=True), *arguments) == expected
+
+
+def test_nothing_is_written_to_stderr(capfd):
+    """By LLVM, for code that is made of wrong types."""
+    for name in ("bits of floats", "bits of a float", "softshrink of integers"):
+        function, *arguments = REFUSED[name]
+        outcome(girih.compile(function), *arguments)
+    assert capfd.readouterr().err == ""
+
+
+def test_asking_draws_no_numbers():
+    x = torch.ones(3, dtype=torch.float16)
+    compiled = girih.compile(lambda x: F.dropout(x, 0.5) + torch.rand_like(x))
+    results = []
+    for function in (compiled.girih_function, compiled):
+        torch.manual_seed(1)
+        results.append((function(x), torch.rand(2)))
+    torch.testing.assert_close(results[0], results[1])
 
 
 def look_up(x, index):
