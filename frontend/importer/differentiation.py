@@ -277,7 +277,8 @@ class Derivatives:
         """
         active = is_differentiable(value.dtype) and self.is_active(value.value)
         required = self.required.get(id(tensor), active)
-        if required and not active:
+        known = active and (not self.leaves or self._is_derived(value.value))
+        if required and not known:
             unsupported(
                 kind="gradient of a result",
                 context=f"{tuple(tensor.shape)} {tensor.dtype}",
@@ -285,6 +286,19 @@ class Derivatives:
                 "the graph depends on.",
             )
         return required
+
+    def _is_derived(self, value: ir.Value) -> bool:
+        """Whether derivatives of a value go to an argument, not to leaves made here."""
+        pending, seen = [value], set()
+        while pending:
+            last = pending.pop()
+            if last in seen or not self.is_active(last):
+                continue
+            if isinstance(last.owner, ir.Block):
+                return True
+            seen.add(last)
+            pending.extend(_differentiable_operands(last))
+        return False
 
 
 # Ops that show the elements of their operand.

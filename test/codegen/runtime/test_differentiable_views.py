@@ -423,3 +423,47 @@ def detached_results_of_calls_of_aten(compile):
     result, view = compile(lambda x: (torch.linalg.inv(x).detach(), x.t()))(x)
     view.sin().sum().backward()
     return result, view, x.grad
+
+
+# Leaves that the program makes -----------------------------------------------------
+
+
+@scenarios.add(eager="a result is derived by nothing that the graph is given")
+def result_of_a_leaf_that_nobody_has(compile):
+    x = leaf(3, grad=False)
+    result = compile(lambda x: x.detach().clone().requires_grad_() * 2)(x)
+    return result, outcome_of(result.sum().backward)
+
+
+@scenarios.add(eager="a result is derived by nothing that the graph is given")
+def result_beside_its_gradient(compile):
+    def program(x):
+        y = x.detach().requires_grad_()
+        z = (y * 3).sum()
+        return torch.autograd.grad(z, y)[0], z
+
+    return compile(program)(leaf(3, grad=False))
+
+
+@scenarios.add(eager="a result is derived by nothing that the graph is given")
+def results_of_a_leaf_and_of_an_argument(compile):
+    w = leaf(3)
+
+    def program(x, w):
+        y = x.detach().clone().requires_grad_()
+        return y.square().sum(), (w * x).sum()
+
+    return compile(program)(leaf(3, seed=1, grad=False), w)
+
+
+@scenarios.add
+def result_of_a_leaf_and_an_argument(compile):
+    w = leaf(3)
+
+    def program(x, w):
+        y = x.detach().clone().requires_grad_()
+        return (y.square() * w).sum()
+
+    result = compile(program)(leaf(3, seed=1, grad=False), w)
+    result.backward()
+    return result, w.grad
