@@ -39,6 +39,18 @@ class NeedsSymbols(Exception):
     """A size is to be symbolic: the capture starts again with symbols."""
 
 
+# Recurrent layers of packed sequences: ATen's code follows the address of the batches'
+# sizes, which a fake tensor has not, and which it checks only where sizes are numbers.
+_RECURRENT = frozenset(("gru", "lstm", "rnn_relu", "rnn_tanh"))
+
+
+def _reads_batch_sizes(target: Any, args: list) -> bool:
+    if len(args) < 2 or not isinstance(args[1], torch.Tensor):
+        return False
+    name = getattr(target, "__name__", "").partition(".")[0]
+    return name in _RECURRENT and not args[1].is_floating_point()
+
+
 class Evaluator:
     """Evaluates with fake tensors; here all sizes are numbers.
 
@@ -105,6 +117,8 @@ class Evaluator:
             raise NeedsSymbols
 
     def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
+        if _reads_batch_sizes(target, args):
+            raise DataDependentOutputException("the sizes of its batches")
         with self.mode:
             if kind == "call_function":
                 return target(*args, **kwargs)
