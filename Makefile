@@ -9,6 +9,7 @@ C_SOURCES := $(shell find frontend codegen -name '*.c' -o -name '*.h')
 FUZZ_SECONDS ?= 600
 STRESS_SECONDS ?= 30
 CONFORMANCE_FLAGS ?=
+CPYTHON_FLAGS ?= --jobs 2
 DEBUG_PYTHON ?= python3.11-dbg
 CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
@@ -138,6 +139,10 @@ breadth: ## Models of public libraries against eager; takes hours.
 	@$(BREADTH_VENV)/bin/python -m pip --disable-pip-version-check install -q \
 		-c constraints.txt -r test/outside/breadth/requirements.txt
 	@$(BREADTH_VENV)/bin/python test/outside/breadth $(BREADTH_FLAGS)
+
+# Every method is a process: an hour for each job. Some: CPYTHON_FLAGS="test_set".
+cpython: install ## CPython's own tests inside compiled functions.
+	@$(BIN)/python test/outside/cpython.py $(CPYTHON_FLAGS)
 
 losses: install ## 20 steps of BERT-base and GPT-2 in real size, eager and compiled.
 	@$(BIN)/python test/numerics/derivatives/losses.py

@@ -8,7 +8,7 @@ from typing import Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, tally
-from girih.options import MODES, describe, make_options
+from girih.options import MODES, Options, describe, make_options
 from girih.reports import Reports
 
 log.configure()
@@ -81,6 +81,7 @@ def compile(
         backend_fn=backend_fn,
         recompile_limit=limit,
         fallback=settings.falls_back(),
+        options=settings,
     )
 
 
@@ -96,13 +97,19 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
     return replace(made, fallback=made.fallback and not fullgraph)
 
 
-def _compile(model, **settings):
+def _compile(model, *, options: Options, **settings):
     from girih.frontend.capture.api import Settings
+    from girih.frontend.capture.budget import Limits
     from girih.frontend.capture.targets import compile_callable
     from girih.twins import follow_torch
 
     follow_torch()
-    return compile_callable(model, Settings(**settings))
+    limits = Limits(
+        options.capture_instructions,
+        options.capture_operations,
+        options.capture_seconds,
+    )
+    return compile_callable(model, Settings(limits=limits, **settings))
 
 
 def report(compiled: Callable | None = None) -> Reports:

@@ -34,6 +34,12 @@ class Options:
     """Calls of each graph, the first ones, that are compared with eager on copies."""
     codegen_seconds: float = 30.0
     """Processor time that LLVM may take for the kernels of a graph; 0: any."""
+    capture_instructions: int = 1_000_000
+    """Most instructions of bytecode that one attempt to capture a call follows."""
+    capture_operations: int = 30_000
+    """Most operations of one graph."""
+    capture_seconds: float = 60.0
+    """Most seconds, on the processor, of one attempt to capture a call."""
     cudagraph_limit: int = 16
     """Most CUDA graphs of one program; the one that was not used for longest goes."""
     cudagraphs: bool = False
@@ -87,6 +93,9 @@ _TYPES = {
     "cache_dir": (str, Path),
     "check": int,
     "codegen_seconds": (int, float),
+    "capture_instructions": int,
+    "capture_operations": int,
+    "capture_seconds": (int, float),
     "cudagraph_limit": int,
     "cudagraphs": bool,
     "dump_dir": (str, Path),
@@ -103,6 +112,8 @@ _TYPES = {
 _FOLDERS = ("cache_dir", "dump_dir")
 _VECTOR_BITS = (0, 128, 256, 512)
 _AT_LEAST_ONE = (
+    "capture_instructions",
+    "capture_operations",
     "cudagraph_limit",
     "max_fusion_inputs",
     "parallel_grain",
@@ -175,6 +186,8 @@ def _check_option(name: str, value: Any) -> None:
         raise ValueError(f"option 'check' must be at least 0, got {value}")
     if name == "codegen_seconds" and not value >= 0:
         raise ValueError(f"option 'codegen_seconds' must not be negative, got {value}")
+    if name == "capture_seconds" and not value > 0:
+        raise ValueError(f"option 'capture_seconds' must be positive, got {value}")
     if name in _AT_LEAST_ONE and value < 1:
         raise ValueError(f"option {name!r} must be at least 1, got {value}")
 

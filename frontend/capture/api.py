@@ -24,6 +24,7 @@ from girih import collector, config, exclusive, frontend, log, marks, stance, ta
 from girih.errors import RecompileError, SourceLocation, UnsupportedError
 from girih.fallbacks import Fallback, Site
 from girih.frontend.capture import _frame
+from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.capture import (
     RAISES,
     STATE_OF_TORCH,
@@ -75,6 +76,7 @@ class Settings:
         dynamic: As for ``girih.compile``.
         backend_fn: Compiles a graph.
         recompile_limit: Most entries of one function.
+        limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
         fallbacks: What did so.
@@ -84,6 +86,7 @@ class Settings:
     dynamic: bool | None
     backend_fn: Backend
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
+    limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
     fallbacks: list[Fallback] = field(default_factory=list)
@@ -186,6 +189,7 @@ class Compiler:
             backend_fn,
             self.is_callee,
             may_break=not self.settings.fullgraph,
+            limits=self.settings.limits,
         )
         failures = [failure_of(f, function, arguments) for f in self.frames]
         if stance.current() == FAIL:

@@ -15,6 +15,7 @@ from girih.frontend.capture import _frame, state
 from girih.frontend.capture.aliases import guard_written
 from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped
+from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.checks import number_check
 from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
@@ -67,6 +68,7 @@ class Call:
         backend: Compiles the graph.
         is_callee: Whether functions of the same code share the entries.
         may_break: Whether the segment may end before the function does.
+        limits: How much one attempt may cost.
     """
 
     function: Any
@@ -75,6 +77,7 @@ class Call:
     backend: Backend
     is_callee: bool = False
     may_break: bool = True
+    limits: Limits = Limits()
 
     @property
     def keeps_numbers(self) -> bool:
@@ -119,7 +122,9 @@ class _Capture:
             )
         call = self.call
         blocks = Blocks(call.function, call.arguments, call.may_break)
-        self.tracer = Tracer(call.names, self.evaluator, call.sizes, blocks, self.stop)
+        self.tracer = Tracer(
+            call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
+        )
         try:
             return self._run()
         except UnsupportedError as error:

@@ -15,6 +15,7 @@ from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.aliases import may_be_one
 from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
+from girih.frontend.capture.budget import DEFAULT_LIMITS, Budget, Limits
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.effects import Effects
@@ -74,6 +75,7 @@ class Tracer(Operators, Calls):
         sizes: What is known about the sizes of the inputs.
         blocks: Follows which blocks an error of the graph would leave.
         stop: Where the trace ends, or None for the end of the function.
+        limits: How much the trace may cost.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Tracer(Operators, Calls):
         sizes,
         blocks: Blocks,
         stop: BreakPoint | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ):
+        self.budget = Budget(limits)
         self.roots = Roots(names)
         self.guards = GuardSet()
         self.effects = Effects()
@@ -401,6 +405,7 @@ class Tracer(Operators, Calls):
 
     def next_of(self, iterator: Value) -> Value | None:
         """``next(iterator)``; None at the end."""
+        self.budget.spend()
         try:
             if isinstance(iterator, IteratorValue):
                 return iterator.next(self)
@@ -457,6 +462,7 @@ class Tracer(Operators, Calls):
         """
         plan = frame.plan
         actions, instructions = actions_of(plan), plan.instructions
+        spend = self.budget.spend
         self.frames.append(frame)
         try:
             if raised is not None:
@@ -465,6 +471,7 @@ class Tracer(Operators, Calls):
                 index = frame.next
                 frame.next = index + 1
                 frame.begun = self._count = self._count + 1
+                spend()
                 if frame.begun == self._stop_count:
                     self._end_at(frame)
                 try:
@@ -489,6 +496,7 @@ class Tracer(Operators, Calls):
 
     def note_operation(self, node: torch.fx.Node) -> None:
         """An operation was added; breaks the graph where its error could not be met."""
+        self.budget.add_operation()
         if not breaks_are_errors(self):
             self.blocks.note(self.graph, node, self.frames)
 

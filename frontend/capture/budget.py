@@ -1,0 +1,74 @@
+"""How much one attempt to capture may cost: a loop may be long, or have no end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from girih.errors import UnsupportedError
+
+_STEPS_BETWEEN_LOOKS = 1024  # at the clock
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one attempt to capture a call takes.
+
+    Attributes:
+        instructions: Instructions of bytecode, and items of iterators.
+        operations: Operations in the graph.
+        seconds: Of the thread's time on the processor.
+    """
+
+    instructions: int = 1_000_000
+    operations: int = 30_000
+    seconds: float = 60.0
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Budget:
+    """What is left of the limits in one attempt."""
+
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self._steps = 0
+        self._operations = 0
+        self._end = time.thread_time() + limits.seconds
+
+    def spend(self) -> None:
+        """Notes one step of the interpreter.
+
+        Raises:
+            UnsupportedError: There have been too many, or they took too long.
+        """
+        self._steps += 1
+        if self._steps > self.limits.instructions:
+            self._exceeded("instructions", self.limits.instructions)
+        if self._steps % _STEPS_BETWEEN_LOOKS == 0 and time.thread_time() > self._end:
+            self._exceeded("seconds", self.limits.seconds)
+
+    def add_operation(self) -> None:
+        """Notes one operation of the graph.
+
+        Raises:
+            UnsupportedError: There have been too many.
+        """
+        self._operations += 1
+        if self._operations > self.limits.operations:
+            self._exceeded("operations", self.limits.operations)
+
+    def _exceeded(self, what: str, limit: float):
+        error = UnsupportedError(
+            OVER_BUDGET,
+            f"{limit:g} {what}",
+            "A loop that is unrolled may be long, or not end. The function runs as "
+            f"Python from now on; the limit is the option 'capture_{what}'.",
+            ("Compile what the loop calls, or raise the limit.",),
+        )
+        error.break_points = ()  # a graph of a part would cost as much again
+        raise error
+
+
+OVER_BUDGET = "capture takes too long"
