@@ -7,6 +7,7 @@ read it:
 * ``_frame`` (C)        guards, dispatch of a call, the PEP 523 hook
 * ``capture``           one capture: trace, compile the graph, make a cache entry
 * ``tracer``            the symbolic interpreter; ``calls`` and ``operators`` are parts
+* ``budget``, ``refusals``  what a trace may cost; why one was stopped
 * ``frame``             the state of an interpreted frame; decoded code objects
 * ``bytecode/``         handlers of the opcodes, by family
 * ``values/``           what the interpreter computes with

@@ -45,10 +45,10 @@ from girih.frontend.capture.messages import (
     refused,
     skipped,
 )
+from girih.frontend.capture.refusals import BUG
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
 from girih.frontend.capture.source import Source
-from girih.frontend.capture.tracer import BUG
 
 _LOG = log.logger("capture")
 _BREAKS = log.logger("graph_breaks")

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from girih import log
 from girih.errors import SourceLocation, UnsupportedError, unsupported
 from girih.frontend.capture.aliases import may_be_one
 from girih.frontend.capture.blocks import Blocks
@@ -26,6 +25,7 @@ from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.models.compiler_api import breaks_are_errors
 from girih.frontend.capture.models.registry import prepare
 from girih.frontend.capture.operators import Operators
+from girih.frontend.capture.refusals import bug, not_known
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source, global_label
 from girih.frontend.capture.state import TorchState
@@ -51,7 +51,6 @@ from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
 
-_LOG = log.logger("capture")
 _MISSING = object()
 _HEAP_TYPE = 1 << 9  # of a type's flags: classes that can be changed
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
@@ -486,11 +485,11 @@ class Tracer(Operators, Calls):
         except UnsupportedError as error:
             raise self._located(error, frame) from None
         except NotConstant as error:
-            raise self._located(_not_known(error), frame) from None
+            raise self._located(not_known(error), frame) from None
         except (Raised, NeedsSymbols, RecursionError):
             raise
         except Exception as error:
-            raise self._located(_bug(error), frame) from error
+            raise self._located(bug(error), frame) from error
         finally:
             self.frames.pop()
 
@@ -569,32 +568,6 @@ def source_location(frame: Frame) -> SourceLocation:
     if column is not None and end is None:
         column = None
     return SourceLocation(filename, line, function, column, end)
-
-
-def _not_known(error: NotConstant) -> UnsupportedError:
-    value = error.args[0] if error.args else None
-    if isinstance(value, OutsideValue):
-        return UnsupportedError(
-            value.reason.kind, repr(value), value.reason.explanation
-        )
-    return UnsupportedError(
-        "a value that is not known while tracing",
-        repr(value),
-        "Python has to know the value, and it depends on the graph.",
-        ("Keep it a tensor, or compute it before the compiled function.",),
-    )
-
-
-BUG = "girih bug while tracing"
-
-
-def _bug(error: Exception) -> UnsupportedError:
-    _LOG.debug("girih bug while tracing", exc_info=True)
-    return UnsupportedError(
-        BUG,
-        f"{type(error).__name__}: {error}",
-        "Please report it, with the traceback that GIRIH_LOGS=capture prints.",
-    )
 
 
 def root_function(tracer: Tracer, function) -> FunctionValue:

@@ -1,0 +1,36 @@
+"""What is said of what stopped a trace without naming a reason itself."""
+
+from __future__ import annotations
+
+from girih import log
+from girih.errors import UnsupportedError
+from girih.frontend.capture.values.base import NotConstant
+from girih.frontend.capture.values.outside import OutsideValue
+
+BUG = "girih bug while tracing"
+_LOG = log.logger("capture")
+
+
+def not_known(error: NotConstant) -> UnsupportedError:
+    """A value that Python has to know depends on the graph."""
+    value = error.args[0] if error.args else None
+    if isinstance(value, OutsideValue):
+        return UnsupportedError(
+            value.reason.kind, repr(value), value.reason.explanation
+        )
+    return UnsupportedError(
+        "a value that is not known while tracing",
+        repr(value),
+        "Python has to know the value, and it depends on the graph.",
+        ("Keep it a tensor, or compute it before the compiled function.",),
+    )
+
+
+def bug(error: Exception) -> UnsupportedError:
+    """The interpreter itself failed."""
+    _LOG.debug(BUG, exc_info=True)
+    return UnsupportedError(
+        BUG,
+        f"{type(error).__name__}: {error}",
+        "Please report it, with the traceback that GIRIH_LOGS=capture prints.",
+    )
