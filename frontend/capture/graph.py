@@ -364,6 +364,8 @@ class Graph:
             return True
         if isinstance(result, (tuple, list)):
             return any(self._is_recorded(item, call, None) for item in result)
+        if type(result) is dict:
+            return self._is_recorded(list(result.values()), call, None)
         return False
 
     def _wrap_known(self, result, call: _Call) -> Value:
@@ -379,19 +381,27 @@ class Graph:
             return self.symbol(node, result)
         if isinstance(result, (tuple, list)):
             return self._wrap_sequence(result, node, call)
+        if type(result) is dict:
+            return self.tracer.dict_of(
+                [
+                    (self.tracer.from_python(key), self._item(item, node, key, call))
+                    for key, item in result.items()
+                ]
+            )
         return self.tracer.from_python(result)
 
+    def _item(self, item, node, key, call: _Call) -> Value:
+        """An item of what a call gave."""
+        given = call.by_fake.get(id(item))
+        if given is not None:  # an argument, which the call may have written
+            return given
+        if not self._is_recorded(item, call, None):
+            return self.tracer.from_python(item)
+        inner = self._node("call_function", operator.getitem, (node, key), {})
+        return self._wrap(item, inner, call)
+
     def _wrap_sequence(self, result, node, call: _Call) -> Value:
-        items = []
-        for index, item in enumerate(result):
-            given = call.by_fake.get(id(item))
-            if given is not None:  # an argument, which the call may have written
-                items.append(given)
-            elif self._is_recorded(item, call, None):
-                inner = self._node("call_function", operator.getitem, (node, index), {})
-                items.append(self._wrap(item, inner, call))
-            else:
-                items.append(self.tracer.from_python(item))
+        items = [self._item(x, node, i, call) for i, x in enumerate(result)]
         if isinstance(result, list):
             return ListValue(items)
         return TupleValue(items, type(result))

@@ -8,9 +8,11 @@ returns what the program returned. ``ast.unparse`` prints it.
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from girih.errors import unsupported
 from girih.frontend.capture import _frame
@@ -34,6 +36,35 @@ from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.sequence import ListValue
 from girih.frontend.capture.values.set import SetValue
+
+
+def _check_real(value: Any) -> None:
+    """Raises where what the code would hold has tensors without data in it.
+
+    Such tensors belong to the capture; the program must never see one.
+    """
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items: Any = value
+    elif isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, torch._C._SDPAParams):
+        items = (value.query, value.key, value.value)
+    elif isinstance(value, (type, types.ModuleType)):
+        items = ()
+    else:
+        held = getattr(value, "__dict__", {}).values()
+        items = [item for item in held if isinstance(item, FakeTensor)]
+    if isinstance(value, FakeTensor):
+        unsupported(
+            kind="tensor of the capture that would leave it",
+            context=repr(value),
+            explanation="An operation gave it in an object that is not followed: only "
+            "tensors, and tuples, lists and dictionaries of them, come out of a graph.",
+            hints=("Return the tensor in one of these.",),
+        )
+    for item in items:
+        if item is not value:
+            _check_real(item)
 
 
 class Rebuilder:
@@ -103,6 +134,7 @@ class Rebuilder:
 
     def constant(self, value: Any) -> ast.expr:
         """An object that the code holds."""
+        _check_real(value)
         name = self._by_constant.get(id(value))
         if name is None:
             name = self._by_constant[id(value)] = f"c{len(self.constants)}"
