@@ -123,6 +123,9 @@ fuzz-gradients: install ## The same for programs with gradients, writes and cont
 processors: install ## Kernels of all element types, compiled for other processors.
 	@$(BIN)/python test/codegen/cpu/sweep_processors.py
 
+special-values: install ## Special values of all dtypes through all functions.
+	@$(BIN)/python test/support/special_values.py
+
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)

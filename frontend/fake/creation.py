@@ -97,7 +97,14 @@ def _arange_step(
     integral = all(isinstance(bound, (int, torch.SymInt)) for bound in bounds)
     if not _plain(layout, pin_memory) or step == 0:
         return NotImplemented
-    if integral:
+    if not integral and dtype == torch.int64:
+        # As ATen: the numbers lose their fractions first, here alone.
+        if any(isinstance(bound, torch.SymFloat) for bound in bounds):
+            return NotImplemented
+        start, end, step = (int(bound) for bound in bounds)
+        if step == 0:
+            return NotImplemented
+    if integral or dtype == torch.int64:
         count = (end - start + step - (1 if step > 0 else -1)) // step
     else:
         count = math.ceil((end - start) / step)

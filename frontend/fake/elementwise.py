@@ -174,6 +174,14 @@ def _activation(self, *args, **kwargs):
     return elementwise_result((self,), self.dtype)
 
 
+@shape_rule("native_dropout")
+def _native_dropout(self, p, train):
+    # torch's own gives the input itself where there is nothing to drop.
+    return elementwise_result((self,), self.dtype), elementwise_result(
+        (self,), torch.bool
+    )
+
+
 @shape_rule("log_sigmoid_forward")
 def _log_sigmoid(self):
     if not self.dtype.is_floating_point:
@@ -181,9 +189,8 @@ def _log_sigmoid(self):
     # The CPU's kernel alone makes contiguous results.
     if self.device.type == "cpu":
         result = Result(tuple(self.size()), self.dtype)
-    else:
-        result = elementwise_result((self,), self.dtype)
-    return result, Result((0,), self.dtype)
+        return result, result
+    return elementwise_result((self,), self.dtype), Result((0,), self.dtype)
 
 
 # Results of dtype bool.

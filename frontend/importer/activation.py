@@ -62,9 +62,11 @@ def softplus(b: Builder, self, beta=1.0, threshold=20.0):
 
 @imports("log_sigmoid_forward")
 def log_sigmoid(b: Builder, self):
-    """log(sigmoid(x)); the second result is an empty buffer on the CPU."""
-    buffer = b.full(b.out[1].shape, 0, self.dtype)
-    return log_sigmoid_of(b, self), buffer
+    """log(sigmoid(x)), and what its derivative reads on the CPU: exp(-|x|)."""
+    if self.shape != b.out[1].shape:
+        return log_sigmoid_of(b, self), b.full(b.out[1].shape, 0, self.dtype)
+    distance = b.unary("neg", b.unary("abs", self))
+    return log_sigmoid_of(b, self), b.unary("exp", distance)
 
 
 def log_sigmoid_of(b: Builder, x: Operand) -> Operand:

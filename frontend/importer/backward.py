@@ -73,7 +73,7 @@ def elu_backward(
     if not is_result:
         parameters = (alpha, scale, input_scale)
         return _gradient(b, forward.elu, grad_output, self_or_result, *parameters)
-    g, y = widened(b, grad_output), widened(b, self_or_result)
+    g, y = _promoted(b, grad_output, self_or_result)
     power = b.add(y, b.constant(scale * alpha, y.dtype))
     bent = b.mul(b.mul(g, b.constant(input_scale, g.dtype)), power)
     is_below = b.compare("le", y, b.constant(0, y.dtype))
@@ -91,6 +91,11 @@ def prelu_backward(b: Builder, grad_output, self, weight):
 # Of the result ----------------------------------------------------------------------
 
 
+def _promoted(b: Builder, *operands: Operand) -> list[Operand]:
+    """Operands of different dtypes in that of the result, as ATen computes with it."""
+    return [widened(b, b.cast(operand, b.out[0].dtype)) for operand in operands]
+
+
 @imports("threshold_backward")
 def threshold_backward(b: Builder, grad_output, self, threshold):
     """The gradient above the threshold, else 0."""
@@ -101,7 +106,7 @@ def threshold_backward(b: Builder, grad_output, self, threshold):
 @imports("sigmoid_backward")
 def sigmoid_backward(b: Builder, grad_output, output):
     """g * (1 - y) * y."""
-    g, y = widened(b, grad_output), widened(b, output)
+    g, y = _promoted(b, grad_output, output)
     slope = b.mul(b.sub(b.constant(1, y.dtype), y), y)
     return b.cast(b.mul(g, slope), b.out[0].dtype)
 
@@ -109,6 +114,6 @@ def sigmoid_backward(b: Builder, grad_output, output):
 @imports("tanh_backward")
 def tanh_backward(b: Builder, grad_output, output):
     """g * (1 - y * y)."""
-    g, y = widened(b, grad_output), widened(b, output)
+    g, y = _promoted(b, grad_output, output)
     slope = b.sub(b.constant(1, y.dtype), b.mul(y, y))
     return b.cast(b.mul(g, slope), b.out[0].dtype)

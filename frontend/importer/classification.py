@@ -12,18 +12,15 @@ import torch
 from girih.dialects.dims import Dim
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
-from girih.frontend.importer.reduction import with_dims
+from girih.frontend.importer.reduction import widened, with_dims
 from girih.frontend.importer.registry import imports
 
-_NARROW = (torch.float16, torch.bfloat16)
-
-
-def widened(b: Builder, x: Operand) -> Operand:
-    """x in the dtype that ATen computes with."""
-    return b.cast(x, torch.float32) if x.dtype in _NARROW else x
-
-
 # Softmax ------------------------------------------------------------------------
+
+
+def _is_taken(b: Builder, given: torch.dtype, result: torch.dtype) -> bool:
+    """Whether eager takes these dtypes; on the CPU it raises where they differ."""
+    return given == result or b.device.type != "cpu"
 
 
 def _normalize(b: Builder, name: str, x: Operand, dim: int) -> Operand:
@@ -36,12 +33,16 @@ def _normalize(b: Builder, name: str, x: Operand, dim: int) -> Operand:
 @imports("_softmax")
 def softmax(b: Builder, self, dim, half_to_float=False):
     """Softmax; ``half_to_float`` computes float32 from float16."""
+    if not _is_taken(b, self.dtype, b.out[0].dtype):
+        return NotImplemented
     return _normalize(b, "softmax", b.cast(self, b.out[0].dtype), dim)
 
 
 @imports("_log_softmax")
 def log_softmax(b: Builder, self, dim, half_to_float=False):
     """Logarithm of softmax."""
+    if not _is_taken(b, self.dtype, b.out[0].dtype):
+        return NotImplemented
     return _normalize(b, "log_softmax", b.cast(self, b.out[0].dtype), dim)
 
 
@@ -65,6 +66,8 @@ def _row_sum(b: Builder, x: Operand, dim: int) -> Operand:
 @imports("_softmax_backward_data")
 def softmax_backward(b: Builder, grad_output, output, dim, input_dtype):
     """y (g - sum(g y))."""
+    if not _is_taken(b, input_dtype, grad_output.dtype):
+        return NotImplemented
     g, y = widened(b, grad_output), widened(b, output)
     total = _row_sum(b, b.mul(g, y), dim)
     return b.cast(b.mul(y, b.sub(g, total)), b.out[0].dtype)
@@ -73,6 +76,8 @@ def softmax_backward(b: Builder, grad_output, output, dim, input_dtype):
 @imports("_log_softmax_backward_data")
 def log_softmax_backward(b: Builder, grad_output, output, dim, input_dtype):
     """g - exp(y) sum(g)."""
+    if not _is_taken(b, input_dtype, grad_output.dtype):
+        return NotImplemented
     g, y = widened(b, grad_output), widened(b, output)
     share = b.mul(b.unary("exp", y), _row_sum(b, g, dim))
     return b.cast(b.sub(g, share), b.out[0].dtype)

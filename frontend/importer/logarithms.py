@@ -71,7 +71,9 @@ def logit(b: Builder, self, eps=None):
     high = b.sub(one, low)
     kept = x
     if eps is not None:
-        kept = b.op("clamp", [x, low, high], {}, (x.shape, x.dtype))
+        # Where the bounds have changed places, eager's choice is the lower one first.
+        kept = b.where(b.compare("gt", x, high), high, x)
+        kept = b.where(b.compare("lt", x, low), low, kept)
     value = b.unary("log", b.div(kept, b.sub(one, kept)))
 
     def gradient(g: Operand) -> list[Operand]:

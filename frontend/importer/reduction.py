@@ -13,6 +13,8 @@ from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.registry import imports
 
+_NARROW = (torch.float16, torch.bfloat16)
+
 
 def wrap_dims(dims, rank: int) -> list[int]:
     """Dims counted from 0; none named means all."""
@@ -30,6 +32,11 @@ def _reduce(b: Builder, name: str, x: Operand, dims, **attributes) -> Operand:
     shape = tuple(1 if d in dims else size for d, size in enumerate(x.shape))
     attributes["dims"] = dims
     return b.reshape(b.op(name, [x], attributes, (shape, x.dtype)), b.out[0].shape)
+
+
+def widened(b: Builder, x: Operand) -> Operand:
+    """x in the dtype that ATen computes with."""
+    return b.cast(x, torch.float32) if x.dtype in _NARROW else x
 
 
 def with_dims(b: Builder, x: Operand) -> Operand:
@@ -88,8 +95,11 @@ def _lacks_freedom(x: Operand, correction: float) -> bool:
 @imports("std.correction")
 def std(b: Builder, self, dim=None, correction=None, keepdim=False):
     """The standard deviation."""
-    variance = var(b, self, dim, correction)
-    return variance if variance is NotImplemented else _root(b, variance)
+    # The variance may be beyond float16 where its root is not.
+    variance = var(b, widened(b, self), dim, correction)
+    if variance is NotImplemented:
+        return NotImplemented
+    return b.cast(_root(b, variance), self.dtype)
 
 
 def _root(b: Builder, square: Operand) -> Operand:
@@ -209,7 +219,7 @@ def count_nonzero(b: Builder, self, dim=None):
 @imports("logsumexp")
 def logsumexp(b: Builder, self, dim, keepdim=False):
     """log(sum(exp(x))), without overflow."""
-    x = with_dims(b, b.cast(self, b.out[0].dtype))
+    x = with_dims(b, widened(b, b.cast(self, b.out[0].dtype)))
     if not x.dtype.is_floating_point or 0 in x.shape:
         return NotImplemented
     dims = wrap_dims(dim, x.rank)
@@ -219,7 +229,8 @@ def logsumexp(b: Builder, self, dim, keepdim=False):
     shift = b.where(b.predicate("isinf", largest), zero, largest)
     shift = b.unary("detach", shift)
     total = b.reduce("reduce_sum", b.unary("exp", b.sub(x, shift)), dims)
-    return b.reshape(b.add(b.unary("log", total), shift), b.out[0].shape)
+    value = b.cast(b.add(b.unary("log", total), shift), b.out[0].dtype)
+    return b.reshape(value, b.out[0].shape)
 
 
 @imports("linalg_vector_norm")
@@ -227,7 +238,9 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
     """The 1-, 2- and infinity-norm; others are left to ATen."""
     x = b.cast(self, b.out[0].dtype)
     if ord == 2:
-        return _root(b, _reduce(b, "reduce_sum", b.mul(x, x), dim))
+        wide = widened(b, x)
+        total = _reduce(b, "reduce_sum", b.mul(wide, wide), dim)
+        return b.cast(_root(b, total), x.dtype)
     size = b.unary("abs", x)
     if ord == 1:
         return _reduce(b, "reduce_sum", size, dim)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from girih.passes.tile.elements import BOOL, Element
 from girih.passes.tile.emit.builder import Builder, Value
 from girih.passes.tile.emit.logic import truth
+from girih.passes.tile.emit.precision import rounded
 from girih.passes.tile.emit.rules import emits
 from girih.passes.tile.nodes import ComputeNode
 
@@ -30,25 +31,6 @@ def cast(b: Builder, value: Value, source: Element, target: Element) -> Value:
     if source.is_float:
         return _float_to_integer(b, value, source, target)
     return _integer_to_integer(b, value, source, target)
-
-
-def widened(b: Builder, value: Value, element: Element) -> Value:
-    """A value as loaded, in its computing type."""
-    if element.computing == element:
-        return value
-    return b.op("arith.extf", element.register_name, value)
-
-
-def narrowed(b: Builder, value: Value, element: Element) -> Value:
-    """A value in its computing type, as stored."""
-    if element.computing == element:
-        return value
-    return b.op("arith.truncf", element.memory_name, value)
-
-
-def rounded(b: Builder, value: Value, element: Element) -> Value:
-    """A value rounded to the element's own precision, in its computing type."""
-    return widened(b, narrowed(b, value, element), element)
 
 
 def _to_float(b: Builder, value: Value, source: Element, target: Element) -> Value:

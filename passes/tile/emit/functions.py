@@ -3,6 +3,7 @@
 ``expand-math`` turns these ops into polynomials and states their errors.
 """
 
+import math
 from collections.abc import Sequence
 
 from girih.passes.tile.emit.builder import Builder, Value
@@ -12,9 +13,7 @@ from girih.passes.tile.nodes import ComputeNode, ConstantNode
 
 DIRECT = (
     "acos",
-    "acosh",
     "asin",
-    "asinh",
     "atan",
     "atan2",
     "atanh",
@@ -46,6 +45,36 @@ def _direct(name: str):
 
 for _name in DIRECT:
     emits(_name)(_direct(_name))
+
+
+# From here on log(2 |x|) is as good; the library squares x, which overflows.
+_LARGE = 2.0**30
+
+
+@emits("asinh")
+def emit_asinh(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """The inverse of sinh, for large values by its logarithm."""
+    return b.same(
+        "math.copysign",
+        _inverse_hyperbolic(b, "math.asinh", node, values[0]),
+        values[0],
+    )
+
+
+@emits("acosh")
+def emit_acosh(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
+    """The inverse of cosh, for large values by its logarithm; NaN below 1."""
+    return _inverse_hyperbolic(b, "math.acosh", node, values[0])
+
+
+def _inverse_hyperbolic(b: Builder, name: str, node: ComputeNode, x: Value) -> Value:
+    element = node.element.register_name
+    magnitude = x if name == "math.acosh" else b.same("math.absf", x)
+    logarithm = b.same("math.log", magnitude)
+    two = b.constant(math.log(2.0), element)
+    is_large = b.compare_floats("ogt", magnitude, b.constant(_LARGE, element))
+    large = b.same("arith.addf", logarithm, two)
+    return b.select(is_large, large, b.same(name, magnitude))
 
 
 @emits("rsqrt")

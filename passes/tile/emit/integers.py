@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.precision import rounded
 from girih.passes.tile.emit.rules import emits
 from girih.passes.tile.nodes import ComputeNode, ConstantNode
 
@@ -27,7 +28,9 @@ def emit_div(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
 def emit_trunc_divide(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
     """``x / y`` rounded towards zero."""
     if node.element.is_float:
-        return b.same("math.trunc", b.same("arith.divf", *values))
+        # The quotient has 16 bits in eager: 1 / 0.1 is 10 there.
+        quotient = rounded(b, b.same("arith.divf", *values), node.element)
+        return b.same("math.trunc", quotient)
     return _quotient(b, node, *values)
 
 

@@ -8,6 +8,7 @@ the computing type of the node's element.
 from collections.abc import Callable, Sequence
 
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.nodes import ComputeNode
 
 Rule = Callable[[Builder, ComputeNode, Sequence[Value]], Value]
@@ -34,4 +35,4 @@ def emit_elementwise(b: Builder, node: ComputeNode, values: Sequence[Value]) -> 
     Raises:
         KeyError: for an op that is no elementwise primitive.
     """
-    return RULES[node.name](b, node, values)
+    return RULES[node.name](b, node, decided_on(b, node, values))

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from girih.dialects.bindings import ir
 from girih.passes.tile.elements import I64, Element
 from girih.passes.tile.emit.builder import Builder, Width
-from girih.passes.tile.emit.cast import cast, narrowed, widened
+from girih.passes.tile.emit.cast import cast
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices, Located
+from girih.passes.tile.emit.precision import narrowed, widened
 from girih.passes.tile.emit.rules import emit_elementwise
 from girih.passes.tile.index import Affine
 from girih.passes.tile.nodes import (

@@ -3,7 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Width
-from girih.passes.tile.emit.cast import narrowed, rounded, widened
+from girih.passes.tile.emit.precision import narrowed, rounded, widened
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import Peeling

@@ -13,7 +13,7 @@ import itertools
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[2] / name) for name in ("support", ".")]
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
 from narrow_elements import ELEMENTS, masks, turned, values  # noqa: E402
 from processors import failures  # noqa: E402

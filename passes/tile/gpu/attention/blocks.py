@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from girih.dialects.bindings import ir
 from girih.passes.tile.access.evaluator import Coordinates
 from girih.passes.tile.emit.builder import Builder, Width
-from girih.passes.tile.emit.cast import narrowed
 from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.emit.precision import narrowed
 from girih.passes.tile.gpu.attention.policy import padded
 from girih.passes.tile.gpu.attention.source import AttentionSource
 from girih.passes.tile.gpu.indices import BlockIndices

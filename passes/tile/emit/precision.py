@@ -1,0 +1,65 @@
+"""Between the precision of memory and that of registers.
+
+Floats of 16 bits are computed in 32, and have the digits of 32 from one op to the next
+in a kernel. What jumps, a comparison or a rounding to integers, would then jump where
+eager's does not; `decided_on` gives such an op what eager would have stored.
+"""
+
+from collections.abc import Sequence
+
+from girih.passes.tile.elements import Element
+from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.nodes import ComputeNode, Node
+
+_DECIDES = frozenset(
+    {
+        *("eq", "ne", "lt", "le", "gt", "ge", "sign", "isinf", "isfinite"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not"),
+        *("floor", "ceil", "round", "trunc", "cast"),
+        *("floor_divide", "trunc_divide", "remainder", "fmod"),
+    }
+)
+# Results that 16 bits hold, given operands that they hold.
+_EXACT = frozenset({"cast", "sign", "floor", "ceil", "round", "trunc", "trunc_divide"})
+_SAME_DIGITS = frozenset({"neg", "abs"})
+
+
+def widened(b: Builder, value: Value, element: Element) -> Value:
+    """A value as loaded, in its computing type."""
+    if element.computing == element:
+        return value
+    return b.op("arith.extf", element.register_name, value)
+
+
+def narrowed(b: Builder, value: Value, element: Element) -> Value:
+    """A value in its computing type, as stored."""
+    if element.computing == element:
+        return value
+    return b.op("arith.truncf", element.memory_name, value)
+
+
+def rounded(b: Builder, value: Value, element: Element) -> Value:
+    """A value rounded to the element's own precision, in its computing type."""
+    return widened(b, narrowed(b, value, element), element)
+
+
+def decided_on(
+    b: Builder, node: ComputeNode, values: Sequence[Value]
+) -> Sequence[Value]:
+    """The operands' values, as stored where the node's value jumps."""
+    if node.name not in _DECIDES or (node.name == "cast" and node.element.is_float):
+        return values
+    pairs = zip(node.operands, values, strict=True)
+    return [
+        rounded(b, value, operand.element) if _is_finer(operand) else value
+        for operand, value in pairs
+    ]
+
+
+def _is_finer(node: Node) -> bool:
+    """Whether a value may have more digits than its element keeps."""
+    if not isinstance(node, ComputeNode) or node.element.computing == node.element:
+        return False
+    if node.name in _SAME_DIGITS:
+        return _is_finer(node.operands[0])
+    return node.name not in _EXACT
