@@ -270,7 +270,13 @@ OPS: dict[str, type[Op]] = {}
 
 
 def _add_class(cls: type[Op]) -> None:
-    if cls.OPERATION_NAME in OPS:
+    known = OPS.get(cls.OPERATION_NAME)
+    # One of the same module and name is defined again, as in a cell of a notebook.
+    is_again = known is not None and (known.__module__, known.__qualname__) == (
+        cls.__module__,
+        cls.__qualname__,
+    )
+    if known is not None and not is_again:
         raise ValueError(f"two classes define the op '{cls.OPERATION_NAME}'")
     OPS[cls.OPERATION_NAME] = cls
 

@@ -47,6 +47,15 @@ def cache_dir() -> Path | None:
     return Path(base) / "girih" if os.path.isabs(base) else None
 
 
+def reproducer_dir() -> Path | None:
+    """Folder for files that replay failures, or None where there is no home."""
+    base = os.environ.get("GIRIH_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(base or Path.home() / ".cache") / "girih" / "reproducers"
+    except RuntimeError:
+        return None
+
+
 def dump_dir() -> Path | None:
     """Folder for IR files, or None."""
     value = os.environ.get("GIRIH_DUMP_DIR")

@@ -164,18 +164,27 @@ def unsupported(
 
 
 class CompileError(GirihError):
-    """A bug of girih: a stage failed on a program that it should compile.
+    """A stage failed on a program that it should compile.
+
+    That is a bug of girih, unless the pass that failed is defined elsewhere.
 
     Args:
         stage: Name of the stage or pass that failed.
         message: What happened, with the op and the user's line where known.
         reproducer: Path of a file that ``girih-opt`` replays, or None.
+        is_girihs: Whether the failure is a bug of girih.
     """
 
-    def __init__(self, stage: str, message: str, reproducer: str | None = None):
+    def __init__(
+        self,
+        stage: str,
+        message: str,
+        reproducer: str | None = None,
+        *,
+        is_girihs: bool = True,
+    ):
         self.stage = stage
         self.reproducer = reproducer
-        text = f"girih bug in {stage}: {message}"
-        if reproducer:
-            text += f"\n  replay it with: girih-opt --run-reproducer {reproducer}"
+        self.is_girihs = is_girihs
+        text = f"girih bug in {stage}: {message}" if is_girihs else message
         super().__init__(text)

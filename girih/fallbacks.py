@@ -32,6 +32,7 @@ KINDS = {
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",
     "overlap": "an argument that is written shares memory with another one",
+    "pass": "a pass or pipeline that is not girih's failed",
     "recompile limit": "the function was compiled as often as it may be",
     "transform": "a transform wraps tensors: vmap, or forward-mode AD",
 }

@@ -46,6 +46,7 @@ class PassError(Exception):
         left_invalid: whether the pass ran, and what it left breaks rules.
         defined_in: the module that defines the pass, "" for upstream's.
         replay: makes what replays the failure, if one was asked for.
+        folder: where the user wants such a file, if anywhere.
         reproducer: a file that replays it, once it is written.
     """
 
@@ -66,6 +67,7 @@ class PassError(Exception):
         self.left_invalid = left_invalid
         self.defined_in = defined_in
         self.replay: Callable[[], reproducer.Replay] | None = None
+        self.folder: Path | None = None
         self.reproducer: Path | None = None
         super().__init__(pass_name, op_text, location, cause)
 
@@ -150,11 +152,13 @@ def register_pass(
         op: the name of the ops that it runs on.
 
     Raises:
-        ValueError: Another pass has this name.
+        ValueError: A pass of another module has this name; one of the same module is
+            replaced, as where a cell of a notebook runs again.
     """
 
     def register(run: PassFunction) -> PassFunction:
-        if name in _REGISTERED:
+        known = _REGISTERED.get(name)
+        if known is not None and known.run.__module__ != run.__module__:
             raise ValueError(f"a pass called {name!r} is registered already")
         _REGISTERED[name] = PassInfo(name, run, options, op, _summary(run))
         return run
@@ -194,7 +198,7 @@ def find_pass(name: str) -> PassInfo:
 
 def _did_you_mean(name: str) -> str:
     known = [*own_pass_names(), *pipelines.PIPELINES, *pipelines.upstream_passes()]
-    close = difflib.get_close_matches(name, known)
+    close = difflib.get_close_matches(name, [other for other in known if other != name])
     own = ", ".join(own_pass_names())
     return f"; did you mean {' or '.join(close)}?" if close else f"; ours are: {own}"
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
+
+from girih.compiler import reproducers
 from girih.dialects.locations import position_of
 from girih.errors import CompileError, GirihError, SourceLocation, UnsupportedError
 from girih.fallbacks import Site
+from girih.passes import registry
 from girih.passes.autograd.rules import NotDifferentiable
+from girih.passes.options import UnknownPass
+from girih.passes.pipeline_syntax import PipelineSyntaxError
 from girih.passes.registry import PassError
 from girih.reports import Report
 
@@ -15,13 +21,27 @@ def as_compile_error(error: Exception, report: Report) -> CompileError:
     if isinstance(error, CompileError):
         return error
     if isinstance(error, PassError):
-        path = error.reproducer
-        error.reproducer = None  # the text of CompileError names it
-        return CompileError(
-            f"pass {error.pass_name!r}", str(error), str(path) if path else None
-        )
+        reproducers.keep(error)
+        path, stage = error.reproducer, f"pass {error.pass_name!r}"
+        path = None if path is None else str(path)
+        if error.is_foreign:
+            return CompileError(stage, _of_a_user(error), path, is_girihs=False)
+        return CompileError(stage, str(error), path)
+    if isinstance(error, UnknownPass | PipelineSyntaxError):
+        stage = next(reversed(report.stage_seconds), "import")
+        text = f"the pipeline {stage!r} can't be run: {error}"
+        return CompileError(stage, text, is_girihs=False)
     stage = next(reversed(report.stage_seconds), "import")
     return CompileError(stage, f"{type(error).__name__}: {error}")
+
+
+def _of_a_user(error: PassError) -> str:
+    """What is said of a pass from elsewhere, with its own traceback."""
+    frames = traceback.extract_tb(error.cause.__traceback__)
+    own = [frame for frame in frames if frame.filename != registry.__file__]
+    lines = "".join(traceback.format_list(own)).rstrip()
+    text = f"{error}\n  the pass is defined in {error.defined_in}"
+    return f"{text}\n{lines}" if lines else text
 
 
 def leave(site: Site, error: Exception, report: Report) -> None:
@@ -47,7 +67,11 @@ def kind_of(error: Exception) -> str:
     cause = error.cause if isinstance(error, PassError) else error
     if isinstance(cause, UnsupportedError):
         return "import"
-    return "derivative" if isinstance(cause, NotDifferentiable) else "bug"
+    if isinstance(cause, NotDifferentiable):
+        return "derivative"
+    is_foreign = isinstance(error, PassError) and error.is_foreign
+    is_foreign |= isinstance(error, UnknownPass | PipelineSyntaxError)
+    return "pass" if is_foreign else "bug"
 
 
 def _reason_of(error: Exception, report: Report) -> tuple[str, GirihError]:

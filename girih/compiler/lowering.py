@@ -9,10 +9,7 @@
 from __future__ import annotations
 
 import itertools
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,7 +23,7 @@ from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes.pipelines import with_options
-from girih.passes.registry import run_pipeline
+from girih.passes.registry import PassError, run_pipeline
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Report
 
@@ -127,13 +124,17 @@ class Lowering:
         with self.report.stage(stage):
             if self.options.verifies_each():
                 verifier.verify(module)
-            run_pipeline(
-                module,
-                texts,
-                verify=self.options.verifies_each(),
-                observer=self.dumper if is_about_kernels else None,
-                reproducer_path=self._reproducer_path(stage),
-            )
+            try:
+                run_pipeline(
+                    module,
+                    texts,
+                    verify=self.options.verifies_each(),
+                    observer=self.dumper if is_about_kernels else None,
+                    replayable=True,
+                )
+            except PassError as error:
+                error.folder = self.options.dump_folder()
+                raise
 
     def passes(self, pipeline: str) -> list[str]:
         """The passes of a named pipeline, with the options of the compilation."""
@@ -144,13 +145,6 @@ class Lowering:
         for name, text in self.code.pass_options(self.options).items():
             passes[name] = f"{passes[name]} {text}" if name in passes else text
         return with_options(pipeline, passes)
-
-    def _reproducer_path(self, pipeline: str) -> Path:
-        folder = self.options.dump_folder()
-        if folder is None:
-            folder = Path(tempfile.gettempdir()) / "girih-reproducers"
-        name = f"{os.getpid()}-{self.number:03}-{pipeline}.mlir"
-        return folder / name
 
     def _count(self, program) -> None:
         report = self.report

@@ -129,6 +129,7 @@ PROGRAMS = {
         scales, lambda: [(ones(3), n) for n in (2.0, 3.0, 1e300)], line=1
     ),
     "bug": Program(plain, lambda: [(ones(3),)], line=1),
+    "pass": Program(plain, lambda: [(ones(3),)], line=1),
 }
 
 
@@ -137,13 +138,13 @@ def anew():
     girih.reset()
 
 
-@pytest.fixture
-def broken_fuse(monkeypatch):
-    """The pass ``fuse`` fails."""
+def break_fuse(monkeypatch, module):
+    """The pass ``fuse`` fails, and is of this module."""
 
     def fail(module, options):
         raise KeyError("what a mistake")
 
+    fail.__module__ = module
     broken = replace(registry.find_pass("fuse"), run=fail)
     monkeypatch.setitem(registry._REGISTERED, "fuse", broken)
 
@@ -182,8 +183,9 @@ def test_each_kind_is_told_once_at_the_users_line(kind, request):
 
 def prepared(kind, request):
     program = PROGRAMS[kind]
-    if kind == "bug":
-        request.getfixturevalue("broken_fuse")
+    if kind in ("bug", "pass"):
+        module = "girih.passes.fuse" if kind == "bug" else __name__
+        break_fuse(request.getfixturevalue("monkeypatch"), module)
     return program
 
 

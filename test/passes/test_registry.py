@@ -111,7 +111,7 @@ def test_a_pass_does_not_run_on_other_ops(module):
 
 def test_names_are_unique():
     with pytest.raises(ValueError, match="'test-record' is registered already"):
-        register_pass("test-record")(record)
+        register_pass("test-record")(registry.run_pipeline)
 
 
 @pytest.mark.parametrize(
