@@ -51,6 +51,7 @@ from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     normalization,
     pooling,
     random,
+    random_calls,
     reduction,
     scan,
     selection,

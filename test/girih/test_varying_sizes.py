@@ -39,7 +39,18 @@ def computes_again(x):
     return checkpoint(lambda y: drops(y.sin()).exp(), x, use_reentrant=False)
 
 
+def calls_aten(x):
+    y, mask = torch.native_dropout(x, 0.3, True)
+    return y * mask + torch.native_dropout(x, 0.3, False)[0]
+
+
+def moves_a_gamma(x):
+    return torch._standard_gamma(x.exp()) * 2
+
+
 RANDOM = [
+    calls_aten,
+    moves_a_gamma,
     drops,
     drops_in_place,
     drops_channels,

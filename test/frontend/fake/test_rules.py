@@ -150,6 +150,10 @@ CALLS |= dict(
     to=lambda x: (x.double(), x.to(torch.int32), x.bool()),
     channels_last=lambda x: x.to(memory_format=torch.channels_last),
     reshape=lambda x: x.reshape(2, -1),
+    unsafe=lambda x: (
+        torch.unsafe_split(x, 1, 1),
+        torch.unsafe_split_with_sizes(x, [1, x.shape[1] - 1], 1),
+    ),
     views=lambda x: (x[1:, ::2], x.mT, x[..., None], x.unbind(1), x.chunk(2, 1)),
     zeros=lambda x: (torch.zeros(2, 3), torch.ones(2), torch.full((2,), 3)),
     full_float=lambda x: (torch.full((), 2.5), torch.empty(3, 0)),

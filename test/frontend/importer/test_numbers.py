@@ -85,7 +85,7 @@ def compiled_for(program, x, value):
         node.meta["val"] = example
     graph.output((graph.call_function(program, tuple(nodes)),))
     module, report = fx.GraphModule(torch.nn.Module(), graph), Report("numbers")
-    compiled = compile_graph(module, examples, Options(fallback=False), report)
+    compiled = compile_graph(module, examples, Options(), report)
     return compiled, report, evaluator.environment.guards
 
 

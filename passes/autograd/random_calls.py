@@ -1,0 +1,34 @@
+"""Derivatives of ATen's random ops whose results depend on their arguments.
+
+They must not be called again, as they would draw other numbers: each derivative is made
+of what was drawn.
+"""
+
+from typing import Any
+
+from girih.dialects.attributes import OperandRef
+from girih.passes.autograd.extern import calls
+from girih.passes.autograd.indexing import call_aten
+from girih.passes.autograd.rules import VjpBuilder
+
+
+@calls("aten._standard_gamma.default")
+def vjp_standard_gamma(op, cotangents, b: VjpBuilder) -> Any:
+    """How the number that was drawn moves with the concentration."""
+    (g,) = cotangents
+    operands = [op.inputs[0], op.results[0]]
+    arguments = [OperandRef(0), OperandRef(1)]
+    name = "aten._standard_gamma_grad.default"
+    return [b.mul(g, call_aten(b, name, operands, arguments, g.type))]
+
+
+@calls("aten.native_dropout.default")
+def vjp_native_dropout(op, cotangents, b: VjpBuilder) -> Any:
+    """What was kept, scaled as it was."""
+    g, share, train = cotangents[0], op.args[1], op.args[2]
+    if train is False:
+        return [g]
+    scale = 0.0 if share == 1 else 1 / (1 - share)
+    arguments = [OperandRef(0), OperandRef(1), scale]
+    name = "aten.native_dropout_backward.default"
+    return [call_aten(b, name, [g, op.results[1]], arguments, g.type)]
