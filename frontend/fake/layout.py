@@ -39,7 +39,7 @@ def is_contiguous(tensor: torch.Tensor) -> bool:
 
 def broadcast(sizes: Sequence[Sequence]) -> tuple | None:
     """The sizes that all these broadcast to, or None where they do not."""
-    result = list(max(sizes, key=len))
+    result = list(max(sizes, key=len, default=()))
     for size in sizes:
         for axis in range(-len(size), 0):
             extent = size[axis]

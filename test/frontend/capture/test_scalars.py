@@ -418,3 +418,17 @@ def test_a_weak_mark_may_be_fixed(backend):
     function = compiled(lambda x: x.view(4, 3) + 1, backend)
     x = marked(torch.randn(4, 3), "weak")
     torch.testing.assert_close(function(x), x + 1)
+
+
+NUMBERS = [(4, 3.3), (4, 3), (True, 2), (2.5, 2.5)]
+
+
+@pytest.mark.parametrize("left, right", NUMBERS, ids=map(str, NUMBERS))
+def test_functions_of_numbers_alone(left, right):
+    def functions(a, b):
+        return torch.add(a, b), torch.mul(a, b), torch.true_divide(a, b)
+
+    compiled = girih.compile(functions, fullgraph=True)
+    expected = functions(left, right)
+    for mine, theirs in zip(compiled(left, right), expected, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=0)
