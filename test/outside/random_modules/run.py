@@ -90,6 +90,8 @@ def failures(
 
     def work(batch: range, send: Callable[[Any], None]) -> None:
         for seed in batch:
+            if time.monotonic() > seeds.end:
+                break
             send((seed, None))
             send((seed, _judged(draw(seed, door))))
 
