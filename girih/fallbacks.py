@@ -31,7 +31,7 @@ KINDS = {
     "kernel check": "a kernel refused the data, and eager did not",
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",
-    "overlap": "an argument that is written shares memory with another one",
+    "overlap": "an argument that is written shares memory with another one or itself",
     "pass": "a pass or pipeline that is not girih's failed",
     "recompile limit": "the function was compiled as often as it may be",
     "transform": "a transform wraps tensors: vmap, or forward-mode AD",
@@ -129,7 +129,7 @@ def counted(kind: str, function: Callable) -> Callable:
 
 # One call ---------------------------------------------------------------------------
 
-_CLONE = "Pass a clone of one of them."
+_CLONE = "Pass a clone of one of them, or of one that overlaps itself."
 
 # What the runtime says about a call that it leaves to eager, and what helps.
 _OF_ONE_CALL = {

@@ -172,7 +172,8 @@ class _Builder:
     def _check_written_arguments(self, arguments: Sequence[ir.Value]) -> None:
         """Has eager run where a written argument shares memory with another one.
 
-        The graph was captured as if each argument had memory of its own.
+        The graph was captured as if each argument had memory of its own, and each of
+        its elements, too: one that overlaps itself counts as another argument as well.
         """
         if not self._written.all:
             return
@@ -181,8 +182,14 @@ class _Builder:
             for index, argument in enumerate(arguments)
             if argument in self.buffers and self.buffers[argument].number is None
         }
-        written = [ranges.pop(index) for index in sorted(self._written.all)]
-        self.assembler.check_disjoint(written, list(ranges.values()))
+        written = {index: ranges.pop(index) for index in sorted(self._written.all)}
+        others = list(ranges.values())
+        others += [
+            memory
+            for index, memory in written.items()
+            if _overlaps_itself(buffer_parts(arguments[index].type))
+        ]
+        self.assembler.check_disjoint(list(written.values()), others)
 
     def _bind_symbols_of(self, slots: set[Value]) -> None:
         """Reads sizes while the tensors that have them are there."""
@@ -406,6 +413,25 @@ def _is_unused(value: ir.Value) -> bool:
 
 def _is_contiguous(parts: BufferParts) -> bool:
     return tuple(parts.strides) == tuple(contiguous_strides(parts.shape))
+
+
+def _overlaps_itself(parts: BufferParts) -> bool:
+    """Whether two elements may lie in one place, as far as constant strides tell.
+
+    A stride that is not beyond all that smaller ones reach gives another way there. Of
+    a symbolic size it is known that it is at least 2.
+    """
+    steps = [
+        (stride, size)
+        for size, stride in zip(parts.shape, parts.strides, strict=True)
+        if isinstance(stride, int) and size != 1
+    ]
+    reach = 0
+    for stride, size in sorted(steps, key=lambda step: step[0]):
+        if stride <= reach:
+            return True
+        reach += stride * (1 if isinstance(size, Dim) else size - 1)
+    return False
 
 
 def _touches_more_than(buffers: list[Buffer], limit: int) -> bool:

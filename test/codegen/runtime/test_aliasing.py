@@ -304,3 +304,48 @@ def test_arguments_that_share_memory_with_a_mutated_one(share):
         result = compiled(ours, share(ours))
     assert torch.equal(result, function(eagers, share(eagers)))
     assert torch.equal(ours, eagers)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: torch.ones(1).expand(n),
+        lambda n: torch.arange(3.0).expand(n, 3),
+        lambda n: torch.arange(n + 1.0).as_strided((n, 2), (1, 1)),
+        lambda n: torch.arange(40.0).as_strided((2, n, n), (6, 1, 1)),
+    ],
+    ids=["expanded", "expanded rows", "windows", "squares of windows"],
+)
+def test_written_arguments_that_overlap_themselves(make, dynamic):
+    """A write to one element is one to all that lie in its place."""
+
+    def function(x):
+        x[0].add_(1)
+        return x * 2
+
+    compiled = girih.compile(function, dynamic=dynamic)
+    ours, eagers = make(5), make(5)
+    with pytest.warns(girih.FallbackWarning, match="shares memory"):
+        result = compiled(ours)
+    assert torch.equal(result, function(eagers))
+    assert torch.equal(ours, eagers)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(12.0).view(3, 4)[:, ::2],
+        lambda: torch.arange(12.0).view(3, 4).t(),
+        lambda: torch.arange(12.0).view(1, 12).expand(1, 12),
+    ],
+    ids=["gaps", "turned", "one row"],
+)
+def test_written_arguments_that_do_not_overlap(make, recwarn):
+    compiled = girih.compile(lambda x: x[0].add_(1) * 2, options={"fallback": False})
+    ours, eagers = make(), make()
+    compiled(ours)
+    eagers[0].add_(1)
+    assert torch.equal(ours, eagers)
