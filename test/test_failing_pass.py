@@ -143,13 +143,12 @@ def test_the_newest_reproducers_stay(broken_fuse, home, monkeypatch):
     assert len(list(home.iterdir())) == 3
 
 
-def test_a_folder_that_is_a_link_costs_one_warning(broken_fuse, home):
-    home.parent.mkdir(parents=True)
-    (home.parent / "elsewhere").mkdir()
-    home.symlink_to("elsewhere")
+def test_a_folder_that_all_may_write_costs_one_warning(broken_fuse, home):
+    home.mkdir(parents=True)
+    home.chmod(0o777)
     with pytest.warns(RuntimeWarning, match="can't write what replays a failure"):
         girih.compile(program)(torch.randn(5))
-    assert not list((home.parent / "elsewhere").iterdir())
+    assert not list(home.iterdir())
 
 
 def test_nothing_is_written_for_what_eager_refuses_too(home):
