@@ -25,6 +25,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from girih import config, private_folder
 from girih.codegen.disk_cache import cache_key
 from girih.codegen.errors import CodegenError
 from girih.codegen.gpu.binary import Binary
@@ -299,12 +300,18 @@ def _write_reproducer(
     kernel: KernelText, target: Target, folder: Path | None
 ) -> Path | str:
     """A file with the kernel, headed by what it was compiled with."""
-    folder = folder or Path(tempfile.gettempdir()) / "girih-reproducers"
     digest = hashlib.sha256(kernel.text.encode()).hexdigest()[:12]
-    path = folder / f"{kernel.name}-{target.name}-{digest}.ttir"
+    name = f"{kernel.name}-{target.name}-{digest}.ttir"
+    text = f"// {target.name}, {kernel.options}\n{kernel.text}\n"
+    own = config.reproducer_dir() if folder is None else None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"// {target.name}, {kernel.options}\n{kernel.text}\n")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            private_folder.replace_text(folder / name, text)
+        elif own is not None:
+            with private_folder.opened(own) as opened:
+                private_folder.write(opened, name, text.encode())
     except OSError as error:
         return f"no file ({error})"
-    return path
+    found = folder or own
+    return "no file (there is no home folder)" if found is None else found / name
