@@ -22,6 +22,7 @@ from girih.frontend.fake import (
     make_fake_mode,
     python_dispatcher,
 )
+from girih.frontend.fake.mode import is_undecided
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.devices import CPU, check_device
 from girih.frontend.importer.differentiation import (
@@ -123,6 +124,15 @@ def import_graph(
         except (AssertionError, UnsupportedError):
             if _facts(shape_env) == known:
                 raise
+        except Exception as error:
+            if not is_undecided(error):
+                raise
+            unsupported(
+                kind="decision on a size that depends on data",
+                context=str(error).split("\n")[0],
+                explanation="The graph was given sizes without a value.",
+                hints=("Leave out mark_unbacked.",),
+            )
         else:
             # Sizes found to be equal or constant during the import have been written
             # in two ways: once more, now that it is known.

@@ -174,3 +174,13 @@ def test_gradients_through_strides_that_are_written():
         return (y * x * x).sum()
 
     torch.testing.assert_close(gradient(by_girih(through)), gradient(through))
+
+
+@pytest.mark.filterwarnings("error:girih bug")
+def test_sizes_without_a_value_are_no_bug_of_girih():
+    from torch._dynamo.decorators import mark_unbacked
+
+    x = torch.randn(5, 4)
+    mark_unbacked(x, 0)
+    torch.testing.assert_close(by_torch(lambda x: x * 2)(x), x * 2)
+    assert "girih bug" not in str(girih.report().graphs[-1].fallback)
