@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 NEGLIGIBLE = 1e-4
-"""Of the largest gradient: one that is smaller may be what rounding left of zero."""
+"""Of the largest of all: a tensor that is smaller may be what rounding left of zero."""
 
 
 class Mismatch(Exception):
@@ -50,12 +50,14 @@ def distance(
     return max(distances, default=0.0)
 
 
-def gradient_distance(
+def joint_distance(
     actual: Mapping[str, Tensor], expected: Mapping[str, Tensor]
 ) -> float:
-    """``distance``, where gradients that are nothing beside others need not agree."""
-    magnitudes = [_magnitude(gradient) for gradient in expected.values()]
-    return distance(actual, expected, NEGLIGIBLE * max(magnitudes, default=0.0))
+    """``distance``, where tensors that are nothing beside others need not agree."""
+    magnitudes = [_magnitude(tensor) for tensor in expected.values()]
+    # A mask's huge number is no measure for others.
+    largest = min(max(magnitudes, default=0.0), 1e3)
+    return distance(actual, expected, NEGLIGIBLE * largest)
 
 
 def _distance(name: str, actual: Tensor, expected: Tensor, floor: float) -> float:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from breadth.comparison import distance, gradient_distance, tensors_of
+from breadth.comparison import distance, joint_distance, tensors_of
 from breadth.model import Model
 
 
@@ -38,8 +38,8 @@ class Step:
         return {
             "results": distance(self.results, expected.results),
             "loss": distance(self.loss, expected.loss),
-            "gradients": gradient_distance(self.gradients, expected.gradients),
-            "buffers": distance(self.buffers, expected.buffers),
+            "gradients": joint_distance(self.gradients, expected.gradients),
+            "buffers": joint_distance(self.buffers, expected.buffers),
         }
 
 
