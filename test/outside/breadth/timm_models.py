@@ -44,9 +44,7 @@ volo_d1_224 wide_resnet50_2 xception41 xcit_nano_12_p16_224
 SHALLOW = {
     "beit_base_patch16_224": {"depth": 2},
     "cait_xxs24_224": {"depth": 3},
-    "convmixer_768_32": {"depth": 4},
     "deit_tiny_distilled_patch16_224": {"depth": 4},
-    "gmixer_12_224": {"num_blocks": 3},
     "samvit_base_patch16_224": {"depth": 3, "global_attn_indexes": (2,)},
     "vit_relpos_small_patch16_224": {"depth": 3},
     "vit_small_patch16_dinov3": {"depth": 3},
