@@ -40,7 +40,7 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     """
     from girih.compiler import site_of
     from girih.compiler.convention import with_dual_numbers
-    from girih.frontend.checkpoint import restore_checkpoints
+    from girih.frontend.importer.checkpoints import restore_checkpoints
 
     restore_checkpoints(gm)
     made = make_options(options, mode)

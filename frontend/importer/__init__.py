@@ -10,6 +10,7 @@ What lives here, in the order to read it:
 * ``differentiation``   where derivatives go, and where they end
 * ``transforms``  what programs say about gradients
 * ``functions``   ``autograd.Function``
+* ``checkpoints`` checkpoints that TorchDynamo wrote
 * ``registry``    the tables of rules
 * ``builder``     makes ops
 * ``outputs``     results, aliasing, writes to inputs
