@@ -210,8 +210,11 @@ class Derivatives:
             )
         if name.startswith(_TEMPLATES):
             return list(values)
+        hidden = [x for x in operands if 0 in x.shape]
         if name in _OVERWRITES:
-            values = [self._also_of(values[0], operands[0])]
+            hidden.append(operands[0])
+        for operand in hidden:
+            values = [self._also_of(value, operand) for value in values]
         values = [self.apart(value, operands) for value in values]
         without = WITHOUT_DERIVATIVE.get(name, ())
         return [
@@ -222,8 +225,10 @@ class Derivatives:
     def _also_of(self, value: Operand, old: Operand) -> Operand:
         """``value``, of which autograd thinks that it depends on ``old`` as well.
 
-        The gradient of what was overwritten is zeros, not None.
+        The gradient of what was overwritten, or had no elements, is zeros, not None.
         """
+        if not (is_differentiable(value.dtype) and is_differentiable(old.dtype)):
+            return value
         if not (self.is_active(value.value) and self.is_active(old.value)):
             return value
         if depends([value.value], old.value):

@@ -27,7 +27,10 @@ def products_of_others(
         y: The product over ``dims``.
         dims: Dims of x.
     """
-    if any(isinstance(ty.shape_of(x.type)[dim], Dim) for dim in dims):
+    shape = ty.shape_of(x.type)
+    if 0 in shape:
+        return x
+    if any(isinstance(shape[dim], Dim) for dim in dims):
         return _from_running_products(b, x, dims)
     value = _from_quotients(b, x, y, dims)
     made = b.make("custom_vjp", [[value], [x]])

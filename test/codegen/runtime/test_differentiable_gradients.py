@@ -312,6 +312,46 @@ def empty_tensors(compile):
     return result, x.grad
 
 
+def gradients_of_both(compile, function, empty, full):
+    """A result with its gradients, None where it does not depend on an argument."""
+    result = compile(function)(empty, full)
+    weights = torch.arange(result.numel(), dtype=result.dtype).view(result.shape) + 1
+    given = torch.autograd.grad(result, (empty, full), weights, allow_unused=True)
+    return result, given
+
+
+@scenarios.add
+def joined_with_nothing(compile):
+    def program(x, y):
+        return torch.cat((x, y), 1)
+
+    return [
+        gradients_of_both(compile, program, leaf(1, 0, 4), leaf(1, 3, 4)),
+        gradients_of_both(compile, program, leaf(0), leaf(1, 3, 4)),
+    ]
+
+
+@scenarios.add
+def joined_with_nothing_of_something(compile):
+    none = torch.zeros(0, dtype=torch.long)
+    return [
+        gradients_of_both(compile, program, leaf(3, 2), leaf(2, 2))
+        for program in (
+            lambda x, y: torch.cat((x[:0], y)),
+            lambda x, y: torch.vstack((y, x[3:].exp())).amax(1),
+            lambda x, y: torch.cat((torch.embedding(x, none), y)),
+        )
+    ]
+
+
+@scenarios.add
+def products_of_nothing(compile):
+    return [
+        gradients_of_both(compile, program, leaf(0, 4), leaf(4))
+        for program in (lambda x, y: x.prod() + y, lambda x, y: x.prod(0) * y)
+    ]
+
+
 @scenarios.add
 def results_that_are_inputs(compile):
     x, y = leaf(3), leaf(3, seed=1)
