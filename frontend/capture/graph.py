@@ -220,6 +220,7 @@ class Graph:
             first = next(iter(self.fx.nodes), None)
             with self.fx.inserting_before(first):
                 node = self.fx.placeholder(name)
+        node.target = node.name  # the parameter's: two sources may read the same
         node.meta["girih_location"] = self.tracer.location()
         return node
 

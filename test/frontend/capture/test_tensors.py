@@ -218,3 +218,14 @@ def test_arrays_are_left_to_python():
     found, expected = girih.compile(function, backend="eager")(a, X), function(a, X)
     assert_equal(found[:2], expected[:2])
     assert (found[2] == expected[2]).all()
+
+
+def test_sources_that_read_the_same_are_two_inputs():
+    """FX writes the parameters of a graph from the targets of its placeholders."""
+
+    def function(x, x_0):
+        return x[0] * 2 - x_0
+
+    one, other = torch.randn(3), torch.randn(3)
+    compiled = girih.compile(function, backend=lambda graph, _: graph.forward)
+    torch.testing.assert_close(compiled([one], other), function([one], other))
