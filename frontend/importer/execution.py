@@ -19,7 +19,7 @@ from girih.frontend.capture.switches import preserved
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
-from girih.frontend.importer.stand_ins import stand_in
+from girih.frontend.importer.stand_ins import method, stand_in
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
@@ -142,7 +142,7 @@ def _run(gm, node, environment, calls: Calls | None) -> Any:
             return None
         return stand_in(node.target)(*args, **kwargs)
     if node.op == "call_method":
-        return getattr(args[0], node.target)(*args[1:], **kwargs)
+        return method(args[0], node.target)(*args[1:], **kwargs)
     return _attribute(gm, node.target)(*args, **kwargs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,9 +22,33 @@ def stand_in(target: Callable) -> Callable:
     return _STAND_INS.get(target, target)
 
 
+def method(owner: Any, name: str) -> Callable:
+    """What importing calls for a node that calls a method of a value."""
+    if name == "fill_diagonal_" and isinstance(owner, torch.Tensor):
+        return partial(_fill_diagonal, owner)
+    return getattr(owner, name)
+
+
 def _without_checkpoint(module, *args: Any) -> Any:
     """Nothing is kept where nobody asks for gradients."""
     return module(*args)
+
+
+def _fill_diagonal(
+    tensor: torch.Tensor, fill_value: Any, wrap: bool = False
+) -> torch.Tensor:
+    """``Tensor.fill_diagonal_`` by views of the tensor.
+
+    ATen's own counts from where the tensor begins in its storage, which nobody checks.
+    """
+    is_cube = tensor.dim() > 2 and all(n == len(tensor) for n in tensor.shape)
+    if not is_cube and (tensor.dim() != 2 or wrap):
+        return tensor.fill_diagonal_(fill_value, wrap)
+    diagonal = tensor
+    while diagonal.dim() > 1:
+        diagonal = diagonal.diagonal()
+    diagonal.fill_(fill_value)
+    return tensor
 
 
 # Compiled autograd ------------------------------------------------------------------

@@ -76,3 +76,41 @@ def test_beyond_fresh_memory(dynamic):
     for function in (program, compiled):
         with pytest.raises(RuntimeError, match=r"setStorage: sizes \[10\]"):
             function(ENTRIES[5:12])
+
+
+# ATen computes it by ``as_strided`` from an offset in the storage.
+DIAGONALS = {
+    "of the argument": lambda x: x.fill_diagonal_(3.0) * 2,
+    "of part of it": lambda x: x[1:].fill_diagonal_(2) + 1,
+    "of a turned view": lambda x: x.t().fill_diagonal_(fill_value=-1.0) * 2,
+    "of a sum": lambda x: (x + 1).fill_diagonal_(0) * x,
+    "of a cube": lambda x: x.view(-1)[:8].view(2, 2, 2).fill_diagonal_(4.0, wrap=True),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", DIAGONALS)
+def test_fills_a_diagonal(name, dynamic):
+    program = DIAGONALS[name]
+    girih.reset()
+    options = {"fallback": False}
+    compiled = girih.compile(program, fullgraph=True, dynamic=dynamic, options=options)
+    for shape, begin in (((4, 6), 0), ((4, 6), 5), ((5, 3), 3)):
+        ours, theirs = (_inside(ENTRIES.clone(), shape, begin) for _ in range(2))
+        assert torch.equal(compiled(ours), program(theirs))
+        assert torch.equal(ours, theirs)
+
+
+def test_gradients_past_a_diagonal():
+    program = lambda x: (x * 1).fill_diagonal_(3.0).sin()  # noqa: E731
+    compiled = girih.compile(program, fullgraph=True, options={"fallback": False})
+    gradients = []
+    for function in (program, compiled):
+        x = _inside(ENTRIES, (4, 6), 5).detach().requires_grad_()
+        gradients += torch.autograd.grad(function(x).sum(), x)
+    torch.testing.assert_close(*gradients)
+
+
+def _inside(entries, shape, begin):
+    """A matrix that begins somewhere in the storage."""
+    return entries[begin : begin + shape[0] * shape[1]].view(shape)

@@ -73,7 +73,6 @@ WRITES |= dict(
     chunked=lambda x, y: [part.add_(n) for n, part in enumerate(x.chunk(3, 1))],
     unbound=lambda x, y: x.unbind(0)[-1].copy_(y[0]),
     diagonal=lambda x, y: x.diagonal().zero_(),
-    diagonal_fill=lambda x, y: x.fill_diagonal_(3.0),
     selected=lambda x, y: x.select(1, -1).add_(1),
     expanded_one=lambda x, y: x[None].expand(1, -1, -1).add_(1),
     squeezed=lambda x, y: x[:, :1].squeeze(1).add_(y[:, 0]),
@@ -86,6 +85,15 @@ WRITES |= dict(
 @pytest.mark.parametrize("operation", list(WRITES.values()), ids=list(WRITES))
 def test_write_to_input(operation):
     assert_imports(in_place(operation), randn(4, 6), randn(4, 6))
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_diagonal_of_an_intermediate(wrap):
+    def function(x):
+        z = x * 1
+        return z.fill_diagonal_(3.0, wrap), z.t()
+
+    assert_imports(function, randn(7, 3))
 
 
 @pytest.mark.parametrize("operation", list(WRITES.values()), ids=list(WRITES))
