@@ -128,7 +128,7 @@ def import_graph(
             if not is_undecided(error):
                 raise
             unsupported(
-                kind="decision on a size that depends on data",
+                kind="size without a value",
                 context=str(error).split("\n")[0],
                 explanation="The graph was given sizes without a value.",
                 hints=("Leave out mark_unbacked.",),
