@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from girih.errors import UnsupportedError
 
-_STEPS_BETWEEN_LOOKS = 1024  # at the clock
+_STEPS_BETWEEN_LOOKS = 1024  # at the clock, without operations
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Budget:
         self._steps += 1
         if self._steps > self.limits.instructions:
             self._exceeded("instructions", self.limits.instructions)
-        if self._steps % _STEPS_BETWEEN_LOOKS == 0 and time.thread_time() > self._end:
-            self._exceeded("seconds", self.limits.seconds)
+        if self._steps % _STEPS_BETWEEN_LOOKS == 0:
+            self._look_at_clock()
 
     def add_operation(self) -> None:
         """Notes one operation of the graph.
@@ -58,6 +58,11 @@ class Budget:
         self._operations += 1
         if self._operations > self.limits.operations:
             self._exceeded("operations", self.limits.operations)
+        self._look_at_clock()  # operations are few, and one may take long
+
+    def _look_at_clock(self) -> None:
+        if time.thread_time() > self._end:
+            self._exceeded("seconds", self.limits.seconds)
 
     def _exceeded(self, what: str, limit: float):
         error = UnsupportedError(

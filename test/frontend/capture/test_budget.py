@@ -72,6 +72,12 @@ def test_a_loop_that_does_not_end_while_tracing():
         compiled(torch.ones(2), [])
 
 
+def test_the_clock_is_looked_at_with_each_operation():
+    compiled, _ = compiled_within(grows, fullgraph=True, seconds=0.0)
+    with pytest.raises(UnsupportedError, match="capture_seconds"):
+        compiled(torch.ones(2), 3)
+
+
 def endless(x, items):
     while not items:
         x = x.detach()
