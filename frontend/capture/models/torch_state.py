@@ -176,3 +176,15 @@ def _unmodelled_switch(function: types.FunctionType):
 _UNMODELLED = (torch.set_default_device, torch.set_default_tensor_type)
 for _function in _UNMODELLED:
     models(_function)(_unmodelled_switch(_function))
+
+
+def no_dispatch_modes(_) -> bool:
+    """Whether no torch dispatch mode is active; nothing is captured under one."""
+    return torch._C._len_torch_dispatch_stack() == 0
+
+
+@models(torch._C._len_torch_dispatch_stack)
+def _len_torch_dispatch_stack(tracer):
+    # A call with tensors is checked for modes anyway, one without them is not.
+    tracer.guards.add(tracer.roots.function, "call", no_dispatch_modes)
+    return tracer.constant(0)

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
+from torch.utils.flop_counter import FlopCounterMode
 
 import girih
 from girih.frontend.capture.switches import SWITCHES
@@ -236,3 +237,24 @@ def test_the_generator_of_random_numbers(function, backend):
         torch.manual_seed(1)
         torch.testing.assert_close(compiled(x), expected)
         assert torch.equal(torch.get_rng_state(), state)
+
+
+def count_dispatch_modes(number):
+    return number + torch._C._len_torch_dispatch_stack()
+
+
+def test_dispatch_modes_are_counted():
+    compiled = girih.compile(count_dispatch_modes)
+    assert compiled(1) == 1
+    with FlopCounterMode(display=False):
+        assert compiled(1) == 2
+    assert compiled(1) == 1
+
+
+def test_attention_in_eval_mode_is_one_graph():
+    attention = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    x = torch.randn(2, 3, 8)
+    with torch.no_grad():
+        expected = attention(x, x, x)
+        actual = girih.compile(attention, fullgraph=True)(x, x, x)
+    torch.testing.assert_close(actual, expected)
