@@ -57,9 +57,8 @@ class FunctionContext:
         )
 
 
-def apply_function(recorder: Recorder, node: torch.fx.Node, args: tuple) -> Any:
+def apply_function(recorder: Recorder, cls: type[Function], args: tuple) -> Any:
     """Runs ``cls.apply(*args)``: records the forward, and the backward in a region."""
-    cls = node.target.cls
     needed = [_requires(recorder, arg) for arg in args]
     context = FunctionContext(tuple(needed))
     result = _forward(cls, context, args)
@@ -85,10 +84,19 @@ def _has_gradient(tensor: torch.Tensor, context: FunctionContext) -> bool:
 def _forward(cls: type, context: FunctionContext, args: tuple) -> Any:
     with torch.no_grad():
         if cls.setup_context is Function.setup_context:
-            return cls.forward(context, *args)
+            return _apart(cls.forward(context, *args), args)
         result = cls.forward(*args)
         cls.setup_context(context, args, result)
-        return result
+        return _apart(result, args)
+
+
+def _apart(result: Any, args: tuple) -> Any:
+    """The results, with views for those that are arguments, as autograd makes them."""
+    if isinstance(result, tuple):
+        return tuple(_apart(item, args) for item in result)
+    if isinstance(result, torch.Tensor) and any(result is arg for arg in args):
+        return result.view_as(result)
+    return result
 
 
 def _is_once_differentiable(backward: Any) -> bool:
@@ -98,6 +106,12 @@ def _is_once_differentiable(backward: Any) -> bool:
 
 # The wrapper that it makes is one of its constants.
 _ONCE = torch.autograd.function.once_differentiable.__code__
+
+
+def _is_traced(backward: Any) -> bool:
+    """Whether TorchDynamo traced a backward: without grad mode, whatever eager does."""
+    name = getattr(backward, "__qualname__", "")
+    return name.startswith("AutogradFunctionApply.")
 
 
 class _Region:
@@ -131,8 +145,11 @@ class _Region:
             cotangents = self._cotangents(result, arguments[: len(values)])
             given = _as_tuple(backward(self._context, *cotangents))
             gradients = self._gradients(cls, args, given)
-            if _is_once_differentiable(backward):
-                sources = arguments[: len(values)]
+            sources = arguments[: len(values)]
+            is_traced = _is_traced(backward)
+            if is_traced:  # derivatives by what the forward saved are not there, either
+                sources = [*sources, *operands[1]]
+            if is_traced or _is_once_differentiable(backward):
                 once = recorder.derivatives.once
                 gradients = [once(gradient, sources) for gradient in gradients]
             builder.finish(gradients)

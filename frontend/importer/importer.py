@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ from girih.frontend.importer.differentiation import (
 )
 from girih.frontend.importer.execution import Calls, execute
 from girih.frontend.importer.levels import enters_levels
+from girih.frontend.importer.opaque import functions_applied
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
 from girih.frontend.importer.recorder import Recorder, check_tensor
 from girih.frontend.importer.seeds import Seeds
@@ -250,9 +251,14 @@ class _Import:
 
     def _execute(self, fakes: list) -> Any:
         mode = self.recorder.fake_mode
-        with python_dispatcher(mode), mode, self.recorder:
+        with python_dispatcher(mode), mode, self.recorder, self._functions():
             calls = self._calls()
             return execute(self.gm, fakes, self.recorder, calls)
+
+    def _functions(self) -> AbstractContextManager:
+        if not self.differentiates:
+            return nullcontext()
+        return functions_applied(self.recorder)
 
     def _calls(self) -> Calls | None:
         if not self.differentiates:

@@ -17,6 +17,7 @@ from girih.frontend.importer.execution import execute
 from girih.frontend.importer.functions import apply_function
 from girih.frontend.importer.levels import is_wrapped
 from girih.frontend.importer.nodes import value_of
+from girih.frontend.importer.opaque import Autograd, is_opaque
 from girih.frontend.importer.recorder import Recorder, tensors_of
 
 
@@ -64,9 +65,12 @@ class Transforms:
         if target is torch.autograd.grad:
             return self._gradient(node, _Request(*args, **kwargs))
         if isinstance(target, ApplyFunction):
-            return apply_function(self._recorder, node, args)
+            return apply_function(self._recorder, target.cls, args)
         if isinstance(target, Checkpoint):
             return self._checkpoint(*args)
+        if node.op == "call_function" and is_opaque(target):
+            with Autograd(self._recorder, self._methods):
+                return target(*args, **kwargs)
         return NotImplemented
 
     def note(self, node: torch.fx.Node, result: Any) -> Any:
