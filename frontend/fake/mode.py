@@ -26,6 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
+from girih.frontend.fake.images import whole_images
 from girih.frontend.fake.recurrent import whole_layers
 from girih.frontend.fake.rules import RULES, Result
 
@@ -232,8 +233,9 @@ def _python_kernels() -> Iterator[None]:
     from torch._dispatch.python import enable_python_dispatcher
 
     dropout = torch.ops.aten.dropout.default
-    with whole_layers(), _without_python_kernels(dropout), enable_python_dispatcher():
-        yield
+    with whole_layers(), whole_images(), _without_python_kernels(dropout):
+        with enable_python_dispatcher():
+            yield
 
 
 @contextmanager
