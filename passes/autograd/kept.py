@@ -21,7 +21,7 @@ def read_behind(values: Iterable[ir.Value], op: ir.OpView) -> set[ir.Value]:
 
 
 def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
-    pending = [value]
+    pending = [_viewed_by(value)]
     while pending:
         for use in pending.pop().uses:
             user = use.owner
@@ -32,3 +32,12 @@ def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
             elif op.operation.is_before_in_block(user.operation):
                 return True
     return False
+
+
+def _viewed_by(value: ir.Value) -> ir.Value:
+    """The value of whose tensor a value is a view: to read that is to read both."""
+    while not isinstance(owner := value.owner, ir.Block):
+        if owner.name not in _VIEWS or "fresh" in owner.attributes:
+            break
+        value = owner.operands[0]
+    return value

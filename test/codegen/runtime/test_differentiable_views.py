@@ -187,6 +187,14 @@ def a_saved_view_is_changed(compile):
 
 
 @scenarios.add
+def another_view_of_what_is_saved_is_changed(compile):
+    x = leaf(3, 4)
+    y = compile(lambda x: x.exp().view(2, 6).view(-1))(x)
+    y.mul_(3)
+    return outcome_of(y.sum().backward)[:60]
+
+
+@scenarios.add
 def a_saved_result_is_changed(compile):
     """exp keeps its result: eager's backward finds that it was changed."""
     x = leaf(3)
