@@ -79,8 +79,10 @@ class UnsupportedError(GirihError):
         break_points: Where capture could stop before it; None where not known yet.
         is_final: The program says that a graph break is an error here.
         met_tensors: Whether what was being captured had met tensors.
+        told_compiling: Whether the program had been told that it is compiled.
     """
 
+    told_compiling: bool = False
     met_tensors: bool = False
     break_points: tuple | None = None
     is_final: bool = False

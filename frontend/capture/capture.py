@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -69,6 +69,7 @@ class Call:
         is_callee: Whether functions of the same code share the entries.
         may_break: Whether the segment may end before the function does.
         limits: How much one attempt may cost.
+        says_compiling: What a program is told that asks whether it is compiled.
     """
 
     function: Any
@@ -78,6 +79,7 @@ class Call:
     is_callee: bool = False
     may_break: bool = True
     limits: Limits = Limits()
+    says_compiling: bool = True
 
     @property
     def keeps_numbers(self) -> bool:
@@ -125,10 +127,12 @@ class _Capture:
         self.tracer = Tracer(
             call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
         )
+        self.tracer.says_compiling = call.says_compiling
         try:
             return self._run()
         except UnsupportedError as error:
             error.met_tensors = bool(self.tracer.graph.tensors)
+            error.told_compiling = self.tracer.told_compiling
             raise
         finally:
             self.tracer.release()
@@ -266,9 +270,12 @@ def capture(call: Call) -> CapturedFrame:
     try:
         return _attempt(call, None)
     except UnsupportedError as error:
-        if not call.may_break or error.is_final or not error.break_points:
-            raise
-        return _broken(call, error)
+        if not (error.kind == RAISES and error.told_compiling):
+            if not call.may_break or error.is_final or not error.break_points:
+                raise
+            return _broken(call, error)
+    # Programs have paths for compilers that raise where eager's do not.
+    return capture(replace(call, says_compiling=False))
 
 
 def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:

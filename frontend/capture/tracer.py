@@ -96,6 +96,8 @@ class Tracer(Operators, Calls):
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
         self.told_apart: list[Value] = []
+        self.says_compiling = True
+        self.told_compiling = False
         self.namespaces: dict[int, Value] = {}
         self.caller: Frame | None = None
         self._stop = stop

@@ -31,7 +31,21 @@ def _graph_break(tracer, msg=None):
 
 @models_named("girih.control", "is_compiling")
 def _is_compiling(tracer):
-    return tracer.constant(True)
+    tracer.told_compiling |= tracer.says_compiling
+    return tracer.constant(tracer.says_compiling)
+
+
+def _register_is_compiling() -> None:
+    functions = (
+        torch.compiler.is_compiling,
+        torch.compiler.is_dynamo_compiling,
+        torch._utils.is_compiling,
+    )
+    for function in dict.fromkeys(functions):
+        models(function)(_is_compiling)
+
+
+_register_is_compiling()
 
 
 @models_named("girih.dynamic", "mark_static")

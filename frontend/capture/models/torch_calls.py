@@ -18,10 +18,7 @@ def _always(value: Any):
 
 
 _CONSTANT_RESULTS = {
-    torch.compiler.is_compiling: True,
-    torch.compiler.is_dynamo_compiling: True,
     torch.compiler.is_exporting: False,
-    torch._utils.is_compiling: True,
     torch.jit.is_scripting: False,
     torch.jit.is_tracing: False,
     torch._jit_internal.is_scripting: False,

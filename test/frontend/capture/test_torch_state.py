@@ -258,3 +258,24 @@ def test_attention_in_eval_mode_is_one_graph():
         expected = attention(x, x, x)
         actual = girih.compile(attention, fullgraph=True)(x, x, x)
     torch.testing.assert_close(actual, expected)
+
+
+def raises_where_compiled(x, mask=None):
+    if mask is None and not torch.compiler.is_compiling():
+        mask = torch.ones(x.shape[-1])
+    return x * mask.shape[0] + mask
+
+
+def test_a_path_for_compilers_that_raises_is_not_taken():
+    x = torch.randn(2, 3)
+    for backend in ("eager", "girih"):
+        actual = whole(raises_where_compiled, backend, fullgraph=True)(x)
+        torch.testing.assert_close(actual, raises_where_compiled(x))
+
+
+def test_what_raises_either_way_raises():
+    def fails(x):
+        raise ValueError("compiled" if girih.is_compiling() else "eager")
+
+    with pytest.raises(ValueError, match="eager"):
+        girih.compile(fails)(torch.ones(2))
