@@ -1,0 +1,105 @@
+"""What ``make breadth`` calls wrong, and what it does not."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from breadth import measure as measured
+from breadth.comparison import joint_distance
+from breadth.measure import Settings, measure
+from breadth.model import Model, images
+from breadth.reference import right_batch_norms
+from torch import nn
+from torch.autograd import gradcheck
+
+
+class Tokens(nn.Module):
+    """A norm of one image that is read as tokens: eager's derivative is wrong."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(8, 8, 1), nn.BatchNorm2d(8)
+
+    def forward(self, x):
+        return self.norm(self.convolution(x)).flatten(2).permute(0, 2, 1)
+
+
+class NotANumber(nn.Module):
+    """Eager gives NaN in float64, though not in float32."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return x * self.scale + 0.0 * torch.tensor(torch.finfo(x.dtype).max).float()
+
+
+def of_images(module):
+    return Model(module, **images(8, 2, 2, batches=(1,)))
+
+
+def compiled_as(monkeypatch, change):
+    """Has girih compile to something that is wrong."""
+    monkeypatch.setattr(
+        measured.girih, "compile", lambda module, **_: lambda x: change(module, x)
+    )
+    monkeypatch.setattr(measured, "fallbacks", lambda _: [])
+
+
+def in_bfloat16(module, x):
+    names = dict(module.named_parameters())
+    rounded = {name: p.bfloat16().float() for name, p in names.items()}
+    return torch.func.functional_call(module, rounded, (x,))
+
+
+def test_batch_norms_of_one_image_are_right_in_the_reference():
+    convolved = torch.randn(1, 8, 2, 2, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(8, 8, 1, 1, dtype=torch.float64, requires_grad=True)
+
+    def normed(y, w):
+        z = F.batch_norm(F.conv2d(y, w), None, None, None, None, True)
+        return torch.cat((z.flatten(2).permute(0, 2, 1),) * 2, 1)
+
+    with right_batch_norms():
+        assert gradcheck(normed, (convolved, weight), check_undefined_grad=False)
+
+
+def test_eager_is_not_taken_for_right_where_it_is_not():
+    assert measure(of_images(Tokens()), "training", Settings())["verdict"] == "right"
+
+
+@pytest.mark.parametrize(
+    ("error", "is_found"), [(1e-17, False), (1e-3, True), (float("inf"), True)]
+)
+def test_buffers_are_compared_with_the_largest(error, is_found):
+    expected = {"mean": torch.full((3,), 1e-17), "variance": torch.ones(3)}
+    actual = expected | {"mean": expected["mean"] + error}
+    try:
+        found = joint_distance(actual, expected)
+    except measured.Mismatch:
+        found = float("inf")
+    assert (found > measured.TRAINING_BOUND) == is_found
+
+
+def test_a_lost_precision_is_wrong_for_all_weights(monkeypatch):
+    compiled_as(monkeypatch, in_bfloat16)
+    module = nn.Sequential(nn.Conv2d(8, 8, 1), nn.Tanh(), nn.Conv2d(8, 8, 1))
+    record = measure(of_images(module), "training32", Settings())
+    assert (record["verdict"], record["draws"]) == ("wrong", measured.DRAWS)
+
+
+def test_a_jump_of_a_gradient_is_no_lost_precision(monkeypatch):
+    calls = []
+
+    def jumping(module, x):
+        calls.append(module)
+        return (in_bfloat16 if len(calls) == 1 else nn.Module.__call__)(module, x)
+
+    compiled_as(monkeypatch, jumping)
+    record = measure(of_images(nn.Conv2d(8, 8, 1)), "training32", Settings())
+    assert (record["verdict"], record["draws"]) == ("right", 2)
+
+
+def test_eager_says_nothing_where_it_is_not_a_number():
+    record = measure(of_images(NotANumber()), "training", Settings())
+    assert record["verdict"] == "skipped"
