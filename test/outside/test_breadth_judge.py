@@ -65,7 +65,20 @@ def test_batch_norms_of_one_image_are_right_in_the_reference():
 
 
 def test_eager_is_not_taken_for_right_where_it_is_not():
-    assert measure(of_images(Tokens()), "training", Settings())["verdict"] == "right"
+    record = measure(of_images(Tokens()), "training", Settings())
+    assert (record["verdict"], record["bound"]) == ("right", measured.TRAINING_BOUND)
+
+
+class RoundedPositions(nn.Conv2d):
+    """It computes in float32 what it adds."""
+
+    def forward(self, x):
+        return super().forward(x) + torch.arange(2.0).exp()
+
+
+def test_models_that_compute_in_float32_have_a_bound_of_their_own():
+    record = measure(of_images(RoundedPositions(8, 8, 1)), "training", Settings())
+    assert record["bound"] == measured.ROUNDED_BOUND
 
 
 @pytest.mark.parametrize(

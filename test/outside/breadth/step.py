@@ -12,6 +12,7 @@ import numpy
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
 
 from breadth.comparison import distance, joint_distance, tensors_of
 from breadth.model import Model
@@ -61,8 +62,9 @@ def call(
 ) -> dict[str, Tensor]:
     """Calls a function with the model's arguments; random numbers begin anew."""
     seed()
-    inputs = pytree.tree_map(lambda x: _moved(x, device, dtype), model.inputs(*size))
-    args, kwargs = inputs
+    with _disable_current_modes():  # Inputs are float32 at first: no model rounds.
+        given = model.inputs(*size)
+        args, kwargs = pytree.tree_map(lambda x: _moved(x, device, dtype), given)
     seed()
     return tensors_of(function(*args, **kwargs))
 
@@ -97,8 +99,9 @@ def _is_trained(result: Tensor) -> bool:
 def _weighted(result: Tensor) -> Tensor:
     """A sum of about the size of an element, also where a norm hides the mean."""
     generator = torch.Generator().manual_seed(7)
-    weights = torch.randn(result.shape, generator=generator)
-    weights = weights.to(result.device, result.dtype)
+    with _disable_current_modes():
+        weights = torch.randn(result.shape, generator=generator)
+        weights = weights.to(result.device, result.dtype)
     return (result * weights).sum() / max(result.numel(), 1) ** 0.5
 
 
