@@ -37,7 +37,7 @@ class Step:
     def distance(self, expected: Step) -> dict[str, float]:
         """How far it is from eager's, for each of its parts."""
         return {
-            "results": distance(self.results, expected.results),
+            "results": joint_distance(self.results, expected.results),
             "loss": distance(self.loss, expected.loss),
             "gradients": joint_distance(self.gradients, expected.gradients),
             "buffers": joint_distance(self.buffers, expected.buffers),
