@@ -68,6 +68,12 @@ class Symbols:
         """The sizes of a tensor."""
         return tuple(size if type(size) is int else self.size(size) for size in sizes)
 
+    def same(self, one: tuple[Size, ...], other: tuple[Size, ...]) -> bool:
+        """Whether two shapes are the same, by what guards say."""
+        return one == other or (
+            len(one) == len(other) and all(map(self._equal.are_equal, one, other))
+        )
+
     def _add_range(self, symbol: object, shape_env: object) -> None:
         bounds = shape_env.var_to_range.get(symbol)
         lower = _bound(bounds and bounds.lower, 0)
@@ -88,19 +94,28 @@ class EqualSizes:
 
     def __init__(self) -> None:
         self.symbols: set[object] = set()
-        self._guards = 0
+        self._is_filled = False
         self._simplest: dict[Size, Size] = {}
 
     def simplest(self, size: Size, shape_env: object) -> Size:
         """The number, symbol or shortest expression that a size is equal to."""
-        guards = shape_env.guards
-        for guard in guards[self._guards :]:
-            if type(guard.expr).__name__ == "Equality":
-                self._add(*guard.expr.args, shape_env)
-        self._guards = len(guards)
+        if not self._is_filled:
+            self._is_filled = True
+            # Sizes have been written already when importing brings another guard; the
+            # graph is imported again then.
+            for guard in shape_env.guards:
+                if type(guard.expr).__name__ == "Equality":
+                    self._add(*guard.expr.args, shape_env)
         return self._root(size)
 
+    def are_equal(self, one: Size, other: Size) -> bool:
+        """Whether guards say that two sizes are equal."""
+        return self._root(one) == self._root(other)
+
     def _add(self, one: object, other: object, shape_env: object) -> None:
+        one, other = shape_env.replace(one), shape_env.replace(other)
+        if one.is_Symbol and other.is_Symbol:
+            return  # PyTorch has put one of them in place of the other
         symbols = one.free_symbols | other.free_symbols
         if any(str(symbol)[0] == "u" for symbol in symbols):
             return  # it has no value where a call begins

@@ -57,7 +57,10 @@ def test_gradients_and_writes(program):
         assume(False)
     girih.reset()
     compiled = girih.compile(program.function(), options={"fallback": False})
-    actual = program.observe(compiled, 1)
+    try:
+        actual = program.observe(compiled, 1)
+    except girih.UnsupportedError:  # left to eager, which needs no device
+        assume(False)
     torch.testing.assert_close(
         *(
             [v for v in values if isinstance(v, torch.Tensor)]

@@ -166,6 +166,7 @@ CALLS |= dict(
     scalar_tensor=lambda x: torch.scalar_tensor(2),
     random=lambda x: (torch.rand(3), torch.randn(2, 2), torch.bernoulli(x.abs())),
     dropout=lambda x: F.dropout(x, 0.5),
+    native_dropout=lambda x: torch.native_dropout(x, 0.5, True),
     in_place=lambda x: x.clone().add_(ROW).mul_(2).relu_().zero_(),
     fill=lambda x: x.clone().fill_(2).copy_(ROW),
     nan_to_num=lambda x: x.nan_to_num(1.0),

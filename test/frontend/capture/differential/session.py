@@ -8,6 +8,7 @@ import enum
 import io
 import traceback
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +45,8 @@ def whole(function: Callable) -> Callable:
 
 
 def native(function: Callable) -> Callable:
-    """Captures and compiles; a failure of the compiler is not hidden."""
-    return girih.compile(function, options={"cache": False, "fallback": False})
+    """Captures and compiles; what is not supported runs eager, a bug is an error."""
+    return girih.compile(function, options={"cache": False})
 
 
 def check(program: Program, backends: tuple[Compile, ...] = (eager, native)) -> None:
@@ -188,7 +189,12 @@ def _lines(error: Exception) -> Lines:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[io.StringIO]:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", girih.FallbackWarning)
+        warnings.filterwarnings("error", ".*girih bug", girih.FallbackWarning)
         yield printed
 
 
