@@ -194,7 +194,7 @@ def _quiet() -> Iterator[io.StringIO]:
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", girih.FallbackWarning)
-        warnings.filterwarnings("error", ".*girih bug", girih.FallbackWarning)
+        warnings.filterwarnings("error", ".*girih bug in", girih.FallbackWarning)
         yield printed
 
 
