@@ -15,7 +15,7 @@ from breadth.comparison import Mismatch, distance
 from breadth.model import Model
 from breadth.notices import fallbacks, notices
 from breadth.precision import RoundingOperations
-from breadth.reference import right_batch_norms
+from breadth.reference import right_derivatives
 from breadth.step import NothingToTrain, Step, call, fresh, train
 
 FORWARD_BOUND = 1e-4
@@ -292,7 +292,7 @@ def _eager_steps(
     module = fresh(model, settings.device, dtype).train()
     for size in sizes:
         module.zero_grad(set_to_none=True)
-        with RoundingOperations() as rounding, right_batch_norms():
+        with RoundingOperations() as rounding, right_derivatives():
             step = _eager(
                 lambda s=size: _step(module, module, model, s, settings, dtype)
             )
