@@ -6,7 +6,8 @@ What lives here, in the order to read it:
 * ``_runtime.c``   runs them, with ``_sizes.c`` and ``_ranges.c``; ``_validate.c``
                    checks them once
 * ``assembler``    writes them from Python
-* ``torch_entry``  the entry points of torch that programs call
+* ``torch_entry``  the entry points of torch that programs call; of girih's own they
+                   call ``vjp`` and ``writing_calls``
 * ``sizes``        dim expressions as arithmetic on registers
 * ``buffers``      when buffers become tensors or pointers
 * ``device``       what differs for buffers and kernels on a device

@@ -15,7 +15,12 @@ from girih.dialects.types import (
     is_buffer,
 )
 
-from . import torch_entry, vjp, windows  # noqa: F401  (programs call them)
+from . import (  # noqa: F401  (programs call some of them)
+    torch_entry,
+    vjp,
+    windows,
+    writing_calls,
+)
 from ._runtime import Program
 from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
 from .buffers import Buffer, Buffers

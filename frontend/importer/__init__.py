@@ -16,6 +16,7 @@ What lives here, in the order to read it:
 * ``outputs``     results, aliasing, writes to inputs
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule
+* ``writing_calls``   the same for operators that write their arguments
 * ``seeds``       what random numbers are made of, where that is not left to ATen
 * ``devices``     on which device what has to be
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers

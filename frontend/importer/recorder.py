@@ -33,6 +33,11 @@ from girih.frontend.importer.scalars import Scalars, apply_rule, takes_numbers
 from girih.frontend.importer.schema import op_info, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tracking import Table, Tracked
+from girih.frontend.importer.writing_calls import (
+    import_writing_call,
+    tensors_of,
+    written_tensors,
+)
 
 # Ops that give a tensor other memory, or its memory another size.
 _CHANGES_MEMORY = ("set_", "resize_", "_resize_")
@@ -362,7 +367,9 @@ class Recorder(TorchDispatchMode):
     def _import_write(self, func, args, kwargs):
         """An in-place op or one with ``out`` arguments: compute, then write."""
         info = op_info(func)
-        targets = _written(func, info.writes, args, kwargs)
+        targets = written_tensors(func, args, kwargs)
+        if info.functional is None:
+            return import_writing_call(self, func, (args, kwargs), targets)
         shapes = [tuple(target.shape) for target in targets]
         if self.derivatives is not None:
             views = [self.tracked(target).parent is not None for target in targets]
@@ -383,12 +390,6 @@ class Recorder(TorchDispatchMode):
 
     def _functional_values(self, func, info, args, kwargs, targets):
         twin = info.functional
-        if twin is None:
-            unsupported(
-                kind="operator that writes its arguments",
-                context=str(func),
-                explanation="It has no variant that returns new tensors.",
-            )
         kwargs = {
             name: value
             for name, value in kwargs.items()
@@ -517,25 +518,6 @@ _ABOUT_MEMORY = (
 
 def _run_only(recorder, func, args, kwargs):
     raise AssertionError("girih bug: a marker was called")
-
-
-def tensors_of(result: Any) -> list[torch.Tensor]:
-    """The tensors in what an op returned, in order."""
-    if isinstance(result, torch.Tensor):
-        return [result]
-    if isinstance(result, (list, tuple)):
-        return [tensor for item in result for tensor in tensors_of(item)]
-    return []
-
-
-def _written(func, names, args, kwargs) -> list[torch.Tensor]:
-    """The tensors that a call writes, in the order of its schema."""
-    targets = []
-    for position, argument in enumerate(func._schema.arguments):
-        if argument.name in names:
-            given = args[position] if position < len(args) else kwargs[argument.name]
-            targets.extend(tensors_of(given))
-    return targets
 
 
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, FakeTensor)

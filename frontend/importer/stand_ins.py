@@ -7,10 +7,13 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.autograd import forward_ad
+from torch.utils import _pytree as pytree
 
 from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.importer.levels import known
+from girih.frontend.importer.schema import op_info
 
 
 def stand_in(target: Callable) -> Callable:
@@ -19,6 +22,8 @@ def stand_in(target: Callable) -> Callable:
         return _compiled_autograd(target)
     if isinstance(target, Checkpoint):
         return _without_checkpoint
+    if isinstance(target, HigherOrderOperator) and target.name() == _FUNCTIONALIZED:
+        return _written_out
     return _STAND_INS.get(target, target)
 
 
@@ -49,6 +54,22 @@ def _fill_diagonal(
         diagonal = diagonal.diagonal()
     diagonal.fill_(fill_value)
     return tensor
+
+
+# Functionalized calls of operators that write their arguments ------------------------
+
+_FUNCTIONALIZED = "auto_functionalized"
+
+
+def _written_out(operator: torch._ops.OpOverload, **arguments: Any) -> tuple:
+    """Such a call as its meaning: the operator writes copies, which are results."""
+    copies = {
+        name: pytree.tree_map_only(torch.Tensor, torch.clone, arguments[name])
+        for name in op_info(operator).writes
+    }
+    result = operator(**arguments | copies)
+    made = result if isinstance(result, tuple) else (result,)
+    return (*made, *copies.values())
 
 
 # Compiled autograd ------------------------------------------------------------------

@@ -15,6 +15,7 @@ from girih.dialects.bindings import ir
 from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder, vjp
 
 VJP = "girih.vjp.default"
+UNDERIVABLE = "girih.underivable.default"
 
 CALLS: dict[str, Callable] = {}
 
@@ -106,6 +107,24 @@ def _by_aten(op, cotangents: list, b: VjpBuilder) -> list[ir.Value | None]:
         total = gradient if known is None else b.add(known, gradient)
         gradients[places[n]] = total
     return gradients
+
+
+@calls("girih.written.default")
+def raise_where_derived(op, cotangents, b: VjpBuilder) -> list[ir.Value | None]:
+    """Eager records such operators, too, and raises when a derivative comes to them."""
+    given = [cotangent for cotangent in cotangents if cotangent is not None]
+    references = tuple(OperandRef(n) for n in range(len(given)))
+    return [
+        b.make(
+            "extern",
+            [given],
+            {"op": UNDERIVABLE, "args": [op.args[0], references], "effects": True},
+            results=[value.type],
+        ).results[0]
+        if b.needs(value)
+        else None
+        for value in op.inputs
+    ]
 
 
 def _is_in_place(name: str) -> bool:
