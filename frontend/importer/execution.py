@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -20,6 +21,11 @@ from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.stand_ins import method, stand_in
+
+_LOG = logging.getLogger(__name__)
+
+# Why a call can't be imported that could be if its numbers were constants.
+_OF_SYMBOLS = ("symbolic size", "symbolic exponent")
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
@@ -100,11 +106,43 @@ def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
         result = _run(gm, node, environment, calls)
         return result if calls is None else calls.note(node, result)
     except UnsupportedError as error:
+        if error.kind in _OF_SYMBOLS:
+            _fix_numbers(node, environment)
         raise (error if source is None else error.located(source)) from None
     except AssertionError:
         raise
     except Exception as error:
+        _fix_numbers(node, environment)
         raise _unsupported(error, node, source) from error
+
+
+def _fix_numbers(node: torch.fx.Node, environment) -> None:
+    """Makes constants of the symbols in a call's numbers: what it is called with now.
+
+    That is one more fact about them, with which the graph is imported again, and a
+    guard of whoever captured it: a rule that needs the value of a number has it.
+    """
+    for given in node.all_input_nodes:
+        value = environment[given]
+        if not isinstance(value, (torch.SymInt, torch.SymFloat)):
+            continue
+        shape_env = value.node.shape_env
+        for symbol in value.node.expr.free_symbols:
+            known = _values_of_symbols(shape_env).get(symbol)
+            if known is None:
+                continue  # it depends on data
+            _LOG.debug("%s needs the value of %s: %s", node, symbol, known)
+            if symbol.is_integer:
+                int(shape_env.create_symintnode(symbol, hint=int(known)))
+            else:
+                float(shape_env.create_symfloatnode(symbol, hint=float(known)))
+
+
+def _values_of_symbols(shape_env) -> dict:
+    """What each symbol is now, but for those that depend on data."""
+    # torch 2.11 has the older name alone.
+    newer = hasattr(shape_env, "backed_var_to_val")
+    return shape_env.backed_var_to_val if newer else shape_env.var_to_val
 
 
 def _unsupported(error, node, source) -> UnsupportedError:

@@ -95,6 +95,12 @@ def expand(b: Builder, shape: Shape, size, implicit: bool = False) -> ViewStep:
 
 def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> ViewStep:
     """``size`` elements along ``dim``; a write puts them among the others."""
+    if isinstance(step, Dim):
+        unsupported(
+            kind="symbolic size",
+            context=f"{step} as step of a slice",
+            explanation="girih has slices with constant steps only.",
+        )
 
     def inverse(base: Operand, new: Operand) -> Operand:
         if step != 1:

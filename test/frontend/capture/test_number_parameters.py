@@ -57,6 +57,15 @@ OF_INTS = {
     "stacked": lambda n: torch.stack([X[:n], X[1 : n + 1]]),
     "where": lambda n: torch.where(WHOLE > n, WHOLE, n) + torch.where(X > 0, X, n),
     "scaled product": lambda n: torch.addmm(X[:, :6], X, X.t(), alpha=n, beta=n),
+    "scaled row": lambda n: torch.addmv(X[0, :6], X, X[1], alpha=n),
+    "activations": lambda n: F.celu(X, n) + F.elu(X, n) + F.hardtanh(X, -n, n),
+    "thresholds": lambda n: F.threshold(X, n - 3, n) + F.hardshrink(X, n - 1),
+    "signs": lambda n: torch.copysign(X, n) + torch.xlogy(X.abs(), n),
+    "constant padding": lambda n: F.pad(X, (1, 1), value=n),
+    "distances": lambda n: torch.cdist(X, X + 1, p=n) + F.normalize(X, p=n)[:, :6],
+    "written steps": lambda n: torch.slice_scatter(X, X[::n] * 2, 0, 0, None, n),
+    "range of halves": lambda n: torch.arange(0, n, 0.5),
+    "whole steps": lambda n: X[1::n].sin() + X[:, 1::n].cos().sum(),
     "grid": lambda n: torch.outer(torch.arange(n), torch.arange(n + 1)),
     "strided": lambda n: X.as_strided((n, 2), (1, n)) * 2,
 }
@@ -95,6 +104,15 @@ def check(program, values):
     compiled = girih.compile(program, fullgraph=True)
     for value in values:
         torch.testing.assert_close(compiled(value), program(value))
+
+
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+@pytest.mark.parametrize("name", ["variance", "steps", "norm", "range of floats"])
+def test_ints_behind_torch_compile(name):
+    torch._dynamo.reset()
+    compiled = torch.compile(OF_INTS[name], backend="girih", fullgraph=True)
+    for value in INTS:
+        torch.testing.assert_close(compiled(value), OF_INTS[name](value))
 
 
 @pytest.mark.parametrize("name", OF_INTS)

@@ -191,6 +191,7 @@ WITHOUT_WRITER = {
     "OutsideValue": "is fetched from its source",
     "PreviousException": "a slot of the stack",
     "SequenceValue": "abstract",
+    "SpecialMethods": "abstract",
     "TracebackValue": "only Python makes tracebacks",
     "WeakReferenceValue": "is fetched from its source",
 }
