@@ -90,7 +90,7 @@ class Dim:
         raise TypeError(f"the size {self} is not known, so it has no truth value")
 
     def __add__(self, other: "Size") -> "Size":
-        return _sum(_terms(self) + _terms(other))
+        return sum_of(terms_of(self) + terms_of(other))
 
     __radd__ = __add__
 
@@ -104,7 +104,7 @@ class Dim:
         return self * -1 + other
 
     def __mul__(self, other: "Size") -> "Size":
-        return _product(_terms(self), _terms(other))
+        return _product(terms_of(self), terms_of(other))
 
     __rmul__ = __mul__
 
@@ -129,7 +129,12 @@ def symbol(name: str) -> Dim:
     return Dim((((Symbol(name),), 1),))
 
 
-def _terms(size: Size) -> tuple:
+def terms_of(size: Size) -> tuple:
+    """Returns the products that a size is the sum of, each as factors and coefficient.
+
+    Raises:
+        TypeError: ``size`` is no size.
+    """
     if isinstance(size, Dim):
         return size.terms
     if not isinstance(size, int):
@@ -137,8 +142,8 @@ def _terms(size: Size) -> tuple:
     return (((), int(size)),) if size else ()
 
 
-def _sum(terms: Iterable) -> Size:
-    """Adds products up; ``terms`` are pairs of factors and coefficient."""
+def sum_of(terms: Iterable) -> Size:
+    """Returns the sum of products; ``terms`` are pairs of factors and coefficient."""
     total: dict[tuple, int] = {}
     for factors, coefficient in terms:
         total[factors] = total.get(factors, 0) + coefficient
@@ -157,7 +162,7 @@ def _term_key(term: tuple) -> tuple:
 
 
 def _product(lhs: tuple, rhs: tuple) -> Size:
-    return _sum(
+    return sum_of(
         (tuple(sorted(f + g, key=lambda factor: factor.key())), c * d)
         for f, c in lhs
         for g, d in rhs
@@ -169,11 +174,12 @@ def _call(function: str, *args: Size) -> Dim:
 
 
 def _monomial(size: Size) -> tuple | None:
-    terms = _terms(size)
+    terms = terms_of(size)
     return terms[0] if len(terms) == 1 else None
 
 
-def _without(factors: tuple, removed: tuple) -> tuple | None:
+def without(factors: tuple, removed: tuple) -> tuple | None:
+    """Returns a product divided by another one, None where that leaves a fraction."""
     rest = list(factors)
     for factor in removed:
         if factor not in rest:
@@ -188,13 +194,13 @@ def _divide_exactly(lhs: Size, rhs: Size) -> tuple[Size, Size]:
     if divisor is None:
         return (1, 0) if lhs == rhs else (0, lhs)
     quotient, rest = [], []
-    for factors, coefficient in _terms(lhs):
-        left = _without(factors, divisor[0])
+    for factors, coefficient in terms_of(lhs):
+        left = without(factors, divisor[0])
         if left is None or coefficient % divisor[1]:
             rest.append((factors, coefficient))
         else:
             quotient.append((left, coefficient // divisor[1]))
-    return _sum(quotient), _sum(rest)
+    return sum_of(quotient), sum_of(rest)
 
 
 def _reduced_fraction(lhs: Size, rhs: Size) -> tuple[Size, Size]:
@@ -204,7 +210,7 @@ def _reduced_fraction(lhs: Size, rhs: Size) -> tuple[Size, Size]:
     common = rhs
     for _, coefficient in lhs.terms:
         common = _gcd(common, coefficient)
-    return _sum((f, c // common) for f, c in lhs.terms), rhs // common
+    return sum_of((f, c // common) for f, c in lhs.terms), rhs // common
 
 
 def _gcd(a: int, b: int) -> int:
@@ -288,7 +294,7 @@ def product(sizes: Iterable[Size]) -> Size:
 def symbols_of(size: Size) -> frozenset[str]:
     """Returns the names of the symbols that stand in ``size``."""
     found: set[str] = set()
-    for factors, _ in _terms(size):
+    for factors, _ in terms_of(size):
         for factor in factors:
             if isinstance(factor, Symbol):
                 found.add(str(factor))
@@ -314,6 +320,11 @@ _BUILD = {
 }
 
 
+def called(function: str, *args: Size) -> Size:
+    """Returns a function of sizes, named as in a ``Call``."""
+    return _BUILD[function](*args)
+
+
 def evaluate(size: Size, values: Mapping[str, int]) -> int:
     """Returns the number that ``size`` is when its symbols have these values.
 
@@ -322,7 +333,7 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
     """
     return sum(
         coefficient * prod(_evaluate_factor(factor, values) for factor in factors)
-        for factors, coefficient in _terms(size)
+        for factors, coefficient in terms_of(size)
     )
 
 
@@ -335,7 +346,7 @@ def _evaluate_factor(factor: Factor, values: Mapping[str, int]) -> int:
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     """Returns ``size`` with symbols replaced; symbols without a value stay."""
     total: Size = 0
-    for factors, coefficient in _terms(size):
+    for factors, coefficient in terms_of(size):
         term: Size = coefficient
         for factor in factors:
             term = term * _substitute_factor(factor, values)
@@ -347,7 +358,7 @@ def _substitute_factor(factor: Factor, values: Mapping[str, Size]) -> Size:
     if isinstance(factor, Symbol):
         value = values.get(str(factor))
         return symbol(factor) if value is None else value
-    return _BUILD[factor.function](*(substitute(a, values) for a in factor.args))
+    return called(factor.function, *(substitute(a, values) for a in factor.args))
 
 
 def _parenthesized(size: Size) -> str:

@@ -217,10 +217,32 @@ def pooled(x, weight):
     return functional.linear(images.flatten(1), weight)
 
 
+def tokens(x, position):
+    """Patches behind a token for the class: one more than what a guard fixes."""
+    patches = functional.avg_pool2d(x, 4)
+    height, width = patches.shape[2:]
+    tokens = patches.flatten(2).transpose(1, 2)
+    tokens = torch.cat((x.mean((2, 3)).unsqueeze(1), tokens), 1)
+    if height * width == position.shape[0] - 1:
+        tokens = tokens + position
+    return tokens.sin().flatten(1) @ tokens.flatten(1).t()
+
+
+def padded(x, y):
+    """Two sums of sizes, of which a guard says that they are equal without padding."""
+    left, right = x[: 2 * (x.shape[0] // 2)], y[: 3 * (y.shape[0] // 3)]
+    if left.shape[0] != right.shape[0]:
+        return left.sum() + right.sum()
+    left, right = (functional.pad(side, (0, 0, 1, 2)) for side in (left, right))
+    return torch.cat((left * right, right), 0).sin()
+
+
 EQUAL_SIZES = {
     halves: [((4, 12), (4, 18)), ((5, 14), (5, 21))],
     flattened: [((3, 4, 6), (7, 24)), ((5, 6, 5), (8, 30))],
+    padded: [((13, 2), (12, 2)), ((18, 3), (20, 3))],
     pooled: [((4, 3, 16, 16), (10, 392)), ((5, 3, 16, 16), (7, 392))],
+    tokens: [((2, 3, 8, 12), (7, 3)), ((5, 3, 16, 9), (9, 3))],
 }
 
 

@@ -332,7 +332,9 @@ class Recorder(TorchDispatchMode):
             return None
         values = (values,) if isinstance(values, Operand) else tuple(values)
         _check_values(func, values, self.builder.out, self.symbols)
-        return values
+        pairs = zip(values, self.builder.out, strict=True)
+        # A sum of sizes may be spelled otherwise than the size that guards say it is.
+        return tuple(self.builder.reshape(x, spec.shape) for x, spec in pairs)
 
     def _import_view(self, func, args, kwargs):
         base = self.tracked(args[0])

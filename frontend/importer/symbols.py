@@ -9,6 +9,7 @@ import torch
 
 from girih.dialects import dims
 from girih.dialects.dims import Dim, Size
+from girih.dialects.equations import Equations
 from girih.errors import UnsupportedError, unsupported
 
 LARGEST = 2**63 - 1
@@ -95,10 +96,10 @@ class EqualSizes:
     def __init__(self) -> None:
         self.symbols: set[object] = set()
         self._is_filled = False
-        self._simplest: dict[Size, Size] = {}
+        self._equations = Equations()
 
     def simplest(self, size: Size, shape_env: object) -> Size:
-        """The number, symbol or shortest expression that a size is equal to."""
+        """The number, symbol or simplest expression that a size is equal to."""
         if not self._is_filled:
             self._is_filled = True
             # Sizes have been written already when importing brings another guard; the
@@ -106,11 +107,11 @@ class EqualSizes:
             for guard in shape_env.guards:
                 if type(guard.expr).__name__ == "Equality":
                     self._add(*guard.expr.args, shape_env)
-        return self._root(size)
+        return self._equations.simplest(size)
 
     def are_equal(self, one: Size, other: Size) -> bool:
         """Whether guards say that two sizes are equal."""
-        return self._root(one) == self._root(other)
+        return self._equations.are_equal(one, other)
 
     def _add(self, one: object, other: object, shape_env: object) -> None:
         one, other = shape_env.replace(one), shape_env.replace(other)
@@ -120,23 +121,10 @@ class EqualSizes:
         if any(str(symbol)[0] == "u" for symbol in symbols):
             return  # it has no value where a call begins
         try:
-            sizes = [self._root(_convert(each, shape_env)) for each in (one, other)]
+            self._equations.add(*(_convert(each, shape_env) for each in (one, other)))
         except UnsupportedError:
             return
-        simple, long = sorted(sizes, key=_length)
-        if simple != long:
-            self._simplest[long] = simple
-            self.symbols |= symbols
-
-    def _root(self, size: Size) -> Size:
-        while size in self._simplest:
-            size = self._simplest[size]
-        return size
-
-
-def _length(size: Size) -> tuple[bool, int, str]:
-    """Numbers come first, then what is short."""
-    return isinstance(size, Dim), len(str(size)), str(size)
+        self.symbols |= symbols
 
 
 def _bound(value: object, default: int) -> int:

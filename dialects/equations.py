@@ -1,0 +1,127 @@
+"""Sizes that are known to be equal, and the simplest of them.
+
+An equation is a rule that puts what is light in place of its heaviest product, inside
+other sizes, too::
+
+    equations.add(parse("(s0 // 32)*(s1 // 32)"), 49)
+    equations.simplest(parse("(s0 // 32)*(s1 // 32) + 1")) == 50
+
+Symbols are not replaced: inputs bring their values.
+"""
+
+from functools import lru_cache
+from math import gcd, prod
+
+from girih.dialects import dims
+from girih.dialects.dims import Call, Dim, Factor, Size, Symbol
+
+Term = tuple[tuple[Factor, ...], int]
+"""A product of factors, and how often it is taken."""
+
+
+class Equations:
+    """What is known to be equal.
+
+    Attributes:
+        whole: Sums of symbols that are replaced as they stand: ``s0 + s1`` by ``s2``.
+        rules: Products that are replaced wherever they stand.
+        definitions: Symbols that other ones say; not for ``simplest``.
+    """
+
+    def __init__(self) -> None:
+        self.whole: dict[Size, Size] = {}
+        self.rules: list[tuple[Term, Size]] = []
+        self.definitions: list[tuple[Term, Size]] = []
+
+    def add(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal."""
+        light, heavy = sorted(map(self.simplest, (one, other)), key=_weight)
+        rule = _solved(_replaced(heavy - light, self.rules))
+        if rule is None:
+            return
+        if _is_symbol(rule[0][0]):
+            self.definitions.append(rule)
+            self.whole[heavy] = light  # lighter in an order that is another than rules'
+        else:
+            self.rules.append(rule)
+
+    def simplest(self, size: Size) -> Size:
+        """The simplest of the sizes that are known to be equal to one."""
+        while (simpler := self._simpler(size)) != size:
+            size = simpler
+        return size
+
+    def are_equal(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are known to be equal."""
+        if one == other:
+            return True
+        rules = [*self.rules, *self.definitions]
+        return _replaced(one - other, rules) == 0
+
+    def _simpler(self, size: Size) -> Size:
+        known = self.whole.get(size)
+        return _replaced(size, self.rules) if known is None else known
+
+
+def _solved(difference: Size) -> tuple[Term, Size] | None:
+    """The rule for the heaviest product of what is zero; None where there is none."""
+    if not isinstance(difference, Dim):
+        return None
+    terms = dims.terms_of(difference)
+    common = gcd(*(count for _, count in terms))
+    factors, count = max(terms, key=lambda term: _key(term[0]))
+    sign = -1 if count < 0 else 1
+    rest = ((f, -sign * c // common) for f, c in terms if f != factors)
+    return (factors, sign * count // common), dims.sum_of(rest)
+
+
+def _replaced(size: Size, rules: list[tuple[Term, Size]]) -> Size:
+    """The size after rules were applied to it and to what its calls take."""
+    while rules and isinstance(size, Dim):
+        before, size = size, sum(_of_term(term, rules) for term in size.terms)
+        if size == before:
+            break
+    return size
+
+
+def _of_term(term: Term, rules: list[tuple[Term, Size]]) -> Size:
+    factors, count = term
+    for (product, times), rest in rules:
+        left = dims.without(factors, product)
+        if left is not None and count % times == 0:
+            return dims.sum_of([(left, count // times)]) * rest
+    return prod((_of_factor(factor, rules) for factor in factors), start=count)
+
+
+def _of_factor(factor: Factor, rules: list[tuple[Term, Size]]) -> Size:
+    if isinstance(factor, Symbol):
+        return dims.symbol(factor)
+    args = (_replaced(arg, rules) for arg in factor.args)
+    return dims.called(factor.function, *args)
+
+
+def _is_symbol(factors: tuple[Factor, ...]) -> bool:
+    return len(factors) == 1 and isinstance(factors[0], Symbol)
+
+
+def _weight(size: Size) -> tuple:
+    """Numbers come first, then what is short."""
+    return isinstance(size, Dim), len(str(size)), str(size)
+
+
+@lru_cache(maxsize=4096)
+def _key(factors: tuple[Factor, ...]) -> tuple:
+    """An order of products that multiplication and calls keep.
+
+    So each replacement makes a size lighter, and comes to an end.
+    """
+    own = sorted(((_heaviness(f), f.key()) for f in factors), reverse=True)
+    return sum(heaviness for heaviness, _ in own), own
+
+
+def _heaviness(factor: Factor) -> int:
+    """How many symbols and calls stand in a factor."""
+    if not isinstance(factor, Call):
+        return 1
+    products = (f for arg in factor.args for f, _ in dims.terms_of(arg))
+    return 1 + sum(_heaviness(inner) for product in products for inner in product)

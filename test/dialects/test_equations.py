@@ -1,0 +1,60 @@
+"""Sizes that are known to be equal."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from size_expressions import EXPRESSIONS, VALUES
+
+from girih.dialects import dims
+from girih.dialects.dims import parse
+from girih.dialects.equations import Equations
+
+
+def knowing(*pairs: tuple[str, str]) -> Equations:
+    equations = Equations()
+    for one, other in pairs:
+        equations.add(parse(one), parse(other))
+    return equations
+
+
+@pytest.mark.parametrize(
+    ("known", "size", "expected"),
+    [
+        (("(s0 // 32)*(s1 // 32)", "49"), "(s0 // 32)*(s1 // 32) + 1", "50"),
+        (("(s0 // 32)*(s1 // 32)", "49"), "3*s5*(s0 // 32)*(s1 // 32)", "147*s5"),
+        (("8*(s0//2 - 1)*(s1//2 - 1)", "392"), "s2*(s0//2 - 1)*(s1//2 - 1)", "49*s2"),
+        (("(s0 // 4 - 1) // 2", "2"), "(((s0 // 4 - 1) // 2 + 1)*s1) // 3", "s1"),
+        (("s0*s1", "s2"), "s0*s1 // 2 + s1", "s2 // 2 + s1"),
+        (("2*s0*s1", "3*s2*s3"), "6*s2*s3*s4", "4*s0*s1*s4"),
+        (("s0 + s1", "s2"), "s0 + s1", "s2"),
+        (("s0", "s1 // 2"), "s0 + s1 // 2", "2*s0"),
+        (("s0*s1", "(s0*s1 + s2) // 2"), "(s0*s1 + s2) // 2", "s0*s1"),
+        (("s0", "7"), "s0 // 2", "s0 // 2"),
+    ],
+)
+def test_equal_sizes_are_replaced_in_others(known, size, expected):
+    assert knowing(known).simplest(parse(size)) == parse(expected)
+
+
+def test_what_follows_from_several_is_known():
+    equations = knowing(("s0 // 2", "s2"), ("s1*(s0 // 2)", "12"), ("s3 // 2", "s2"))
+    assert equations.simplest(parse("s1*(s3 // 2) + 1")) == 13
+
+
+def test_sums_of_symbols_are_equal_though_none_is_replaced():
+    equations = knowing(("s0 + s1", "s2"))
+    assert equations.are_equal(parse("s0 + s1 + 1"), parse("s2 + 1"))
+    assert not equations.are_equal(parse("s0 + s1 + 1"), parse("s2 + 2"))
+    assert not equations.are_equal(parse("s0"), parse("s1"))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(EXPRESSIONS, EXPRESSIONS), max_size=3), EXPRESSIONS, VALUES)
+def test_the_simplest_is_equal_where_what_is_known_holds(pairs, expression, values):
+    """Any size plus the difference to its value is a known equation."""
+    equations = Equations()
+    for one, other in pairs:
+        offset = one.compute(values) - other.compute(values)
+        equations.add(one.size, other.size + offset)
+    simplest = equations.simplest(expression.size)
+    assert dims.evaluate(simplest, values) == expression.compute(values)
