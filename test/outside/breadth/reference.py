@@ -13,8 +13,12 @@ import torch.nn.functional as F
 
 @contextmanager
 def right_derivatives() -> Iterator[None]:
-    """``F.batch_norm`` and ``F.hardsigmoid`` of the block have right derivatives."""
-    changed = {"batch_norm": _right_batch_norm, "hardsigmoid": _right_hardsigmoid}
+    """Norms and ``F.hardsigmoid`` of the block have right derivatives."""
+    changed = {
+        "batch_norm": _right_norm,
+        "instance_norm": _right_norm,
+        "hardsigmoid": _right_hardsigmoid,
+    }
     originals = {name: getattr(F, name) for name in changed}
     for name, right in changed.items():
         setattr(F, name, right(originals[name]))
@@ -25,23 +29,23 @@ def right_derivatives() -> Iterator[None]:
             setattr(F, name, original)
 
 
-def _right_batch_norm(original: Callable) -> Callable:
-    """Batch norms get gradients that lie row by row.
+def _right_norm(original: Callable) -> Callable:
+    """Batch and instance norms get gradients that lie row by row.
 
     Of one image, ATen's backward pass of a batch norm in training misreads a gradient
     in which the channels lie beside each other (torch 2.13, on the CPU): it disagrees
     with finite differences. Where it lies row by row, or there are several images, it
-    agrees.
+    agrees. An instance norm is one of all images as one.
     """
 
     @wraps(original)
-    def batch_norm(*args: Any, **kwargs: Any) -> torch.Tensor:
+    def norm(*args: Any, **kwargs: Any) -> torch.Tensor:
         result = original(*args, **kwargs)
         if result.requires_grad:
             result.register_hook(torch.Tensor.contiguous)
         return result
 
-    return batch_norm
+    return norm
 
 
 def _right_hardsigmoid(original: Callable) -> Callable:
