@@ -99,20 +99,22 @@ def _squeeze(self, dims=None):
 @_view_rule("expand")
 def _expand(self, target, implicit=False):
     size, stride, offset = _parts(self)
-    added = len(target) - len(size)
+    rank, added = len(size), len(target) - len(size)
     if added < 0:
         return NotImplemented
     size, stride = [1] * added + size, [0] * added + stride
     result = list(target)
-    for dim, extent in enumerate(target):
+    for dim in reversed(range(len(target))):
+        extent = target[dim]
         if isinstance(extent, int) and extent == -1:
             if dim < added:
                 return NotImplemented
             result[dim] = size[dim]
-        elif dim < added:
-            stride[dim] = 0
         elif size[dim] == 1:
-            stride[dim] = stride[dim] if extent == 1 else 0
+            if extent != 1:
+                stride[dim] = 0
+            elif dim < added and rank:
+                stride[dim] = result[dim + 1] * stride[dim + 1]
         elif size[dim] != extent:
             return NotImplemented
     return result, stride, offset

@@ -127,23 +127,61 @@ def _permuted_strides(size: tuple, order: list[int]) -> tuple:
 
 
 def preserved_strides(tensor: torch.Tensor) -> tuple | None:
-    """Strides of a copy with ``torch.preserve_format``, None where contiguous."""
+    """Strides of a copy with ``torch.preserve_format``, None where contiguous.
+
+    Those of dims with one element are kept, too.
+    """
     if _is_dense(tensor):
-        return None if is_contiguous(tensor) else tuple(tensor.stride())
+        if is_contiguous(tensor) and not _has_any(tensor.size(), 0, 1):
+            return None
+        return tuple(tensor.stride())
     return elementwise_strides([tensor], tuple(tensor.size()))
 
 
 def suggested_strides(tensor: torch.Tensor, size: tuple) -> tuple | None:
     """Strides of a result with the memory format of a batch of images.
 
-    Channels innermost where only ``tensor`` has them so, else None (contiguous).
+    Channels innermost where ``tensor`` has them so, else None (contiguous).
     """
-    if tensor.dim() not in (4, 5) or is_contiguous(tensor):
+    if not _has_channels_innermost(tensor):
         return None
-    innermost_first = [1, *reversed(range(2, tensor.dim())), 0]
-    if tuple(tensor.stride()) != _permuted_strides(tensor.size(), innermost_first):
-        return None
-    return _permuted_strides(size, innermost_first)
+    return _permuted_strides(size, _channels_first(len(size)))
+
+
+def _channels_first(rank: int) -> list[int]:
+    """Dims from the innermost on: channels, then those of images from the last one."""
+    return [1, *reversed(range(2, rank)), 0]
+
+
+def _has_channels_innermost(tensor: torch.Tensor) -> bool:
+    """What ``Tensor::suggest_memory_format`` finds: gaps between elements don't count.
+
+    Source: ``is_channels_last_strides_2d_s4`` in c10/core/MemoryFormat.h
+    """
+    size, stride = tensor.size(), tensor.stride()
+    if len(size) not in (4, 5) or _is_row_by_row(tensor) or stride[1] == 0:
+        return False
+    least = 0
+    for dim in _channels_first(len(size)):
+        if size[dim] == 0 or stride[dim] < least:
+            return False
+        if dim == 0 and least == stride[1]:
+            return False  # one pixel, of one channel or row by row
+        least = stride[dim] * size[dim] if size[dim] > 1 else stride[dim]
+    return True
+
+
+def _is_row_by_row(images: torch.Tensor) -> bool:
+    """Whether images are so for certain, which is quick to know with symbolic sizes."""
+    _, channels, *window = images.size()
+    single = isinstance(channels, int) and channels == 1
+    is_pixel = all(isinstance(extent, int) and extent == 1 for extent in window)
+    return not single and not is_pixel and is_contiguous(images)
+
+
+def _has_any(size: Sequence, *extents: int) -> bool:
+    """Whether there are such sizes; symbolic ones are greater than 1."""
+    return any(isinstance(extent, int) and extent in extents for extent in size)
 
 
 def wrap_dims(dims: object, rank: int) -> list[int] | None:

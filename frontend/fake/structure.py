@@ -149,10 +149,8 @@ def _index(self, indices):
     "scatter.src",
     "scatter.value",
     "scatter_add",
-    "index_put",
     "index_add",
     "index_copy",
-    "index_fill.int_Scalar",
 )
 def _written(self, *args, **kwargs):
     return (
@@ -160,6 +158,11 @@ def _written(self, *args, **kwargs):
         if is_contiguous(self)
         else NotImplemented
     )
+
+
+@shape_rule("index_put", "index_fill.int_Scalar")
+def _written_copy(self, *args, **kwargs):
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
 
 
 @shape_rule("take")
@@ -215,7 +218,7 @@ def _flip(self, dims):
     rank = self.dim()
     if not is_contiguous(self) or any(not -rank <= dim < rank for dim in dims):
         return NotImplemented
-    return Result(tuple(self.size()), self.dtype)
+    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
 
 
 @shape_rule("repeat")
@@ -232,12 +235,14 @@ def _pad(self, pad, value=0):
     size = list(self.size())
     if len(pad) % 2 or len(pad) > 2 * len(size) or not is_contiguous(self):
         return NotImplemented
+    if all(isinstance(extent, int) and extent == 0 for extent in pad):
+        return Result(tuple(size), self.dtype, preserved_strides(self))
     for position in range(len(pad) // 2):
         extent = size[-1 - position] + pad[2 * position] + pad[2 * position + 1]
         if extent < 0:
             return NotImplemented
         size[-1 - position] = extent
-    return Result(tuple(size), self.dtype)
+    return Result(tuple(size), self.dtype, suggested_strides(self, tuple(size)))
 
 
 @shape_rule("slice_scatter", "select_scatter", "diagonal_scatter")
@@ -270,9 +275,14 @@ def _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps):
     if not _same_dtype(input, weight, bias, running_mean, running_var):
         return NotImplemented
     nothing = Result((0,), input.dtype)
+    return _normed_images(input), nothing, nothing
+
+
+def _normed_images(input: torch.Tensor) -> Result:
+    """Row by row, or with the channels innermost where they are so, and only so."""
     size = tuple(input.size())
-    strides = suggested_strides(input, size)
-    return Result(size, input.dtype, strides), nothing, nothing
+    strides = None if is_contiguous(input) else suggested_strides(input, size)
+    return Result(size, input.dtype, strides)
 
 
 @shape_rule("native_batch_norm")
@@ -280,8 +290,24 @@ def _native_batch_norm(
     input, weight, bias, running_mean, running_var, training, momentum, eps
 ):
     if training:
-        return NotImplemented
+        return _batch_norm_training(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+def _batch_norm_training(input, *parameters):
+    """On the CPU; cuDNN has layouts of its own."""
+    if input.device.type != "cpu" or input.dim() < 2:
+        return NotImplemented
+    dtype = input.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        if any(x is not None and x.dtype == torch.float32 for x in parameters):
+            dtype = torch.float32
+    if not dtype.is_floating_point:
+        return NotImplemented
+    if any(x is not None and x.dtype != dtype for x in parameters):
+        return NotImplemented
+    statistics = Result((input.size()[1],), dtype)
+    return _normed_images(input), statistics, statistics
 
 
 def _same_dtype(tensor, *others):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
 from girih.errors import unsupported
@@ -96,9 +97,7 @@ class Results:
 
     def _append(self, tensor: torch.Tensor) -> OutputSlot:
         operand = self._recorder.operand(tensor)
-        attributes = {}
-        if operand.strides is not None:
-            attributes["graph.strides"] = _sizes(operand.strides)
+        attributes = self._strides(tensor, operand)
         entry = self._recorder.tracked(tensor)
         storage = entry.storage
         if self._is_detached(tensor, operand):
@@ -113,6 +112,17 @@ class Results:
         else:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
         return self._add(operand.value, attributes)
+
+    def _strides(self, tensor: torch.Tensor, operand: Operand) -> dict:
+        """Eager's strides, where they are not those of rows one after the other.
+
+        Those of dims in which there is one element, or none, can be seen, too.
+        """
+        size = self._recorder.symbols.size
+        strides = tuple(size(stride) for stride in tensor.stride())
+        if strides == ty.contiguous_strides(operand.shape):
+            return {}
+        return {"graph.strides": _sizes(strides)}
 
     def _add(self, value: ir.Value, attributes: dict) -> OutputSlot:
         self.values.append(value)

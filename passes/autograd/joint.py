@@ -148,9 +148,10 @@ def _dense_strides(given: Mapping, type_: ir.Type) -> Attributes:
     """
     if "graph.strides" not in given:
         return {}
-    strides = attr.SIZES.decode(given["graph.strides"])
-    dense = is_dense(ty.shape_of(type_), strides)
-    return {"graph.strides": given["graph.strides"]} if dense else {}
+    layout = Layout(ty.shape_of(type_), attr.SIZES.decode(given["graph.strides"]))
+    if layout.is_contiguous or not is_dense(layout.shape, layout.strides):
+        return {}
+    return {"graph.strides": given["graph.strides"]}
 
 
 def is_dense(shape: tuple[Size, ...], strides: tuple[Size, ...]) -> bool:

@@ -106,3 +106,37 @@ def test_large_products_of_any_batch():
     for batch in (2, 5, 300):
         x = torch.randn(batch, 512)
         torch.testing.assert_close(compiled(x), model(x), **TOLERANCE)
+
+
+def of_one_element_or_none(x):
+    doubled = x * 2
+    return (
+        torch.zeros(1).expand(0),
+        x.sum()[None].expand(0),
+        x[:1].expand(0, 5),
+        doubled[:1, None].expand(1, 0, 5),
+        doubled[:0],
+        x[:, 2:2],
+        doubled.t()[:0],
+        torch.ones(3, 1).expand(3, 0),
+        doubled.t()[:1],
+        x[:, :1],
+        x[:1].t(),
+        x.sum(0, keepdim=True).t(),
+        x.sum(0).expand(1, 1, 5),
+    )
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_strides_of_dims_with_one_element_or_none(dynamic, gradients):
+    x = torch.randn(4, 5, requires_grad=gradients)
+    expected = of_one_element_or_none(x)
+    compiled = girih.compile(of_one_element_or_none, fullgraph=True, dynamic=dynamic)
+    actual = compiled(x)
+    assert [y.stride() for y in actual] == [y.stride() for y in expected]
+    torch.testing.assert_close(actual, expected)
+    if gradients:
+        joined = [torch.cat([y.flatten() for y in ys]) for ys in (actual, expected)]
+        found = [torch.autograd.grad(y.square().sum(), x)[0] for y in joined]
+        torch.testing.assert_close(*found)

@@ -16,6 +16,9 @@ LAYOUTS = dict(
     contiguous=lambda x: x,
     transposed=lambda x: x.transpose(0, -1).contiguous().transpose(0, -1),
     channels_last=lambda x: x.contiguous(memory_format=torch.channels_last),
+    channels_last_sliced=lambda x: torch.cat([x, x], 1).contiguous(
+        memory_format=torch.channels_last
+    )[:, 1:5],
     sliced=lambda x: torch.stack([x, x], -1)[..., 0],
     expanded=lambda x: x[:, :1].expand(x.shape),
     permuted=lambda x: x.permute(2, 0, 3, 1).contiguous().permute(1, 3, 0, 2),
@@ -139,6 +142,13 @@ CALLS |= dict(
     layer_norm=lambda x: F.layer_norm(x, (5,), ROW),
     group_norm=lambda x: F.group_norm(x, 2),
     batch_norm=lambda x: F.batch_norm(x, ROW[:4], ROW[:4]),
+    batch_norm_training=lambda x: (
+        F.batch_norm(x, None, None, training=True),
+        F.batch_norm(x, torch.zeros(4), torch.ones(4), ROW[:4], ROW[:4], True),
+        F.batch_norm(x.flatten(2), None, None, training=True),
+        F.batch_norm(x[:, :, 0, 0], None, None, training=True),
+        F.batch_norm(x.bfloat16(), None, None, ROW[:4], ROW[:4], True),
+    ),
     conv=lambda x: F.conv2d(x, torch.ones(6, 4, 2, 2), ROW.repeat(2)[:6], 1, 1),
     conv_stride=lambda x: F.conv2d(x, torch.ones(6, 2, 2, 3), None, (2, 1), groups=2),
     conv_transposed=lambda x: F.conv_transpose2d(x, torch.ones(4, 3, 2, 2), None, 2, 1),
@@ -254,6 +264,51 @@ class _Faked(torch.overrides.TorchFunctionMode):
             ),
             value,
         )
+
+
+# Dims of one element, whose strides nothing reads, but programs see.
+ONES = dict(
+    channel=lambda: torch.ones(2, 1, 4, 5).as_strided((2, 1, 4, 5), (20, 1, 5, 1)),
+    image=lambda: torch.ones(1, 3, 4).as_strided((1, 3, 4), (4, 4, 1)),
+    number=lambda: torch.tensor(2.0),
+    nothing=lambda: torch.ones(3, 4)[:, 2:2],
+    pixels=lambda: torch.ones(2, 3, 1, 1).as_strided((2, 3, 1, 1), (3, 1, 3, 3)),
+    pixels_row_by_row=lambda: torch.ones(2, 3, 1, 1),
+    row=lambda: torch.ones(1, 4),
+    turned=lambda: torch.ones(1, 4).t(),
+)
+CALLS_ON_ONES = dict(
+    clone=lambda x: x.clone(),
+    double=lambda x: x.double(),
+    exp=lambda x: x.exp(),
+    expand=lambda x: (x.expand(1, *x.shape), x.expand(1, 1, *x.shape)),
+    expand_two=lambda x: (x.expand(1, 2, *x.shape), x.expand(2, 1, *x.shape)),
+    flip=lambda x: x.flip(0) if x.dim() else x,
+    like=lambda x: (torch.zeros_like(x), torch.empty_like(x)),
+    norm=lambda x: F.batch_norm(x, *_statistics(x)) if x.dim() > 3 else x,
+    norm_training=lambda x: (
+        F.batch_norm(x, None, None, training=True) if x.dim() > 3 else x
+    ),
+    pad=lambda x: F.pad(x, (1, 1)) if x.dim() > 3 else x,
+    pad_by_nothing=lambda x: F.pad(x, (0, 0)) if x.dim() else x,
+    replicate=lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate") if x.dim() > 3 else x,
+    sum=lambda x: x + x,
+)
+
+
+def _statistics(images):
+    return torch.zeros(images.shape[1]), torch.ones(images.shape[1])
+
+
+@pytest.mark.parametrize("name", list(CALLS_ON_ONES))
+@pytest.mark.parametrize("given", list(ONES))
+def test_strides_of_dims_of_one_element(name, given):
+    x, call, mode = ONES[given](), CALLS_ON_ONES[name], make_fake_mode()
+    with torch.no_grad():
+        expected = [t.stride() for t in pytree.tree_leaves(call(x))]
+        with mode, _Faked(mode):
+            actual = [t.stride() for t in pytree.tree_leaves(call(fake_like(mode, x)))]
+    assert actual == expected
 
 
 @pytest.mark.parametrize("layout", list(LAYOUTS))
