@@ -307,6 +307,8 @@ class Recorder(TorchDispatchMode):
         args = _counted_from_start(info.name, args)
         given = [*tensors_of(args), *tensors_of(list(kwargs.values()))]
         args, kwargs = self.plain_call(args, kwargs)
+        if not given:
+            args = _with_tensors(self.builder, func, args)
         if info.is_random:  # each device has numbers of its own
             check_aten_call(given, results, self.builder.device)
         values = self._rule_values(func, info, args, kwargs)
@@ -556,6 +558,23 @@ def check_tensor(tensor: torch.Tensor) -> None:
             context=type(tensor).__name__,
             explanation="girih compiles plain tensors only.",
         )
+
+
+def _with_tensors(b: Builder, func, args: list) -> list:
+    """Arguments with tensors for numbers, where an op takes tensors.
+
+    A transform in another one makes a tensor of the number in ``x + 1`` and casts it;
+    on the way here that is a number again.
+    """
+    dtypes = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
+    numbers = [
+        type(arg) in dtypes and str(parameter.type) == "Tensor"
+        for arg, parameter in zip(args, func._schema.arguments, strict=False)
+    ]
+    return [
+        b.constant(arg, dtypes[type(arg)]) if is_number else arg
+        for arg, is_number in zip(args, numbers, strict=True)
+    ]
 
 
 def _check_values(func, values, specs, symbols: Symbols) -> None:

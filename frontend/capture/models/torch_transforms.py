@@ -266,6 +266,9 @@ def _one_of_batch(fake: torch.Tensor, dim: int | None) -> torch.Tensor:
         return fake.view_as(fake)
     if not -fake.dim() <= dim < fake.dim():
         _wrong_dims(dim)
+    if fake.shape[dim] == 0:
+        # There is no first one, but a sum over none: it is traced for its metadata.
+        return fake.sum(dim, dtype=fake.dtype)
     return fake.select(dim, 0)
 
 

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch.utils._pytree import tree_leaves
 
 import girih
@@ -74,6 +75,25 @@ def vmap(x):
 def vmap_of_columns(x, w):
     scale = w * 2
     return torch.vmap(lambda v, s: v.sum() * scale + s, in_dims=(1, None))(x, 2.0)
+
+
+def vmap_of_vmap(x):
+    """Numbers are tensors in there, and are cast."""
+    return torch.vmap(torch.vmap(lambda v: v.sin() + 1 - 2.5 * v))(x)
+
+
+def vmap_of_none(x, w):
+    by_rows = torch.vmap(lambda v, s: (v * s, v > 0), in_dims=(0, None))(x[:0], w)
+    return by_rows, torch.vmap(lambda v: v.long(), in_dims=1, out_dims=1)(x[:, 3:])
+
+
+def scan(x):
+    """The levels of an associative scan end with batches of none."""
+
+    def joined(left, right):
+        return left[0] * right[0], left[1] * right[0] + right[1]
+
+    return associative_scan(joined, (x, x + 1), dim=0, combine_mode="generic")
 
 
 def gradient(x):
@@ -168,6 +188,9 @@ NET = torch.nn.Sequential(
     [
         (vmap, (ROWS,)),
         (vmap_of_columns, (ROWS, W)),
+        (vmap_of_none, (ROWS, W)),
+        (vmap_of_vmap, (ROWS,)),
+        (scan, (ROWS,)),
         (gradient, (X,)),
         (gradient_of_dict, ({"w": X, "b": X + 1}, X)),
         (value_and_gradient, (X,)),
