@@ -99,6 +99,32 @@ class RoundedPositions(nn.Conv2d):
         return super().forward(x) + torch.arange(2.0).exp()
 
 
+class Steep(nn.Linear):
+    """A float32 that it computes is made 3,000 times as large, and is an angle."""
+
+    def forward(self, x):
+        phases = (torch.arange(1.0, 4.0) / 3).exp() * 3000
+        return super().forward(x) * phases.sin()
+
+
+def steep(monkeypatch, shift):
+    model = Model(Steep(3, 3), lambda *_: ((torch.ones(2, 3),), {}))
+    if shift:
+        changed = lambda module, x: module(x) * (1 + shift)  # noqa: E731
+        compiled_as(monkeypatch, changed)
+    return measure(model, "training", Settings())
+
+
+def test_what_moves_with_a_last_place_of_float32_may_differ_by_that(monkeypatch):
+    record = steep(monkeypatch, 2e-4)
+    assert record["verdict"] == "right"
+    assert measured.ROUNDED_BOUND < record["bound"] <= measured.FLOAT32_BOUND
+
+
+def test_what_moves_by_more_is_wrong(monkeypatch):
+    assert steep(monkeypatch, 2e-2)["verdict"] == "wrong"
+
+
 def test_models_that_compute_in_float32_have_a_bound_of_their_own():
     record = measure(of_images(RoundedPositions(8, 8, 1)), "training", Settings())
     assert record["bound"] == measured.ROUNDED_BOUND

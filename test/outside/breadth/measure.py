@@ -17,17 +17,20 @@ from breadth.notices import fallbacks, notices
 from breadth.precision import RoundingOperations
 from breadth.reference import right_derivatives
 from breadth.step import NothingToTrain, Step, call, fresh, train
+from girih.checking.arithmetic import Noise
 
 FORWARD_BOUND = 1e-4
 """Of float32, relative to the largest element of a result."""
 TRAINING_BOUND = 1e-9
 """Of float64."""
 ROUNDED_BOUND = 1e-4
-"""Of float64, where the model itself computes in float32 on the way."""
+"""Of float64, where the model itself computes in float32 on the way, or ``TIMES_EAGER``
+of what eager's step moves by when every float moves by a unit in its last place."""
 FLOAT32_BOUND = 1e-2
-"""Of a step in float32 from eager's, where none in float64 says how near that is."""
+"""Of a step in float32 from eager's, where none in float64 says how near that is, and
+the most that such moves explain."""
 TIMES_EAGER = 4
-"""In float32, gradients may be that many times as far from float64 as eager's."""
+"""What is rounded may be that many times as far away as eager's own rounding."""
 DRAWS = 5
 """Of weights: a step in float32 is wrong if it is so for each of them."""
 DRAWN = 1e-2
@@ -292,6 +295,7 @@ def _eager_steps(
     module = fresh(model, settings.device, dtype).train()
     for size in sizes:
         module.zero_grad(set_to_none=True)
+        state = copy.deepcopy(module.state_dict())
         with RoundingOperations() as rounding, right_derivatives():
             step = _eager(
                 lambda s=size: _step(module, module, model, s, settings, dtype)
@@ -299,7 +303,27 @@ def _eager_steps(
         if not step.loss["loss"].isfinite():
             raise EagerFailed(f"eager's loss is {float(step.loss['loss'])}")
         step.buffers = {n: b.clone() for n, b in step.buffers.items()}
-        yield step, ROUNDED_BOUND if rounding.names else TRAINING_BOUND
+        bound = TRAINING_BOUND
+        if rounding.names and dtype == torch.float64:
+            spread = _spread(_moved_step(model, settings, state, size), step)
+            bound = min(max(ROUNDED_BOUND, TIMES_EAGER * spread), FLOAT32_BOUND)
+        yield step, bound
+
+
+def _moved_step(model: Model, settings: Settings, state, size) -> Step:
+    """Eager's step with noise in the last place of every float that is computed."""
+    module = fresh(model, settings.device, torch.float64).train()
+    module.load_state_dict(state)
+    with Noise(), right_derivatives():
+        return _step(module, module, model, size, settings, torch.float64)
+
+
+def _spread(moved: Step, step: Step) -> float:
+    """How far a step with noise is from that without it; 0 if they are no relatives."""
+    try:
+        return max(moved.distance(step).values())
+    except Mismatch:
+        return 0.0
 
 
 def _compiled_for_training(model: Model, settings: Settings, dtype, **how):

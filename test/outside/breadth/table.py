@@ -17,7 +17,8 @@ eager on {device}.
 * *forward*: results in float32, relative to the largest element; right below 1e-4, or
   below what eager differs from itself with two threads.
 * *training*: a step in float64: loss, every gradient, every buffer; right below 1e-9
-  (1e-4 where the model itself computes in float32 on the way).
+  (1e-4 where the model itself computes in float32 on the way, or four times what
+  eager's step moves by when each float moves by a unit in its last place).
 * *training32*: a step in float32 is about as near to the gradients in float64 as
   eager's.
 * *dynamic*, *dynamic-training*: the same with `dynamic=True` over several batch sizes
