@@ -38,6 +38,7 @@ class Report:
         host: Of what the graph computes on the CPU before it runs on a device.
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
+        pieces: Of the graphs that it was broken into, as they are compiled.
         check: What came of comparing its first calls with eager, where that was asked
             for.
     """
@@ -57,14 +58,15 @@ class Report:
     not_recorded: list[str] = field(default_factory=list)
     host: Report | None = None
     derivatives: list[Report] = field(default_factory=list)
+    pieces: list[Report] = field(default_factory=list)
     check: GraphCheck | None = None
 
     def and_derived(self) -> Iterator[Report]:
-        """This report and those of its host part and its derivatives."""
+        """This report and those of its host part, its derivatives and its pieces."""
         yield self
         if self.host is not None:
             yield self.host
-        for report in self.derivatives:
+        for report in (*self.derivatives, *self.pieces):
             yield from report.and_derived()
 
     @property
@@ -85,6 +87,8 @@ class Report:
     def __str__(self) -> str:
         if self.fallback is not None:
             return f"{self.name}: runs eager: {self.fallback}"
+        if self.pieces:
+            return f"{self.name}: in {len(self.pieces)} pieces, which Python calls"
         stages = ", ".join(
             f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()
         )

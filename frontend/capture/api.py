@@ -34,6 +34,7 @@ from girih.frontend.capture.capture import (
     capture,
 )
 from girih.frontend.capture.failures import Failure, failure_of
+from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.guard import GuardSet, GuardTree
 from girih.frontend.capture.listing import log_capture
@@ -278,7 +279,9 @@ class Compiler:
     def _site(self, call: Call) -> Site:
         settings = self.settings
         code = call.function.__code__
-        place = SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
+        place = SourceLocation(
+            *users_place(code.co_filename, code.co_firstlineno, code.co_name)
+        )
         return Site(place_of(call), settings.fallback, place, settings.fallbacks)
 
     def _note_break(self, call: Call, error: UnsupportedError) -> None:

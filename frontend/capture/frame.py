@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import torch
 
+from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
@@ -111,9 +112,14 @@ def _exception_table(code: types.CodeType):
         return
 
 
-@lru_cache(maxsize=4096)
 def plan_of(code: types.CodeType) -> Plan:
     """The decoded code object."""
+    return _plan(code, code.co_filename)
+
+
+@lru_cache(maxsize=4096)
+def _plan(code: types.CodeType, filename: str) -> Plan:
+    # Codes of two files are equal where their texts and lines are.
     return Plan(code)
 
 
@@ -195,4 +201,5 @@ class Frame:
         positions = self.instruction().positions
         line = positions.lineno if positions else None
         code = self.code
-        return code.co_filename, line or code.co_firstlineno, code.co_qualname
+        line = line or code.co_firstlineno
+        return users_place(code.co_filename, line, code.co_qualname)

@@ -567,8 +567,8 @@ def source_location(frame: Frame) -> SourceLocation:
     end = positions.end_col_offset if positions else None
     if positions and positions.end_lineno != positions.lineno:
         end = None
-    if column is not None and end is None:
-        column = None
+    if end is None or filename != frame.code.co_filename:
+        column = end = None
     return SourceLocation(filename, line, function, column, end)
 
 

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import (
 from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError
 from girih.frontend.capture.switches import preserved
+from girih.frontend.fake.mode import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
@@ -154,6 +155,9 @@ def _unsupported(error, node, source) -> UnsupportedError:
     if isinstance(error, DataDependentOutputException):
         text = "Its result is a number that depends on the values of its inputs."
         return UnsupportedError("data-dependent value", what, text, (), source)
+    if is_undecided(error):
+        text = "It asks for a size that is known only when the graph runs."
+        return UnsupportedError("size without a value", what, text, (), source)
     if isinstance(error, UnsupportedOperatorException):
         text = "The operator has no fake implementation."
         hints = ("Register one with torch.library.register_fake.",)

@@ -1,0 +1,83 @@
+"""Graphs that are no single program: they are captured again, and broken into pieces.
+
+Python decides in them (``torch.cond``), a size depends on data, or a generator of
+random numbers is seeded. Capture knows how to break a graph as a Python function: what
+is around such an operation is compiled, and the operation's bodies are compiled apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from girih.backend import _Girih
+from girih.errors import UnsupportedError
+from girih.frontend.capture.api import Settings
+from girih.frontend.capture.budget import Limits
+from girih.frontend.capture.targets import compile_callable
+from girih.frontend.importer.in_python import in_python, is_decided_in_python
+from girih.frontend.importer.levels import enters_levels
+from girih.options import Options
+from girih.reports import Report, Reports
+
+# What import says of graphs whose sizes or ways depend on data.
+_OF_DATA = frozenset(
+    ("data-dependent size", "data-dependent value", "size without a value")
+)
+
+
+def needs_pieces(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph has to be broken, as its nodes say."""
+    return is_decided_in_python(gm) and not enters_levels(gm)
+
+
+def is_about_data(gm: torch.fx.GraphModule, error: Exception) -> bool:
+    """Whether a graph could not be imported for sizes that depend on data."""
+    is_known = isinstance(error, UnsupportedError) and error.kind in _OF_DATA
+    return is_known and not enters_levels(gm)
+
+
+def compile_pieces(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    report: Report,
+) -> Callable:
+    """A callable that runs a graph piece by piece.
+
+    Args:
+        gm: The graph.
+        example_inputs: One value for each placeholder.
+        options: Of the compilation.
+        report: Gets a report of each piece, when that is compiled: at the first call.
+    """
+    limits = Limits(
+        options.capture_instructions,
+        options.capture_operations,
+        options.capture_seconds,
+    )
+    settings = Settings(
+        fullgraph=False,
+        dynamic=_dynamic(example_inputs),
+        backend_fn=_Girih(options, Reports(report.pieces)),
+        limits=limits,
+        fallback=options.falls_back(),
+        fallbacks=report.fallbacks,
+    )
+
+    def compile_body(body: torch.fx.GraphModule) -> Callable:
+        return compile_callable(in_python(body, compile_body).forward, settings)
+
+    return compile_body(gm)
+
+
+def _dynamic(example_inputs: Sequence[Any]) -> bool | None:
+    """Whether sizes are symbolic from the start, as in the graph."""
+    sizes = [
+        size
+        for value in example_inputs
+        for size in (value.shape if isinstance(value, torch.Tensor) else (value,))
+    ]
+    return True if any(isinstance(size, torch.SymInt) for size in sizes) else None
