@@ -86,9 +86,14 @@ class AttributeField:
 
 
 class RegionField:
-    """A region."""
+    """A region.
 
-    def __init__(self) -> None:
+    Attributes:
+        ends_in: the op that its block ends in, None where no terminator is needed.
+    """
+
+    def __init__(self, ends_in: str | None) -> None:
+        self.ends_in = ends_in
         self.index = 0
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -133,9 +138,9 @@ def optional_attribute(kind: Kind) -> Any:
     return AttributeField(kind, None, is_optional=True)
 
 
-def region() -> Any:
-    """Declares a region."""
-    return RegionField()
+def region(*, ends_in: str | None = None) -> Any:
+    """Declares a region whose block ends in this op, or has no terminator."""
+    return RegionField(ends_in)
 
 
 SEGMENTS = "operandSegmentSizes"

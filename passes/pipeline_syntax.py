@@ -5,7 +5,7 @@ an op: the passes within run on each such op. ``builtin.module(...)`` around the
 may be left out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MODULE = "builtin.module"
 
@@ -22,11 +22,14 @@ class Step:
         name: the pass.
         options: the text between its braces.
         anchors: the ops, outermost first, within which it runs.
+        begins, ends: the named pipelines of which it is the first or last step.
     """
 
     name: str
     options: str = ""
     anchors: tuple[str, ...] = (MODULE,)
+    begins: tuple[str, ...] = field(default=(), compare=False)
+    ends: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         text = f"{self.name}{{{self.options}}}" if self.options else self.name

@@ -17,15 +17,16 @@ go to one pass manager; ours are plain calls.
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir, passmanager
-from girih.passes import PASS_MODULES, pipelines, reproducer
+from girih.passes import PASS_MODULES, levels, pipelines, reproducer
+from girih.passes.levels import Contract
 from girih.passes.options import UnknownPass, parse_options
 from girih.passes.pipeline_syntax import (
     MODULE,
@@ -44,6 +45,7 @@ class PassError(Exception):
         location: that op's location, if known.
         cause: what went wrong.
         left_invalid: whether the pass ran, and what it left breaks rules.
+        refused: whether the pass did not run, as what it was to take breaks rules.
         defined_in: the module that defines the pass, "" for upstream's.
         replay: makes what replays the failure, if one was asked for.
         folder: where the user wants such a file, if anywhere.
@@ -58,6 +60,7 @@ class PassError(Exception):
         cause: BaseException,
         *,
         left_invalid: bool = False,
+        refused: bool = False,
         defined_in: str = "",
     ):
         self.pass_name = pass_name
@@ -65,6 +68,7 @@ class PassError(Exception):
         self.location = location
         self.cause = cause
         self.left_invalid = left_invalid
+        self.refused = refused
         self.defined_in = defined_in
         self.replay: Callable[[], reproducer.Replay] | None = None
         self.folder: Path | None = None
@@ -77,8 +81,9 @@ class PassError(Exception):
         return self.defined_in.partition(".")[0] not in ("", "girih")
 
     def when(self) -> str:
-        """In which pass it was, or after which."""
-        return f"{'after' if self.left_invalid else 'in'} pass '{self.pass_name}'"
+        """In which pass it was, after which, or in front of which."""
+        place = "after" if self.left_invalid else "before" if self.refused else "in"
+        return f"{place} pass '{self.pass_name}'"
 
     def write_reproducer(self, path: Path) -> None:
         """Writes a file that replays the failure, which the message names then.
@@ -91,6 +96,7 @@ class PassError(Exception):
     def __str__(self) -> str:
         cause = f"{type(self.cause).__name__}: {self.cause}"
         verb = "left invalid IR" if self.left_invalid else "failed"
+        verb = "can't take this IR" if self.refused else verb
         parts = [f"pass '{self.pass_name}' {verb}: {cause}"]
         if self.location is not None:
             parts.append(f"  at {self.location}")
@@ -104,6 +110,11 @@ class PassError(Exception):
         """What replays the failure, once there is a file."""
         loads = (reproducer.place_of(self.defined_in),) if self.is_foreign else ()
         return reproducer.command(self.reproducer, loads)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a pass says that it can't do what is asked, and nothing is wrong."""
+    return getattr(error, "is_refusal", False)
 
 
 class Observer(Protocol):
@@ -129,6 +140,7 @@ class PassInfo:
         options: the dataclass of its options, or None.
         op: the name of the ops that it runs on.
         summary: the first line of its module's docstring.
+        contract: the levels of IR that it takes and leaves; None: it keeps the level.
     """
 
     name: str
@@ -136,13 +148,18 @@ class PassInfo:
     options: type | None
     op: str
     summary: str
+    contract: Contract | None = None
 
 
 _REGISTERED: dict[str, PassInfo] = {}
 
 
 def register_pass(
-    name: str, *, options: type | None = None, op: str = MODULE
+    name: str,
+    *,
+    options: type | None = None,
+    op: str = MODULE,
+    contract: Contract | None = None,
 ) -> Callable[[PassFunction], PassFunction]:
     """Declares a function to be the pass called ``name``.
 
@@ -150,6 +167,8 @@ def register_pass(
         name: kebab-case.
         options: a frozen dataclass whose fields all have defaults.
         op: the name of the ops that it runs on.
+        contract: the levels of IR that it takes and leaves. girih's own stand in
+            ``levels``; without one the pass keeps the level.
 
     Raises:
         ValueError: A pass of another module has this name; one of the same module is
@@ -160,7 +179,8 @@ def register_pass(
         known = _REGISTERED.get(name)
         if known is not None and known.run.__module__ != run.__module__:
             raise ValueError(f"a pass called {name!r} is registered already")
-        _REGISTERED[name] = PassInfo(name, run, options, op, _summary(run))
+        own = levels.CONTRACTS.get(name, contract)
+        _REGISTERED[name] = PassInfo(name, run, options, op, _summary(run), own)
         return run
 
     return register
@@ -209,7 +229,10 @@ def expand_pipeline(pipeline: str | Iterable[str]) -> list[Step]:
     steps: list[Step] = []
     for step in (step for text in texts for step in parse_pipeline(text)):
         if step.name in pipelines.PIPELINES and len(step.anchors) == 1:
-            steps.extend(expand_pipeline(pipelines.texts(step.name)))
+            inner = expand_pipeline(pipelines.texts(step.name))
+            inner[0] = replace(inner[0], begins=(step.name, *inner[0].begins))
+            inner[-1] = replace(inner[-1], ends=(*inner[-1].ends, step.name))
+            steps += inner
         else:
             steps.append(step)
     return steps
@@ -237,17 +260,24 @@ def run_pipeline(
     *,
     observer: Observer | None = None,
     verify: bool = False,
+    contract: Contract | None = None,
+    checks_input: bool = True,
     replayable: bool = False,
     reproducer_path: Path | None = None,
 ) -> None:
     """Runs passes on a module.
+
+    What the first pass takes and the last one leaves is checked: by MLIR's verifier,
+    and for being of the level that these passes take and leave.
 
     Args:
         module: changed in place.
         pipeline: text or texts, of our passes, upstream ones and named pipelines.
         observer: told before and after each pass. Without one, adjacent upstream
             passes run as one.
-        verify: check the module after each pass.
+        verify: check the module around each pass, and all rules of our ops.
+        contract: the levels at both ends, where the names of passes don't say it.
+        checks_input: whether nobody has checked the module yet.
         replayable: whether a failure says how it is replayed. The module is copied
             first.
         reproducer_path: where to write a file that replays a failure.
@@ -262,33 +292,49 @@ def run_pipeline(
     original = operation.clone() if keeps else None
     with operation.context, ir.Location.unknown():
         steps = expand_pipeline(pipeline)
-        for stage in _stages(steps, one_by_one=verify or observer is not None):
-            try:
+        stages = _stages(steps, one_by_one=verify or observer is not None)
+        try:
+            if checks_input:
+                _check_ends(stages[:1], operation, contract)
+            for stage in stages:
                 _run_stage(stage, operation, observer, verify)
-            except PassError as error:
-                if original is not None:
-                    error.replay = functools.partial(_replay, original, steps)
-                if reproducer_path is not None:
-                    error.write_reproducer(reproducer_path)
-                raise
+            _check_ends(stages[-1:], operation, contract, ran=True)
+        except PassError as error:
+            found = error
+            if original is not None:
+                if not (verify or is_refusal(error.cause)):
+                    found = _first_failure(original, steps)[1] or error
+                found.replay = functools.partial(_replay, original, steps)
+            if reproducer_path is not None:
+                found.write_reproducer(reproducer_path)
+            raise found from found.cause
 
 
 def _replay(original: ir.Operation, steps: list[Step]) -> reproducer.Replay:
     """The pass that fails, or leaves what breaks rules, with the IR in front of it.
 
     Args:
-        original: The module before any of the passes; it is changed.
+        original: The module before any of the passes.
         steps: All passes of the pipeline.
     """
-    whole = original.clone()
+    replay, _ = _first_failure(original, steps)
+    return replay
+
+
+def _first_failure(
+    original: ir.Operation, steps: list[Step]
+) -> tuple[reproducer.Replay, PassError | None]:
+    """What fails where each pass is verified, and how; it may be nothing."""
+    module = original.clone()
     with original.context, ir.Location.unknown():
         for stage in _stages(steps, one_by_one=True):
-            before = original.clone()
+            before = module.clone()
             try:
-                _run_stage(stage, original, None, verify=True)
-            except PassError:
-                return reproducer.Replay(before, stage.steps)
-    return reproducer.Replay(whole, steps)  # it fails in this process alone
+                _run_stage(stage, module, None, verify=True)
+            except PassError as error:
+                return reproducer.Replay(before, stage.steps), error
+    # It fails in this process alone.
+    return reproducer.Replay(original.clone(), steps), None
 
 
 @dataclass(frozen=True)
@@ -309,6 +355,23 @@ class _Stage:
     @property
     def name(self) -> str:
         return ",".join(step.name for step in self.steps)
+
+    @property
+    def defined_in(self) -> str:
+        """The module that defines our pass."""
+        return self.info.run.__module__ if self.info else ""
+
+    @property
+    def keeps_level(self) -> bool:
+        """Whether it is a pass from elsewhere that says nothing about levels."""
+        return self.info is not None and self.info.contract is None
+
+    def levels(self, ran: bool) -> list[Sequence[str]]:
+        """What it takes or leaves: IR of one of the levels in each entry."""
+        names = self.steps[-1].ends if ran else self.steps[0].begins
+        own = self.info and self.info.contract
+        contracts = [levels.CONTRACTS.get(name) for name in names]
+        return _levels([*contracts, own], ran)
 
 
 def _stages(steps: list[Step], one_by_one: bool) -> list[_Stage]:
@@ -355,9 +418,58 @@ def _expect_upstream(step: Step) -> None:
         raise UnknownPass(message)
 
 
+def _levels(contracts: Iterable[Contract | None], ran: bool) -> list[Sequence[str]]:
+    known = [contract for contract in contracts if contract is not None]
+    return [contract.leaves if ran else contract.takes for contract in known]
+
+
+def _check_ends(
+    stages: list[_Stage],
+    module: ir.Operation,
+    contract: Contract | None,
+    ran: bool = False,
+) -> None:
+    """Checks what the first pass takes, or what the last one has left."""
+    for stage in stages:
+        expected = _levels([contract], ran) or stage.levels(ran)
+        _check(stage, module, expected, ran)
+
+
+def _check(
+    stage: _Stage, module: ir.Operation, expected: Iterable[Sequence[str]], ran: bool
+) -> None:
+    """Checks the structure of a module in front of a pass, or where it has run."""
+    for names in dict.fromkeys(map(tuple, expected)):
+        if problems := levels.problems_of(module, names):
+            _fail(stage, verifier.VerificationError(problems), ran)
+    try:
+        module.verify()
+    except ir.MLIRError as error:
+        _fail(stage, error, ran)
+
+
+def _fail(
+    stage: _Stage, error: verifier.VerificationError | ir.MLIRError, ran: bool
+) -> NoReturn:
+    is_ours = isinstance(error, verifier.VerificationError)
+    found = error.problems if is_ours else error.error_diagnostics
+    raise PassError(
+        stage.name,
+        "",
+        found[0].location if found else None,
+        error,
+        left_invalid=ran,
+        refused=not ran,
+        defined_in=stage.defined_in if ran else "",
+    ) from error
+
+
 def _run_stage(
     stage: _Stage, module: ir.Operation, observer: Observer | None, verify: bool
 ) -> None:
+    if verify:
+        _check(stage, module, stage.levels(ran=False), ran=False)
+    held = levels.held_by(module) if verify and stage.keeps_level else []
     if observer is not None:
         observer.before(stage.name, module)
     if stage.manager is not None:
@@ -365,7 +477,7 @@ def _run_stage(
     else:
         _run_own(stage, module)
     if verify:
-        _verify_after(stage, module)
+        _verify_after(stage, module, held)
     if observer is not None:
         observer.after(stage.name, module)
 
@@ -388,9 +500,8 @@ def _run_own(stage: _Stage, module: ir.Operation) -> None:
             raise
         except Exception as error:
             op_text, location = _blamed(error.__traceback__)
-            where = stage.info.run.__module__
             raise PassError(
-                stage.name, op_text, location, error, defined_in=where
+                stage.name, op_text, location, error, defined_in=stage.defined_in
             ) from error
 
 
@@ -428,15 +539,16 @@ def _first_line(text: str) -> str:
     return f"{line} ..." if rest else line
 
 
-def _verify_after(stage: _Stage, module: ir.Operation) -> None:
+def _verify_after(stage: _Stage, module: ir.Operation, held: Sequence[str]) -> None:
+    """Checks all rules.
+
+    Args:
+        stage: What has run.
+        module: What it left.
+        held: The levels that the module was of, if it has to be of one of them still.
+    """
     try:
         verifier.verify(module)
-        module.verify()
-    except (ir.MLIRError, verifier.VerificationError) as error:
-        is_ours = isinstance(error, verifier.VerificationError)
-        found = error.problems if is_ours else error.error_diagnostics
-        location = found[0].location if found else None
-        where = stage.info.run.__module__ if stage.info else ""
-        raise PassError(
-            stage.name, "", location, error, left_invalid=True, defined_in=where
-        ) from error
+    except verifier.VerificationError as error:
+        _fail(stage, error, ran=True)
+    _check(stage, module, [held, *stage.levels(ran=True)], ran=True)

@@ -13,6 +13,8 @@ from processes import run_python
 
 import girih
 from girih.compiler import reproducers
+from girih.dialects import host
+from girih.dialects.bindings import ir
 from girih.passes import pipelines, registry
 
 
@@ -166,6 +168,120 @@ def test_a_users_pass_is_called_theirs(monkeypatch):
     assert "girih bug" not in text
     assert f"the pass is defined in {__name__}" in text
     assert 'raise Mistake("exp is too hard")' in text
+
+
+def ops_of(module):
+    """The ops in the bodies of functions, and the launches in native calls."""
+    for function in module.regions[0].blocks[0].operations:
+        for block in function.operation.regions[0]:
+            for op in list(block.operations):
+                yield op.operation
+                if op.operation.name == "host.native":
+                    yield from (o.operation for o in op.regions[0].blocks[0].operations)
+
+
+def puts_host_ops_into_graphs(module, options):
+    for op in ops_of(module):
+        if op.name == "graph.exp":
+            place = {"ip": ir.InsertionPoint(op), "loc": op.location}
+            host.build("workspace", [], {"bytes": 4}, **place)
+
+
+def ends_fusions_without_yield(module, options):
+    for op in ops_of(module):
+        if op.name == "graph.fusion":
+            list(op.regions[0].blocks[0].operations)[-1].operation.erase()
+
+
+def ends_functions_without_return(module, options):
+    list(ops_of(module))[-1].erase()
+
+
+def moves_ops_behind_their_uses(module, options):
+    op, *_, last = [op for op in ops_of(module) if op.name.startswith("graph.")]
+    op.move_after(last)
+
+
+def launches_what_is_not_there(module, options):
+    for op in ops_of(module):
+        if op.name == "host.launch":
+            op.attributes["kernel"] = ir.FlatSymbolRefAttr.get("nowhere")
+
+
+def runs_what_is_not_there(module, options):
+    for op in ops_of(module):
+        if op.name == "host.native":
+            op.attributes["function"] = ir.FlatSymbolRefAttr.get("nowhere")
+
+
+def calls_what_is_not_declared(module, options):
+    parsed = ir.Module.parse(CALL)
+    (call, _) = parsed.body.operations[1].regions[0].blocks[0].operations
+    for op in list(ops_of(module)):
+        if op.name == "llvm.return":
+            call.operation.clone(ip=ir.InsertionPoint(op))
+
+
+def calls_what_no_library_has(module, options):
+    calls_what_is_not_declared(module, options)
+    parsed = ir.Module.parse(CALL)
+    ip = ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0])
+    parsed.body.operations[0].operation.clone(ip=ip)
+
+
+CALL = """
+llvm.func @nowhere()
+llvm.func @caller() { llvm.call @nowhere() : () -> () llvm.return }
+"""
+BREAKING = {
+    puts_host_ops_into_graphs: ("graph", 5, "'host.workspace' expected IR of level"),
+    ends_fusions_without_yield: ("graph", 9, "'graph.fusion' expected"),
+    ends_functions_without_return: ("graph", 3, "to end in func.return, got 'graph."),
+    moves_ops_behind_their_uses: ("graph", 3, "does not dominate this use"),
+    launches_what_is_not_there: (
+        "host",
+        3,
+        "a tile.kernel of the module, got @nowhere",
+    ),
+    runs_what_is_not_there: ("host", 5, "'host.native' expected function to name"),
+    calls_what_is_not_declared: ("cpu", 3, "'nowhere' does not reference a symbol"),
+}
+
+
+def with_pass(monkeypatch, function, pipeline, place):
+    """Puts a user's pass into a pipeline; gives a program's error."""
+    name = function.__name__.replace("_", "-")
+    info = registry.PassInfo(name, function, None, "builtin.module", "")
+    monkeypatch.setitem(registry._REGISTERED, name, info)
+    steps = list(pipelines.PIPELINES[pipeline])
+    steps.insert(place, pipelines.PipelineStep(name, "mine"))
+    monkeypatch.setitem(pipelines.PIPELINES, pipeline, tuple(steps))
+    compiled = girih.compile(two_kernels, options={"fallback": False, "cache": False})
+    with torch.no_grad(), pytest.raises(girih.CompileError) as caught:
+        compiled(torch.randn(5, 5))
+    return name, str(caught.value)
+
+
+def two_kernels(x):
+    y = torch.linalg.inv(x.exp() * 2)
+    return (y.sum(0) - y).sum(1), y.sin()
+
+
+@pytest.mark.parametrize("function", BREAKING)
+def test_ir_that_a_pass_breaks_is_found(monkeypatch, function):
+    """Whichever pass stumbles over it, the error is of the pass that left it."""
+    pipeline, place, says = BREAKING[function]
+    name, error = with_pass(monkeypatch, function, pipeline, place)
+    assert f"pass '{name}' left invalid IR" in error and says in error
+    assert "girih bug" not in error
+    line = two_kernels.__code__.co_firstlineno
+    assert re.search(rf"test_failing_pass\.py\W+({line + 1}|{line + 2})\b", error)
+
+
+def test_a_function_that_no_library_has(monkeypatch):
+    _, error = with_pass(monkeypatch, calls_what_no_library_has, "cpu", 3)
+    assert "no loaded library exports nowhere; it is called by kernel" in error
+    assert "test_failing_pass.py:" in error
 
 
 def test_a_pipeline_with_a_pass_that_does_not_exist(monkeypatch):

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from girih.codegen.cpu.culprit import name_culprit
-from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.culprit import name_callers, name_culprit
+from girih.codegen.cpu.errors import CodegenError, UnknownSymbols
 from girih.codegen.cpu.guard import LostCompilation, object_code
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
@@ -42,12 +42,16 @@ def compile_module(
         The object code, for a cache, and the loaded library, ready to call.
 
     Raises:
-        CodegenError: a declared function has no address, or LLVM failed; where it
-            ended in an error that no caller can catch, or took too long, the message
-            names the kernel and the user's line.
+        CodegenError: a declared function has no address, or LLVM failed, maybe in an
+            error that no caller can catch, or took too long. The message names the
+            kernel and the user's line.
     """
     exports, imports = _interface(module)
-    addresses = openmp_symbols() | resolve(imports, symbols or {})
+    try:
+        addresses = openmp_symbols() | resolve(imports, symbols or {})
+    except UnknownSymbols as error:
+        callers = name_callers(module, error.names)
+        raise CodegenError(f"{error}; it is called by {callers}") from None
     if not exports:
         raise CodegenError("the module exports no function (girih bug)")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.guard import LostCompilation, object_code
@@ -25,6 +25,17 @@ def name_culprit(
     if len(kernels) > 1:
         named = [n for n in kernels if f"In function: {n}\n" in f"{error.message}\n"]
         kernels = named or _failing_alone(module, kernels, error, symbols, seconds)
+    return _listed(module, kernels)
+
+
+def name_callers(module: ir.Module, names: Collection[str]) -> str:
+    """The kernels, with the user's lines, that call some of these functions."""
+    functions = _functions(module).items()
+    callers = [name for name, body in functions if _called(body) & set(names)]
+    return _listed(module, callers) if callers else "no kernel"
+
+
+def _listed(module: ir.Module, kernels: list[str]) -> str:
     descriptions = [_described(module, name) for name in kernels[:_NAMED]]
     if len(kernels) > _NAMED:
         descriptions.append(f"{len(kernels) - _NAMED} more")
@@ -43,19 +54,21 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
 def _kernels(module: ir.Module) -> list[str]:
     """Functions that call no other of the module; those only call these."""
     functions = _functions(module)
-    leaves = []
-    for name, function in functions.items():
-        called: set[str] = set()
+    names = functions.keys()
+    return [name for name, body in functions.items() if not _called(body) & names]
 
-        def note(op: ir.Operation, called: set[str] = called) -> ir.WalkResult:
-            if op.name == "llvm.call" and "callee" in op.attributes:
-                called.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-            return ir.WalkResult.ADVANCE
 
-        function.walk(note, ir.WalkOrder.PRE_ORDER)
-        if not called & set(functions):
-            leaves.append(name)
-    return leaves
+def _called(function: ir.Operation) -> set[str]:
+    """The functions that one calls."""
+    called: set[str] = set()
+
+    def note(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "llvm.call" and "callee" in op.attributes:
+            called.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(note, ir.WalkOrder.PRE_ORDER)
+    return called
 
 
 def _failing_alone(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from girih.codegen.cpu import _openmp
-from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.errors import UnknownSymbols
 
 
 def openmp_symbols() -> dict[str, int]:
@@ -26,11 +26,11 @@ def resolve(names: Iterable[str], given: Mapping[str, int]) -> dict[str, int]:
     """Addresses for all names.
 
     Raises:
-        CodegenError: some names are found nowhere; the message lists them.
+        UnknownSymbols: some names are found nowhere; the message lists them.
     """
     found = {name: given.get(name) or _lookup(name) for name in names}
     if missing := sorted(name for name, address in found.items() if not address):
-        raise CodegenError(f"no loaded library exports {', '.join(missing)}")
+        raise UnknownSymbols(missing)
     return found
 
 

@@ -81,7 +81,7 @@ class CustomVjpOp(GraphOp, name="custom_vjp"):
 
     values = variadic_operand()
     inputs = variadic_operand()
-    body = region()
+    body = region(ends_in=YieldOp.OPERATION_NAME)
     outputs = variadic_result()
 
     @staticmethod

@@ -36,7 +36,7 @@ class FusionOp(GraphOp, name="fusion"):
     domain = attribute(SIZES)
     reduced = attribute(INTS, default=())
     closing = optional_attribute(INTS)
-    body = region()
+    body = region(ends_in=YieldOp.OPERATION_NAME)
     outputs = variadic_result()
 
     def verify_invariants(self) -> None:

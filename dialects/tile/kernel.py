@@ -201,7 +201,7 @@ class LoopOp(TileOp, name="loop"):
     width = attribute(INT)
     unroll = attribute(INT, default=1)
     stages = optional_attribute(INT)
-    body = region()
+    body = region(ends_in=YieldOp.OPERATION_NAME)
     outputs = variadic_result()
 
     @property

@@ -24,7 +24,7 @@ class FuncOp(TtOp, name="func"):
     sym_visibility = attribute(STRING, default="public")
     noinline = attribute(BOOL, default=False)
     arg_attrs = optional_attribute(DICTIONARIES)
-    body = region()
+    body = region(ends_in="tt.return")
 
     @property
     def block(self) -> ir.Block:

@@ -37,7 +37,7 @@ class ReduceOp(TtOp, name="reduce"):
 
     sources = variadic_operand()
     axis = attribute(INT32)
-    body = region()
+    body = region(ends_in=ReduceReturnOp.OPERATION_NAME)
     outputs = variadic_result()
 
     @staticmethod

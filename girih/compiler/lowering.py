@@ -22,6 +22,7 @@ from girih.compiler.recorded import recorded, results_of_user
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.options import Options
+from girih.passes.levels import CONTRACTS
 from girih.passes.pipelines import with_options
 from girih.passes.registry import PassError, run_pipeline
 from girih.private_folder import reason_of, replace_text, warn_once
@@ -68,6 +69,7 @@ class Lowering:
         self.code = code_for(device)
         self.number = next(_numbers)
         self.dumper = self._make_dumper()
+        self._has_checked = False
 
     @property
     def dumps(self) -> bool:
@@ -129,12 +131,15 @@ class Lowering:
                     module,
                     texts,
                     verify=self.options.verifies_each(),
+                    contract=CONTRACTS.get(stage),
+                    checks_input=not self._has_checked,
                     observer=self.dumper if is_about_kernels else None,
                     replayable=True,
                 )
             except PassError as error:
                 error.folder = self.options.dump_folder()
                 raise
+        self._has_checked = True
 
     def passes(self, pipeline: str) -> list[str]:
         """The passes of a named pipeline, with the options of the compilation."""

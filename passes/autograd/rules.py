@@ -27,6 +27,8 @@ class NotDifferentiable(Exception):
     Not an error of the program, nor a bug: its text says which op, and why.
     """
 
+    is_refusal = True
+
 
 class VjpBuilder(GraphBuilder):
     """Makes the ops of gradients, with the location of the op they belong to."""

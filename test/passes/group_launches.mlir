@@ -22,6 +22,14 @@ func.func @adjacent(%x: !b) -> !b {
   "host.return"(%1) : (!b) -> ()
 }
 
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k1", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
 // -----
 
 !b = !tile.buffer<f32, [4], [1]>
@@ -47,6 +55,18 @@ func.func @separated(%x: !b) {
   "host.launch"(%0) {kernel = @k2, outputs = 1, symbols = []} : (!b) -> ()
   "host.return"() : () -> ()
 }
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k1", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k2", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
 
 // -----
 
@@ -96,6 +116,14 @@ func.func @ended(%x: !b) -> !b {
   "host.return"(%2) : (!b) -> ()
 }
 
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k1", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
 // -----
 
 !b = !tile.buffer<f32, [64], [1]>
@@ -119,6 +147,18 @@ func.func @arguments(%x: !b, %y: !b {graph.donated}) -> (!b, !b, !b) {
   "host.return"(%0, %1, %2) : (!b, !b, !b) -> ()
 }
 
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k1", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k2", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
 // -----
 
 !b = !tile.buffer<f32, [64], [1]>
@@ -141,3 +181,15 @@ func.func @nothing_to_spare(%x: !b) -> (!b, !s) {
   "host.launch"(%2, %3) {kernel = @k2, outputs = 1, symbols = []} : (!b, !s) -> ()
   "host.return"(%2, %3) : (!b, !s) -> ()
 }
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k1", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k2", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()

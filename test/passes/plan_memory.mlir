@@ -43,6 +43,10 @@ func.func @chain(%x: !c) -> !c {
   "host.return"(%0) : (!c) -> ()
 }
 
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
 // -----
 
 !b = !tile.buffer<f32, [4], [1]>
@@ -73,6 +77,10 @@ func.func @tensors(%x: !b) -> !b {
   }) : () -> ()
   "host.return"(%1) : (!b) -> ()
 }
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
 
 // -----
 
@@ -117,3 +125,7 @@ func.func @symbolic(%x: !s) -> !s {
   }) : () -> ()
   "host.return"(%0) : (!s) -> ()
 }
+
+"tile.kernel"() ({
+^bb0(%y: !tile.buffer<f32, [4], [1]>):
+}) {sym_name = "k0", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()

@@ -11,7 +11,7 @@ func.func @main(%a: !tile.buffer<f32, ["s0"], [1]>, %b: !tile.buffer<f32, ["s0"]
     "host.launch"(%a, %b) {kernel = @first, outputs = 1 : i64, symbols = ["s0"]} : (!tile.buffer<f32, ["s0"], [1]>, !tile.buffer<f32, ["s0"], [1]>) -> ()
     "host.launch"(%b, %a, %c) {kernel = @second, outputs = 1 : i64, symbols = ["s1", "s0"]} : (!tile.buffer<f32, ["s0"], [1]>, !tile.buffer<f32, ["s0"], [1]>, !tile.buffer<f32, ["s0"], [1]>) -> ()
   }) : () -> ()
-  return
+  "host.return"() : () -> ()
 }
 
 // CHECK: llvm.func internal @first

@@ -11,7 +11,7 @@ func.func @main(%a: !b, %b: !b, %c: !b) {
     "host.launch"(%b, %a, %c) {kernel = @second, outputs = 1 : i64, symbols = [7, "s0"]} : (!b, !b, !b) -> ()
     "host.launch"(%c, %b) {kernel = @first, outputs = 1 : i64, symbols = [7]} : (!b, !b) -> ()
   }) : () -> ()
-  return
+  "host.return"() : () -> ()
 }
 
 "tile.kernel"() ({

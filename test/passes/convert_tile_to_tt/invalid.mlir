@@ -2,9 +2,20 @@
 
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [16], [1]>, %y: !tile.buffer<f32, [16], [1]>):
-  // expected-error @+1 {{expected a scheduled kernel with grids, got tile.read}}
+  // expected-error @+1 {{'tile.read' expected IR of level 'tile' (a launch program and kernels with schedules), got an op that doesn't stand in 'tile.kernel' there (before pass 'convert-tile-to-tt')}}
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [16], [1]>) -> tensor<16xf32>
+  // expected-error @+1 {{'tile.write' expected IR of level 'tile'}}
   "tile.write"(%0, %y) : (tensor<16xf32>, !tile.buffer<f32, [16], [1]>) -> ()
+}) {sym_name = "k", symbols = [], outputs = 1 : i64, domain = [16], reduced = array<i64>} : () -> ()
+
+// -----
+
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16], [1]>, %y: !tile.buffer<f32, [16], [1]>):
+  %one = arith.constant 1.0 : f32
+  %at = arith.constant 1 : index
+  // expected-error @+1 {{expected a scheduled kernel with grids, got tile.store}}
+  "tile.store"(%one, %y, %at) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (f32, !tile.buffer<f32, [16], [1]>, index) -> ()
 }) {sym_name = "k", symbols = [], outputs = 1 : i64, domain = [16], reduced = array<i64>} : () -> ()
 
 // -----
