@@ -13,6 +13,8 @@ What lives here, in the order to read it:
 * ``device``       what differs for buffers and kernels on a device
 * ``mutation``     which arguments are written
 * ``program``      host function to program
+* ``differentiable`` programs with derivatives, to autograd; ``interface`` what of them
+                   the compiler says
 
 Graphs of CUDA (and what plays them in tests):
 

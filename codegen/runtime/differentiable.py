@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -26,6 +25,15 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
+
+from girih.codegen.runtime.interface import (
+    BackwardProgram,
+    Derivative,
+    Derivatives,
+    Fallback,
+    Interface,
+    Saved,
+)
 
 _is_batch = torch._C._functorch.is_legacy_batchedtensor
 _levels = torch._C._functorch.get_dynamic_layer_stack_depth
@@ -50,150 +58,6 @@ _TRANSFORMED = (
     "numbers of its own, can't run in a transform (vmap, is_grads_batched, forward "
     "mode). Call torch.compiler.disable on the function that is differentiated."
 )
-
-
-class Fallback(Exception):
-    """A check of the forward program failed: the graph has to run eager.
-
-    Attributes:
-        kind: Which, as ``build_program`` names it.
-    """
-
-    def __init__(self, kind: str):
-        self.kind = kind
-
-    @classmethod
-    def raised(cls, kind: str, *arguments: Any) -> None:
-        """What a forward program has for its fallback."""
-        raise cls(kind)
-
-
-class Saved(NamedTuple):
-    """Where a value that the backward pass needs comes from.
-
-    Attributes:
-        kind: ``argument``, ``result`` (the user's), ``private`` (another result),
-            ``number`` (an argument that is no tensor) or ``size`` (a result that is an
-            int).
-        index: Its number among the arguments or results of the forward function.
-    """
-
-    kind: str
-    index: int
-
-    @property
-    def place(self) -> str:
-        """How the backward function names it: ``arg0`` or ``out3``."""
-        is_argument = self.kind in ("argument", "number")
-        return f"{'arg' if is_argument else 'out'}{self.index}"
-
-
-class View(NamedTuple):
-    """A result that is a view, which autograd has to know as one.
-
-    Attributes:
-        result: Its number among the results.
-        kind: What it is a view of: ``argument`` or ``result``.
-        index: The number of that.
-        is_detached: Whether eager's view needs no gradient.
-    """
-
-    result: int
-    kind: str
-    index: int
-    is_detached: bool
-
-
-@dataclass(frozen=True)
-class Interface:
-    """What the forward program's arguments and results are to autograd.
-
-    Attributes:
-        arguments: How many arguments there are.
-        returned: Numbers of the results that the caller gets, in order; the forward
-            program returns these and then those that are saved.
-        differentiable: Numbers of the results that have a cotangent.
-        row_major: For each of these whether the backward program takes its cotangent
-            row by row; others lie as their result.
-        views: Results that are made again as views, owners first.
-        updates: ``(result, argument)``: the argument is to become the result.
-        tracked: Arguments and results that autograd keeps for the backward program.
-        private: Other results that are kept for it.
-        plain: Numbers and sizes that are kept for it.
-        tensors: Numbers of the arguments that are tensors.
-        program_results: For each result of the forward program its number.
-        wanted: Numbers of the arguments that have a gradient.
-        writes: Whether the program changes arguments.
-        generator: The device whose generator the program draws from, or None.
-        is_seeded: Whether its random numbers are others than eager's.
-    """
-
-    arguments: int
-    returned: tuple[int, ...]
-    differentiable: tuple[int, ...]
-    row_major: tuple[bool, ...]
-    views: tuple[View, ...]
-    updates: tuple[tuple[int, int], ...]
-    tracked: tuple[Saved, ...]
-    private: tuple[Saved, ...]
-    plain: tuple[Saved, ...]
-    tensors: tuple[int, ...]
-    program_results: tuple[int, ...]
-    wanted: tuple[int, ...]
-    writes: bool
-    generator: str | None
-    is_seeded: bool
-
-
-class BackwardProgram(NamedTuple):
-    """The backward program for one set of cotangents.
-
-    Attributes:
-        program: From private saved values (in one list, which is emptied; left out
-            where there are none), other saved values and cotangents to gradients.
-        private: Which of ``Interface.private`` it takes, in order; None for all.
-        others: Which it takes of ``Interface.tracked`` and, after those, ``plain``.
-        gradients: For each result of the program the argument that it belongs to.
-    """
-
-    program: Callable
-    private: tuple[int, ...] | None
-    others: tuple[int, ...]
-    gradients: tuple[int, ...]
-
-
-class Derivative(NamedTuple):
-    """The gradients as a function that autograd can differentiate again.
-
-    Attributes:
-        function: From the arguments and the given cotangents to gradients.
-        gradients: For each result of the function the argument that it belongs to.
-        used: Numbers of the arguments whose content matters.
-    """
-
-    function: Callable
-    gradients: tuple[int, ...]
-    used: frozenset[int]
-
-
-class Derivatives(NamedTuple):
-    """What a ``Differentiable`` asks for when it is first needed.
-
-    Attributes:
-        backward: ``backward(given)``: the program for the cotangents with these
-            numbers in ``Interface.differentiable``.
-        derivative: ``derivative(given, marked)``: the same as a function; ``marked``
-            says which of the given cotangents require a gradient.
-        fall_back: From the kind of what failed and the arguments to results as torch
-            computes them, watched by autograd.
-        eager_gradients: ``eager_gradients(given)``: from arguments and the given
-            cotangents to gradients, likewise; for where ``backward`` gives None.
-    """
-
-    backward: Callable[[tuple[int, ...]], BackwardProgram | None]
-    derivative: Callable[[tuple[int, ...], tuple[bool, ...]], Derivative]
-    fall_back: Callable
-    eager_gradients: Callable[[tuple[int, ...]], Callable]
 
 
 class Differentiable:

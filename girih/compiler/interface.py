@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from girih.codegen.runtime.differentiable import Interface, Saved, View
+from girih.codegen.runtime.interface import Interface, Saved, View
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
 from girih.passes.autograd.joint import Signature

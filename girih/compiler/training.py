@@ -20,11 +20,11 @@ from typing import Any
 import torch
 
 from girih import collector, exclusive, tally
-from girih.codegen.runtime.differentiable import (
+from girih.codegen.runtime.differentiable import Differentiable
+from girih.codegen.runtime.interface import (
     BackwardProgram,
     Derivative,
     Derivatives,
-    Differentiable,
     Fallback,
     Interface,
 )
