@@ -20,6 +20,7 @@ from girih.frontend.capture.models.torch_operations import (
     is_operation,
     is_tensor_method,
 )
+from girih.frontend.capture.values.arity import arity_of
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
 from girih.frontend.capture.values.classes import ClassValue
@@ -28,7 +29,7 @@ from girih.frontend.capture.values.exception import (
     exception_like,
     new_exception,
 )
-from girih.frontend.capture.values.function import FunctionValue
+from girih.frontend.capture.values.function import FunctionValue, function_like
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.lookup import (
     MISSING,
@@ -83,7 +84,7 @@ class Calls(TorchCalls):
         if function.real is not None:
             model = model_of(function.real)
             if model is not None:
-                made = self._call_model(model, args, kwargs)
+                made = self._call_model(function.real, model, args, kwargs)
                 if made is not None:
                     return made
             if is_operation(function.real):
@@ -101,12 +102,14 @@ class Calls(TorchCalls):
             return GeneratorValue(frame)
         return value
 
-    def _call_model(self, model, args, kwargs) -> Value:
+    def _call_model(self, function, model, args, kwargs) -> Value:
         self.caller = None
+        if not arity_of(function).takes(len(args), kwargs):
+            self.reject_arguments(function, args, kwargs)
         try:
             return model(self, *args, **kwargs)
-        except TypeError as error:
-            _check_arguments(model, self, args, kwargs, error)
+        except TypeError:
+            _check_arguments(function, model, self, args, kwargs)
             raise
 
     def _check_followable(self, function: FunctionValue) -> None:
@@ -186,6 +189,11 @@ class Calls(TorchCalls):
             bound[name] = by_name[name]
         return True
 
+    def reject_arguments(self, function, args, kwargs):
+        """Raises what CPython raises for a call that it does not even begin."""
+        self.fold_raw(function, *[None] * len(args), **dict.fromkeys(kwargs))
+        _unmodelled_arguments(function)
+
     # C functions
 
     def call_builtin(self, callee: BuiltinValue, args, kwargs) -> Value:
@@ -194,7 +202,7 @@ class Calls(TorchCalls):
         function = callee.function
         model = model_of(function)
         if model is not None:
-            return self._call_model(model, args, kwargs)
+            return self._call_model(function, model, args, kwargs)
         if is_operation(function):
             return self.call_operation(function, args, kwargs)
         if args and is_tensor_method(function) and isinstance(args[0], TensorValue):
@@ -244,14 +252,14 @@ class Calls(TorchCalls):
 
     # Folding: running Python on values that are known
 
-    def fold_raw(self, function, *args: Any, **kwargs: Any) -> Any:
+    def fold_raw(self, function, /, *args: Any, **kwargs: Any) -> Any:
         """Runs a function on known values; its exceptions become traced ones."""
         try:
             return function(*args, **kwargs)
         except Exception as error:
             raise Raised(exception_like(self, error)) from None
 
-    def fold(self, function, *args: Any, **kwargs: Any) -> Value:
+    def fold(self, function, /, *args: Any, **kwargs: Any) -> Value:
         """The same, and makes the result a traced value."""
         return self._folded(self.fold_raw(function, *args, **kwargs))
 
@@ -284,7 +292,7 @@ class Calls(TorchCalls):
         cls = callee.cls
         model = model_of(cls)
         if model is not None:
-            return self._call_model(model, args, kwargs)
+            return self._call_model(cls, model, args, kwargs)
         if issubclass(cls, BaseException):
             return self.construct_object(callee, args, kwargs)
         if issubclass(cls, (torch.Tensor, type)):
@@ -343,6 +351,21 @@ class Calls(TorchCalls):
         elif initializer is not object.__init__ and made.base is not None:
             made.base.call_method(self, "__init__", args, kwargs)
 
+    def _allocate_part(self, cls: type, args, kwargs) -> Value | None:
+        """What an object of a builtin class, or of a subclass, holds in C."""
+        base = c_base(cls)
+        if issubclass(cls, dict):
+            return DictValue(cls=base)
+        if issubclass(cls, list):
+            return ListValue([])
+        if issubclass(cls, LITERAL_BASES):
+            return self.fold_call(base, args, kwargs)
+        if issubclass(cls, (set, frozenset)):
+            items = args if issubclass(cls, frozenset) else ()
+            made = [SetValue.of(self, part, base) for part in items]
+            return made[0] if made else SetValue((), base)
+        return None
+
     def allocate(self, cls: type, args=(), kwargs=None) -> Value:
         """An object as ``cls.__new__(cls, *args)`` of the builtin base makes it."""
         if getattr(cls, "__abstractmethods__", None):
@@ -354,16 +377,9 @@ class Calls(TorchCalls):
             if is_plain_tuple_class(cls):
                 return TupleValue(made, cls)
             return ObjectValue(cls, base=TupleValue(made))
-        if issubclass(cls, dict):
-            return ObjectValue(cls, base=DictValue(cls=c_base(cls)))
-        if issubclass(cls, list):
-            return ObjectValue(cls, base=ListValue([]))
-        if issubclass(cls, LITERAL_BASES):
-            return ObjectValue(cls, base=self.fold_call(c_base(cls), args, {}))
-        if issubclass(cls, (set, frozenset)):
-            items = args if issubclass(cls, frozenset) else ()
-            made = [SetValue.of(self, part, c_base(cls)) for part in items]
-            return ObjectValue(cls, base=made[0] if made else SetValue((), c_base(cls)))
+        part = self._allocate_part(cls, args, kwargs or {})
+        if part is not None:
+            return part if part.python_type() is cls else ObjectValue(cls, base=part)
         if _is_followable_class(cls):
             is_module = issubclass(cls, torch.nn.Module)
             return ModuleValue(cls) if is_module else ObjectValue(cls)
@@ -374,34 +390,20 @@ class Calls(TorchCalls):
         )
 
 
-def _check_arguments(model, tracer, args, kwargs, error: TypeError) -> None:
+def _check_arguments(function, model, tracer, args, kwargs) -> None:
     """Tells a call that a model does not take from a bug in the model."""
     try:
         inspect.signature(model).bind(tracer, *args, **kwargs)
     except TypeError:
-        unsupported(
-            kind="arguments that a model does not take",
-            context=f"{getattr(model, '__name__', model)}: {error}",
-            explanation="The call is wrong, or a form of it that is not modelled.",
-        )
+        _unmodelled_arguments(function)
 
 
-def function_like(code: types.CodeType) -> types.FunctionType:
-    """A function that takes the arguments that a code takes, and does nothing."""
-    flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
-    nothing = (lambda: None).__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += sum(bool(code.co_flags & flag) for flag in flags)
-    made = nothing.replace(
-        co_argcount=code.co_argcount,
-        co_posonlyargcount=code.co_posonlyargcount,
-        co_kwonlyargcount=code.co_kwonlyargcount,
-        co_varnames=code.co_varnames[:count],
-        co_nlocals=count,
-        co_flags=nothing.co_flags | code.co_flags & sum(flags),
-        co_name=code.co_name,
+def _unmodelled_arguments(function) -> None:
+    unsupported(
+        kind="arguments that a model does not take",
+        context=_name_of(function),
+        explanation="The call is wrong, or a form of it that is not modelled.",
     )
-    return types.FunctionType(made, {})
 
 
 def _is_followable_class(cls: type) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+import weakref
 from collections import OrderedDict, deque
 from typing import Any
 
@@ -16,7 +17,7 @@ from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
-from girih.frontend.capture.values.number import RunTimeNumber
+from girih.frontend.capture.values.number import RunTimeNumber, object_is_gone
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.protocols import (
@@ -30,6 +31,7 @@ from girih.frontend.capture.values.sequence import (
     TupleValue,
 )
 from girih.frontend.capture.values.set import SetValue
+from girih.frontend.capture.values.special import COMPARISONS, call_operator
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -77,9 +79,11 @@ class Operators:
 
     Attributes:
         told_apart: Objects from outside whose identity the trace depended on.
+        addresses: What ``id()`` gave, as long as the program keeps it.
     """
 
     told_apart: list[Value]
+    addresses: weakref.WeakSet[RunTimeNumber]
 
     def unary(self, function: Any, value: Value) -> Value:
         """``-x``, ``+x``, ``~x``, ``abs(x)``."""
@@ -167,13 +171,13 @@ class Operators:
                 return found
         if function in _SET_METHODS and self._are_sets(left, right):
             return self._binary_set(function, left, right, in_place)
-        if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
-            return self._binary_sequence(function, left, right, in_place)
         if isinstance(left, DictValue) and function is operator.or_:
             if in_place or isinstance(right, DictValue):
-                result = left if in_place else left.method_copy(self)
+                result = left if in_place else left.copied_like(self, right)
                 result.method_update(self, right)
                 return result
+        if isinstance(left, SequenceValue) or isinstance(right, SequenceValue):
+            return self._binary_sequence(function, left, right, in_place)
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
             self.no_such_operator(named, left, right)
         return self._binary_known(named, left, right)
@@ -307,9 +311,18 @@ class Operators:
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
                 found = owner.call_comparison(self, special, other)
-                if found is not None:
-                    return found
+            else:
+                found = self._compare_builtin(special, owner, builtin_part(other))
+            if found is not None:
+                return found
         return None
+
+    def _compare_builtin(self, special: str, owner: Value, part: Value) -> Value | None:
+        """What a builtin's own comparison says of the builtin part of an object."""
+        if isinstance(owner, Constant) and isinstance(part, Constant):
+            return self.compare(COMPARISONS[special], owner, part)
+        found = call_operator(self, owner, special, [part])
+        return None if found is None or is_not_implemented(found) else found
 
     def _compare_order(self, function, left, right) -> Value:
         if isinstance(left, SequenceValue) and isinstance(right, SequenceValue):
@@ -385,6 +398,15 @@ class Operators:
             self.identical(value, other)
         self.told_apart.append(value)
 
+    def address_of(self, value: Value) -> RunTimeNumber:
+        """``id(value)``."""
+        self.tell_apart(value)
+        if any(number.is_stale for number in self.addresses):
+            object_is_gone()
+        made = RunTimeNumber(id, value)
+        self.addresses.add(made)
+        return made
+
     def _equal_numbers(self, left: RunTimeNumber, right: RunTimeNumber) -> bool:
         """Whether two addresses are equal: whether the objects are one."""
         if left.function is not right.function:
@@ -393,8 +415,13 @@ class Operators:
                 context=f"{left!r} and {right!r}",
                 explanation="They are known when the surrounding code runs.",
             )
-        pairs = zip(left.args, right.args, strict=True)
-        return all(self.identical(one, other) for one, other in pairs)
+        pairs = zip(left.held, right.held, strict=True)
+        return all(
+            self.identical(one, other)
+            if isinstance(one, Value) and isinstance(other, Value)
+            else one is other
+            for one, other in pairs
+        )
 
     def same(self, left: Value, right: Value) -> bool:
         """``left is right``."""

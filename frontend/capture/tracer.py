@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import importlib
 import sys
 import types
+import weakref
 from typing import Any
 
 import torch
@@ -25,6 +27,7 @@ from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.models.compiler_api import breaks_are_errors
 from girih.frontend.capture.models.registry import prepare
 from girih.frontend.capture.operators import Operators
+from girih.frontend.capture.protocols import Protocols
 from girih.frontend.capture.refusals import bug, not_known
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source, global_label
@@ -34,15 +37,13 @@ from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
-from girih.frontend.capture.values.iterator import IteratorValue
-from girih.frontend.capture.values.iterator.making import iterator_of
 from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.lookup import (
     MISSING,
     is_plain_tuple_class,
     static_lookup,
 )
-from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.mapping import DictValue, ProxyValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
@@ -53,10 +54,11 @@ from girih.frontend.capture.wrap import wrap
 
 _MISSING = object()
 _HEAP_TYPE = 1 << 9  # of a type's flags: classes that can be changed
+_PLAIN_DICTS = (dict, collections.OrderedDict)
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
 
 
-class Tracer(Operators, Calls):
+class Tracer(Operators, Calls, Protocols):
     """Traces one call of one frame.
 
     Attributes:
@@ -96,6 +98,7 @@ class Tracer(Operators, Calls):
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
         self.told_apart: list[Value] = []
+        self.addresses: weakref.WeakSet = weakref.WeakSet()
         self.says_compiling = True
         self.told_compiling = False
         self.namespaces: dict[int, Value] = {}
@@ -325,8 +328,8 @@ class Tracer(Operators, Calls):
                 (self.from_python(k), self.from_python(v)) for k, v in value.items()
             ]
             return self.dict_of(pairs)
-        if cls is types.MappingProxyType:
-            return self.from_python(dict(value))
+        if cls is types.MappingProxyType and type(value.copy()) in _PLAIN_DICTS:
+            return ProxyValue(self.from_python(dict(value)).items, type(value.copy()))
         if cls in (set, frozenset):
             made = SetValue([Key(self.from_python(item)) for item in value], cls)
             made.order = value if cls is frozenset else made.order
@@ -361,60 +364,6 @@ class Tracer(Operators, Calls):
         if isinstance(key, SymbolValue):
             return key.specialize()
         return key.as_python()
-
-    def pairs_of(self, value: Value) -> list[tuple[Value, Value]]:
-        """The items of a mapping, or of an iterable of pairs."""
-        if isinstance(value, ObjectValue) and isinstance(value.base, DictValue):
-            value = value.base
-        if isinstance(value, DictValue):
-            return [(key.value, item) for key, item in value.read_all(self).items()]
-        if self.find_attr(value, "keys") is not None:
-            keys = self.iterate(self.call_method(value, "keys", []))
-            return [(key, self.get_item(value, key)) for key in keys]
-        return [tuple(self.iterate(pair)) for pair in self.iterate(value)]
-
-    # Protocols
-
-    def get_attr(self, owner: Value, name: str) -> Value:
-        """``owner.name``."""
-        return owner.get_attr(self, name)
-
-    def find_attr(self, owner: Value, name: str) -> Value | None:
-        """``getattr(owner, name, None)``, telling apart what is missing."""
-        try:
-            return owner.get_attr(self, name)
-        except Raised as raised:
-            if not issubclass(raised.value.python_type(), AttributeError):
-                raise
-            return None
-
-    def get_item(self, owner: Value, key: Value) -> Value:
-        """``owner[key]``."""
-        if isinstance(key, TensorValue) and not isinstance(
-            owner, (DictValue, ObjectValue, TensorValue)
-        ):
-            key.call_method(self, "__index__", [], {})
-        return owner.get_item(self, key)
-
-    def iterate(self, value: Value):
-        """A Python iterator over the items."""
-        return value.iterate(self)
-
-    def iterator(self, value: Value) -> Value:
-        """``iter(value)``."""
-        return iterator_of(self, value)
-
-    def next_of(self, iterator: Value) -> Value | None:
-        """``next(iterator)``; None at the end."""
-        self.budget.spend()
-        try:
-            if isinstance(iterator, IteratorValue):
-                return iterator.next(self)
-            return self.call_method(iterator, "__next__", [])
-        except Raised as raised:
-            if not issubclass(raised.value.python_type(), StopIteration):
-                raise
-            return None
 
     # Exceptions
 

@@ -14,6 +14,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 import unittest
 from collections.abc import Callable
@@ -125,6 +126,7 @@ def _run_child(test, fullgraph: bool | None, seconds: float, writer: int):
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     sys.setrecursionlimit(1000)
+    os.chdir(tempfile.mkdtemp(dir="."))  # the attempt before may have left files
     try:
         outcome = _outcome(test, fullgraph)
     except BaseException as error:

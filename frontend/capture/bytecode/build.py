@@ -79,7 +79,7 @@ def _map_add(tracer, frame, instruction):
 
 @opcode("LIST_EXTEND")
 def _list_extend(tracer, frame, instruction):
-    items = list(tracer.iterate(frame.pop()))
+    items = tracer.listed(frame.pop())
     target = frame.stack[-instruction.arg]  # may have been made before a break
     tracer.effects.change(target)
     target.items.extend(items)

@@ -75,7 +75,7 @@ def _mark_step_begin(tracer):
 
 
 @models_named("torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder")
-def _nested_region(tracer, function, *args, **kwargs):
+def _nested_region(tracer, /, function, *args, **kwargs):
     """``torch.compiler.nested_compile_region``: the region is followed."""
     return tracer.call(function, list(args), kwargs)
 

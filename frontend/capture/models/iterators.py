@@ -91,9 +91,18 @@ def _chain_from(tracer, iterables):
     return ChainIterator(tracer.iterator(iterables))
 
 
+def _is_number(cls: type) -> bool:
+    """What ``PyNumber_Check`` says of objects of a class."""
+    names = ("__index__", "__int__", "__float__")
+    return issubclass(cls, complex) or any(hasattr(cls, name) for name in names)
+
+
 @models(itertools.count)
 def _count(tracer, start=None, step=None):
     start = tracer.constant(0) if start is None else start
+    for number in (start, step):
+        if number is not None and not _is_number(number.python_type()):
+            tracer.throw(TypeError, "a number is required")
     return CountIterator(start, tracer.constant(1) if step is None else step)
 
 

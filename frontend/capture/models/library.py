@@ -24,6 +24,7 @@ from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
+from girih.frontend.capture.values.lookup import is_callable
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.protocols import as_integer
@@ -173,7 +174,7 @@ def _register_math() -> None:
         models(getattr(math, name))(functools.partial(_math, getattr(math, name)))
 
 
-def _math(function, tracer, *args, **kwargs):
+def _math(function, tracer, /, *args, **kwargs):
     if not kwargs and any(isinstance(arg, SymbolValue) for arg in args):
         return tracer.symbolic(function, list(args))
     known = {name: tracer.known(value).as_python() for name, value in kwargs.items()}
@@ -193,7 +194,7 @@ def _translation(tracer, *tables):
 
 
 @models(functools.partial)
-def _partial(tracer, function, *args, **kwargs):
+def _partial(tracer, function, /, *args, **kwargs):
     if isinstance(function, PartialValue):  # partials of partials are flat
         kwargs = {**function.kwargs, **kwargs}
         args = [*function.args, *args]
@@ -220,9 +221,10 @@ def _update_wrapper(tracer, wrapper, wrapped, assigned=None, updated=None):
         if found is not None:
             wrapper.set_attr(tracer, name, found)
     dicts = functools.WRAPPER_UPDATES if updated is None else updated.as_python()
-    for namespace in filter(None, (tracer.find_attr(wrapped, n) for n in dicts)):
-        for key, value in tracer.pairs_of(namespace):
-            wrapper.set_attr(tracer, key.as_python(), value)
+    for name in dicts:
+        namespace = tracer.get_attr(wrapper, name)
+        found = tracer.find_attr(wrapped, name) or tracer.dict_of([])
+        tracer.call(tracer.get_attr(namespace, "update"), [found], {})
     wrapper.set_attr(tracer, "__wrapped__", wrapped)
     return wrapper
 
@@ -231,9 +233,9 @@ def _update_wrapper(tracer, wrapper, wrapped, assigned=None, updated=None):
 
 
 @models(collections.deque)
-def _deque(tracer, items=None, maxlen=None):
+def _deque(tracer, iterable=None, maxlen=None):
     made = DequeValue([])
-    made.method___init__(tracer, items, maxlen)
+    made.method___init__(tracer, iterable, maxlen)
     return made
 
 
@@ -249,16 +251,18 @@ def _count(tracer, mapping, items):
 
 
 @models(collections.OrderedDict)
-def _ordered_dict(tracer, *args, **kwargs):
+def _ordered_dict(tracer, /, *args, **kwargs):
     made = DictValue(cls=collections.OrderedDict)
     made.method_update(tracer, *args, **kwargs)
     return made
 
 
 @models(collections.defaultdict)
-def _defaultdict(tracer, factory=None, *args, **kwargs):
+def _defaultdict(tracer, factory=None, /, *args, **kwargs):
     made = DictValue(cls=collections.defaultdict)
     made.factory = tracer.constant(None) if factory is None else factory
+    if not tracer.is_none(made.factory) and not is_callable(made.factory):
+        tracer.throw(TypeError, "first argument must be callable or None")
     made.method_update(tracer, *args, **kwargs)
     return made
 
@@ -296,7 +300,7 @@ def _cast(tracer, cls, value):
 
 
 @models(inspect.signature)
-def _signature(tracer, function, **kwargs):
+def _signature(tracer, /, function, **kwargs):
     known = {name: value.as_python() for name, value in kwargs.items()}
     is_method = isinstance(function, BoundMethod)
     python = function.function.as_python() if is_method else function.as_python()
@@ -326,7 +330,7 @@ _register_kinds()
 
 
 @models(warnings.warn)
-def _warn(tracer, *args, **kwargs):
+def _warn(tracer, /, *args, **kwargs):
     unsupported(
         kind="warnings.warn",
         explanation="The warning would have to come at each call.",
@@ -354,7 +358,7 @@ class _Silent:
 
 
 def _log_model(level: int):
-    def model(tracer, logger, *args, **kwargs):
+    def model(tracer, /, logger, *args, **kwargs):
         if logger.real is None or logger.real.isEnabledFor(level):
             unsupported(
                 kind="message to a logger",
@@ -415,7 +419,7 @@ def _exc_info(tracer):
 
 
 @models(types.SimpleNamespace)
-def _namespace(tracer, **kwargs):
+def _namespace(tracer, /, **kwargs):
     made = ObjectValue(types.SimpleNamespace)
     made.attributes.update(kwargs)
     return made

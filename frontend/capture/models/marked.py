@@ -31,14 +31,14 @@ def marked_model(function: Any) -> Callable | None:
 def _unwrapped(original: Any) -> Callable:
     """What ``torch.compile`` returned: the function that it compiles."""
 
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         return tracer.call(tracer.held(original), list(args), kwargs)
 
     return model
 
 
 def _following(function: Any, substitute: marks.Substitute) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         if substitute.folds:
             try:
                 return tracer.fold_call(function, list(args), kwargs)
@@ -50,7 +50,7 @@ def _following(function: Any, substitute: marks.Substitute) -> Callable:
 
 
 def _left_alone(function: Any, disabled: marks.Disabled) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         if not disabled.recursive:
             marks.leave_alone(marks.innermost(function))
         why = f" Its reason: {disabled.reason}" if disabled.reason else ""
@@ -65,7 +65,7 @@ def _left_alone(function: Any, disabled: marks.Disabled) -> Callable:
 
 
 def _constant_result(function: Any) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         items = [_known(tracer, function, arg) for arg in args]
         named = {key: _known(tracer, function, arg) for key, arg in kwargs.items()}
         return tracer.held(tracer.fold_raw(function, *items, **named))
@@ -92,14 +92,14 @@ def _known(tracer, function: Any, value: Value) -> Any:
 
 
 def _operation(function: Any) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         return tracer.graph.call_function(function, list(args), kwargs)
 
     return model
 
 
 def _forbidden(function: Any) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="function that must not be traced",
             context=_name_of(function),
@@ -111,7 +111,7 @@ def _forbidden(function: Any) -> Callable:
 
 
 def _disallowed(function: Any) -> Callable:
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="function that is not allowed in graphs",
             context=_name_of(function),

@@ -36,7 +36,7 @@ def python_number(value: Any) -> Any:
 def _folding(function):
     name = f"numpy.{function.__name__}"
 
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         try:
             items = [tracer.known(arg).as_python() for arg in args]
             named = {key: tracer.known(v).as_python() for key, v in kwargs.items()}

@@ -23,8 +23,7 @@ from girih.frontend.capture.values.sequence import TupleValue
 
 @models(id)
 def _id(tracer, value):
-    tracer.tell_apart(value)
-    return RunTimeNumber(id, value)
+    return tracer.address_of(value)
 
 
 @models(_thread.get_ident)
@@ -38,7 +37,7 @@ def _method(tracer, function, owner):
 
 
 def _getter_model(cls: type):
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         if not args:
             message = f"{cls.__name__} expected at least 1 argument, got 0"
             tracer.throw(TypeError, message)

@@ -16,7 +16,7 @@ from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import ClassValue, SuperValue
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.key import check_hashable
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING, is_callable, static_lookup
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -135,8 +135,7 @@ def _type(tracer, value, *rest):
 
 @models(callable)
 def _callable(tracer, value):
-    _, owner = static_lookup(value.python_type(), "__call__")
-    return tracer.constant(owner is not None)
+    return tracer.constant(is_callable(value))
 
 
 @models(getattr)
@@ -198,7 +197,7 @@ def _slice(tracer, *parts):
 
 @models(sorted)
 def _sorted(tracer, items, key=None, reverse=None):
-    return ListValue(sorted_items(tracer, list(tracer.iterate(items)), key, reverse))
+    return ListValue(sorted_items(tracer, tracer.listed(items), key, reverse))
 
 
 @models(any)
@@ -257,11 +256,11 @@ def _abs(tracer, value):
 
 
 @models(pow)
-def _pow(tracer, base, exponent, modulus=None):
-    if modulus is not None:
-        parts = (base, exponent, modulus)
+def _pow(tracer, base, exp, mod=None):
+    if mod is not None:
+        parts = (base, exp, mod)
         return tracer.fold(pow, *(part.as_python() for part in parts))
-    return tracer.binary(operator.pow, base, exponent)
+    return tracer.binary(operator.pow, base, exp)
 
 
 @models(divmod)
@@ -282,16 +281,16 @@ def _divmod(tracer, left, right):
 
 
 @models(round)
-def _round(tracer, value, digits=None):
-    rest = [] if digits is None or tracer.is_none(digits) else [digits]
-    if isinstance(value, ObjectValue):
-        found = value.call_special(tracer, "__round__", rest)
+def _round(tracer, number, ndigits=None):
+    rest = [] if ndigits is None or tracer.is_none(ndigits) else [ndigits]
+    if isinstance(number, ObjectValue):
+        found = number.call_special(tracer, "__round__", rest)
         if found is not None:
             return found
-        return tracer.fold(round, stand_in(value.cls))  # raises
-    if isinstance(value, SymbolValue):
-        return tracer.symbolic(round, [value, *rest])
-    known = (tracer.known(item).as_python() for item in (value, *rest))
+        return tracer.fold(round, stand_in(number.cls))  # raises
+    if isinstance(number, SymbolValue):
+        return tracer.symbolic(round, [number, *rest])
+    known = (tracer.known(item).as_python() for item in (number, *rest))
     return tracer.fold(round, *known)
 
 
@@ -304,9 +303,10 @@ _CONVERSIONS = {
 
 
 def _number_model(cls: type):
-    def model(tracer, value=None, *rest):
-        if value is None:
-            return tracer.constant(cls())
+    def model(tracer, value=None, /, *rest, **named):
+        if value is None or named:
+            given = [item.as_python() for item in (value, *rest) if item is not None]
+            return tracer.fold(cls, *given, **_known_items(tracer, named))
         if isinstance(value, SymbolValue):
             if value.python_type() is cls:
                 return value
@@ -322,6 +322,10 @@ def _number_model(cls: type):
         return tracer.fold(cls, known, *(item.as_python() for item in rest))
 
     return model
+
+
+def _known_items(tracer, values: dict[str, Value]) -> dict[str, Any]:
+    return {name: tracer.known(value).as_python() for name, value in values.items()}
 
 
 def _converted(tracer, cls: type, value: ObjectValue) -> Value | None:
@@ -349,12 +353,12 @@ def _bool(tracer, value=None):
 
 
 @models(str)
-def _str(tracer, value=None, *rest):
-    if value is None:
-        return tracer.constant("")
-    if rest:
-        return tracer.fold(str, *(item.as_python() for item in (value, *rest)))
-    return _text(tracer, str, ("__str__", "__repr__"), value)
+def _str(tracer, object=None, encoding=None, errors=None):  # noqa: A002  a keyword
+    named = {"object": object, "encoding": encoding, "errors": errors}
+    given = {name: value for name, value in named.items() if value is not None}
+    if given.keys() == {"object"}:
+        return _text(tracer, str, ("__str__", "__repr__"), object)
+    return tracer.fold(str, **{n: value.as_python() for n, value in given.items()})
 
 
 @models(repr)
@@ -396,7 +400,7 @@ def _hash(tracer, value):
 
 
 def _effect_of(function):
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="builtin with an effect",
             context=f"{function.__name__}()",
@@ -438,14 +442,14 @@ def _super(tracer, *args):
 
 @models(list)
 def _list(tracer, items=None):
-    return ListValue([] if items is None else list(tracer.iterate(items)))
+    return ListValue([] if items is None else tracer.listed(items))
 
 
 @models(tuple)
 def _tuple(tracer, items=None):
     if isinstance(items, TupleValue) and items.cls is tuple:
         return items
-    return TupleValue([] if items is None else list(tracer.iterate(items)))
+    return TupleValue([] if items is None else tracer.listed(items))
 
 
 @models(torch.Size)
@@ -454,7 +458,7 @@ def _size(tracer, items=None):
 
 
 @models(dict)
-def _dict(tracer, *args, **kwargs):
+def _dict(tracer, /, *args, **kwargs):
     made = DictValue()
     made.method_update(tracer, *args, **kwargs)
     return made
@@ -472,7 +476,7 @@ for _cls in (set, frozenset):
 
 
 @models(classmethod, staticmethod, property)
-def _decorator(tracer, *args, **kwargs):
+def _decorator(tracer, /, *args, **kwargs):
     unsupported(
         kind="class member made while tracing",
         explanation="Classes are not made inside a graph.",
@@ -488,24 +492,34 @@ def _object(tracer):
 
 
 @models(object.__new__)
-def _new(tracer, cls, *args, **kwargs):
+def _new(tracer, cls, /, *args, **kwargs):
     return tracer.allocate(cls.as_python())
 
 
 @models(object.__init__)
-def _init(tracer, *args, **kwargs):
+def _init(tracer, /, *args, **kwargs):
     return tracer.constant(None)
+
+
+def _followed_object(owner: Value) -> ObjectValue:
+    if not isinstance(owner, ObjectValue):
+        unsupported(
+            kind="attribute of a builtin or a class set by object's methods",
+            context=repr(owner),
+            explanation="girih does not know how the object keeps its attributes.",
+        )
+    return owner
 
 
 @models(object.__setattr__)
 def _object_setattr(tracer, owner, name, value):
-    owner.generic_set_attr(tracer, name.as_python(), value)
+    _followed_object(owner).generic_set_attr(tracer, name.as_python(), value)
     return tracer.constant(None)
 
 
 @models(object.__delattr__)
 def _object_delattr(tracer, owner, name):
-    owner.generic_set_attr(tracer, name.as_python(), None)
+    _followed_object(owner).generic_set_attr(tracer, name.as_python(), None)
     return tracer.constant(None)
 
 

@@ -79,7 +79,7 @@ def prepare(function: FunctionType) -> None:
 
 
 def _with_function(model: Callable, function: FunctionType) -> Callable:
-    def bound(tracer, *args, **kwargs):
+    def bound(tracer, /, *args, **kwargs):
         return model(tracer, tracer.held(function), *args, **kwargs)
 
     return bound

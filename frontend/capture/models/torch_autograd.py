@@ -28,7 +28,7 @@ _FROM_OUTSIDE = (
 
 
 @models(torch.autograd.grad)
-def _grad(tracer, outputs, inputs, *args, **kwargs):
+def _grad(tracer, /, outputs, inputs, *args, **kwargs):
     """A node, where nothing that the gradient passes lies outside of the graph."""
     _check_leaves(tracer)
     return tracer.graph.call_function(
@@ -51,7 +51,7 @@ def _check_leaves(tracer) -> None:
 
 
 @models(torch.autograd.backward)
-def _backward(tracer, *args, **kwargs):
+def _backward(tracer, /, *args, **kwargs):
     unsupported(
         kind="backward pass inside of the program",
         context="torch.autograd.backward",
@@ -75,7 +75,7 @@ _OPTIONS = ("preserve_rng_state", "determinism_check", "debug", "early_stop")
 
 # By name: torch wraps it to keep TorchDynamo away.
 @models_named("torch.utils.checkpoint", "checkpoint")
-def _traced_checkpoint(tracer, function, *args, use_reentrant=None, **kwargs):
+def _traced_checkpoint(tracer, /, function, *args, use_reentrant=None, **kwargs):
     given = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
     options = {name: tracer.known(v).as_python() for name, v in given.items()}
     contexts = kwargs.pop("context_fn", None)
@@ -143,7 +143,7 @@ class ApplyFunction:
 
 
 @models(Function.apply.__func__)
-def _apply(tracer, cls, *args, **kwargs):
+def _apply(tracer, /, cls, *args, **kwargs):
     if not isinstance(cls, ClassValue) or kwargs:
         unsupported(
             kind="call of an autograd.Function",

@@ -42,7 +42,7 @@ _register_constants()
 
 
 @models(torch.device)
-def _device(tracer, *args, **kwargs):
+def _device(tracer, /, *args, **kwargs):
     items = [tracer.known(arg).as_python() for arg in args]
     named = {name: value.as_python() for name, value in kwargs.items()}
     return tracer.constant(tracer.fold_raw(torch.device, *items, **named))
@@ -107,7 +107,7 @@ _STATEFUL = (
 def _unsupported_call(function):
     name = getattr(function, "__name__", repr(function))
 
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="torch function with an effect outside the graph",
             context=f"torch function {name}",

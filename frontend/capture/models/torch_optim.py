@@ -34,7 +34,7 @@ def _named(code: types.CodeType, name: str) -> types.CodeType:
 
 
 @models_of_code(_named(_optimizer._use_grad_for_differentiable.__code__, "_use_grad"))
-def _step_with_grad_mode(tracer, function, optimizer, *args, **kwargs):
+def _step_with_grad_mode(tracer, /, function, optimizer, *args, **kwargs):
     """``step`` without gradients, unless the optimizer is to be differentiated.
 
     The original breaks the graph around the call, to please another compiler.
@@ -119,7 +119,7 @@ def _follow_in_spite_of_marks(cls: type, name: str) -> None:
     original = _unmarked(vars(cls)[name])
 
     @models_named(cls.__module__, f"{cls.__qualname__}.{name}")
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         return tracer.call(tracer.held(original), list(args), kwargs)
 
 
@@ -186,7 +186,7 @@ def _takes_factors(function):
     The number of steps is one, and so is what Python computes of it.
     """
 
-    def model(tracer, tensors, *others, **kwargs):
+    def model(tracer, /, tensors, *others, **kwargs):
         args = [tensors, *others]
         if len(args) == 4 and _holds_tensors(tracer, args[3]):
             args[3] = tracer.graph.call_function(torch.stack, [args[3]], {})

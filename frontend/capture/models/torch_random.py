@@ -49,7 +49,7 @@ def _set_rng_state(tracer, new_state):
 
 
 def _break(function):
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="random numbers in Python",
             context=f"torch.{function.__name__}",

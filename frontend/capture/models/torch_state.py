@@ -55,7 +55,7 @@ def _register_reads() -> None:
 
 
 def _folding(function):
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         items = [arg.as_python() for arg in args]
         named = {name: value.as_python() for name, value in kwargs.items()}
         return tracer.held(tracer.fold_raw(function, *items, **named))
@@ -162,7 +162,7 @@ def _get_default_device(tracer):
 
 
 def _unmodelled_switch(function: types.FunctionType):
-    def model(tracer, *args, **kwargs):
+    def model(tracer, /, *args, **kwargs):
         unsupported(
             kind="switch of torch's global state",
             context=f"torch.{function.__name__}",

@@ -128,7 +128,7 @@ def _write_transform(rebuilder, value: TransformValue) -> ast.expr:
 def _transforming(transform: Callable):
     """The model of a transform that gives a function."""
 
-    def model(tracer, func, *args, **kwargs):
+    def model(tracer, /, func, *args, **kwargs):
         return TransformValue(
             transform, func, _options(tracer, transform, args, kwargs)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import types
 
 from girih.frontend.capture.rebuilding.code import (
     call,
@@ -14,7 +15,7 @@ from girih.frontend.capture.rebuilding.code import (
 )
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.mapping import DictValue, ViewValue
+from girih.frontend.capture.values.mapping import DictValue, ProxyValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 
@@ -98,6 +99,13 @@ def _write_dict(rebuilder, value: DictValue) -> ast.expr:
         args = made, ast.Constant(name), rebuilder.expression(item)
         rebuilder.do(call(rebuilder.constant(setattr), *args))
     return made
+
+
+@writes(ProxyValue)
+def _write_proxy(rebuilder, value: ProxyValue) -> ast.expr:
+    content = rebuilder.expression(value.method_copy(None))
+    made = call(rebuilder.constant(types.MappingProxyType), content)
+    return rebuilder.assign(value, made)
 
 
 @writes(SetValue)

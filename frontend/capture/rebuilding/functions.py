@@ -52,7 +52,6 @@ def _write_function(rebuilder, value: FunctionValue) -> ast.expr:
 
 
 def _fill_function(rebuilder, value: FunctionValue, made) -> None:
-    attributes = dict(value.attributes)
     setter = rebuilder.constant(setattr)
     if value._keyword_defaults:
         names = [ast.Constant(name) for name in value._keyword_defaults]
@@ -61,9 +60,12 @@ def _fill_function(rebuilder, value: FunctionValue, made) -> None:
         rebuilder.do(call(setter, made, text, ast.Dict(names, items)))
     text = ast.Constant("__qualname__")
     rebuilder.do(call(setter, made, text, ast.Constant(value.qualname)))
-    for name, item in attributes.items():
+    for name, item in value.attributes.items():
         made_item = rebuilder.expression(item)
         rebuilder.do(call(setter, made, ast.Constant(name), made_item))
+    if value.own is not None:
+        own = rebuilder.expression(value.own)
+        rebuilder.do(call(setter, made, ast.Constant("__dict__"), own))
 
 
 @writes(BoundMethod)

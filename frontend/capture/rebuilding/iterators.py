@@ -28,9 +28,11 @@ from girih.frontend.capture.values.iterator.builtin import (
 )
 from girih.frontend.capture.values.iterator.containers import (
     ConstantIterator,
+    DequeIterator,
     DictIterator,
     IndexIterator,
     SequenceIterator,
+    SetIterator,
 )
 from girih.frontend.capture.values.iterator.grouping import (
     AccumulateIterator,
@@ -154,8 +156,37 @@ def _write_dict_iterator(rebuilder, value: DictIterator) -> ast.expr:
     iterator = _call(rebuilder, function, view)
     if value.index < 0:
         return _ended(rebuilder, value, iterator)
+    return _advanced(rebuilder, value, iterator)
+
+
+@writes(SetIterator)
+def _write_set_iterator(rebuilder, value: SetIterator) -> ast.expr:
+    if value.owner is None:
+        empty = rebuilder.constant(frozenset())
+        return _ended(rebuilder, value, _call(rebuilder, iter, empty))
+    _check_settled(rebuilder, value.owner)
+    owner = rebuilder.expression(value.owner)
+    return _advanced(rebuilder, value, _call(rebuilder, iter, owner))
+
+
+def _advanced(rebuilder, value, iterator: ast.expr) -> ast.expr:
+    """An iterator over a container that is as it was when the iterator was made."""
+    if not value.is_unchanged:
+        unsupported(
+            kind="iterator over a container that has changed since",
+            context=repr(value),
+            explanation="A new iterator would go on where Python's raises.",
+        )
     count = ast.Constant(value.index)
     return rebuilder.assign(value, _call(rebuilder, advanced, iterator, count))
+
+
+@writes(DequeIterator)
+def _write_deque_iterator(rebuilder, value: DequeIterator) -> ast.expr:
+    _check_settled(rebuilder, value.owner)
+    function = reversed if value.is_reversed else iter
+    iterator = _call(rebuilder, function, rebuilder.expression(value.owner))
+    return _advanced(rebuilder, value, iterator)
 
 
 @writes(IndexIterator)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from girih.errors import unsupported
+from girih.frontend.capture.values.arity import arity_of_method
 
 if TYPE_CHECKING:
     from girih.frontend.capture.source import Source
@@ -150,10 +151,13 @@ class Value:
                 context=f"{self.python_type().__name__}.{name}",
                 explanation="girih does not model this method.",
             )
+        cls = self.python_type()
+        if not arity_of_method(cls, name).takes(len(args), kwargs):
+            reject_arguments(cls, name, args, kwargs, tracer)
         try:
             return method(tracer, *args, **kwargs)
         except TypeError:
-            check_arguments(self.python_type(), name, method, args, kwargs, tracer)
+            check_arguments(cls, name, method, args, kwargs, tracer)
             raise
 
     def _call_special_method(self, tracer, name: str, args: list[Value]):
@@ -172,18 +176,23 @@ class Value:
 
 
 def check_arguments(cls: type, name: str, method, args, kwargs, tracer) -> None:
-    """Raises what Python raises, where a method does not take the arguments."""
+    """Tells a call that a model of a method does not take from a bug in it."""
     try:
         inspect.signature(method).bind(tracer, *args, **kwargs)
-    except TypeError as error:
-        if cls in (list, tuple, dict, set, frozenset, deque):
-            bound = getattr(cls(), name)
-            tracer.fold_raw(bound, *[None] * len(args), **dict.fromkeys(kwargs))
-        unsupported(
-            kind="arguments that girih's model of a method does not take",
-            context=f"{cls.__name__}.{name}: {error}",
-            explanation="The call is wrong, or a form of it that is not modelled.",
-        )
+    except TypeError:
+        reject_arguments(cls, name, args, kwargs, tracer)
+
+
+def reject_arguments(cls: type, name: str, args, kwargs, tracer) -> None:
+    """Raises what CPython raises where a method does not take the arguments."""
+    if cls in (list, tuple, dict, set, frozenset, deque, OrderedDict, defaultdict):
+        nothing = [None] * len(args)
+        tracer.fold_raw(getattr(cls, name), cls(), *nothing, **dict.fromkeys(kwargs))
+    unsupported(
+        kind="arguments that girih's model of a method does not take",
+        context=f"{cls.__name__}.{name}",
+        explanation="The call is wrong, or a form of it that is not modelled.",
+    )
 
 
 class Method(Value):

@@ -92,7 +92,7 @@ class ClassValue(Value):
         """Class attributes; methods are functions."""
         plain = {"__name__", "__qualname__", "__module__", "__mro__", "__bases__"}
         if name in plain | {"__doc__", "__dict__", "__annotations__"}:
-            return tracer.held(getattr(self.cls, name))
+            return tracer.held(tracer.fold_raw(getattr, self.cls, name))
         if name == "__class__":
             return tracer.constant(type(self.cls))
         member, _ = static_lookup(self.cls, name)
@@ -105,7 +105,7 @@ class ClassValue(Value):
             return BoundMethod(function, self)
         if isinstance(member, types.FunctionType) or not hasattr(member, "__get__"):
             return tracer.class_member(self.cls, name)
-        return tracer.held(getattr(self.cls, name))
+        return tracer.held(tracer.fold_raw(getattr, self.cls, name))
 
     def _meta_attr(self, tracer, name: str) -> Value:
         if not hasattr(self.cls, name):
@@ -144,7 +144,7 @@ class ClassValue(Value):
         """Makes an object."""
         return tracer.construct(self, args, kwargs)
 
-    def method___call__(self, tracer, *args, **kwargs):
+    def method___call__(self, tracer, /, *args, **kwargs):
         """``type.__call__(cls, ...)``."""
         return tracer.construct_object(self, list(args), kwargs)
 

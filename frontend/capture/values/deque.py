@@ -16,6 +16,7 @@ class DequeValue(Value):
     Attributes:
         content: The items, as a list that only the deque holds.
         maxlen: How many there may be, or None.
+        mutations: How often items have come, gone or moved.
     """
 
     cls = deque
@@ -25,6 +26,7 @@ class DequeValue(Value):
         self.content = ListValue(items)
         self.maxlen = maxlen
         self.source = source
+        self.mutations = 0
         self._trim_left()
 
     @property
@@ -50,11 +52,12 @@ class DequeValue(Value):
 
     def iterate(self, tracer):
         """The items."""
-        count = len(self.items)
-        for index in range(count):
-            if len(self.items) != count:
-                tracer.throw(RuntimeError, "deque mutated during iteration")
-            yield self.items[index]
+        return tracer.iterator(self).iterate(tracer)
+
+    def _mutate(self, tracer) -> None:
+        """Notes that items are about to come, go or move: iterators will not go on."""
+        tracer.effects.change(self)
+        self.mutations += 1
 
     def _index(self, tracer, key: Value) -> int:
         index = tracer.index_of(key)
@@ -78,7 +81,7 @@ class DequeValue(Value):
     def delete_item(self, tracer, key):
         """``del self[index]``."""
         index = self._index(tracer, key)
-        tracer.effects.change(self)
+        self._mutate(tracer)
         del self.items[index]
 
     def get_attr(self, tracer, name):
@@ -99,7 +102,7 @@ class DequeValue(Value):
             return None
         if not in_place:
             return DequeValue(items, self.maxlen)
-        tracer.effects.change(self)
+        self._mutate(tracer)
         self.items[:] = items
         self._trim_left()
         return self
@@ -114,14 +117,14 @@ class DequeValue(Value):
 
     def method_append(self, tracer, item):
         """``self.append(item)``."""
-        tracer.effects.change(self)
+        self._mutate(tracer)
         self.items.append(item)
         self._trim_left()
         return tracer.constant(None)
 
     def method_appendleft(self, tracer, item):
         """``self.appendleft(item)``."""
-        tracer.effects.change(self)
+        self._mutate(tracer)
         self.items.insert(0, item)
         self._trim_right()
         return tracer.constant(None)
@@ -129,7 +132,8 @@ class DequeValue(Value):
     def method_extend(self, tracer, items):
         """``self.extend(items)``."""
         added = list(tracer.iterate(items))
-        tracer.effects.change(self)
+        if added:
+            self._mutate(tracer)
         self.items.extend(added)
         self._trim_left()
         return tracer.constant(None)
@@ -137,7 +141,8 @@ class DequeValue(Value):
     def method_extendleft(self, tracer, items):
         """``self.extendleft(items)``: each goes to the left of the one before."""
         added = list(tracer.iterate(items))
-        tracer.effects.change(self)
+        if added:
+            self._mutate(tracer)
         self.items[:0] = added[::-1]
         self._trim_right()
         return tracer.constant(None)
@@ -145,7 +150,7 @@ class DequeValue(Value):
     def _pop(self, tracer, index: int) -> Value:
         if not self.items:
             tracer.throw(IndexError, "pop from an empty deque")
-        tracer.effects.change(self)
+        self._mutate(tracer)
         return self.items.pop(index)
 
     def method_pop(self, tracer):
@@ -159,20 +164,21 @@ class DequeValue(Value):
     def method_rotate(self, tracer, count=None):
         """``self.rotate(count)``."""
         steps = 1 if count is None else tracer.index_of(count)
-        tracer.effects.change(self)
-        if self.items:
+        if len(self.items) > 1:
+            self._mutate(tracer)
             middle = -steps % len(self.items)
             self.items[:] = self.items[middle:] + self.items[:middle]
         return tracer.constant(None)
 
     def method_clear(self, tracer):
         """``self.clear()``."""
-        tracer.effects.change(self)
-        self.items.clear()
+        if self.items:
+            self._mutate(tracer)
+            self.items.clear()
         return tracer.constant(None)
 
     def method_reverse(self, tracer):
-        """``self.reverse()``."""
+        """``self.reverse()``; iterators go on, as CPython's do."""
         tracer.effects.change(self)
         self.items.reverse()
         return tracer.constant(None)
@@ -182,7 +188,7 @@ class DequeValue(Value):
         place = tracer.index_of(index)
         if self.maxlen is not None and len(self.items) >= self.maxlen:
             tracer.throw(IndexError, "deque already at its maximum size")
-        tracer.effects.change(self)
+        self._mutate(tracer)
         self.items.insert(place, item)
         return tracer.constant(None)
 
@@ -190,7 +196,7 @@ class DequeValue(Value):
         """``self.remove(item)``."""
         for index, own in enumerate(self.items):
             if tracer.equal(own, item):
-                tracer.effects.change(self)
+                self._mutate(tracer)
                 del self.items[index]
                 return tracer.constant(None)
         text = repr(item.as_python())
@@ -231,14 +237,15 @@ class DequeValue(Value):
         self.set_item(tracer, key, value)
         return tracer.constant(None)
 
-    def method___init__(self, tracer, items=None, maxlen=None):
-        """``deque.__init__(self, items, maxlen)``."""
-        tracer.effects.change(self)
+    def method___init__(self, tracer, iterable=None, maxlen=None):
+        """``deque.__init__(self, iterable, maxlen)``."""
+        limit = None if maxlen is None else tracer.known(maxlen).as_python()
+        tracer.fold_raw(deque, (), limit)  # a bad limit raises
+        self._mutate(tracer)
         self.items.clear()
-        self.maxlen = None if maxlen is None else maxlen.as_python()
-        return self.method_extend(
-            tracer, tracer.list_of([]) if items is None else items
-        )
+        self.maxlen = limit
+        items = tracer.list_of([]) if iterable is None else iterable
+        return self.method_extend(tracer, items)
 
     def __repr__(self) -> str:
         return f"deque({len(self.items)} items)"

@@ -135,6 +135,7 @@ class ExceptionValue(ObjectValue):
                 context=f"{self.cls.__name__}.{name}",
                 explanation="girih does not know what Python puts there.",
             )
+        _check_counted(name)
         if issubclass(self.cls, (StopIteration, SystemExit)):
             return self._single_argument(tracer)
         if name == "msg" and self.args:
@@ -149,6 +150,7 @@ class ExceptionValue(ObjectValue):
     def generic_set_attr(self, tracer, name, value):
         """Sets an attribute, by the rules of BaseException."""
         if name == "__traceback__":
+            _check_traceback(tracer, value)
             self._set_traceback(value)
         elif name == "args" and value is not None:
             self._set(tracer, name, TupleValue(list(value.iterate(tracer))))
@@ -156,6 +158,7 @@ class ExceptionValue(ObjectValue):
         elif name in CHAINING:
             self._set_chained(tracer, name, value)
         elif self.real is None and self._is_c_attribute(name):
+            _check_counted(name)
             self._set(tracer, name, value)
         else:
             super().generic_set_attr(tracer, name, value)
@@ -197,14 +200,20 @@ class ExceptionValue(ObjectValue):
         self.raising = object()
         if handled is None or handled is self:
             return
+        self._leave_chain(tracer, handled)
+        self._set(tracer, "__context__", handled)
+
+    def _leave_chain(self, tracer, handled: Value) -> None:
+        """Takes itself out of the contexts of another one, which may be a cycle."""
         link: Value | None = handled
-        while isinstance(link, ExceptionValue):
+        met: set[int] = set()
+        while isinstance(link, ExceptionValue) and id(link) not in met:
+            met.add(id(link))
             following = link.context_met(tracer, self)
             if following is self:
                 link._set(tracer, "__context__", tracer.constant(None))
-                break
+                return
             link = following
-        self._set(tracer, "__context__", handled)
 
     def context_met(self, tracer, sought: ExceptionValue) -> Value | None:
         """``__context__``; one from outside is asked only where that may matter."""
@@ -216,9 +225,20 @@ class ExceptionValue(ObjectValue):
 
     # Methods
 
-    def method___init__(self, tracer, *args, **kwargs):
+    def method___init__(self, tracer, /, *args, **kwargs):
         """``BaseException.__init__``: sets the arguments."""
+        if _is_filled_by_new(self.cls):
+            return tracer.constant(None)
+        if self.real is not None:
+            unsupported(
+                kind="exception from outside that is made anew",
+                context=f"{self.cls.__name__}.__init__()",
+                explanation="What its C code changes then is not replayed.",
+            )
         made = new_exception(tracer, self.cls, list(args), kwargs)
+        for cls, names in _KEYWORDS.items():
+            for name in names if issubclass(self.cls, cls) else ():
+                self.attributes.pop(name, None)
         self.args, self._has_args = made.args, True
         self.attributes.update(made.attributes)
         set_keywords(tracer, self, kwargs)
@@ -263,12 +283,30 @@ class ExceptionValue(ObjectValue):
 
     def _as_known(self, tracer) -> BaseException:
         """An equal exception of the builtin class, where all of it is known."""
-        made = builtin_base(self.cls)(*(arg.as_python() for arg in self.args))
+        builtin, args = builtin_base(self.cls), [arg.as_python() for arg in self.args]
+        made = builtin(*args) if args else builtin.__new__(builtin)
         for name in _c_attributes(type(made)):
             value = self.find_attr(tracer, name)
             if value is not None and not tracer.is_none(value):
                 setattr(made, name, value.as_python())
         return made
+
+
+def _check_traceback(tracer, value: Value | None) -> None:
+    if value is None:
+        tracer.throw(TypeError, "__traceback__ may not be deleted")
+    if not isinstance(value, TracebackValue) and not tracer.is_none(value):
+        tracer.throw(TypeError, "__traceback__ must be a traceback or None")
+
+
+def _check_counted(name: str) -> None:
+    """Leaves an attribute to Python that is a number in C, and may be missing."""
+    if name == "characters_written":
+        unsupported(
+            kind="attribute of an exception that C counts",
+            context=name,
+            explanation="girih does not know whether it is there.",
+        )
 
 
 def builtin_base(cls: type[BaseException]) -> type[BaseException]:
@@ -296,6 +334,15 @@ def new_exception(tracer, cls, args: list[Value], kwargs: dict) -> ExceptionValu
     if issubclass(cls, _STRUCTURED) and args:
         return _new_structured(tracer, cls, args)
     return ExceptionValue(cls, list(args))
+
+
+def _is_filled_by_new(cls: type[BaseException]) -> bool:
+    """Whether ``__new__`` takes the arguments of a class of errors, not ``__init__``.
+
+    Source: ``oserror_use_init`` in CPython's Objects/exceptions.c.
+    """
+    maker, _ = static_lookup(cls, "__new__")
+    return issubclass(cls, OSError) and isinstance(maker, staticmethod)
 
 
 def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:

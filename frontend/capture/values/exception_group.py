@@ -42,7 +42,13 @@ class GroupValue(ExceptionValue):
             return self.args[0]
         return super().find_attr(tracer, name)
 
-    def method___init__(self, tracer, *args, **kwargs):
+    def generic_set_attr(self, tracer, name, value):
+        """``message`` and ``exceptions`` are not to be set."""
+        if name in ("message", "exceptions"):
+            tracer.throw(AttributeError, "readonly attribute")
+        super().generic_set_attr(tracer, name, value)
+
+    def method___init__(self, tracer, /, *args, **kwargs):
         """Groups are made by ``__new__``."""
         return tracer.constant(None)
 

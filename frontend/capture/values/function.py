@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.sequence import TupleValue
+
+if TYPE_CHECKING:
+    from girih.frontend.capture.values.mapping import DictValue
 
 
 class CellValue(Value):
@@ -41,7 +47,8 @@ class FunctionValue(Value):
         code: Its code.
         namespace: Its globals.
         real: The function, if it existed before the call.
-        attributes: Attributes set on it while tracing.
+        attributes: What is set in C of one made while tracing: ``__doc__``, ....
+        own: Its ``__dict__``, of one made while tracing.
         by_code: The tracer, where the guard is on the code alone: calls may bring
             functions that differ in their cells. Asked for its identity, it is guarded
             by that too.
@@ -55,6 +62,7 @@ class FunctionValue(Value):
         self.source = source
         self.real: types.FunctionType | None = real
         self.attributes: dict[str, Value] = {}
+        self.own: DictValue | None = None
         self.name = code.co_name
         self.qualname = code.co_qualname
         self._defaults: list[Value] | None = None
@@ -179,27 +187,54 @@ class FunctionValue(Value):
             is_text = isinstance(docstring, str)
             return tracer.constant(docstring if is_text else None)
         if name == "__dict__":
-            return tracer.dict_of(
-                [
-                    (tracer.constant(key), value)
-                    for key, value in self.attributes.items()
-                    if not hasattr(types.FunctionType, key)
-                ]
-            )
-        return super().get_attr(tracer, name)
+            return self._namespace(tracer)
+        if name == "__annotations__":
+            made = self.attributes[name] = tracer.dict_of([])
+            return made
+        if name == "__kwdefaults__":
+            named = self.keyword_defaults(tracer)
+            pairs = [(tracer.constant(key), value) for key, value in named.items()]
+            return tracer.dict_of(pairs) if pairs else tracer.constant(None)
+        found = self._namespace(tracer).find(tracer, tracer.constant(name))
+        return super().get_attr(tracer, name) if found is None else found
+
+    def _namespace(self, tracer) -> DictValue:
+        if self.own is None:
+            self.own = tracer.dict_of([])
+        return self.own
 
     def set_attr(self, tracer, name, value):
-        """Sets an attribute of a function made while tracing."""
+        """Sets an attribute of a function made while tracing; None deletes."""
         if self.real is not None:
             super().set_attr(tracer, name, value)
-        if name == "__name__":
-            self.name = value.as_python()
-        elif name == "__qualname__":
-            self.qualname = value.as_python()
-        elif value is None:
-            self.attributes.pop(name, None)
+        if static_lookup(types.FunctionType, name)[0] is not MISSING:
+            self._set_in_c(tracer, name, value)
+        elif value is not None:
+            self._namespace(tracer).set_item(tracer, tracer.constant(name), value)
+        elif self._namespace(tracer).find(tracer, tracer.constant(name)) is None:
+            text = f"'function' object has no attribute '{name}'"
+            tracer.throw(AttributeError, text)
         else:
+            self._namespace(tracer).delete_item(tracer, tracer.constant(name))
+
+    def _set_in_c(self, tracer, name: str, value: Value | None) -> None:
+        """Sets what the C code of functions keeps and checks."""
+        if name in ("__name__", "__qualname__") and value is not None:
+            like = function_like(self.code)
+            tracer.fold_raw(setattr, like, name, value.as_python())  # may raise
+            setattr(self, name.strip("_"), value.as_python())
+        elif name == "__defaults__" and isinstance(value, TupleValue):
+            self._defaults = list(value.items)
+        elif name in ("__doc__", "__module__") and value is not None:
             self.attributes[name] = value
+        elif name == "__annotations__" and value is not None:
+            self.attributes[name] = value
+        else:
+            unsupported(
+                kind="assignment of what a function is made of",
+                context=f"{self.qualname}.{name}",
+                explanation="girih follows the function as what it was made.",
+            )
 
     def call(self, tracer, args, kwargs):
         """Follows the call."""
@@ -211,12 +246,30 @@ class FunctionValue(Value):
             return self
         return BoundMethod(self, instance)
 
-    def method___call__(self, tracer, *args, **kwargs):
+    def method___call__(self, tracer, /, *args, **kwargs):
         """``self(*args, **kwargs)``."""
         return self.call(tracer, list(args), kwargs)
 
     def __repr__(self) -> str:
         return f"the function {self.qualname}"
+
+
+def function_like(code: types.CodeType) -> types.FunctionType:
+    """A function that takes the arguments that a code takes, and does nothing."""
+    flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
+    nothing = (lambda: None).__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += sum(bool(code.co_flags & flag) for flag in flags)
+    made = nothing.replace(
+        co_argcount=code.co_argcount,
+        co_posonlyargcount=code.co_posonlyargcount,
+        co_kwonlyargcount=code.co_kwonlyargcount,
+        co_varnames=code.co_varnames[:count],
+        co_nlocals=count,
+        co_flags=nothing.co_flags | code.co_flags & sum(flags),
+        co_name=code.co_name,
+    )
+    return types.FunctionType(made, {})
 
 
 class BoundMethod(Value):

@@ -95,7 +95,7 @@ class InstanceDictValue(Value):
         self.set_item(tracer, key, None)
         return found
 
-    def method_update(self, tracer, *others, **kwargs):
+    def method_update(self, tracer, /, *others, **kwargs):
         """``self.update(other, **kwargs)``."""
         for other in others:
             for key, value in tracer.pairs_of(other):

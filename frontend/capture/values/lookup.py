@@ -30,6 +30,11 @@ def static_lookup(cls: type, name: str) -> tuple[Any, type | None]:
     return MISSING, None
 
 
+def is_callable(value: Value) -> bool:
+    """``callable(value)``."""
+    return static_lookup(value.python_type(), "__call__")[1] is not None
+
+
 def is_data_descriptor(member: Any) -> bool:
     """Whether a class member takes precedence over the instance's attributes."""
     has_get = static_lookup(type(member), "__get__")[0] is not MISSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import OrderedDict, defaultdict
 from typing import Any
 
@@ -22,6 +23,7 @@ class DictValue(Value):
         items: From key to value, those that are known so far.
         cls: ``dict``, ``OrderedDict``, ``defaultdict``, ....
         real: The dict that existed before, until all of it was read.
+        removals: How often keys have gone, or have moved.
         factory: Of a ``defaultdict``.
         attributes: What was set on an ``OrderedDict`` that was made while tracing.
     """
@@ -31,6 +33,7 @@ class DictValue(Value):
         self.cls = cls
         self.source = source
         self.real = real
+        self.removals = 0
         self.factory: Value | None = None
         self.attributes: dict[str, Value] = {}
 
@@ -99,11 +102,7 @@ class DictValue(Value):
 
     def iterate(self, tracer):
         """The keys."""
-        keys = list(self.read_all(tracer))
-        for key in keys:
-            if len(self.items) != len(keys):
-                tracer.throw(RuntimeError, "dictionary changed size during iteration")
-            yield key.value
+        return tracer.iterator(self).iterate(tracer)
 
     def contains(self, tracer, item) -> bool:
         """Whether a key is there."""
@@ -135,10 +134,15 @@ class DictValue(Value):
 
     def delete_item(self, tracer, key):
         """``del self[key]``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
+        self._remove(tracer)
         if self.items.pop(key_of(tracer, key), None) is None:
             tracer.throw_value(KeyError, [key])
+
+    def _remove(self, tracer) -> None:
+        """Notes that keys are about to go."""
+        self.read_all(tracer)
+        tracer.effects.change(self)
+        self.removals += 1
 
     def get_attr(self, tracer, name):
         """``default_factory``; attributes of an ``OrderedDict``; methods."""
@@ -181,7 +185,7 @@ class DictValue(Value):
         """``self.__iter__()``."""
         return tracer.iterator(self)
 
-    def method___init__(self, tracer, *args, **kwargs):
+    def method___init__(self, tracer, /, *args, **kwargs):
         """``dict.__init__``: an update."""
         return self.method_update(tracer, *args, **kwargs)
 
@@ -205,7 +209,7 @@ class DictValue(Value):
         keys = list(self.read_all(tracer))
         if not keys:
             tracer.throw(KeyError, "popitem(): dictionary is empty")
-        tracer.effects.change(self)
+        self._remove(tracer)
         key = keys[-1 if last is None or last.truth(tracer) else 0]
         return TupleValue([key.value, self.items.pop(key)])
 
@@ -217,7 +221,7 @@ class DictValue(Value):
             self.set_item(tracer, key, found)
         return found
 
-    def method_update(self, tracer, *args, **kwargs):
+    def method_update(self, tracer, /, *args, **kwargs):
         """``self.update(other, **kwargs)``."""
         for other in args:
             for key, value in tracer.pairs_of(other):
@@ -228,15 +232,19 @@ class DictValue(Value):
 
     def method_clear(self, tracer):
         """``self.clear()``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
+        self._remove(tracer)
         self.items.clear()
         return tracer.constant(None)
 
     def method_copy(self, tracer):
         """``self.copy()``."""
-        copied = DictValue(dict(self.read_all(tracer)), self.cls)
-        copied.factory = self.factory
+        return self.copied_like(tracer, self)
+
+    def copied_like(self, tracer, other: DictValue) -> DictValue:
+        """What ``self | other`` starts with: a subclass of ``dict`` makes its own."""
+        like = other if self.cls is dict else self
+        copied = DictValue(dict(self.read_all(tracer)), like.cls)
+        copied.factory = like.factory
         return copied
 
     def method_keys(self, tracer):
@@ -253,8 +261,7 @@ class DictValue(Value):
 
     def method_move_to_end(self, tracer, key, last=None):
         """``OrderedDict.move_to_end(key, last)``."""
-        self.read_all(tracer)
-        tracer.effects.change(self)
+        self._remove(tracer)
         index = key_of(tracer, key)
         if index not in self.items:
             tracer.throw_value(KeyError, [key])
@@ -279,6 +286,29 @@ class KeyOrder:
     def __call__(self, value) -> bool:
         """Whether a container has them in that order."""
         return list(value) == list(self.keys)
+
+
+class ProxyValue(DictValue):
+    """A ``mappingproxy`` that was made while tracing: a dict that can't be changed.
+
+    Attributes:
+        content: The class of the dict behind it.
+    """
+
+    def __init__(self, items: dict[Key, Value], content: type):
+        super().__init__(items, types.MappingProxyType)
+        self.content = content
+
+    def as_python(self) -> Any:
+        """A proxy of an equal dict, where all of it is known."""
+        return types.MappingProxyType(self.method_copy(None).as_python())
+
+    set_item = Value.set_item
+    delete_item = Value.delete_item
+
+    def method_copy(self, tracer):
+        """A copy of the dict behind it."""
+        return DictValue(dict(self.items), self.content)
 
 
 class ViewValue(Value):
@@ -308,15 +338,7 @@ class ViewValue(Value):
 
     def iterate(self, tracer):
         """The keys, values or pairs."""
-        if self.kind == "keys":
-            yield from self.owner.iterate(tracer)
-            return
-        pairs = list(self.owner.read_all(tracer).items())
-        for key, _ in pairs:
-            if len(self.owner.items) != len(pairs):
-                tracer.throw(RuntimeError, "dictionary changed size during iteration")
-            value = self.owner.items[key]
-            yield value if self.kind == "values" else TupleValue([key.value, value])
+        return tracer.iterator(self).iterate(tracer)
 
     def method___iter__(self, tracer):
         """``iter(self)``."""

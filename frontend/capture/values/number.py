@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 
@@ -16,12 +18,22 @@ class RunTimeNumber(Value):
 
     Attributes:
         function: The function that gives it.
-        args: Its arguments.
+        held: Its arguments, as ``_held`` gives them.
     """
 
     def __init__(self, function: Any, *args: Value):
         self.function = function
-        self.args = args
+        self.held = [_held(arg) for arg in args]
+
+    @property
+    def args(self) -> list[Value]:
+        """Its arguments, which still have to exist."""
+        return [_alive(held) for held in self.held]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an argument is gone: other objects may get its number."""
+        return any(_referent(held) is None for held in self.held)
 
     def python_type(self) -> type:
         """``int``."""
@@ -33,7 +45,7 @@ class RunTimeNumber(Value):
 
     def key(self) -> tuple:
         """What two of them have in common if they are equal."""
-        return (self.function, *(_Same(arg) for arg in self.args))
+        return (self.function, *(_Same(held) for held in self.held))
 
     def truth(self, tracer) -> bool:
         """Addresses and identifiers of threads are not 0."""
@@ -43,22 +55,51 @@ class RunTimeNumber(Value):
         return f"{self.function.__name__}({', '.join(map(repr, self.args))})"
 
 
+def _held(value: Value) -> Any:
+    """A value, or a weak reference to one that lives no longer than in Python.
+
+    An object has one such reference, which stands for it when it is gone, too.
+    """
+    is_new = value.source is None and value.identity() is value
+    return weakref.ref(value) if is_new else value
+
+
+def _referent(held: Any) -> Value | None:
+    return held() if isinstance(held, weakref.ref) else held
+
+
+def _alive(held: Any) -> Value:
+    value = _referent(held)
+    return object_is_gone() if value is None else value
+
+
+def object_is_gone():
+    """Raises where the number of an object could be that of another one by now."""
+    unsupported(
+        kind="number of an object that is gone",
+        context="id()",
+        explanation="Another object may have got its address.",
+        hints=("Keep the object as long as its id is used.",),
+    )
+
+
 class _Same:
-    """A traced value that is equal to those that stand for the same object."""
+    """What stands for an object, equal to what stands for the same object."""
 
-    __slots__ = ("value", "identity")
+    __slots__ = ("held", "identity")
 
-    def __init__(self, value: Value):
-        self.value = value
-        self.identity = value.identity()
+    def __init__(self, held: Any):
+        self.held = held
+        is_weak = isinstance(held, weakref.ref)
+        self.identity = held if is_weak else held.identity()
 
     def __hash__(self) -> int:
-        if isinstance(self.value, Constant):
+        if isinstance(self.held, Constant):
             return hash((type(self.identity), repr(self.identity)))
         return id(self.identity)
 
     def __eq__(self, other) -> bool:
-        if isinstance(self.value, Constant) and isinstance(other.value, Constant):
-            mine, theirs = self.identity, other.identity
+        mine, theirs = self.identity, other.identity
+        if isinstance(self.held, Constant) and isinstance(other.held, Constant):
             return mine is theirs or (type(mine) is type(theirs) and mine == theirs)
-        return self.identity is other.identity
+        return mine is theirs

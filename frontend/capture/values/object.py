@@ -389,7 +389,7 @@ class ObjectValue(SpecialMethods):
                 return self.base.call_method(tracer, name, args, kwargs)
         return super().call_method(tracer, name, args, kwargs)
 
-    def method___init__(self, tracer, *args, **kwargs):
+    def method___init__(self, tracer, /, *args, **kwargs):
         """``object.__init__`` does nothing."""
         return tracer.constant(None)
 

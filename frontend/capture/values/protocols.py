@@ -152,6 +152,41 @@ def stand_in(cls: type, **content: Any) -> Any:
     return type(cls.__name__, (), {"__module__": cls.__module__, **content})()
 
 
+def listed(tracer, value: Value) -> list[Value]:
+    """``list(value)``, which asks an object how many items there may be."""
+    if not isinstance(value, SpecialMethods):
+        return list(tracer.iterate(value))
+    iterator = tracer.iterator(value)
+    _ask_for_length(tracer, value)
+    items = []
+    while (item := tracer.next_of(iterator)) is not None:
+        items.append(item)
+    return items
+
+
+def _ask_for_length(tracer, value: SpecialMethods) -> None:
+    """What ``operator.length_hint`` does: of errors, a TypeError is no answer."""
+    try:
+        if value._size(tracer) is not None:
+            return
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), TypeError):
+            raise
+    try:
+        hint = value.call_special(tracer, "__length_hint__", [])
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), TypeError):
+            raise
+        return
+    if hint is None or is_not_implemented(hint):
+        return
+    if not issubclass(hint.python_type(), int):
+        kind = hint.python_type().__name__
+        tracer.throw(TypeError, f"__length_hint__ must be an integer, not {kind}")
+    if tracer.compare(operator.lt, hint, tracer.constant(0)).truth(tracer):
+        tracer.throw(ValueError, "__length_hint__() should return >= 0")
+
+
 def contains_by_iteration(tracer, value: Value, item: Value) -> bool:
     """``item in value``, for a class without ``__contains__``."""
     try:

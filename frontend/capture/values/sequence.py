@@ -10,7 +10,10 @@ from typing import Any
 
 import torch
 
-from girih.frontend.capture.values.base import Value
+from girih.errors import unsupported
+from girih.frontend.capture.values.base import Raised, Value
+
+_LONGEST = 1 << 22  # items
 
 
 class SequenceValue(Value):
@@ -61,6 +64,8 @@ class SequenceValue(Value):
             found = self.items[index]
         except IndexError:
             tracer.throw(IndexError, f"{self.cls.__name__} index out of range")
+        except ValueError as error:  # of a slice
+            tracer.throw(ValueError, *error.args)
         if not isinstance(index, slice):
             return found
         plain = self._plain_class()
@@ -89,6 +94,12 @@ class SequenceValue(Value):
 
     def repeat(self, tracer, count: int) -> Value:
         """``self * count``."""
+        if len(self.items) * count > _LONGEST:
+            unsupported(
+                kind="list or tuple that is too long to be traced",
+                context=f"{len(self.items)} items, {count} times",
+                explanation="Each item would be followed by itself.",
+            )
         return self._sibling(self.items * count, self._plain_class())
 
     def method_index(self, tracer, item, *bounds):
@@ -208,11 +219,13 @@ class ListValue(SequenceValue):
         tracer.effects.change(self)
         try:
             if isinstance(index, slice):
-                self.items[index] = list(value.iterate(tracer))
+                self.items[index] = _assigned(tracer, index, value)
             else:
                 self.items[index] = value
         except IndexError:
             tracer.throw(IndexError, "list assignment index out of range")
+        except ValueError as error:  # of a slice
+            tracer.throw(ValueError, *error.args)
 
     def delete_item(self, tracer, key):
         """``del self[key]``."""
@@ -222,6 +235,8 @@ class ListValue(SequenceValue):
             del self.items[index]
         except IndexError:
             tracer.throw(IndexError, "list assignment index out of range")
+        except ValueError as error:  # of a slice
+            tracer.throw(ValueError, *error.args)
 
     def method___setitem__(self, tracer, key, value):
         """``self.__setitem__(key, value)``."""
@@ -230,7 +245,7 @@ class ListValue(SequenceValue):
 
     def method___init__(self, tracer, items=None):
         """``list.__init__(self, items)``."""
-        made = [] if items is None else list(items.iterate(tracer))
+        made = [] if items is None else tracer.listed(items)
         tracer.effects.change(self)
         self.items[:] = made
         return tracer.constant(None)
@@ -242,7 +257,7 @@ class ListValue(SequenceValue):
 
     def method_extend(self, tracer, items):
         """``self.extend(items)``."""
-        self._add(tracer, list(items.iterate(tracer)))
+        self._add(tracer, tracer.listed(items))
         return tracer.constant(None)
 
     def _add(self, tracer, items: list[Value]) -> None:
@@ -301,6 +316,19 @@ class ListValue(SequenceValue):
         tracer.effects.change(self)
         self.items[:] = sorted_items(tracer, self.items, key, reverse)
         return tracer.constant(None)
+
+
+def _assigned(tracer, place: slice, values: Value) -> list[Value]:
+    """The items that are put into a slice of a list."""
+    try:
+        return list(values.iterate(tracer))
+    except Raised as raised:
+        is_iterable = hasattr(values.python_type(), "__iter__")
+        if is_iterable or raised.value.python_type() is not TypeError:
+            raise
+    is_extended = place.step not in (None, 1)
+    text = "must assign iterable to extended slice" if is_extended else None
+    tracer.throw(TypeError, text or "can only assign an iterable")
 
 
 class SliceValue(Value):

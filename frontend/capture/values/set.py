@@ -23,6 +23,7 @@ class SetValue(Value):
         cls: ``set`` or ``frozenset``.
         real: The set that existed before, until all of it was read.
         before: The members of a set from outside before it was changed.
+        removals: How often members have gone.
     """
 
     def __init__(self, keys=(), cls: type = set, source=None, real=None):
@@ -34,6 +35,7 @@ class SetValue(Value):
         self.source = source
         self.real = real
         self.before: dict[Any, Key] | None = None
+        self.removals = 0
 
     @classmethod
     def of(cls, tracer, items: Value, python_class: type = set) -> SetValue:
@@ -93,6 +95,10 @@ class SetValue(Value):
         return [self.keys[item].value for item in self.order]
 
     def iterate(self, tracer):
+        """The members."""
+        return tracer.iterator(self).iterate(tracer)
+
+    def ordered(self, tracer) -> list[Value]:
         """The members; the order of a set from outside is guarded."""
         order = tuple(self.read_all(tracer).order)
         if self.before is not None:
@@ -105,7 +111,7 @@ class SetValue(Value):
             )
         if self.source is not None:
             tracer.guards.add(self.source, "call", KeyOrder(order))
-        return iter(self.members())
+        return self.members()
 
     def contains(self, tracer, item) -> bool:
         """Whether a member is there."""
@@ -150,6 +156,7 @@ class SetValue(Value):
         """``self.discard(item)``."""
         python = key_of(tracer, item).python
         self.change(tracer).order.discard(python)
+        self.removals += python in self.keys
         self.keys.pop(python, None)
         return tracer.constant(None)
 
@@ -163,12 +170,14 @@ class SetValue(Value):
         """``self.pop()``: the member that Python would take."""
         if not self.truth(tracer):
             tracer.throw(KeyError, "pop from an empty set")
-        next(self.iterate(tracer))  # its order is known, and guarded
+        self.ordered(tracer)  # its order is known, and guarded
+        self.removals += 1
         return self.keys.pop(self.change(tracer).order.pop()).value
 
     def method_clear(self, tracer):
         """``self.clear()``."""
         self.change(tracer).order.clear()
+        self.removals += bool(self.keys)
         self.keys.clear()
         return tracer.constant(None)
 
@@ -190,6 +199,7 @@ class SetValue(Value):
         parts = [_parts_of(tracer, other) for other in others]
         order = self.change(tracer).order
         getattr(order, name)(*(theirs for theirs, _ in parts))
+        self.removals += any(item not in order for item in self.keys)
         self.keys = _chosen(order, [self.keys, *(keys for _, keys in parts)])
         return tracer.constant(None)
 

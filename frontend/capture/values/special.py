@@ -22,14 +22,14 @@ _ARITHMETIC = {
     "or": operator.or_,
     "xor": operator.xor,
 }
-_COMPARISONS = {
+COMPARISONS = {
     f"__{name}__": getattr(operator, name)
     for name in ("lt", "le", "eq", "ne", "gt", "ge")
 }
 BINARY = {f"__{name}__": function for name, function in _ARITHMETIC.items()}
 REFLECTED = {f"__r{name}__": function for name, function in _ARITHMETIC.items()}
 IN_PLACE = {f"__i{name}__": function for name, function in _ARITHMETIC.items()}
-OPERATORS = frozenset((*BINARY, *REFLECTED, *IN_PLACE, *_COMPARISONS))
+OPERATORS = frozenset((*BINARY, *REFLECTED, *IN_PLACE, *COMPARISONS))
 
 
 def call_operator(tracer, owner: Value, name: str, args: list[Value]) -> Value | None:
@@ -40,14 +40,18 @@ def call_operator(tracer, owner: Value, name: str, args: list[Value]) -> Value |
     if len(args) != 1 or name not in OPERATORS:
         return None
     other = args[0]
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         if not _is_same_kind(owner, other):
             return tracer.constant(NotImplemented)
-        return tracer.compare(_COMPARISONS[name], owner, other)
+        return tracer.compare(COMPARISONS[name], owner, other)
     return _call_arithmetic(tracer, owner, name, other)
 
 
 def _call_arithmetic(tracer, owner: Value, name: str, other: Value) -> Value:
+    takes_any = name == "__ior__" and issubclass(owner.python_type(), dict)
+    if issubclass(owner.python_type(), (dict, set, frozenset)) and not takes_any:
+        if not _is_same_kind(owner, other):
+            return tracer.constant(NotImplemented)
     if name in REFLECTED:
         return tracer.binary(REFLECTED[name], other, owner)
     function = BINARY.get(name) or IN_PLACE[name]

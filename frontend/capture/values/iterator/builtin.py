@@ -126,6 +126,8 @@ class CallableIterator(IteratorValue):
         if self.function is None:
             return None
         found = tracer.call(self.function, [], {})
+        if self.function is None:  # the call itself has used it up
+            return None
         if tracer.equal(self.sentinel, found):
             self.function = None
             return None

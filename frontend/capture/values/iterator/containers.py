@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from girih.errors import unsupported
+from girih.errors import UnsupportedError
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
 
@@ -58,6 +58,14 @@ class ConstantIterator(IteratorValue):
         return tracer.from_python(self.value[self.index - 1])
 
 
+def _depends_on_storage(kind: str):
+    """Leaves the whole function to Python: what is made anew is stored otherwise."""
+    explanation = "What Python does then depends on how the container is stored."
+    error = UnsupportedError(kind, "", explanation)
+    error.break_points = ()
+    raise error
+
+
 class DictIterator(IteratorValue):
     """An iterator over keys, values or items of a dict.
 
@@ -66,6 +74,7 @@ class DictIterator(IteratorValue):
         mapping: The dict.
         kind: ``"keys"``, ``"values"`` or ``"items"``.
         keys: The keys when it was made, in the order in which it goes.
+        removals: How often the dict had lost keys by then.
         index: Of the next one.
         is_reversed: Whether ``reversed`` made it.
     """
@@ -75,6 +84,7 @@ class DictIterator(IteratorValue):
         self.mapping = mapping
         self.kind = kind
         self.keys = keys
+        self.removals = mapping.removals
         self.index = 0
         self.cls = cls
         self.is_reversed = is_reversed
@@ -87,25 +97,24 @@ class DictIterator(IteratorValue):
         if len(items) != len(self.keys):
             self.index = -1
             tracer.throw(RuntimeError, f"{self._kind_of_dict()} during iteration")
+        if self.mapping.removals != self.removals:
+            _depends_on_storage("dict that gets other keys while it is iterated")
         if self.index >= len(self.keys):
-            self._check_keys(self.keys)
             self.index = -1
             return None
         key = self.keys[self.index]
-        self._check_keys([key])
         self.index += 1
         return self._item(key, items[key])
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the dict has had the same keys since the iterator was made."""
+        same_size = len(self.mapping.items) == len(self.keys)
+        return same_size and self.mapping.removals == self.removals
 
     def _kind_of_dict(self) -> str:
         is_dict = self.cls.__name__.startswith("dict")
         return "dictionary changed size" if is_dict else "OrderedDict mutated"
-
-    def _check_keys(self, keys: list) -> None:
-        if any(key not in self.mapping.items for key in keys):
-            unsupported(
-                kind="dict that gets other keys while it is iterated",
-                explanation="What Python does then depends on how the dict is stored.",
-            )
 
     def _item(self, key, value: Value) -> Value:
         if self.kind == "keys":
@@ -122,18 +131,64 @@ class SetIterator(ItemsIterator):
 
     Attributes:
         owner: The set.
+        removals: How often it had lost members when the iterator was made.
     """
 
     def __init__(self, owner, items: list[Value]):
         super().__init__(items, type(iter(set())))
         self.owner = owner
+        self.removals = owner.removals
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the set has had the same members since the iterator was made."""
+        same_size = len(self.owner.order) == len(self.items)
+        return same_size and self.owner.removals == self.removals
 
     def next(self, tracer):
         """The next member."""
         if self.owner is not None and len(self.owner.order) != len(self.items):
             self.owner, self.items = None, []
             tracer.throw(RuntimeError, "Set changed size during iteration")
-        return super().next(tracer)
+        if self.owner is not None and self.owner.removals != self.removals:
+            _depends_on_storage("set that gets other members while it is iterated")
+        found = super().next(tracer)
+        if found is None:
+            self.owner = None
+        return found
+
+
+class DequeIterator(IteratorValue):
+    """An iterator over a deque.
+
+    Attributes:
+        owner: The deque.
+        mutations: How often it had been changed when the iterator was made.
+        index: How many items it has given.
+        is_reversed: Whether ``reversed`` made it.
+    """
+
+    def __init__(self, owner, is_reversed: bool = False):
+        self.owner = owner
+        self.mutations = owner.mutations
+        self.index = 0
+        self.is_reversed = is_reversed
+        self.cls = type(reversed(owner.cls()) if is_reversed else iter(owner.cls()))
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the deque has had the same items since the iterator was made."""
+        return self.owner.mutations == self.mutations
+
+    def next(self, tracer):
+        """The next item."""
+        if not self.is_unchanged:
+            tracer.throw(RuntimeError, "deque mutated during iteration")
+        if self.index >= len(self.owner.items):
+            return None
+        self.index += 1
+        place = -self.index if self.is_reversed else self.index - 1
+        return self.owner.items[place]
 
 
 class IndexIterator(IteratorValue):

@@ -53,6 +53,7 @@ class GeneratorValue(IteratorValue):
     def throw_into(self, tracer, raised: Raised) -> Value | None:
         """Raises where it stands; None when it returns."""
         self._check_not_running(tracer)
+        self._chain(tracer, raised)
         if self.is_finished or not self.is_started:
             self._finish(None)
             raise raised
@@ -60,6 +61,16 @@ class GeneratorValue(IteratorValue):
         if part is None:
             return self._run(tracer, raised)
         return self._throw_into_part(tracer, part, raised)
+
+    def _chain(self, tracer, raised: Raised) -> None:
+        """Sets the context: what the generator itself is handling.
+
+        What its caller handles is none of the context, as in CPython's ``gen_throw``.
+        """
+        if raised.is_new:
+            raised.is_new, raised.frame = False, self
+            handled = self.frame.handled[-1] if self.frame.handled else None
+            raised.value.raised_while(tracer, handled)
 
     def _run(self, tracer, raised: Raised | None = None) -> Value | None:
         if not self.is_started:

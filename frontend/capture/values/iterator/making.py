@@ -7,9 +7,11 @@ import types
 
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import LITERALS, Constant
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
 from girih.frontend.capture.values.iterator.containers import (
     ConstantIterator,
+    DequeIterator,
     DictIterator,
     IndexIterator,
     SequenceIterator,
@@ -97,7 +99,9 @@ def _of_builtin(tracer, value: Value, owner: Value) -> Value:
     if isinstance(value, ViewValue) and isinstance(value.owner, DictValue):
         return _of_dict(tracer, value.owner, value.owner, value.kind)
     if isinstance(value, SetValue):
-        return SetIterator(value, list(value.iterate(tracer)))
+        return SetIterator(value, value.ordered(tracer))
+    if isinstance(value, DequeValue):
+        return DequeIterator(value)
     if isinstance(value, Constant) and isinstance(value.value, LITERALS):
         return ConstantIterator(_iterable(tracer, value.value))
     if isinstance(value, TensorValue):
@@ -149,6 +153,8 @@ def _reversed_builtin(tracer, value: Value, owner: Value) -> Value:
         return _of_dict(tracer, owner, value, "keys", -1)
     if isinstance(value, ViewValue) and isinstance(value.owner, DictValue):
         return _of_dict(tracer, value.owner, value.owner, value.kind, -1)
+    if isinstance(value, DequeValue):
+        return DequeIterator(value, is_reversed=True)
     if isinstance(value, Constant) and isinstance(value.value, LITERALS):
         if not isinstance(value.value, (str, bytes, range)):
             _not_reversible(tracer, owner)
