@@ -104,11 +104,7 @@ def _compile(model, *, options: Options, **settings):
     from girih.twins import follow_torch
 
     follow_torch()
-    limits = Limits(
-        options.capture_instructions,
-        options.capture_operations,
-        options.capture_seconds,
-    )
+    limits = Limits(**options.capture_limits())
     return compile_callable(model, Settings(limits=limits, **settings))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from girih import api, marks
+from girih import api, config, marks
 from girih import backend as backends
 from girih.errors import UnsupportedError
 from girih.fallbacks import Fallback, collected
@@ -182,7 +182,8 @@ def explain(
     """Captures and runs one call of a function, and says what came of it.
 
     ``print(girih.explain(f)(x, y))`` is the usual use. The call really runs, with its
-    side effects. What was compiled of ``fn`` before is neither used nor changed.
+    side effects. What was compiled of ``fn`` before is neither used nor changed; the
+    options that it was compiled with hold, unless others are given.
 
     Args:
         fn: A function, method, module or other callable, compiled or not.
@@ -201,16 +202,45 @@ def explain(
     if not callable(target):
         raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
 
-    settings = api.make_options(options)
-    backends.resolve(backend, settings)  # raises for wrong names
+    made = api.make_options(options)
+    backends.resolve(backend, made)  # raises for wrong names
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
-        recorder = _Recorder(target, backends.resolve(backend, settings))
+        settings = (_settings_of(fn) if options is None else None) or _settings(made)
+        if dynamic is not None:
+            settings = replace(settings, dynamic=dynamic)
+        recorder = _Recorder(target, backends.resolve(backend, made))
         with collected() as recorder.explanation.fallbacks:
-            recorder.compiled(dynamic, settings.falls_back())(*args, **kwargs)
+            recorder.compiled(settings)(*args, **kwargs)
         return recorder.explanation
 
     return explained
+
+
+def _settings_of(fn: Any) -> Any:
+    """The settings of a compiled function, for calls that may break; else None."""
+    from girih.frontend.capture.targets import dispatcher_of
+
+    dispatcher = dispatcher_of(fn)
+    if dispatcher is None:
+        return None
+    settings = dispatcher.girih_compiler.settings
+    fallback = settings.fallback or settings.fullgraph
+    return replace(settings, fullgraph=False, fallback=fallback)
+
+
+def _settings(options: Any) -> Any:
+    from girih.frontend.capture.api import Settings
+    from girih.frontend.capture.budget import Limits
+
+    return Settings(
+        fullgraph=False,
+        dynamic=None,
+        backend_fn=None,
+        recompile_limit=options.recompile_limit or config.recompile_limit(),
+        limits=Limits(**options.capture_limits()),
+        fallback=options.falls_back(),
+    )
 
 
 class _Recorder:
@@ -224,19 +254,17 @@ class _Recorder:
         self._met: set[tuple] = set()
         self.explanation = Explanation(_name_of(target))
 
-    def compiled(self, dynamic: bool | None, fallback: bool) -> Callable:
-        """The function, compiled."""
-        from girih.frontend.capture.api import Settings
+    def compiled(self, settings: Any) -> Callable:
+        """The function, compiled with settings but for the backend."""
         from girih.frontend.capture.targets import compile_callable
 
-        settings = Settings(
-            fullgraph=False,
-            dynamic=dynamic,
+        own = replace(
+            settings,
             backend_fn=self._compile,
             observer=self._observe,
-            fallback=fallback,
+            fallbacks=[],
         )
-        return compile_callable(self._target, settings)
+        return compile_callable(self._target, own)
 
     def _compile(self, gm: Any, inputs: Any) -> Callable:
         start = time.perf_counter()

@@ -83,6 +83,14 @@ class Options:
         """Whether the IR is verified after every pass."""
         return self.verify or config.verify()
 
+    def capture_limits(self) -> dict[str, float]:
+        """How much one attempt to capture a call may cost, by what is limited."""
+        return {
+            "instructions": self.capture_instructions,
+            "operations": self.capture_operations,
+            "seconds": self.capture_seconds,
+        }
+
     def falls_back(self) -> bool:
         """Whether a failed compilation runs eager."""
         return self.fallback and config.fallback()

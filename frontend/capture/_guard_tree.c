@@ -103,9 +103,35 @@ static int read_relations(Guards *self, PyObject *specs) {
     return 0;
 }
 
-int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations) {
-    if (read_groups(self, roots) < 0) return -1;
-    return read_relations(self, relations);
+/* (slots, record) */
+static int read_set(PyObject *spec, DistinctSet *set) {
+    PyObject *slots;
+    if (!PyArg_ParseTuple(spec, "O!i", &PyTuple_Type, &slots, &set->record)) return -1;
+    set->count = PyTuple_GET_SIZE(slots);
+    set->room = 16;
+    while (set->room < 2 * (size_t)set->count) set->room *= 2;
+    set->slots = PyMem_Calloc((size_t)set->count + 1, sizeof(Py_ssize_t));
+    set->table = PyMem_Calloc(set->room, sizeof(PyObject *));
+    if (!set->slots || !set->table) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < set->count; i++)
+        set->slots[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_sets(Guards *self, PyObject *specs) {
+    Py_ssize_t count = PyTuple_GET_SIZE(specs);
+    self->sets = PyMem_Calloc(count ? (size_t)count : 1, sizeof(DistinctSet));
+    if (!self->sets) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        self->set_count++;
+        if (read_set(PyTuple_GET_ITEM(specs, i), &self->sets[i]) < 0) return -1;
+    }
+    return 0;
+}
+
+int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations, PyObject *sets) {
+    if (read_groups(self, roots) < 0 || read_relations(self, relations) < 0) return -1;
+    return read_sets(self, sets);
 }
 
 static void free_node(Node *node) {
@@ -131,4 +157,11 @@ void girih_free_guards(Guards *self) {
     PyMem_Free(self->relations);
     self->relations = NULL;
     self->relation_count = 0;
+    for (Py_ssize_t i = 0; i < self->set_count; i++) {
+        PyMem_Free(self->sets[i].slots);
+        PyMem_Free(self->sets[i].table);
+    }
+    PyMem_Free(self->sets);
+    self->sets = NULL;
+    self->set_count = 0;
 }

@@ -333,8 +333,31 @@ static int relations_hold(Guards *self, PyObject *const *slots) {
     return 1;
 }
 
+/* Nothing in it runs Python code, so that one table for all calls is enough. */
+static int are_distinct(const DistinctSet *set, PyObject *const *slots) {
+    size_t mask = set->room - 1;
+    memset(set->table, 0, sizeof(PyObject *) * set->room);
+    for (Py_ssize_t i = 0; i < set->count; i++) {
+        PyObject *value = slots[set->slots[i]];
+        size_t place = (((uintptr_t)value >> 4) * 0x9E3779B1u) & mask;
+        while (set->table[place] && set->table[place] != value) place = (place + 1) & mask;
+        if (set->table[place]) return 0;
+        set->table[place] = value;
+    }
+    return 1;
+}
+
+static int sets_hold(Guards *self, PyObject *const *slots) {
+    for (Py_ssize_t i = 0; i < self->set_count; i++) {
+        if (are_distinct(&self->sets[i], slots)) continue;
+        self->failed = self->sets[i].record;
+        return 0;
+    }
+    return 1;
+}
+
 static int evaluate_together(Guards *self, PyObject **slots) {
-    if (!relations_hold(self, slots)) return 0;
+    if (!relations_hold(self, slots) || !sets_hold(self, slots)) return 0;
     if (self->state_check && !girih_ask(self->state_check, NULL, 0)) {
         self->failed = FAILED_STATE;
         return 0;
@@ -412,18 +435,18 @@ static PyObject *none_to_null(PyObject *value) {
 }
 
 static PyObject *Guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *roots, *relations, *tensor_check, *statics, *state_check, *shape_check;
+    PyObject *roots, *relations, *sets, *tensor_check, *statics, *state_check, *shape_check;
     Py_ssize_t slot_count, tensor_count;
-    if (!PyArg_ParseTuple(args, "O!O!nnOOOO", &PyTuple_Type, &roots, &PyTuple_Type, &relations,
-                          &slot_count, &tensor_count, &tensor_check, &statics, &state_check,
-                          &shape_check))
+    if (!PyArg_ParseTuple(args, "O!O!O!nnOOOO", &PyTuple_Type, &roots, &PyTuple_Type,
+                          &relations, &PyTuple_Type, &sets, &slot_count, &tensor_count,
+                          &tensor_check, &statics, &state_check, &shape_check))
         return NULL;
     Guards *self = (Guards *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->slot_count = slot_count;
     self->state_check = none_to_null(state_check);
     self->shape_check = none_to_null(shape_check);
-    if (girih_read_guards(self, roots, relations) < 0 ||
+    if (girih_read_guards(self, roots, relations, sets) < 0 ||
         girih_read_tensor_checks(&self->tensors, tensor_count, tensor_check, statics) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -473,8 +496,8 @@ PyTypeObject Guards_Type = {
     .tp_name = "girih.frontend.capture._frame.Guards",
     .tp_basicsize = sizeof(Guards),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Guards(roots, relations, slots, tensors, tensor_check, statics, state_check, "
-              "shape_check)",
+    .tp_doc = "Guards(roots, relations, sets, slots, tensors, tensor_check, statics, "
+              "state_check, shape_check)",
     .tp_new = Guards_new,
     .tp_dealloc = (destructor)Guards_dealloc,
     .tp_traverse = (traverseproc)Guards_traverse,

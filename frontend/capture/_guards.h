@@ -70,6 +70,14 @@ typedef struct {
     int same, record;
 } Relation;
 
+/* Slots that hold as many objects. */
+typedef struct {
+    Py_ssize_t *slots, count;
+    PyObject **table;   /* of the addresses, for the time of a check */
+    size_t room;        /* a power of two */
+    int record;
+} DistinctSet;
+
 enum { FINGERPRINT_BYTES = 160 };
 
 /* What a tensor was like when it was last checked: [Note: fingerprints] in _tensors.c. */
@@ -97,8 +105,9 @@ struct Guards {
     PyObject_HEAD
     Group *groups;
     Relation *relations;
+    DistinctSet *sets;
     TensorChecks tensors;
-    Py_ssize_t group_count, slot_count, relation_count;
+    Py_ssize_t group_count, slot_count, relation_count, set_count;
     PyObject *state_check, *shape_check;
     Py_ssize_t failed;
 };
@@ -109,7 +118,7 @@ int girih_has_child(const Node *node, int access);
 int girih_has_check(const Node *node, int first, int last);
 
 /* Fills a Guards object from the tuples that guard.py makes. */
-int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations);
+int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations, PyObject *sets);
 void girih_free_guards(Guards *self);
 
 /* Whether `check(*args)` is True; an exception counts as no, and is cleared. */

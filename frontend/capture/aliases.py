@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 
+from girih.frontend.capture.guard import DISTINCT_SET
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.deque import DequeValue
@@ -61,6 +62,21 @@ def guard_written(tracer) -> None:
                 if _may_be_namespace(owner, namespace):
                     source = owner.source.instance_dict()
                     tracer.guards.add(source, "distinct", namespace.source)
+
+
+def guard_told_apart(tracer) -> None:
+    """Guards that the objects that were told apart by identity are as many objects."""
+    by_class: dict[type, list[Source]] = {}
+    told_apart = list(tracer.told_apart.values())
+    for value in told_apart if len(told_apart) > 1 else ():
+        if isinstance(value, _KINDS):
+            by_class.setdefault(value.python_type(), []).append(value.source)
+        else:
+            value.identity()  # which guards it
+    for sources in by_class.values():
+        varying = any(source.access != "constant" for source in sources)
+        if len(sources) > 1 and varying:
+            tracer.guards.add(sources[0], DISTINCT_SET, tuple(sources))
 
 
 def _may_be_namespace(owner: Value, mapping: Value) -> bool:

@@ -23,7 +23,7 @@ import girih
 from girih import collector, config, exclusive, frontend, log, marks, stance, tally
 from girih.errors import RecompileError, SourceLocation, UnsupportedError
 from girih.fallbacks import Fallback, Site
-from girih.frontend.capture import _frame
+from girih.frontend.capture import _frame, budget
 from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.capture import (
     RAISES,
@@ -501,6 +501,7 @@ def plain_entry(function, returned: Callable[[], None]) -> _frame.Entry:
 def reset() -> None:
     """Drops what all compiled callables have compiled."""
     _places_logged.clear()
+    budget.forget()
     with _compiled_lock:
         dispatchers = list(_compiled)
     for dispatcher in dispatchers:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from types import CodeType
+from weakref import WeakKeyDictionary
 
 from girih.errors import UnsupportedError
 
@@ -29,13 +31,18 @@ DEFAULT_LIMITS = Limits()
 
 
 class Budget:
-    """What is left of the limits in one attempt."""
+    """What is left of the limits in one attempt.
+
+    Attributes:
+        exceeded: Which limit was reached.
+    """
 
     def __init__(self, limits: Limits):
         self.limits = limits
         self._steps = 0
         self._operations = 0
         self._end = time.thread_time() + limits.seconds
+        self.exceeded: tuple[str, float] | None = None
 
     def spend(self) -> None:
         """Notes one step of the interpreter.
@@ -65,15 +72,45 @@ class Budget:
             self._exceeded("seconds", self.limits.seconds)
 
     def _exceeded(self, what: str, limit: float):
-        error = UnsupportedError(
-            OVER_BUDGET,
-            f"{limit:g} {what}",
-            "A loop that is unrolled may be long, or not end. The function runs as "
-            f"Python from now on; the limit is the option 'capture_{what}'.",
-            ("Compile what the loop calls, or raise the limit.",),
-        )
+        self.exceeded = (what, limit)
+        error = _over_budget(what, limit)
         error.break_points = ()  # a graph of a part would cost as much again
         raise error
 
+    def remember(self, code: CodeType, error: UnsupportedError) -> None:
+        """Notes that the code was given up, if that is the error."""
+        if self.exceeded is not None:
+            _given_up[code] = (*self.exceeded, error.met_tensors)
 
+    def check(self, code: CodeType) -> None:
+        """Looks whether the code was given up before.
+
+        Raises:
+            UnsupportedError: It was, by a limit as high as that of this budget.
+        """
+        if _given_up and code in _given_up:
+            what, limit, met_tensors = _given_up[code]
+            if getattr(self.limits, what) <= limit:
+                error = _over_budget(what, limit)
+                error.met_tensors = met_tensors
+                raise error
+
+
+def _over_budget(what: str, limit: float) -> UnsupportedError:
+    return UnsupportedError(
+        OVER_BUDGET,
+        f"{limit:g} {what}",
+        "A loop that is unrolled may be long, or not end. The function runs as "
+        f"Python from now on; the limit is the option 'capture_{what}'.",
+        ("Compile what the loop calls, or raise the limit.",),
+    )
+
+
+def forget() -> None:
+    """Gives code another chance that was given up."""
+    _given_up.clear()
+
+
+# The limit that was reached, and whether tensors had been met by then.
+_given_up: WeakKeyDictionary[CodeType, tuple[str, float, bool]] = WeakKeyDictionary()
 OVER_BUDGET = "capture takes too long"

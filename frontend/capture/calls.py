@@ -120,6 +120,7 @@ class Calls(TorchCalls):
                 explanation="Coroutines are not captured.",
                 hints=("Call it outside of compiled code.",),
             )
+        self.budget.check(function.code)
         if len(self.frames) >= _MAXIMAL_DEPTH:
             unsupported(
                 kind="calls nested too deeply",

@@ -12,7 +12,7 @@ import torch
 from girih import log
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture import _frame, state
-from girih.frontend.capture.aliases import guard_written
+from girih.frontend.capture.aliases import guard_told_apart, guard_written
 from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped
 from girih.frontend.capture.budget import Limits
@@ -128,11 +128,14 @@ class _Capture:
             call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
         )
         self.tracer.says_compiling = call.says_compiling
+        code = call.function.__code__
         try:
+            self.tracer.budget.check(code)
             return self._run()
         except UnsupportedError as error:
-            error.met_tensors = bool(self.tracer.graph.tensors)
+            error.met_tensors |= bool(self.tracer.graph.tensors)
             error.told_compiling = self.tracer.told_compiling
+            self.tracer.budget.remember(code, error)
             raise
         finally:
             self.tracer.release()
@@ -180,6 +183,7 @@ class _Capture:
         close_generators(rebuilder, tracer.generators, () if frames else [self.root])
         rebuilder.set_state(tracer.state)
         guard_written(tracer)
+        guard_told_apart(tracer)
         graph = compiled = None
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)

@@ -36,6 +36,9 @@ RELATIONS = {
     "distinct": "{source} is not {operand}",
 }
 
+# Checks of many values, the operand of the guard, of which the source is one.
+DISTINCT_SET = "all_distinct"
+
 
 @dataclass(frozen=True)
 class Guard:
@@ -53,6 +56,9 @@ class Guard:
 
     def __str__(self) -> str:
         operand = self.operand
+        if self.kind == DISTINCT_SET:
+            names = reprlib.repr([str(source) for source in operand])
+            return f"{len(operand)} objects are distinct: {names}"
         if not isinstance(operand, Source):
             operand = operand_text(operand)
         text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
@@ -87,7 +93,8 @@ class GuardSet:
 
     def add(self, source: Source, kind: str, operand: Any = None) -> None:
         """Notes a guard, once."""
-        assert kind in CHECKS or kind in RELATIONS, f"girih bug: no check {kind!r}"
+        known = kind in CHECKS or kind in RELATIONS or kind == DISTINCT_SET
+        assert known, f"girih bug: no check {kind!r}"
         if kind in ("is", "type") and source.access == "constant":
             return  # the entry holds the object itself
         extra = None
@@ -135,6 +142,7 @@ class GuardTree:
         self._roots: list[_Node] = []
         self._slots: dict[Source, int] = {}
         self._relations: list[tuple] = []
+        self._sets: list[tuple] = []
         for source in slots:
             self._slot(source)
         for record, guard in enumerate(self.records):
@@ -165,6 +173,10 @@ class GuardTree:
             pair = (self._slot(guard.source), self._slot(guard.operand))
             self._relations.append((*pair, guard.kind == "same_as", record))
             return
+        if guard.kind == DISTINCT_SET:
+            slots = tuple(self._slot(source) for source in guard.operand)
+            self._sets.append((slots, record))
+            return
         number, operand = 0, guard.operand
         if guard.kind == "length":
             number, operand = operand, None
@@ -182,9 +194,10 @@ class GuardTree:
         """
         roots = tuple(node.spec() for node in self._roots)
         counts = (len(self._slots), tensor_count)
+        together = tuple(self._relations), tuple(self._sets)
         checks = tensor_checks or (None, None)
         self.tensor_count, self.tensor_check = tensor_count, checks[0]
         self.state_check, self.shape_check = state_check, shape_check
         return _frame.Guards(
-            roots, tuple(self._relations), *counts, *checks, state_check, shape_check
+            roots, *together, *counts, *checks, state_check, shape_check
         )

@@ -71,18 +71,16 @@ _SET_METHODS = {
 _NUMBERS = (int, float, complex, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
-_MOST_TOLD_APART = 64
-
 
 class Operators:
     """Mixin of the tracer: operators, comparisons, identity.
 
     Attributes:
-        told_apart: Objects from outside whose identity the trace depended on.
+        told_apart: Objects from outside whose identity the trace depended on, by id.
         addresses: What ``id()`` gave, as long as the program keeps it.
     """
 
-    told_apart: list[Value]
+    told_apart: dict[int, Value]
     addresses: weakref.WeakSet[RunTimeNumber]
 
     def unary(self, function: Any, value: Value) -> Value:
@@ -386,17 +384,8 @@ class Operators:
 
     def tell_apart(self, value: Value) -> None:
         """Guards that an object from outside is none of those told apart before."""
-        if value.source is None or value in self.told_apart:
-            return
-        if len(self.told_apart) >= _MOST_TOLD_APART:
-            unsupported(
-                kind="too many objects told apart by their identity",
-                context=f"{len(self.told_apart)} objects",
-                explanation="Each pair of them would have to be compared at each call.",
-            )
-        for other in self.told_apart:
-            self.identical(value, other)
-        self.told_apart.append(value)
+        if value.source is not None:
+            self.told_apart[id(value)] = self.known(value)
 
     def address_of(self, value: Value) -> RunTimeNumber:
         """``id(value)``."""

@@ -97,7 +97,7 @@ class Tracer(Operators, Calls, Protocols):
         self.blocks = blocks
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
-        self.told_apart: list[Value] = []
+        self.told_apart: dict[int, Value] = {}
         self.addresses: weakref.WeakSet = weakref.WeakSet()
         self.says_compiling = True
         self.told_compiling = False

@@ -11,6 +11,11 @@ from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 
+_HISTORY = (
+    "The order of a set from outside depends on its history, which is Python's alone."
+)
+
+
 class SetValue(Value):
     """A set or frozenset.
 
@@ -105,8 +110,7 @@ class SetValue(Value):
             unsupported(
                 kind="iteration over a set that was changed",
                 context=repr(self),
-                explanation="The order of a set from outside depends on its history, "
-                "which is Python's alone.",
+                explanation=_HISTORY,
                 hints=("Iterate over sorted(...), or use a dict.",),
             )
         if self.source is not None:

@@ -289,3 +289,41 @@ def test_values_that_compare_equal_are_guarded(function):
     compiled = girih.compile(function, backend="eager", fullgraph=True)
     for value in VALUES[function]:
         assert compiled(torch.ones(2), value)[1] == function(None, value)[1]
+
+
+class Thing:
+    pass
+
+
+def counted(x, things):
+    return x * len(set(things))
+
+
+@pytest.mark.parametrize("count", [2, 9, 300])
+def test_any_number_of_objects_is_told_apart(count):
+    compiled = compile_eagerly(counted)
+    things = [Thing() for _ in range(count)]
+    assert compiled(torch.ones(1), things).item() == count
+    for left, right in ((0, 1), (0, count - 1), (count // 2, count - 1)):
+        again = list(things)
+        again[left] = again[right]
+        found = compiled(torch.ones(1), again)
+        assert found.item() == count - (left != right)
+
+
+def test_what_is_the_same_for_other_objects_is_captured_once():
+    compiled = compile_eagerly(counted)
+    with girih.set_stance("default"):
+        compiled(torch.ones(1), [Thing() for _ in range(100)])
+    with girih.set_stance("fail_on_recompile"):
+        compiled(torch.ones(1), [Thing() for _ in range(100)])
+
+
+def test_it_is_told_which_objects_are_not_distinct(caplog):
+    girih.reset()
+    compiled = compile_eagerly(counted)
+    thing = Thing()
+    compiled(torch.ones(1), [thing, Thing()])
+    with caplog.at_level("INFO", logger="girih.recompiles"):
+        compiled(torch.ones(1), [thing, thing])
+    assert "2 objects are distinct: [\"L['things'][0]\"" in caplog.text

@@ -9,9 +9,15 @@ from capture_differential import run_graph
 
 import girih
 from girih.errors import UnsupportedError
+from girih.frontend.capture import budget, capture
 from girih.frontend.capture.api import Settings
 from girih.frontend.capture.budget import OVER_BUDGET, Limits
 from girih.frontend.capture.targets import compile_callable
+
+
+@pytest.fixture(autouse=True)
+def _nothing_given_up():
+    budget.forget()
 
 
 def long_loop(x, count):
@@ -92,3 +98,47 @@ def test_options():
         compiled(torch.ones(2), 20)
     with pytest.raises(ValueError, match="capture_seconds"):
         girih.compile(grows, options={"capture_seconds": 0})
+
+
+def around(x, count):
+    return long_loop(x * 2, count) + 1
+
+
+def test_code_is_not_tried_again_by_others(monkeypatch, caplog):
+    caplog.set_level(logging.CRITICAL)
+    compiled, _ = compiled_within(long_loop, instructions=2_000)
+    compiled(torch.ones(2), 5_000)
+    monkeypatch.setattr(capture, "root_function", None)  # which tracing would call
+    again, tried = compiled_within(long_loop, instructions=1_000)
+    assert torch.equal(again(torch.ones(2), 5_000), long_loop(torch.ones(2), 5_000))
+    assert [one.error.kind for one in tried] == [OVER_BUDGET]
+
+
+def test_a_caller_breaks_at_code_that_was_given_up(caplog):
+    caplog.set_level(logging.CRITICAL)
+    compiled_within(long_loop, instructions=2_000)[0](torch.ones(2), 5_000)
+    compiled, tried = compiled_within(around, instructions=2_000)
+    assert torch.equal(compiled(torch.ones(2), 3), around(torch.ones(2), 3))
+    (first,) = (one for one in tried if one.call.function is around)
+    assert first.captured.broken.kind == OVER_BUDGET
+
+
+def test_higher_limits_and_reset_are_another_chance(caplog):
+    caplog.set_level(logging.CRITICAL)
+    compiled_within(long_loop, instructions=2_000)[0](torch.ones(2), 500)
+    higher, _ = compiled_within(long_loop, fullgraph=True, instructions=100_000)
+    assert torch.equal(higher(torch.ones(2), 500), long_loop(torch.ones(2), 500))
+    girih.reset()
+    same, _ = compiled_within(long_loop, fullgraph=True, instructions=2_000)
+    assert torch.equal(same(torch.ones(2), 5), long_loop(torch.ones(2), 5))
+
+
+def test_explain_has_the_budget_of_the_compiled_function():
+    options = {"capture_operations": 5}
+    compiled = girih.compile(grows, backend="eager", options=options)
+    told = girih.explain(compiled, backend="eager")(torch.ones(2), 10)
+    assert [reason.kind for reason in told.break_reasons] == [OVER_BUDGET]
+    budget.forget()
+    wider = girih.explain(compiled, backend="eager", options={"capture_operations": 50})
+    assert wider(torch.ones(2), 10).graph_break_count == 0
+    assert girih.explain(grows, backend="eager")(torch.ones(2), 10).graph_count == 1

@@ -86,6 +86,17 @@ def test_relations(roots):
     assert holds(other, x, y) and not holds(other, x, x)
 
 
+def test_sets_of_distinct_objects(roots):
+    sources = tuple(roots.local(0).index(index) for index in range(40))
+    _, guards = guards_of((sources[0], "all_distinct", sources))
+    values = [[index] for index in range(40)]
+    assert holds(guards, values, None) and holds(guards, values[::-1], None)
+    for left, right in ((0, 1), (0, 39), (20, 21), (38, 39)):
+        again = list(values)
+        again[left] = again[right]
+        assert not holds(guards, again, None)
+
+
 # Regions that are pinned by version tags
 
 

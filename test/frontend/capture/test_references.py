@@ -84,6 +84,11 @@ NAMES = ("a", "b", "key", "rest", "named")
         lambda roots: (roots.local(0).in_instance("table").dict_item("k"), "is", 5),
         lambda roots: (roots.local(0), "call", lambda value: 1 / 0),
         lambda roots: (roots.local(1), "distinct", roots.local(0)),
+        lambda roots: (
+            roots.local(1),
+            "all_distinct",
+            (roots.local(1), roots.local(0)),
+        ),
         lambda roots: (roots.local(1), "same_as", roots.local(0)),
     ],
 )
