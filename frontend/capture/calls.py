@@ -309,12 +309,15 @@ class Calls(TorchCalls):
                 return self.fold_call(cls, args, kwargs, held=True)
             function = self.class_member(type(cls), "__call__")
             return self.call(function, [callee, *args], kwargs)
+        if isinstance(maker, type):  # a TypedDict makes a dict
+            return self.call(self.class_member(type(cls), "__call__"), args, kwargs)
         if cls.__module__ in _PURE_MODULES and not has_python_layer(cls):
             return self.fold_call(cls, args, kwargs)
         return self.construct_object(callee, args, kwargs)
 
     def construct_object(self, callee: ClassValue, args, kwargs) -> Value:
         """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
+        self.caller = None
         cls = callee.cls
         if static_lookup(cls, "__del__")[0] is not MISSING:
             unsupported(

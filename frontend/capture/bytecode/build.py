@@ -10,11 +10,12 @@ import typing
 
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import of_version, opcode
-from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.base import NULL, Value
 from girih.frontend.capture.values.exception_group import what_to_reraise
-from girih.frontend.capture.values.function import FunctionValue
+from girih.frontend.capture.values.function import FunctionValue, name_of_callee
 from girih.frontend.capture.values.iterator.generator import stop_iteration_as_error
 from girih.frontend.capture.values.key import key_of
+from girih.frontend.capture.values.lookup import is_iterable
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 
@@ -79,7 +80,11 @@ def _map_add(tracer, frame, instruction):
 
 @opcode("LIST_EXTEND")
 def _list_extend(tracer, frame, instruction):
-    items = tracer.listed(frame.pop())
+    added = frame.pop()
+    if not is_iterable(added):
+        kind = added.python_type().__name__
+        tracer.throw(TypeError, f"Value after * must be an iterable, not {kind}")
+    items = tracer.listed(added)
     target = frame.stack[-instruction.arg]  # may have been made before a break
     tracer.effects.change(target)
     target.items.extend(items)
@@ -106,10 +111,16 @@ def _dict_update(tracer, frame, instruction):
 def _dict_merge(tracer, frame, instruction):
     other = frame.pop()
     target = frame.stack[-instruction.arg]
+    below = frame.stack[-instruction.arg - 3 : -instruction.arg - 1]
+    (callee,) = (value for value in below if value is not NULL)
+    if not hasattr(other.python_type(), "keys"):
+        kind = other.python_type().__name__
+        message = f"argument after ** must be a mapping, not {kind}"
+        tracer.throw(TypeError, f"{name_of_callee(callee)} {message}")
     for key, value in tracer.pairs_of(other):
         if key_of(tracer, key) in target.items:
             message = f"got multiple values for keyword argument {key.as_python()!r}"
-            tracer.throw(TypeError, message)
+            tracer.throw(TypeError, f"{name_of_callee(callee)} {message}")
         target.set_item(tracer, key, value)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.values.function import name_of_callee
+from girih.frontend.capture.values.lookup import is_iterable
 
 
 @opcode("KW_NAMES")
@@ -53,7 +55,7 @@ def _called(tracer, frame, callee, args: list, names: tuple[str, ...]):
 
 @opcode("CALL_FUNCTION_EX", until=(3, 12))
 def _call_function_ex(tracer, frame, instruction):
-    args, kwargs = _unpacked_arguments(tracer, frame, instruction)
+    args, kwargs = _unpacked_arguments(tracer, frame, instruction, -1)
     callee = frame.pop()
     frame.pop()  # NULL
     frame.push(tracer.call_from(frame, callee, args, kwargs))
@@ -61,14 +63,22 @@ def _call_function_ex(tracer, frame, instruction):
 
 @opcode("CALL_FUNCTION_EX", since=(3, 13))
 def _call_function_ex_with_null_last(tracer, frame, instruction):
-    args, kwargs = _unpacked_arguments(tracer, frame, instruction)
+    args, kwargs = _unpacked_arguments(tracer, frame, instruction, -2)
     frame.pop()  # NULL
     frame.push(tracer.call_from(frame, frame.pop(), args, kwargs))
 
 
-def _unpacked_arguments(tracer, frame, instruction):
+def _unpacked_arguments(tracer, frame, instruction, place: int):
+    """The arguments on the stack, above a callee at a place of what is below them."""
     kwargs = {}
     if instruction.arg & 1:
         for key, value in tracer.pairs_of(frame.pop()):
+            if not issubclass(key.python_type(), str):
+                tracer.throw(TypeError, "keywords must be strings")
             kwargs[key.as_python()] = value
-    return list(tracer.iterate(frame.pop())), kwargs
+    args = frame.pop()
+    if not is_iterable(args):
+        kind = args.python_type().__name__
+        message = f"argument after * must be an iterable, not {kind}"
+        tracer.throw(TypeError, f"{name_of_callee(frame.stack[place])} {message}")
+    return list(tracer.iterate(args)), kwargs

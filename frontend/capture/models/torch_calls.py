@@ -72,8 +72,8 @@ def _overrides(value: Value) -> bool:
 
 
 @models(torch.numel)
-def _numel(tracer, value):
-    return value.call_method(tracer, "numel", [], {})
+def _numel(tracer, input):
+    return input.call_method(tracer, "numel", [], {})
 
 
 @models(torch._assert, torch._check)

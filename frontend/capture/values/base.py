@@ -141,6 +141,7 @@ class Value:
         self, tracer: Tracer, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         """``self.name(*args, **kwargs)`` for a method of a builtin type."""
+        tracer.caller = None  # what it calls gives parts of its result at most
         method = getattr(self, "method_" + name, None)
         if method is None:
             found = self._call_special_method(tracer, name, args)

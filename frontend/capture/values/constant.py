@@ -160,6 +160,7 @@ class ConstantMethod(Value):
 
     def call(self, tracer, args, kwargs):
         """Runs it where all arguments are known."""
+        tracer.caller = None
         method = getattr(self.owner.value, self.name)
         if isinstance(method, types.MethodType):
             function = tracer.constant(method.__func__)

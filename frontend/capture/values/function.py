@@ -272,6 +272,24 @@ def function_like(code: types.CodeType) -> types.FunctionType:
     return types.FunctionType(made, {})
 
 
+def name_of_callee(callee: Value) -> str:
+    """How CPython names what is called, where it says something of the arguments.
+
+    Source: ``_PyObject_FunctionStr`` in Objects/object.c.
+    """
+    if isinstance(callee, BoundMethod):
+        callee = callee.function
+    if isinstance(callee, FunctionValue):
+        module, name = callee.namespace.get("__name__"), callee.qualname
+    else:
+        function = callee.as_python()
+        module = getattr(function, "__module__", None)
+        name = getattr(function, "__qualname__", None)
+        if name is None:
+            return repr(function)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
 class BoundMethod(Value):
     """A method bound to an instance or a class."""
 

@@ -35,6 +35,7 @@ class GetterValue(Value):
 
     def call(self, tracer, args, kwargs):
         """Gets what it was made for."""
+        tracer.caller = None
         if len(args) != 1 or kwargs:
             name = self.cls.__name__
             message = f"{name} expected 1 argument, got {len(args)}"

@@ -35,6 +35,12 @@ def is_callable(value: Value) -> bool:
     return static_lookup(value.python_type(), "__call__")[1] is not None
 
 
+def is_iterable(value: Value) -> bool:
+    """Whether ``iter(value)`` asks the value at all."""
+    cls = value.python_type()
+    return hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
+
+
 def is_data_descriptor(member: Any) -> bool:
     """Whether a class member takes precedence over the instance's attributes."""
     has_get = static_lookup(type(member), "__get__")[0] is not MISSING
@@ -110,4 +116,5 @@ class DescriptorMethod(Value):
 
     def call(self, tracer, args, kwargs):
         """Calls it on the part of the object that is of the builtin class."""
+        tracer.caller = None
         return self.owner.call_c_method(tracer, self.descriptor, args, kwargs)

@@ -10,7 +10,6 @@ from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
-
 _HISTORY = (
     "The order of a set from outside depends on its history, which is Python's alone."
 )

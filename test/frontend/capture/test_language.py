@@ -4,7 +4,10 @@ import collections
 import contextlib
 import functools
 import inspect
+import operator
+import re
 import types
+import typing
 
 import pytest
 import torch
@@ -380,6 +383,91 @@ def lengths_that_lists_ask_for(x):
 
 def a_list_without_end(x):
     return x + 1, len([0] * (1 << 40))
+
+
+# Calls
+
+
+@case(X)
+def stars_in_calls(x):
+    def function(a, /, b=2, *c, d, e=5, **g):
+        return a, b, c, d, e, g
+
+    args, named = [1, 2], {"d": x, "z": 3}
+    calls = (
+        lambda: function(*args, **named),
+        lambda: function(0, *args, *(9,), **named, e=1),
+        lambda: function(1, a=3, d=2),
+        lambda: function(1, 2, b=3, d=1),
+        lambda: function(*args, **named, d=2),
+        lambda: dict(**named, **named),
+        lambda: function(**{1: 2}),
+        lambda: function(*3),
+        lambda: function(1, **3),
+        lambda: [*3],
+        lambda: print(*3),
+    )
+    return x + 1, [outcome_of(call) for call in calls]
+
+
+class Described(typing.TypedDict):
+    number: int
+
+
+@case(X)
+def a_typed_dict(x):
+    return x + 1, Described(number=3)
+
+
+class Naming(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.name = cls.__name__
+        return made
+
+
+class Named(metaclass=Naming):
+    def __init__(self, weight):
+        girih.graph_break()
+        self.weight = weight * 2
+
+
+def negated_at_a_break(x):
+    scaled = X * x
+    girih.graph_break()
+    return -x * scaled[0].numel()
+
+
+class Answering:
+    def __getitem__(self, key):
+        return negated_at_a_break(key)
+
+    @property
+    def part(self):
+        return negated_at_a_break(8)
+
+
+class Filling(dict):
+    def __missing__(self, key):
+        return negated_at_a_break(key)
+
+
+def breaks_below_c_code(x):
+    items = [1, 3, 2]
+    answer = items.sort(key=negated_at_a_break)
+    one, two = operator.itemgetter(1)(Answering()), operator.attrgetter("part")
+    replaced = re.compile("a").sub(lambda found: str(negated_at_a_break(1)), "banana")
+    return x + 1, items, answer, one, two(Answering()), replaced, Filling()[3]
+
+
+def breaks_below_a_metaclass(x):
+    made = Named(x)
+    return made.weight + 1, made.name
+
+
+@pytest.mark.parametrize("function", [breaks_below_c_code, breaks_below_a_metaclass])
+def test_breaks_below_what_is_called(function):
+    check(function, X, fullgraph=False)
 
 
 @pytest.mark.parametrize("function, args, kwargs", case.parameters)
