@@ -258,3 +258,19 @@ def test_sizes_that_guards_say_are_equal(program):
             result = function(*inputs)
             found.append([result, *torch.autograd.grad(result.sum(), inputs)])
         torch.testing.assert_close(found[1], found[0])
+
+
+def test_a_size_without_a_value_for_the_hint_of_symbols():
+    """What is saved is weighed at sizes of 64, where this divides by zero."""
+
+    def program(x):
+        y = x.view(-1, x.shape[0] - 64, x.shape[0])
+        return (torch.cat((y.sin(), y.cos())).exp() * x.sum()).sum(0)
+
+    compiled = girih.compile(program, dynamic=True, options={"fallback": False})
+    for shape in ((66, 6), (68, 12)):
+        x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        result, expected = compiled(x), program(x)
+        torch.testing.assert_close(result, expected)
+        gradients = [torch.autograd.grad(y.sum(), x)[0] for y in (result, expected)]
+        torch.testing.assert_close(*gradients)

@@ -1,13 +1,14 @@
 """Reads a joint function into a ``Program``."""
 
 from collections.abc import Mapping
+from math import prod
 
 from girih.dialects import attributes as attr
 from girih.dialects import dims, graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
-from girih.dialects.dims import Dim, Size, product
+from girih.dialects.dims import Dim, Size
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.fuse.reader import KERNEL_ELEMENTS
 from girih.passes.partition.program import Kind, Node, Program, Value
@@ -65,14 +66,19 @@ class JointReader:
         if not isinstance(type_, ir.RankedTensorType):
             return 0, 8, True
         name = str(type_.element_type)
-        count = self._number(product(ty.shape_of(type_)))
+        count = prod(map(self._number, ty.shape_of(type_)))
         return count, ty.ELEMENT_BYTES.get(name, 8), name in KERNEL_ELEMENTS
 
     def _number(self, size: Size) -> int:
         if not isinstance(size, Dim):
             return size
-        # Less than nothing where the hint is out of a range that is not declared.
-        return max(dims.evaluate(size, self._hints), 0)
+        try:
+            # Less than nothing where the hint is out of a range that is not declared.
+            return max(dims.evaluate(size, self._hints), 0)
+        except (
+            ZeroDivisionError
+        ):  # it has no value for the hints; no tensor is like that
+            return self._hints.default
 
     def _add_node(self, position: int, op: ir.Operation) -> None:
         name = op.name
@@ -209,10 +215,10 @@ class _Hints(dict):
 
     def __init__(self, known: Mapping[str, int], default: int):
         super().__init__(known)
-        self._default = default
+        self.default = default
 
     def __missing__(self, symbol: str) -> int:
-        return self._default
+        return self.default
 
 
 def _hints(function: ir.OpView, hint: int) -> _Hints:

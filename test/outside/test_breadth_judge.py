@@ -125,6 +125,20 @@ def test_what_moves_by_more_is_wrong(monkeypatch):
     assert steep(monkeypatch, 2e-2)["verdict"] == "wrong"
 
 
+class Counts(nn.Linear):
+    """It takes sizes from floats, which must not move."""
+
+    def forward(self, x):
+        count = torch.ones(3).sum().long()
+        return super().forward(x).split([int(count)], 1)[0]
+
+
+def test_noise_that_changes_sizes_says_nothing():
+    model = Model(Counts(3, 3), lambda *_: ((torch.ones(2, 3),), {}))
+    record = measure(model, "training", Settings())
+    assert (record["verdict"], record["bound"]) == ("right", measured.ROUNDED_BOUND)
+
+
 def test_models_that_compute_in_float32_have_a_bound_of_their_own():
     record = measure(of_images(RoundedPositions(8, 8, 1)), "training", Settings())
     assert record["bound"] == measured.ROUNDED_BOUND
