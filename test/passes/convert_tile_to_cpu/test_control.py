@@ -156,7 +156,7 @@ func.func @main(%a: {type_}) {{
   "host.native"() ({{
     {(launch + f"({type_}) -> ()") * 40}
   }}) : () -> ()
-  return
+  "host.return"() : () -> ()
 }}
 {"".join(str(op) for op in module.body.operations)}
 """
