@@ -33,6 +33,7 @@ from girih.codegen.runtime.interface import (
     Fallback,
     Interface,
     Saved,
+    View,
 )
 
 _is_batch = torch._C._functorch.is_legacy_batchedtensor
@@ -146,21 +147,26 @@ class Differentiable:
         for number, argument in interface.updates:
             arguments[argument].copy_(results[position[number]])
         for view in interface.views:
-            owner = (
-                arguments[view.index]
-                if view.kind == "argument"
-                else results[position[view.index]]
-            )
-            if view.is_detached and owner.requires_grad:
-                owner = owner.detach()
-            shape = results[position[view.result]]
-            offset = shape.storage_offset()
-            if view.kind == "argument" and view.index in self._updated:
-                offset += owner.storage_offset()  # the program got a copy
-            results[position[view.result]] = owner.as_strided(
-                shape.size(), shape.stride(), offset
-            )
+            results[position[view.result]] = self._viewed(view, results, arguments)
         return tuple([results[place] for place in self.returned])
+
+    def _viewed(self, view: View, results: list, arguments: Sequence) -> Tensor:
+        """A result as a view of its owner."""
+        if (view.kind, view.index) == ("result", view.result):
+            return results[self.position[view.result]][...]
+        is_argument = view.kind == "argument"
+        owner = (arguments if is_argument else results)[
+            view.index if is_argument else self.position[view.index]
+        ]
+        is_cut = view.is_detached and owner.requires_grad
+        if is_cut:
+            owner = owner.detach()
+        shape = results[self.position[view.result]]
+        offset = shape.storage_offset()
+        if is_argument and view.index in self._updated:
+            offset += owner.storage_offset()  # the program got a copy
+        made = owner.as_strided(shape.size(), shape.stride(), offset)
+        return made.detach() if is_cut and not view.is_view else made
 
     # Backward -----------------------------------------------------------------------
 

@@ -51,15 +51,18 @@ class View(NamedTuple):
 
     Attributes:
         result: Its number among the results.
-        kind: What it is a view of: ``argument`` or ``result``.
+        kind: What it is a view of: ``argument`` or ``result`` (maybe itself: of a
+            tensor that the program does not return).
         index: The number of that.
         is_detached: Whether eager's view needs no gradient.
+        is_view: Whether eager's calls itself one: a detached tensor does not.
     """
 
     result: int
     kind: str
     index: int
     is_detached: bool
+    is_view: bool
 
 
 @dataclass(frozen=True)

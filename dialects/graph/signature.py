@@ -134,5 +134,6 @@ _RESULT = {
     "graph.storage": (STRING, _an_owner),
     "graph.strides": (SIZES, _one_for_each_dim),
     "graph.update": (INT, _an_argument),
+    "graph.view": (UNIT, _any),
     "graph.writes": (INT, _an_argument),
 }

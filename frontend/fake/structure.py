@@ -245,9 +245,26 @@ def _pad(self, pad, value=0):
     return Result(tuple(size), self.dtype, suggested_strides(self, tuple(size)))
 
 
-@shape_rule("slice_scatter", "select_scatter", "diagonal_scatter")
-def _scatter_view(self, src, *args, **kwargs):
-    return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+def _put_into_view(view: str):
+    """The rule of the op that is a copy of a tensor with a view of it replaced."""
+
+    def rule(self, src, *args, **kwargs):
+        if view in VIEW_RULES:
+            place = VIEW_RULES[view](self, *args, **kwargs)
+            # Symbolic sizes that eager takes are equal: one size from here on.
+            if place is NotImplemented or tuple(place[0]) != tuple(src.size()):
+                return NotImplemented
+        return Result(tuple(self.size()), self.dtype, preserved_strides(self))
+
+    return rule
+
+
+for _name, _view in (
+    ("diagonal_scatter", "diagonal"),
+    ("select_scatter", "select.int"),
+    ("slice_scatter", "slice.Tensor"),
+):
+    shape_rule(_name)(_put_into_view(_view))
 
 
 @shape_rule("native_layer_norm")

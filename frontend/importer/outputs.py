@@ -111,6 +111,8 @@ class Results:
             attributes["graph.offset"] = _size(self._offset(tensor, base))
         else:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
+        if self._recorder.derivatives is not None and tensor._is_view():
+            attributes["graph.view"] = ir.UnitAttr.get()
         return self._add(operand.value, attributes)
 
     def _strides(self, tensor: torch.Tensor, operand: Operand) -> dict:

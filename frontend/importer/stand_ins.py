@@ -47,6 +47,10 @@ def _fill_diagonal(
     ATen's own counts from where the tensor begins in its storage, which nobody checks.
     """
     is_cube = tensor.dim() > 2 and all(n == len(tensor) for n in tensor.shape)
+    if tensor.dim() == 2 and wrap and tensor.is_contiguous():
+        # It begins anew, a row below where it ended.
+        tensor.view(-1)[:: int(tensor.shape[1]) + 1].fill_(fill_value)
+        return tensor
     if not is_cube and (tensor.dim() != 2 or wrap):
         return tensor.fill_diagonal_(fill_value, wrap)
     diagonal = tensor

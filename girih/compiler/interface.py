@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from girih.codegen.runtime.interface import Interface, Saved, View
 from girih.dialects.bindings import ir
@@ -21,7 +21,7 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
     gradients = [a["graph.gradient"] for a in behind.results]
     cotangents = [a for a in behind.arguments if _is_cotangent(a)]
     derived = [a["graph.cotangent"].value for a in cotangents]
-    views = [(n, a) for n, a in given if "graph.storage" in a and n not in derived]
+    views = [(n, a) for n, a in given if _is_made_again(n, a, derived)]
     places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
     saved = [_saved(place, main, signature) for place in places]
     return Interface(
@@ -53,10 +53,24 @@ def _is_cotangent(attributes: dict) -> bool:
     return "graph.cotangent" in attributes
 
 
+def _is_made_again(number: int, attributes: dict, derived: Collection[int]) -> bool:
+    """Whether a result is a view that autograd has to know as one."""
+    if "graph.storage" in attributes:
+        return number not in derived
+    return "graph.view" in attributes
+
+
 def _view(number: int, attributes: dict) -> View:
-    kind, index = _place(attributes["graph.storage"].value)
-    is_detached = "graph.detached" in attributes
-    return View(number, "argument" if kind == "arg" else "result", index, is_detached)
+    kind, index = "out", number
+    if "graph.storage" in attributes:
+        kind, index = _place(attributes["graph.storage"].value)
+    return View(
+        number,
+        "argument" if kind == "arg" else "result",
+        index,
+        is_detached="graph.detached" in attributes,
+        is_view="graph.view" in attributes,
+    )
 
 
 def _place(text: str) -> tuple[str, int]:

@@ -24,11 +24,16 @@ def vjp_standard_gamma(op, cotangents, b: VjpBuilder) -> Any:
 
 @calls("aten.native_dropout.default")
 def vjp_native_dropout(op, cotangents, b: VjpBuilder) -> Any:
-    """What was kept, scaled as it was."""
+    """What was kept, scaled as it was.
+
+    But not scaled where ``train`` is None, which eager's derivative takes for false.
+    """
     g, share, train = cotangents[0], op.args[1], op.args[2]
     if train is False:
         return [g]
-    scale = 0.0 if share == 1 else 1 / (1 - share)
+    scale = 1.0
+    if train is True:
+        scale = 0.0 if share == 1 else 1 / (1 - share)
     arguments = [OperandRef(0), OperandRef(1), scale]
     name = "aten.native_dropout_backward.default"
     return [call_aten(b, name, [g, op.results[1]], arguments, g.type)]

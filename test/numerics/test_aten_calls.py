@@ -57,6 +57,36 @@ def test_native_dropout(train):
     assert all(map(torch.equal, actual, expected))
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("train", [None, False, True])
+def test_gradient_of_native_dropout(train, share):
+    """Eager's for ``train=None`` lacks the factor, which is its own to decide."""
+    program = lambda x: aten.native_dropout(x, share, train)[0]  # noqa: E731
+    x, found = torch.randn(40, requires_grad=True), []
+    for function in (program, girih.compile(program, options={"fallback": False})):
+        torch.manual_seed(0)
+        found += torch.autograd.grad(function(x).sum(), x)
+    assert torch.equal(*found)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [(0, (2, 2)), (0, (9,)), (2, (2,)), (2, (0, 9, 2)), (1, (-1,))],
+)
+def test_slice_scatter_of_sizes_that_must_be_equal(given, place, dynamic):
+    program = lambda x, y: x.slice_scatter(y, 0, *place)  # noqa: E731
+    options = {"fallback": False}
+    compiled = girih.compile(program, dynamic=dynamic, options=options)
+    x, y = torch.randn(4, 5), torch.randn(given, 5)
+    found = []
+    for function in (program, compiled):
+        leaves = x.clone().requires_grad_(), y.clone().requires_grad_()
+        result = function(*leaves)
+        found.append((result, *torch.autograd.grad(result.square().sum(), leaves)))
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize(
     ("start", "end", "step"),
     [(0, 3.1, 1), (1, 5, 1.5), (0.5, 3.5, 1), (0, -3.1, -1), (4, 0.9, -1.7)],

@@ -45,6 +45,30 @@ def views_of_a_result(compile):
 
 
 @scenarios.add
+def views_of_what_the_program_made(compile):
+    x = leaf(3, 4)
+
+    def program(x):
+        made = [x.exp() + n for n in range(7)]
+        return (
+            made[0].t(),
+            made[1][1:],
+            made[2].reshape(-1),
+            made[3].expand(2, 3, 4),
+            made[4].unflatten(1, (2, 2)),
+            made[5].t().reshape(-1),
+            made[6].contiguous(),
+            x.detach(),
+            x.detach()[1:],
+            x[1:].detach(),
+        )
+
+    results = compile(program)(x)
+    sum(y.square().sum() for y in results[:7]).backward()
+    return results, x.grad, [(y._is_view(), y.stride()) for y in results]
+
+
+@scenarios.add
 def views_without_their_base(compile):
     x = leaf(4, 4)
 
