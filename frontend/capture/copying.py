@@ -8,7 +8,9 @@ the same settings, for itself; nothing that was compiled goes with it.
 from __future__ import annotations
 
 import copy
+import copyreg
 import sys
+import types
 from typing import Any
 
 from girih.frontend.capture.api import CompiledFunction
@@ -48,6 +50,28 @@ def reduced(compiled: CompiledFunction) -> str | tuple:
     if named is not target and innermost(named) is target:
         target = named  # a decorator put it in the function's place
     return compile_callable, (target, compiled.girih_compiler.settings.for_copy())
+
+
+def keep_methods_compiled() -> None:
+    """Has methods of compiled functions pickled as such, in the whole process.
+
+    Python keeps a method by its name: what ``m.forward = compile(m.forward)`` put into
+    an object would come back as the method of the class, which is not compiled.
+    """
+    copyreg.pickle(types.MethodType, _reduced_method)
+
+
+def _reduced_method(method: types.MethodType) -> str | tuple:
+    function, owner = method.__func__, method.__self__
+    if not isinstance(function, CompiledFunction) or isinstance(owner, type):
+        return method.__reduce__()
+    if getattr(type(owner), function.__name__, None) is function:
+        return method.__reduce__()
+    return _method, (function, owner)
+
+
+def _method(function: CompiledFunction, owner: Any) -> types.MethodType:
+    return types.MethodType(function, owner)
 
 
 def _compiled_like(compiled: CompiledFunction, target: Any) -> Any:

@@ -48,6 +48,9 @@ def _compile(fn: Any, settings: Settings) -> Any:
     if isinstance(fn, types.FunctionType):
         return compile_function(fn, settings)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
+        from girih.frontend.capture.copying import keep_methods_compiled
+
+        keep_methods_compiled()
         return types.MethodType(compile_function(fn.__func__, settings), fn.__self__)
     if isinstance(fn, type):
         return _compile_class(fn, settings)

@@ -384,3 +384,17 @@ def test_reset_forgets_copies_too(programs):
     copied(X)
     girih.reset()
     assert copied.cache_statistics()["entries"] == 0
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda held: pickle.loads(pickle.dumps(held))]
+)
+def test_a_method_that_an_object_holds_stays_compiled(copied):
+    layer = torch.nn.Linear(4, 4)
+    layer.forward = girih.compile(layer.forward)
+    made = copied(layer)
+    assert made.forward.__self__ is made
+    assert type(made.forward.__func__) is type(layer.forward.__func__)
+    torch.testing.assert_close(made(torch.ones(2, 4)), layer(torch.ones(2, 4)))
+    plain = copied(torch.nn.Linear(4, 4).forward)  # other methods as ever
+    assert type(plain.__func__) is type(torch.nn.Linear.forward)
