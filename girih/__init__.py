@@ -21,6 +21,7 @@ What lives here, in the order to read it:
 * ``tally``     ``counters``: numbers of the process
 * ``collector`` the garbage collector, paused while girih compiles
 * ``exclusive`` one compilation at a time
+* ``signals``   handlers of the program, which wait while girih compiles
 * ``config``    environment variables, read in one place
 * ``private_folder``  folders that nobody but the user can change, for caches and such
 * ``errors``    the exceptions

@@ -18,6 +18,8 @@ from threading import RLock
 import torch
 from torch._C import _autograd
 
+from girih import signals
+
 _lock = RLock()
 
 
@@ -25,16 +27,24 @@ _lock = RLock()
 def compilation() -> Iterator[bool]:
     """Lets one thread compile at a time; a compilation may start others.
 
+    Signal handlers run after it: what turns errors of a compilation into something else
+    has to stand inside of it.
+
     Yields:
         Whether another thread compiled meanwhile: what this one came for may be there.
     """
+    with signals.deferred(), _has_lock() as waited, _own_hooks():
+        yield waited
+
+
+@contextmanager
+def _has_lock() -> Iterator[bool]:
     lock = _lock
     waited = not lock.acquire(blocking=False)
     if waited:
         lock.acquire()
     try:
-        with _own_hooks():
-            yield waited
+        yield waited
     finally:
         lock.release()
 

@@ -83,6 +83,7 @@ def reset() -> None:
     release_memory()
 
 
+@exclusive.compilation()
 def compile_graph(
     gm: torch.fx.GraphModule,
     example_inputs: Sequence[Any],
@@ -112,7 +113,7 @@ def compile_graph(
     if needs_pieces(gm):
         return compile_pieces(gm, example_inputs, options, report)
     try:
-        with exclusive.compilation(), collector.paused():
+        with collector.paused():
             compiled = _compile(gm, example_inputs, options, report, site)
     except Exception as error:
         if is_about_data(gm, error):

@@ -120,11 +120,12 @@ class _Level:
 
     # Backward -----------------------------------------------------------------------
 
+    @exclusive.compilation()
     def _backward(self, given: tuple[int, ...]) -> BackwardProgram | None:
         """The backward program for these cotangents; None: eager has to do it."""
         report = self._report("backward")
         try:
-            with exclusive.compilation(), collector.paused():
+            with collector.paused():
                 lowering = Lowering(self.options, report, self.device)
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
@@ -196,13 +197,14 @@ class _Level:
 
     # Higher orders ------------------------------------------------------------------
 
+    @exclusive.compilation()
     def _derivative(self, given: tuple[int, ...], marked: tuple[bool, ...]):
         """The gradients as a function of arguments and cotangents, compiled."""
         report = self._report("derivative")
         results = [self.interface.differentiable[i] for i in given]
         eager = self._eager_gradients(given)
         try:
-            with exclusive.compilation(), collector.paused():
+            with collector.paused():
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
                     lowering = Lowering(self.options, report, self.device)
