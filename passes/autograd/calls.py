@@ -29,6 +29,16 @@ def _placed(op, b: VjpBuilder, *pairs: tuple[Argument, ir.Value | None]) -> list
     return gradients
 
 
+# Factors --------------------------------------------------------------------------
+
+
+@calls("aten.deg2rad.default", "aten.rad2deg.default")
+def vjp_angle(op, cotangents, b: VjpBuilder) -> Any:
+    """The same factor; what it is multiplied with is not read."""
+    (g,) = cotangents
+    return [call_aten(b, op.op, [g], [OperandRef(0)], g.type)]
+
+
 # Writes at indices ----------------------------------------------------------------
 
 

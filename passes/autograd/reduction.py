@@ -73,9 +73,23 @@ def vjp_reduce_min(op, cotangents, b: VjpBuilder) -> list:
 
 def _extremum(op, g: ir.Value, b: VjpBuilder, index_op: str) -> ir.Value:
     if op.ties == "first":
-        index = b.op(index_op, op.x, dim=op.dims[0])
+        index = _known_index(op, index_op) or b.op(index_op, op.x, dim=op.dims[0])
         return b.masked(position_is(b, op.x, index, op.dims[0]), g)
     return evenly_shared(b, op.x, op.y, g, op.dims, nan_equals_nan=op.ties == "nan")
+
+
+def _known_index(op, index_op: str) -> ir.Value | None:
+    """Where the element is, if the program has found that out.
+
+    As eager then, the derivative does not read what it was chosen from.
+    """
+    for use in op.x.uses:
+        user = use.owner
+        is_index = user.name == f"graph.{index_op}" and user.dim == op.dims[0]
+        here = is_index and user.operation.block == op.operation.block
+        if here and user.operation.is_before_in_block(op.operation):
+            return user.results[0]
+    return None
 
 
 def evenly_shared(

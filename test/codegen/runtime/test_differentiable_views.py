@@ -249,6 +249,31 @@ def an_unsaved_input_is_changed(compile):
 
 
 @scenarios.add
+def unsaved_inputs_of_functions_are_changed(compile):
+    """Eager keeps places, masks, or nothing."""
+    functions = (
+        lambda x: x.max(1).values,
+        lambda x: x.min(0, keepdim=True).values,
+        lambda x: x.median(1).values,
+        lambda x: x.sort(1).values,
+        lambda x: x.topk(2).values,
+        torch.deg2rad,
+        torch.rad2deg,
+        torch.neg,
+    )
+    found = []
+    for function in functions:
+        x = leaf(3, 4)
+        inner = x * 1
+        y = compile(function)(inner)
+        with torch.no_grad():
+            inner.zero_()
+        (y * y).sum().backward()
+        found.append((y, x.grad))
+    return found
+
+
+@scenarios.add
 def a_saved_input_that_is_not_needed_is_changed(compile):
     """Only what leads to the wanted gradient counts."""
     x, y = leaf(3), leaf(3, seed=1)
