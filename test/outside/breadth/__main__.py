@@ -42,6 +42,14 @@ def _parsed() -> argparse.Namespace:
     add("--jobs", type=int, default=1, help="models at a time; default: 1")
     add("--limit", type=float, default=300, help="seconds of a part; default: 300")
     add("--json", type=Path, metavar="OUT", help="write all that was seen")
+    add(
+        "--known",
+        type=Path,
+        metavar="IN",
+        action="append",
+        default=[],
+        help="what an earlier run wrote: these models are not measured again",
+    )
     add("--table", type=Path, metavar="OUT", help="write the page of the docs")
     return parser.parse_args()
 
@@ -53,27 +61,34 @@ def _parts(options: argparse.Namespace) -> list[str]:
     return list(PARTS) if options.device == "cpu" else ["forward", "training32"]
 
 
+def _known(files: list[Path]) -> list[run.Row]:
+    rows = [row for file in files for row in json.loads(file.read_text())["models"]]
+    return [run.Row(**row) for row in rows]
+
+
 def main() -> int:
     """Measures what the arguments ask for; returns the exit code."""
     options = _parsed()
     found, missing = run.names(options.library or run.LIBRARIES)
+    rows = _known(options.known)
     chosen = [name for name in found if re.search(options.only, name)]
     chosen = chosen[options.first :: options.every]
-    if not chosen:
+    chosen = [name for name in chosen if name not in {row.name for row in rows}]
+    if not chosen and not rows:
         print(f"no model is called {options.only!r}; {missing or ''}", file=sys.stderr)
         return 2
     settings = Settings(options.device, options.dynamo)
-    rows = []
     measured = run.rows(chosen, _parts(options), settings, options.jobs, options.limit)
-    for row in measured:
+    for number, row in enumerate(measured, 1):
         rows.append(row)
-        print(f"[{len(rows)}/{len(chosen)}] {table.line(row)}", flush=True)
+        print(f"[{number}/{len(chosen)}] {table.line(row)}", flush=True)
         if options.json:
             shown = {"missing": missing, "models": [asdict(row) for row in rows]}
             options.json.write_text(json.dumps(shown, indent=1))
     print(table.summary(rows))
     if options.table:
-        options.table.write_text(table.page(rows, missing, options.device))
+        page = table.page(rows, missing, options.device, len(found))
+        options.table.write_text(page)
     return int(not all(row.is_right for row in rows))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -38,6 +40,7 @@ class Row:
         skipped: Why it could not be built.
         output: What a dying child wrote last.
         seconds: All of it.
+        commit: Of girih; empty outside of a checkout.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Row:
     skipped: str = ""
     output: str = ""
     seconds: float = 0.0
+    commit: str = ""
 
     @property
     def is_right(self) -> bool:
@@ -94,8 +98,17 @@ def rows(
     def work(name: str, send: Callable[[Any], None]) -> None:
         _measure_all(name, parts, settings, send)
 
+    commit = _commit()
     for name, outcome in in_children(chosen, work, jobs, limit):
-        yield _row(name, outcome)
+        yield replace(_row(name, outcome), commit=commit)
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    found = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    return found.stdout.strip()
 
 
 def _measure_all(name, parts, settings: Settings, send: Callable) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import platform
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib import metadata
 from typing import Any
 
 from breadth.measure import PARTS
@@ -45,9 +50,17 @@ def line(row: Row) -> str:
     return head + "".join(reasons) + "".join(notes) + output
 
 
-def page(rows: Sequence[Row], missing: dict[str, str], device: str) -> str:
-    """The page in docs: totals, what is not right, and each model."""
-    sections = [ABOUT.format(device=device), _totals(rows), _bad(rows), _skipped(rows)]
+def page(rows: Sequence[Row], missing: dict[str, str], device: str, listed: int) -> str:
+    """The page in docs: totals, what is not right, and each model.
+
+    Args:
+        rows: What was measured.
+        missing: Libraries that could not be imported, with the reason.
+        device: Of the models.
+        listed: How many models there are.
+    """
+    sections = [ABOUT.format(device=device), _run(rows, listed), _totals(rows)]
+    sections += [_bad(rows), _reasons(rows), _skipped(rows)]
     sections += [
         f"{library} was not installed: {why}" for library, why in missing.items()
     ]
@@ -106,6 +119,47 @@ def _ran_eager(row: Row) -> bool:
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def _run(rows: Sequence[Row], listed: int) -> str:
+    """What was run, of what."""
+    versions = [f"Python {platform.python_version()}"]
+    for package in ("torch", *(name for name in LIBRARIES if name != "torch")):
+        package = {"geometric": "torch_geometric"}.get(package, package)
+        with suppress(metadata.PackageNotFoundError):
+            versions.append(f"{package} {metadata.version(package)}")
+    commits = Counter(row.commit for row in rows if row.commit)
+    of_each = ", ".join(f"{commit} ({count})" for commit, count in commits.items())
+    return (
+        f"{len(rows)} of {listed} models were run, with {', '.join(versions)}, on "
+        f"{platform.machine()}; girih's commits, and how many models each: "
+        f"{of_each or 'unknown'}.\n"
+    )
+
+
+def _reasons(rows: Sequence[Row]) -> str:
+    """Why something ran eager, each told by girih, with the number of models."""
+    models: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for record in row.parts.values():
+            told = [text for text in record.get("said", ()) if " eager: " in text]
+            for text in told + [f" eager: {why}" for why in record.get("eager", ())]:
+                models[_kind(text.partition(" eager: ")[2])].add(row.name)
+    if not models:
+        return "Nothing ran eager.\n"
+    ordered = sorted(models.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = [(why, str(len(names)), _some(names)) for why, names in ordered]
+    return "## What ran eager\n\n" + _table(["reason", "models", "such as"], lines)
+
+
+def _kind(reason: str) -> str:
+    """A reason without its context, which differs from model to model."""
+    return re.split(r"[:(|]", reason, maxsplit=1)[0].strip()
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = sorted(names)
+    return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")
 
 
 def _totals(rows: Sequence[Row]) -> str:
