@@ -49,7 +49,7 @@ def run_guarded(library: Path, code: str, **variables: str):
         env={**environment(library), **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -115,20 +115,24 @@ PROGRAMS = """
             tokens = images.flatten(2).permute(0, 2, 1)
             return self.out(F.gelu(tokens)).log_softmax(-1)
 
-    for dynamic in (False, True):
+    SHAPES = {False: [(7, 31)], True: [(3, 5), (17, 129)]}
+    for dynamic, shapes in SHAPES.items():
         first, second = (girih.compile(f, dynamic=dynamic) for f in (views, indexed))
-        for shape in ((3, 5), (7, 31), (17, 129)):
+        for shape in shapes:
             for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.uint8):
                 x = (torch.rand(shape) * 9).to(dtype)
                 if dtype.is_floating_point:
                     first(x), second(x)
                 girih.compile(lambda x: (x + 1).T * 2, dynamic=dynamic)(x)
         network = girih.compile(Network(), dynamic=dynamic)
-        for size in (9, 15):
+        for size in (9, 15)[: len(shapes)]:
             network(torch.randn(2, 3, size, size)).sum().backward()
+    print(girih.counters()["graphs"])
 """
 
 
 def test_programs_stay_within_their_tensors(library):
     done = run_guarded(library, PROGRAMS, GIRIH_FALLBACK="0", GIRIH_NO_CACHE="1")
     assert done.returncode == 0, done.stderr[-4000:]
+    # What it takes is counted, as a clock says nothing on a busy machine.
+    assert 20 <= int(done.stdout) <= 40
