@@ -24,7 +24,7 @@ def _found(arguments: list[str], variables: dict[str, str]) -> dict:
         env={**variables, "GIRIH_NO_CACHE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = map(json.loads, done.stdout.splitlines())

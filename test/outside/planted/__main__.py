@@ -24,7 +24,7 @@ import girih  # noqa: E402
 from planted.defects import DEFECTS  # noqa: E402
 from planted.nets import NETS  # noqa: E402
 
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 def _pairs(chosen: list[str]) -> list[tuple[str, str]]:

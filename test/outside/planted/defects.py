@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import torch
 
 Patch = pytest.MonkeyPatch
 DEFECTS: dict[str, tuple[Callable[[Patch], None], dict[str, str]]] = {}
@@ -42,6 +43,7 @@ def swapped_operands_of_sub_in_its_derivative(patch: Patch) -> None:
 
 
 @_found_by("check", r"result \d: .*differ")
+@_found_by("programs", r"result \d: off by")
 def wrong_stride_of_a_slice(patch: Patch) -> None:
     from girih.passes.convert_graph_to_host import layout
 
@@ -81,11 +83,71 @@ def workspace_reused_one_launch_too_early(patch: Patch) -> None:
     patch.setattr(plan_memory, "_private_lifetimes", shorter)
 
 
+@_found_by("check", "result.*differ")
+def symbolic_buffer_takes_a_place_that_is_read(patch: Patch) -> None:
+    from dataclasses import replace
+
+    from girih.passes import plan_memory
+
+    place = plan_memory.place_symbolic
+
+    def shorter(lifetimes, start):
+        early = [replace(own, last=own.last - 1) for own in lifetimes]
+        return place(early, start)
+
+    patch.setattr(plan_memory, "place_symbolic", shorter)
+
+
+@_found_by("check", "read when empty|does not dominate")
+def buffer_freed_one_operation_too_early(patch: Patch) -> None:
+    from girih.passes import plan_memory
+
+    frees = plan_memory._frees
+
+    def early(roots, users, kept):
+        return frees(roots, {v: ops[:-1] or ops for v, ops in users.items()}, kept)
+
+    patch.setattr(plan_memory, "_frees", early)
+
+
 @_found_by("check", "after the call: .*differ")
 def written_argument_not_copied_back(patch: Patch) -> None:
     from girih.codegen.runtime import torch_entry
 
     patch.setattr(torch_entry, "copy_", lambda target, source, *rest: target)
+
+
+# Random numbers ---------------------------------------------------------------------
+
+
+@_found_by("dropout", "result")
+def mask_of_dropout_that_keeps_what_was_to_go(patch: Patch) -> None:
+    from girih.codegen.runtime import torch_entry
+
+    entry = torch_entry.entry
+
+    def other_probability(name):
+        call = entry(name)
+        if "bernoulli" not in name:
+            return call
+        return lambda x, p, *rest: call(x, 1 - p, *rest)
+
+    patch.setattr(torch_entry, "entry", other_probability)
+
+
+@_found_by("dropout", "gradient")
+def another_mask_of_dropout_in_the_backward_pass(patch: Patch) -> None:
+    from girih.codegen.runtime import differentiable
+
+    save = differentiable._save
+
+    def inverted(ctx, owner, arguments, results):
+        for place in owner.private:
+            if results[place].dtype is torch.bool:
+                results[place] = ~results[place]
+        save(ctx, owner, arguments, results)
+
+    patch.setattr(differentiable, "_save", inverted)
 
 
 # Arithmetic -------------------------------------------------------------------------
@@ -170,7 +232,7 @@ def guards_on_constants_dropped(patch: Patch) -> None:
 
 
 @_found_by("calls", "instead of")
-@_found_by("programs", "facts of result")
+@_found_by("programs", "raises IndexError")
 def guards_on_sizes_dropped(patch: Patch) -> None:
     from girih.frontend.capture import tensor_guard
 
