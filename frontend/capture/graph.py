@@ -343,7 +343,10 @@ class Graph:
 
     def _evaluate(self, kind: str, target, args: list, kwargs: dict) -> Any:
         try:
-            return self.evaluator.run(kind, target, args, kwargs)
+            result = self.evaluator.run(kind, target, args, kwargs)
+            if isinstance(result, str) and target != "type":
+                _text_shows_data(target)
+            return result
         except UnsupportedError:
             raise
         except Exception as error:
@@ -456,6 +459,20 @@ def runs_eager(node, why: str) -> None:
 
 
 OPERATION_FAILED = "an operation failed while tracing"
+
+
+def _text_shows_data(target) -> None:
+    """Leaves a text that an operation made to Python.
+
+    It was made of tensors without data, and says so.
+    """
+    unsupported(
+        kind="text of a tensor",
+        context=target if isinstance(target, str) else _name_of(target),
+        explanation="The text shows the tensor's data, which are known only when the "
+        "graph runs.",
+        hints=("Make the text outside of compiled code.",),
+    )
 
 
 def _name_of(target) -> str:

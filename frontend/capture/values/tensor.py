@@ -32,7 +32,8 @@ _VIEW_ATTRIBUTES = frozenset("T mT H mH real imag data".split())
 # Methods whose result is a Python value read from the tensor's memory.
 _READS_DATA = frozenset(
     """item tolist numpy __bool__ __int__ __float__ __index__ __complex__ data_ptr
-    storage untyped_storage __array__ cpu_numpy is_nonzero equal allclose""".split()
+    storage untyped_storage __array__ cpu_numpy is_nonzero equal allclose __repr__
+    __str__ __format__ __hash__ __sizeof__ __reduce__ __getstate__""".split()
 )
 # Methods about the memory that a tensor has, which no check of tensors looks at.
 _ABOUT_MEMORY = frozenset(

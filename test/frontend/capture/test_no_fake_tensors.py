@@ -62,3 +62,23 @@ def test_an_operation_that_gives_an_object():
         girih.compile(lambda x: opaque(x), fullgraph=True, backend="eager")(X)
     (box,) = girih.compile(lambda x: opaque(x), backend="eager")(X)
     assert not isinstance(box.tensor, FakeTensor)
+
+
+TEXTS = {
+    "percent": lambda x: "%s" % x,  # noqa: UP031
+    "percent and others": lambda x: "%r and %d" % (x, 3),  # noqa: UP031
+    "__str__": lambda x: x.__str__(),
+    "__repr__": lambda x: x.__repr__(),
+    "__format__": lambda x: x.__format__(""),
+    "of a result": lambda x: "%s" % (x + 1),  # noqa: UP031
+    "type": lambda x: x.type(),
+    "__hash__": lambda x: x.__hash__() == id(x),
+    "shape and dtype": lambda x: f"{x.shape} {x.dtype}",
+}
+
+
+@pytest.mark.parametrize("program", TEXTS.values(), ids=TEXTS)
+def test_texts_of_tensors(program):
+    compiled = girih.compile(program, backend="eager")
+    for x in (X, X + 1):
+        assert compiled(x) == program(x)
