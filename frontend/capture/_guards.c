@@ -74,7 +74,18 @@ static void pin_slot(Group *group, Py_ssize_t slot, PyObject *value) {
     group->pinned_slots[group->slot_count++] = (PinnedSlot){slot, value};
 }
 
+/* Remembers which code a function has: assigning it touches no dict. */
+static void pin_code(Group *group, PyObject *function) {
+    void *pins = grow(group->pins, &group->pin_room, group->pin_count, sizeof(Pin));
+    if (!pins) { group->recording = 0; return; }
+    group->pins = pins;
+    uint64_t code = (uint64_t)(uintptr_t)PyFunction_GET_CODE(function);
+    group->pins[group->pin_count++] = (Pin){function, NULL, NULL, code};
+}
+
 static int pin_holds(const Pin *pin) {
+    if (!pin->dict && !pin->type && PyFunction_Check(pin->owner))
+        return (uint64_t)(uintptr_t)PyFunction_GET_CODE(pin->owner) == pin->version;
     if (!pin->dict && pin->type) return Py_TYPE(pin->owner) == pin->type;
     if (!pin->dict) return ((PyTypeObject *)pin->owner)->tp_version_tag == pin->version;
     if (pin->type) {
@@ -218,6 +229,7 @@ static void record_value(Group *group, const Node *node, PyObject *value) {
     if (node->slot >= 0) pin_slot(group, node->slot, value);
     if (PyDict_Check(value) && node->access != ACCESS_DICT)
         pin_dict(group, value, NULL, value);
+    if (girih_has_check(node, CHECK_CODE, CHECK_CODE)) pin_code(group, value);
     if (PyType_Check(value)) {
         if (girih_has_child(node, ACCESS_TYPE_LOOKUP) || girih_has_check(node, CHECK_TYPE_ABSENT, CHECK_TYPE_ABSENT))
             pin_type(group, (PyTypeObject *)value);

@@ -34,10 +34,10 @@ typedef struct Node {
 } Node;
 
 typedef struct {
-    PyObject *owner;    /* borrowed: the dict, the object or the type */
+    PyObject *owner;    /* borrowed: the dict, the object, the type or the function */
     PyTypeObject *type; /* of an object whose dict is watched, else NULL */
-    PyObject *dict;     /* borrowed; NULL: `owner` is a type, or only its type matters */
-    uint64_t version;
+    PyObject *dict;     /* borrowed; NULL: `owner` is no dict, or only its type matters */
+    uint64_t version;   /* a version tag; of a function the address of its code */
 } Pin;
 
 typedef struct {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 import types
 from typing import Any
@@ -10,6 +11,7 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
+    FUNCTION_TYPES,
     MISSING,
     DescriptorMethod,
     static_lookup,
@@ -45,7 +47,7 @@ class SuperValue(Value):
         tracer.throw(AttributeError, message)
 
     def _bind(self, tracer, base: type, name: str, member: Any) -> Value:
-        if isinstance(member, types.FunctionType):
+        if isinstance(member, FUNCTION_TYPES):
             function = tracer.class_member(base, name)
             # In a class method, or for __new__, the owner is a class.
             return function if name == "__new__" else BoundMethod(function, self.owner)
@@ -103,8 +105,15 @@ class ClassValue(Value):
         if isinstance(member, classmethod):
             function = tracer.class_member(self.cls, name, part="__func__")
             return BoundMethod(function, self)
-        if isinstance(member, types.FunctionType) or not hasattr(member, "__get__"):
+        if isinstance(member, FUNCTION_TYPES) or not hasattr(member, "__get__"):
             return tracer.class_member(self.cls, name)
+        getter, _ = static_lookup(type(member), "__get__")
+        is_own = isinstance(getter, types.FunctionType)
+        if is_own and not isinstance(member, types.DynamicClassAttribute):
+            descriptor = tracer.class_member(self.cls, name)
+            function = tracer.class_member(type(member), "__get__")
+            args = [descriptor, tracer.constant(None), self]
+            return tracer.call(function, args, {})
         return tracer.held(tracer.fold_raw(getattr, self.cls, name))
 
     def _meta_attr(self, tracer, name: str) -> Value:
@@ -112,28 +121,63 @@ class ClassValue(Value):
             tracer.guard_lookup(self.cls, name, MISSING)
             tracer.fold_raw(getattr, self.cls, name)  # raises
         member, _ = static_lookup(type(self.cls), name)
-        if isinstance(member, types.FunctionType):
+        if isinstance(member, FUNCTION_TYPES):
             return BoundMethod(tracer.class_member(type(self.cls), name), self)
+        if isinstance(member, property) and member.fget is not None:
+            getter = tracer.class_member(type(self.cls), name, part="fget")
+            return tracer.call(getter, [self], {})
+        if member is not MISSING and not hasattr(member, "__get__"):
+            return tracer.class_member(type(self.cls), name)
         return tracer.held(getattr(self.cls, name))
+
+    def _ask_metaclass(self, tracer, name: str, *args: Value) -> Value | None:
+        """What a method that the metaclass has in Python gives; None without one.
+
+        Enumerations do not change, and their own methods are called while tracing.
+        """
+        member, owner = static_lookup(type(self.cls), name)
+        if not isinstance(member, FUNCTION_TYPES) or owner is enum.EnumMeta:
+            return None
+        method = tracer.class_member(type(self.cls), name)
+        return tracer.call(method, [self, *args], {})
 
     def truth(self, tracer) -> bool:
         """True, unless the metaclass says otherwise."""
+        found = self._ask_metaclass(tracer, "__bool__")
+        if found is not None:
+            return found.truth(tracer)
+        if static_lookup(type(self.cls), "__bool__")[0] is MISSING:
+            found = self._ask_metaclass(tracer, "__len__")
+            if found is not None:
+                return found.truth(tracer)
         return tracer.fold_raw(bool, self.cls)
 
     def iterate(self, tracer):
-        """The members of an enumeration."""
+        """The members of an enumeration, or what the metaclass gives."""
+        found = self._ask_metaclass(tracer, "__iter__")
+        if found is not None:
+            return tracer.iterate(found)
         return (tracer.held(member) for member in tracer.fold_raw(iter, self.cls))
 
     def length(self, tracer) -> int:
-        """Number of members of an enumeration."""
+        """Number of members of an enumeration, or what the metaclass says."""
+        found = self._ask_metaclass(tracer, "__len__")
+        if found is not None:
+            return found.as_python()
         return tracer.fold_raw(len, self.cls)
 
     def contains(self, tracer, item) -> bool:
-        """Whether an enumeration has a member."""
+        """Whether an enumeration has a member, or what the metaclass says."""
+        found = self._ask_metaclass(tracer, "__contains__", item)
+        if found is not None:
+            return found.truth(tracer)
         return tracer.fold_raw(lambda c, i: i in c, self.cls, item.as_python())
 
     def get_item(self, tracer, key):
-        """A member of an enumeration, or a generic alias."""
+        """A member of an enumeration, a generic alias, or what the metaclass gives."""
+        found = self._ask_metaclass(tracer, "__getitem__", key)
+        if found is not None:
+            return found
         meta, member = type(self.cls), static_lookup(self.cls, "__class_getitem__")[0]
         if static_lookup(meta, "__getitem__")[0] is MISSING and _is_users(member):
             getter = self.get_attr(tracer, "__class_getitem__")

@@ -195,6 +195,8 @@ class FunctionValue(Value):
             named = self.keyword_defaults(tracer)
             pairs = [(tracer.constant(key), value) for key, value in named.items()]
             return tracer.dict_of(pairs) if pairs else tracer.constant(None)
+        if self.real is not None:
+            tracer.guards.add(self._base(tracer).instance_dict(), "absent", name)
         found = self._namespace(tracer).find(tracer, tracer.constant(name))
         return super().get_attr(tracer, name) if found is None else found
 
