@@ -89,8 +89,10 @@ class SequenceValue(Value):
             theirs = other.python_type().__name__
             message = f'can only concatenate {mine} (not "{theirs}") to {mine}'
             tracer.throw(TypeError, message)
-        plain = self._plain_class()
-        return self._sibling(self.items + other.items, plain)
+        items = self.items + other.items
+        if other.cls is torch.Size:  # it has a reflected addition
+            return TupleValue(items, torch.Size)
+        return self._sibling(items, self._plain_class())
 
     def repeat(self, tracer, count: int) -> Value:
         """``self * count``."""
@@ -314,7 +316,13 @@ class ListValue(SequenceValue):
     def method_sort(self, tracer, key=None, reverse=None):
         """``self.sort(key=key, reverse=reverse)``."""
         tracer.effects.change(self)
-        self.items[:] = sorted_items(tracer, self.items, key, reverse)
+        items, self.items[:] = list(self.items), []  # Python, too, hides the items
+        try:
+            items = sorted_items(tracer, items, key, reverse)
+        finally:
+            is_changed, self.items[:] = bool(self.items), items
+        if is_changed:
+            tracer.throw(ValueError, "list modified during sort")
         return tracer.constant(None)
 
 

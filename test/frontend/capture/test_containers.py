@@ -8,7 +8,7 @@ import operator
 
 import pytest
 import torch
-from capture_differential import Cases, check, rand
+from capture_differential import Cases, check, compile_eagerly, rand
 
 case = Cases()
 Point = collections.namedtuple("Point", "x y")
@@ -170,3 +170,13 @@ def collections_types(x):
 @pytest.mark.parametrize("function, args, kwargs", case.parameters)
 def test_same_as_plain(function, args, kwargs):
     check(function, *args, **kwargs)
+
+
+def test_sums_of_sizes():
+    def program(x):
+        return (2,) + x.shape, x.shape + (2,), (1, 2) + x.size(), () + x.shape[:1]
+
+    x = torch.ones(2, 3)
+    found, expected = compile_eagerly(program)(x), program(x)
+    assert found == expected
+    assert [type(size) for size in found] == [torch.Size] * 4

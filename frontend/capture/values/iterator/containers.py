@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 from girih.errors import UnsupportedError
@@ -94,12 +95,14 @@ class DictIterator(IteratorValue):
         if self.index < 0:
             return None
         items = self.mapping.items
-        if len(items) != len(self.keys):
+        is_past = self.index >= len(self.keys)
+        is_end = is_past and issubclass(self.mapping.cls, OrderedDict)
+        if len(items) != len(self.keys) and not is_end:
             self.index = -1
             tracer.throw(RuntimeError, f"{self._kind_of_dict()} during iteration")
-        if self.mapping.removals != self.removals:
+        if self.mapping.removals != self.removals and not is_end:
             _depends_on_storage("dict that gets other keys while it is iterated")
-        if self.index >= len(self.keys):
+        if is_past:
             self.index = -1
             return None
         key = self.keys[self.index]
