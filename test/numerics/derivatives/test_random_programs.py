@@ -11,7 +11,7 @@ from girih.errors import UnsupportedError
 
 TOLERANCE = 1e-8
 # What is left to eager, which is told; all else has to be compiled.
-LEFT_TO_EAGER = ("history of a detached view",)
+LEFT_TO_EAGER = ("history of a detached view", "gradient of a result")
 
 
 def bounded(examples):
