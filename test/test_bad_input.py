@@ -68,6 +68,22 @@ def normalise(x, weight):
     return F.layer_norm(x, (8,), weight)
 
 
+def factorise(x):
+    return torch.linalg.cholesky(x) * 2
+
+
+def invert(x):
+    return torch.linalg.inv(x) + 1
+
+
+def solve(x, y):
+    return torch.linalg.solve(x, y)
+
+
+def factorise_pivoted(x):
+    return torch.linalg.lu_factor(x)[0] + 1
+
+
 BAD_CALLS = {
     "shapes that do not broadcast": (add, torch.randn(3), torch.randn(4)),
     "matmul shapes": (matmul, torch.randn(3, 4), torch.randn(5, 6)),
@@ -79,6 +95,10 @@ BAD_CALLS = {
     "index too large": (select, torch.randn(4, 8), torch.tensor([0, 9])),
     "index too small": (select, torch.randn(4, 8), torch.tensor([-5])),
     "layer norm shape": (normalise, torch.randn(3, 7), torch.randn(8)),
+    "not positive definite": (factorise, -torch.eye(3)),
+    "inverse of a singular matrix": (invert, torch.zeros(3, 3)),
+    "singular system": (solve, torch.zeros(3, 3), torch.ones(3)),
+    "singular factors": (factorise_pivoted, torch.zeros(3, 3)),
     "string for a tensor": (add, torch.randn(3), "three"),
     "None for a tensor": (add, torch.randn(3), None),
 }
@@ -106,6 +126,10 @@ GOOD_CALLS = {
     embed: (torch.randn(4, 8), torch.tensor([1, 2])),
     select: (torch.randn(4, 8), torch.tensor([0, 1])),
     normalise: (torch.randn(3, 8), torch.randn(8)),
+    factorise: (torch.eye(3),),
+    invert: (torch.eye(3),),
+    solve: (torch.eye(3), torch.ones(3)),
+    factorise_pivoted: (torch.eye(3),),
 }
 
 
@@ -123,6 +147,22 @@ def test_call_after_a_good_one_gives_eagers_error(name):
     assert str(actual) == str(expected)
     with torch.no_grad():
         torch.testing.assert_close(compiled(*good), expected_result)
+
+
+def test_a_matrix_without_factors_raises_in_training_and_is_caught():
+    def factors(x):
+        try:
+            return factorise(x)
+        except torch.linalg.LinAlgError:
+            return factorise(x + 2 * torch.eye(3))
+
+    compiled = girih.compile(factors)
+    for x in (torch.eye(3), -torch.eye(3)):
+        x.requires_grad_()
+        torch.testing.assert_close(compiled(x), factors(x))
+        (expected,) = torch.autograd.grad(factors(x).sum(), x)
+        (actual,) = torch.autograd.grad(compiled(x).sum(), x)
+        torch.testing.assert_close(actual, expected)
 
 
 def test_wrong_number_of_arguments_is_pythons_error():

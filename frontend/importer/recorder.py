@@ -45,6 +45,9 @@ _CHANGES_MEMORY = ("set_", "resize_", "_resize_")
 # Views that share no history with what they are views of.
 _DETACH = ("detach", "detach_")
 
+# Ops that give nothing, and raise where their data is wrong.
+_CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
+
 _QUERIES = ("prim::", "aten::sym_", "profiler::")
 
 
@@ -281,7 +284,7 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         if not tensors and not op_info(func).is_random:
-            if func.name().startswith("aten::_assert_async"):
+            if func.name().startswith(_CHECKS):
                 self.compute(func, args, kwargs, [])
             return result
         values = self.compute(func, args, kwargs, tensors)
