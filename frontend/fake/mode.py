@@ -22,7 +22,11 @@ from typing import NamedTuple
 
 import torch
 import torch._functorch.config  # the constructor would import it, in 8 ms
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
 
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
@@ -135,6 +139,8 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
         return None
     if name in ("lift_fresh", "lift_fresh_copy"):
         return _LIFT
+    if name in _QUANTIZES:
+        raise UnsupportedOperatorException(func)
     if name in _META_IN_CPP:
         return _Plan(None, in_cpp=True)
     if name in RULES:
@@ -151,6 +157,14 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
         return _Plan(RULES[functional], mutates=True)
     return _Plan(None, mutates=True) if name in _WRITES_IN_PLACE else None
 
+
+# torch's own kernels say that these make plain floats, which ``dequantize`` gives back
+# as they are.
+_QUANTIZES = (
+    "quantize_per_tensor",
+    "quantize_per_tensor.tensor_qparams",
+    "quantize_per_tensor.tensors",
+)
 
 # In-place ops whose functional twin has another overload name.
 _RENAMED = {"pow_.Scalar": "pow.Tensor_Scalar", "pow_.Tensor": "pow.Tensor_Tensor"}

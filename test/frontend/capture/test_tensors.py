@@ -73,6 +73,24 @@ def test_odd_inputs(x, backend):
     assert_equal(girih.compile(function, backend=backend)(x), function(x))
 
 
+@pytest.mark.filterwarnings("ignore:.*quantized tensor creation:UserWarning")
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_is_quantized_inside_breaks_the_graph(dynamic):
+    def one(x):
+        y = torch.quantize_per_tensor(x * 2, 0.1, 3, torch.quint8)
+        return y.dequantize(), y.dequantize() + 1, y.int_repr()
+
+    def by_tensors(x):
+        scale, zero = torch.tensor(0.1), torch.tensor(0)
+        y = torch.quantize_per_tensor(x, scale, zero, torch.qint8)
+        return y.dequantize().sin()
+
+    for function in (one, by_tensors):
+        assert_equal(girih.compile(function, dynamic=dynamic)(X), function(X))
+        with pytest.raises(UnsupportedError, match="fake"):
+            whole(function, dynamic=dynamic)(X)
+
+
 def test_types_of_python_as_dtypes():
     function = lambda x: (x.to(float), torch.ones_like(x, dtype=int))  # noqa: E731
     assert_equal(whole(function)(X), function(X))
