@@ -11,6 +11,11 @@ to the user: they are saved by autograd, which tells when they have been written
 Other saved values are private. They are kept in a list, which the backward program
 empties as it goes; with ``retain_graph`` it gets a copy of the list. Where
 ``saved_tensors_hooks`` are set, autograd saves all.
+
+[Note: one node for all results] The node has an edge to each argument, also to those on
+which the result that is derived does not depend; eager has none there. Autograd follows
+them with undefined gradients. A node that gets no other has no part in that backward
+pass: it returns none, and asks for nothing that an earlier pass has freed.
 """
 
 from __future__ import annotations
@@ -272,12 +277,11 @@ class CompiledFunction(Function):
     def backward(ctx, *cotangents):
         """Gradients of the arguments, by the program for these cotangents."""
         given = tuple(i for i, value in enumerate(cotangents) if value is not None)
-        arguments = ctx.arguments
-        if arguments is None:
-            raise RuntimeError(_FREED)
-        gradients: list = [None] * (1 + len(arguments))
-        if not given:
+        gradients: list = [None] * len(ctx.needs_input_grad)
+        if not given:  # autograd passes by, see [Note: one node for all results]
             return tuple(gradients)
+        if ctx.arguments is None:
+            raise RuntimeError(_FREED)
         values = [cotangents[i] for i in given]
         if _is_transformed(values):
             found, numbers = _gradients_in_transform(ctx, given, values)

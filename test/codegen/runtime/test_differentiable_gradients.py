@@ -56,6 +56,30 @@ def gradients_need_not_be_wanted(compile):
 
 
 @scenarios.add
+def a_state_that_the_loss_does_not_touch(compile):
+    weight, other = leaf(3), leaf(3, seed=1)
+    step = compile(lambda x, h: ((x * weight).sin().sum(), (h * other).tanh()))
+    state, observed = leaf(3, seed=2, grad=False), []
+    for _ in range(3):
+        loss, state = step(leaf(3, seed=3, grad=False), state)
+        loss.backward()
+        observed.append((loss, state, weight.grad.clone(), other.grad))
+    return observed
+
+
+@scenarios.add
+def an_attribute_that_each_call_writes(compile):
+    torch.manual_seed(3)
+    layer = nn.utils.spectral_norm(nn.Linear(4, 4).double())
+    compiled, observed = compile(layer), []
+    for seed in range(3):
+        result = compiled(leaf(2, 4, seed=seed, grad=False))
+        result.sin().sum().backward()
+        observed.append((result, layer.weight_orig.grad.clone(), layer.weight_u))
+    return observed
+
+
+@scenarios.add
 def grad_of_chosen_inputs(compile):
     x, y = leaf(3, 4), leaf(4, seed=1)
     result = compile(lambda x, y: x.exp() * y)(x, y)
