@@ -7,6 +7,7 @@ of Python, or eager's own error), a program that girih does not support
 
 from __future__ import annotations
 
+import errno
 import linecache
 from dataclasses import dataclass
 
@@ -190,3 +191,30 @@ class CompileError(GirihError):
         self.is_girihs = is_girihs
         text = f"girih bug in {stage}: {message}" if is_girihs else message
         super().__init__(text)
+
+
+# What the process has no more of: -----------------------------------------------------
+
+EXHAUSTED = "out of memory, stack, files or threads"
+
+_EXHAUSTED = frozenset(
+    getattr(errno, name)
+    for name in "EAGAIN EDQUOT EFBIG EMFILE ENFILE ENOMEM ENOSPC".split()
+)
+
+
+def is_exhaustion(error: BaseException) -> bool:
+    """Whether the process had run out of something, which is no bug and may pass."""
+    if isinstance(error, OSError):
+        return error.errno in _EXHAUSTED
+    return isinstance(error, MemoryError | RecursionError)
+
+
+def exhaustion(error: BaseException) -> UnsupportedError:
+    """What is said of such an error."""
+    return UnsupportedError(
+        EXHAUSTED,
+        f"{type(error).__name__}: {error}",
+        "The process had not enough left for a compilation.",
+        ("Raise the limit, call it from fewer frames, or girih.reset() later.",),
+    )

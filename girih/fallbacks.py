@@ -34,6 +34,7 @@ KINDS = {
     "overlap": "an argument that is written shares memory with another one or itself",
     "pass": "a pass or pipeline that is not girih's failed",
     "recompile limit": "the function was compiled as often as it may be",
+    "resources": "the process ran out of memory, stack, files or threads",
     "transform": "a transform wraps tensors: vmap, or forward-mode AD",
 }
 """Why something runs eager: each kind with what it means."""

@@ -14,6 +14,7 @@ may still read, is kept, and its context is not used for another compilation.
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 from collections.abc import Mapping
@@ -76,6 +77,7 @@ def object_code(
     Raises:
         LostCompilation: a fatal error, a fault, or too much time.
         CodegenError: LLVM made no code.
+        OSError: the file can't be written.
     """
     _bind()
     descriptor = os.memfd_create("girih-object")
@@ -93,7 +95,18 @@ def object_code(
             _give_up(module)
     if has_ended:
         raise CodegenError("LLVM made no code (girih bug); its message is on stderr")
+    if number := _unwritten(*outcome):
+        raise OSError(number, os.strerror(number), "the object file of a kernel")
     raise LostCompilation(*outcome, seconds)
+
+
+def _unwritten(state: str, message: str | None, number: int) -> int | None:
+    """The system's reason why LLVM could not write the file, which it says in words."""
+    prefix = "IO failure on output stream: "
+    if state != "fatal" or not message or not message.startswith(prefix):
+        return None
+    reasons = {os.strerror(code): code for code in errno.errorcode}
+    return reasons.get(message.removeprefix(prefix).strip())
 
 
 def _give_up(module: ir.Module) -> None:

@@ -21,7 +21,12 @@ from torch._C._dynamo.eval_frame import set_eval_frame
 
 import girih
 from girih import collector, config, exclusive, frontend, log, marks, stance, tally
-from girih.errors import RecompileError, SourceLocation, UnsupportedError
+from girih.errors import (
+    EXHAUSTED,
+    RecompileError,
+    SourceLocation,
+    UnsupportedError,
+)
 from girih.fallbacks import Fallback, Site
 from girih.frontend.capture import _frame, budget
 from girih.frontend.capture.budget import Limits
@@ -46,7 +51,7 @@ from girih.frontend.capture.messages import (
     refused,
     skipped,
 )
-from girih.frontend.capture.refusals import BUG
+from girih.frontend.capture.refusals import FALLBACKS
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
 from girih.frontend.capture.source import Source
@@ -251,7 +256,8 @@ class Compiler:
         if error.kind == STATE_OF_TORCH:  # says nothing about the next call
             self._site(call).ran("mode", error)
         else:
-            self._leave(call, error, "capture")
+            kind = "resources" if error.kind == EXHAUSTED else "capture"
+            self._leave(call, error, kind)
         return None
 
     def _let_eager_decide(self, call: Call, error: UnsupportedError):
@@ -288,8 +294,8 @@ class Compiler:
         """A graph ends before the function does, which is no fallback but in a bug."""
         tally.add("breaks")
         self._log_break(graph_break, call, error)
-        if error.kind == BUG:
-            self._site(call).leave("bug", error)
+        if kind := FALLBACKS.get(error.kind):
+            self._site(call).leave(kind, error)
 
     def _log_break(self, text, call: Call, error: UnsupportedError) -> None:
         """Logs a graph break, once for each place of the program."""

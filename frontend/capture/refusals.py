@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from girih import log
-from girih.errors import UnsupportedError
+from girih.errors import EXHAUSTED, UnsupportedError, exhaustion, is_exhaustion
 from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
+
+# What is a fallback also where it merely breaks a graph, by the kind of the error.
+FALLBACKS = {BUG: "bug", EXHAUSTED: "resources"}
+
 _LOG = log.logger("capture")
 
 
@@ -27,7 +31,9 @@ def not_known(error: NotConstant) -> UnsupportedError:
 
 
 def bug(error: Exception) -> UnsupportedError:
-    """The interpreter itself failed."""
+    """The interpreter itself failed, or the process had not enough for it."""
+    if is_exhaustion(error):
+        return exhaustion(error)
     _LOG.debug(BUG, exc_info=True)
     return UnsupportedError(
         BUG,

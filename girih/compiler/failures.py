@@ -6,7 +6,14 @@ import traceback
 
 from girih.compiler import reproducers
 from girih.dialects.locations import position_of
-from girih.errors import CompileError, GirihError, SourceLocation, UnsupportedError
+from girih.errors import (
+    CompileError,
+    GirihError,
+    SourceLocation,
+    UnsupportedError,
+    exhaustion,
+    is_exhaustion,
+)
 from girih.fallbacks import Site
 from girih.passes import registry
 from girih.passes.autograd.rules import NotDifferentiable
@@ -69,6 +76,8 @@ def kind_of(error: Exception) -> str:
         return "import"
     if isinstance(cause, NotDifferentiable):
         return "derivative"
+    if is_exhaustion(cause):
+        return "resources"
     is_foreign = isinstance(error, PassError) and error.is_foreign
     is_foreign |= isinstance(error, UnknownPass | PipelineSyntaxError)
     return "pass" if is_foreign else "bug"
@@ -80,6 +89,8 @@ def _reason_of(error: Exception, report: Report) -> tuple[str, GirihError]:
     kind = kind_of(error)
     if kind == "import":
         return kind, cause
+    if kind == "resources":
+        return kind, exhaustion(cause)
     if kind == "derivative":
         return kind, UnsupportedError(
             "operation without a derivative",

@@ -1,5 +1,7 @@
 """Whatever runs eager although it was to be compiled is told, in every way there is."""
 
+import errno
+import resource
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
@@ -14,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import girih
 from girih.compiler import compile_graph
-from girih.errors import GirihError, SourceLocation
+from girih.errors import EXHAUSTED, GirihError, SourceLocation
 from girih.fallbacks import KINDS, Site, with_reasons
 from girih.frontend.capture import api
 from girih.frontend.capture.capture import RAISES
@@ -131,7 +133,11 @@ PROGRAMS = {
     ),
     "bug": Program(plain, lambda: [(ones(3),)], line=1),
     "pass": Program(plain, lambda: [(ones(3),)], line=1),
+    "resources": Program(plain, lambda: [(ones(3),)], line=1),
 }
+
+
+MISTAKE = KeyError("what a mistake")
 
 
 @pytest.fixture(autouse=True)
@@ -139,11 +145,11 @@ def anew():
     girih.reset()
 
 
-def break_fuse(monkeypatch, module):
+def break_fuse(monkeypatch, module, error=MISTAKE):
     """The pass ``fuse`` fails, and is of this module."""
 
     def fail(module, options):
-        raise KeyError("what a mistake")
+        raise error
 
     fail.__module__ = module
     broken = replace(registry.find_pass("fuse"), run=fail)
@@ -187,6 +193,9 @@ def prepared(kind, request):
     if kind in ("bug", "pass"):
         module = "girih.passes.fuse" if kind == "bug" else __name__
         break_fuse(request.getfixturevalue("monkeypatch"), module)
+    elif kind == "resources":
+        error = OSError(errno.EMFILE, "Too many open files")
+        break_fuse(request.getfixturevalue("monkeypatch"), "girih.passes.fuse", error)
     return program
 
 
@@ -322,6 +331,42 @@ def test_every_kind_is_documented():
     assert all(f"| `{kind}` |" in page for kind in KINDS)
     numbers = girih.counters()
     assert all(f"| `{name}` |" in page for name in numbers)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError("maximum depth")])
+def test_what_the_process_lacks_is_no_bug(monkeypatch, error):
+    break_fuse(monkeypatch, "girih.passes.fuse", error)
+    compiled = girih.compile(plain)
+    with pytest.warns(girih.FallbackWarning, match=type(error).__name__) as caught:
+        compiled(ones(3))
+    assert "bug" not in str(caught[0].message)
+    monkeypatch.undo()
+    girih.reset()
+    compiled(ones(3))
+    assert not girih.report(compiled).fallbacks
+
+
+def test_a_limit_on_files_is_no_bug():
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    compiled = girih.compile(plain, options={"cache": False})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        with pytest.warns(girih.FallbackWarning, match="File too large"):
+            compiled(ones(3))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert girih.counters()["fallbacks"] == {"resources": 1}
+
+
+def test_nor_is_it_while_tracing(monkeypatch):
+    def fails(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(Graph, "add_call", fails)
+    monkeypatch.setattr(Graph, "_node", fails)
+    with pytest.warns(girih.FallbackWarning, match=EXHAUSTED):
+        assert girih.compile(plain)(ones(3)).shape == (3,)
+    assert set(girih.counters()["fallbacks"]) == {"resources"}
 
 
 # Dynamo's door -------------------------------------------------------------------
