@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import opcode
-from girih.frontend.capture.values.base import Raised
+from girih.frontend.capture.values.base import Raised, type_name
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.exception import PreviousException
 from girih.frontend.capture.values.exception_group import (
@@ -15,6 +15,8 @@ from girih.frontend.capture.values.exception_group import (
     match_group,
     what_to_reraise,
 )
+from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.protocols import SpecialMethods
 
 
 @opcode("RAISE_VARARGS")
@@ -104,10 +106,24 @@ def _prep_reraise_star(tracer, frame, instruction):
 @opcode("BEFORE_WITH")
 def _before_with(tracer, frame, instruction):
     manager = frame.pop()
-    leave = tracer.get_attr(manager, "__exit__")
-    entered = tracer.call(tracer.get_attr(manager, "__enter__"), [], {})
+    enter = _method_of_manager(tracer, manager, "__enter__", "")
+    leave = _method_of_manager(tracer, manager, "__exit__", " (missed __exit__ method)")
+    entered = tracer.call(enter, [], {})
     frame.push(leave)
     frame.push(entered)
+
+
+def _method_of_manager(tracer, manager, name: str, missed: str):
+    """A method of a manager's class, past what the manager itself has."""
+    cls = manager.python_type()
+    member, _ = static_lookup(cls, name)
+    if member is MISSING:
+        tracer.guard_lookup(cls, name, member)
+        text = "object does not support the context manager protocol"
+        tracer.throw(TypeError, f"'{type_name(cls)}' {text}{missed}")
+    if isinstance(manager, SpecialMethods):
+        return manager.bind_special(tracer, name, member)
+    return tracer.get_attr(manager, name)
 
 
 @opcode("WITH_EXCEPT_START")

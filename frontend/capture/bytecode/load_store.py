@@ -11,7 +11,7 @@ from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.resume.origin import in_prologue
-from girih.frontend.capture.values.base import NULL
+from girih.frontend.capture.values.base import NULL, Raised
 from girih.frontend.capture.values.classes import SuperValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -358,5 +358,18 @@ def _import_from(tracer, frame, instruction):
     module = frame.stack[-1]
     found = tracer.find_attr(module, instruction.argval)
     if found is None:
-        found = tracer.imported(f"{module.module.__name__}.{instruction.argval}")
+        found = _submodule(tracer, module, instruction.argval)
     frame.push(found)
+
+
+def _submodule(tracer, module, name: str):
+    """``from package import module``; nothing else is there to be imported."""
+    try:
+        if not hasattr(module.module, "__path__"):
+            tracer.throw(ModuleNotFoundError)
+        return tracer.imported(f"{module.module.__name__}.{name}")
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), ModuleNotFoundError):
+            raise
+    tracer.fold_raw(exec, f"from {module.module.__name__} import {name}", {})
+    raise AssertionError(f"girih bug: {name} can be imported")

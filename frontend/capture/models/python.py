@@ -218,12 +218,8 @@ def _sum(tracer, items, start=None):
     return total
 
 
-def _extreme(tracer, comparison, args, key, default):
-    items = list(tracer.iterate(args[0])) if len(args) == 1 else list(args)
-    if not items:
-        if default is not None:
-            return default
-        tracer.throw(ValueError, "arg is an empty sequence")
+def _extreme(tracer, function, comparison, args, key, default):
+    items = tracer.iterate(args[0]) if len(args) == 1 else args
     key = None if key is None or tracer.is_none(key) else key
     best, best_key = None, None
     for item in items:
@@ -233,21 +229,23 @@ def _extreme(tracer, comparison, args, key, default):
         )
         if better:
             best, best_key = item, item_key
-    return best
+    if best is None and default is None:
+        tracer.fold_raw(function, ())  # raises
+    return default if best is None else best
 
 
 @models(min)
 def _min(tracer, *args, key=None, default=None):
     if len(args) == 2 and any(isinstance(arg, SymbolValue) for arg in args):
         return tracer.symbolic(torch.sym_min, list(args))
-    return _extreme(tracer, operator.lt, args, key, default)
+    return _extreme(tracer, min, operator.lt, args, key, default)
 
 
 @models(max)
 def _max(tracer, *args, key=None, default=None):
     if len(args) == 2 and any(isinstance(arg, SymbolValue) for arg in args):
         return tracer.symbolic(torch.sym_max, list(args))
-    return _extreme(tracer, operator.gt, args, key, default)
+    return _extreme(tracer, max, operator.gt, args, key, default)
 
 
 @models(abs)
@@ -427,14 +425,41 @@ for _function in (
 
 @models(super)
 def _super(tracer, *args):
-    if args:
-        return SuperValue(args[0].as_python(), args[1])
+    if len(args) == 1:
+        unsupported(
+            kind="super() that is not bound",
+            context=repr(args[0]),
+            explanation="girih models super(type, object) and super().",
+        )
+    cls, owner = args or _class_and_first_argument(tracer)
+    start = cls.as_python()
+    if not isinstance(start, type):
+        tracer.fold_raw(super, start, None)  # raises
+    kinds = [owner.python_type()]
+    kinds += [owner.cls] if isinstance(owner, ClassValue) else []
+    if not any(issubclass(kind, start) for kind in kinds):
+        text = "super(type, obj): obj must be an instance or subtype of type"
+        tracer.throw(TypeError, text)
+    return SuperValue(start, owner)
+
+
+def _class_and_first_argument(tracer) -> tuple[Value, Value]:
+    """What ``super()`` without arguments means in the frame that calls it."""
     frame = tracer.frames[-1]
-    cell = frame.cells["__class__"]
+    if not frame.code.co_argcount:
+        tracer.throw(RuntimeError, "super(): no arguments")
     first = frame.code.co_varnames[0]
-    cellar = frame.cells.get(first)
-    owner = cellar.content if isinstance(cellar, CellValue) else frame.locals[first]
-    return SuperValue(cell.content.as_python(), owner)
+    cell = frame.cells.get(first)
+    is_cell = isinstance(cell, CellValue)
+    owner = cell.content if is_cell else frame.locals.get(first)
+    if owner is None:
+        tracer.throw(RuntimeError, "super(): arg[0] deleted")
+    if "__class__" not in frame.cells:
+        tracer.throw(RuntimeError, "super(): __class__ cell not found")
+    cls = frame.cells["__class__"].content
+    if cls is None:
+        tracer.throw(RuntimeError, "super(): empty __class__ cell")
+    return cls, owner
 
 
 # Containers

@@ -419,6 +419,70 @@ def a_typed_dict(x):
     return x + 1, Described(number=3)
 
 
+class Failing:
+    def __enter__(self):
+        raise ValueError("enter")
+
+
+class Leaving:
+    def __init__(self):
+        self.__enter__ = self.__exit__ = None  # which the statement does not ask
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        raise KeyError("exit")
+
+
+class NoSuper:
+    def outside():
+        return super().there
+
+
+def _enters(make):
+    with make():
+        return 1
+
+
+def _super_of_nothing(given):
+    return super().there
+
+
+@case(X)
+def protocols_that_lack_something(x):
+    calls = (
+        lambda: _enters(object),
+        lambda: _enters(Failing),
+        lambda: _enters(Leaving),
+        lambda: _super_of_nothing(1),
+        lambda: NoSuper.outside(),
+        lambda: super(int, "text").there,
+        lambda: super(3, 4).there,
+        lambda: max([]),
+        lambda: min((), default=3),
+        lambda: max([3, 1], key=lambda item: -item),
+    )
+    return x + 1, [outcome_of(call) for call in calls]
+
+
+def _imports_no_module():
+    from math import nothing_of_the_kind  # noqa: F401
+
+
+def _imports_no_submodule():
+    from collections import nothing_of_the_kind  # noqa: F401
+
+
+@case(X)
+def imports_of_what_is_not_there(x):
+    import collections.abc as one
+    from collections import abc as other
+
+    calls = (_imports_no_module, _imports_no_submodule)
+    return x + 1, [outcome_of(call) for call in calls], one is other
+
+
 class Naming(type):
     def __call__(cls, *args):
         made = super().__call__(*args)
