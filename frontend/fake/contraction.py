@@ -12,9 +12,22 @@ from girih.frontend.fake.layout import (
 from girih.frontend.fake.rules import Result, shape_rule
 
 
+def _check_dtypes(lhs: torch.Tensor, rhs: torch.Tensor) -> None:
+    """Raises as ATen's kernels do, whose meta kernels take any dtypes.
+
+    Else the error would come when the graph runs, after what it has written.
+    """
+    if lhs.dtype != rhs.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {lhs.dtype} != "
+            f"{rhs.dtype}"
+        )
+
+
 def _product(rank: int, lhs: torch.Tensor, rhs: torch.Tensor):
-    if lhs.dim() != rank or rhs.dim() != rank or lhs.dtype != rhs.dtype:
+    if lhs.dim() != rank or rhs.dim() != rank:
         return NotImplemented
+    _check_dtypes(lhs, rhs)
     left, right = lhs.size(), rhs.size()
     if left[-1] != right[-2] or tuple(left[:-2]) != tuple(right[:-2]):
         return NotImplemented
@@ -33,8 +46,9 @@ def _bmm(self, mat2):
 
 @shape_rule("mv")
 def _mv(self, vec):
-    if self.dim() != 2 or vec.dim() != 1 or self.dtype != vec.dtype:
+    if self.dim() != 2 or vec.dim() != 1:
         return NotImplemented
+    _check_dtypes(self, vec)
     if self.size()[1] != vec.size()[0]:
         return NotImplemented
     return Result((self.size()[0],), self.dtype)

@@ -137,3 +137,31 @@ def test_all_operations_that_draw_random_numbers_are_known():
     ]
     # A softmax, which torch (2.13) tags by mistake.
     assert unknown == ["_nested_tensor_softmax_with_shape"]
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        torch.matmul,
+        torch.nn.functional.linear,
+        lambda x, y: x[None] @ y[None],
+        lambda x, y: x @ y[0],
+        lambda x, y: torch.addmm(x, x, y),
+    ],
+)
+def test_products_of_two_dtypes_after_a_write(product):
+    def program(x, y, log):
+        x.add_(1)
+        log.append(1)
+        found = product(x, y)
+        log.append(2)
+        return found
+
+    seen = []
+    for call in (program, girih.compile(program, backend="eager")):
+        x, y, log = torch.ones(3, 3), torch.ones(3, 3, dtype=torch.float64), []
+        with pytest.raises(RuntimeError) as raised:
+            call(x, y, log)
+        names = [entry.name for entry in raised.traceback]
+        seen.append((str(raised.value), log, x[0, 0].item(), names.count("program")))
+    assert seen[0] == seen[1]
