@@ -117,8 +117,8 @@ class CpuCode:
     def _compile(self, lowering: Lowering, key: str, module: ir.Module) -> Library:
         kernels = cloned(module)
         lowering.run(self.kernel_pipeline, kernels.operation)
-        erase_host_program(kernels)
         lowering.dump("llvm", kernels.operation)
+        erase_host_program(kernels)
         with lowering.report.stage("llvm"):
             seconds = lowering.options.codegen_seconds
             code, library = compile_module(kernels, seconds=seconds)

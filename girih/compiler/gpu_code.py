@@ -31,8 +31,8 @@ from girih.compiler.gpu_products import (
     allows_tf32,
     product_library,
 )
-from girih.compiler.modules import cloned
-from girih.dialects import dims
+from girih.compiler.modules import cloned, erase_host_program
+from girih.dialects import dims, tile
 from girih.dialects.bindings import ir
 from girih.options import Options
 
@@ -163,12 +163,14 @@ class GpuCode:
         self, lowering: Lowering, module: ir.Module
     ) -> dict[str, list[GridKernel]]:
         """The loaded grids of each kernel."""
-        kernels = cloned(module, only="tile.kernel")
-        symbols = {op.sym_name: op.launch_symbols for op in kernels.body.operations}
+        symbols = {name: op.launch_symbols for name, op in tile.kernels(module).items()}
         if not symbols:
             return {}
+        # What is dumped is what the dump in front of it becomes.
+        kernels = cloned(module, only=None if lowering.dumps else "tile.kernel")
         lowering.run(self.kernel_pipeline, kernels.operation)
         lowering.dump("tt", kernels.operation)
+        erase_host_program(kernels)
         launches = dict(_launches(kernels))
         texts = list(_texts(kernels, launches))
         with lowering.report.stage("triton"):

@@ -24,7 +24,8 @@ from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes.levels import CONTRACTS
 from girih.passes.pipelines import with_options
-from girih.passes.registry import PassError, run_pipeline
+from girih.passes.registry import PassError, expand_pipeline, run_pipeline
+from girih.passes.reproducer import first_line
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Report
 
@@ -70,6 +71,7 @@ class Lowering:
         self.number = next(_numbers)
         self.dumper = self._make_dumper()
         self._has_checked = False
+        self._dumped = 0
 
     @property
     def dumps(self) -> bool:
@@ -92,15 +94,20 @@ class Lowering:
         """
         operation = module.operation
         with module.context, ir.Location.unknown():
-            self.dump("graph", operation)
+            tunes = self.options.max_autotune and isinstance(self.code, GpuCode)
+            # What is measured no pipeline can say.
+            self.dump(
+                "graph", operation, None if tunes else lambda: self.passes(pipeline)
+            )
             self.run(pipeline, operation)
-            if self.options.max_autotune and isinstance(self.code, GpuCode):
+            if tunes:
                 self.tune(module)
-            self.dump("fused", operation)
+            launches = self.code.launch_pipeline
+            self.dump("fused", operation, lambda: self.passes(launches))
             records = self.options.cudagraphs
             returned = results_of_user(module) if records else frozenset()
-            self.run(self.code.launch_pipeline, operation)
-            self.dump("host", operation)
+            self.run(launches, operation)
+            self.dump("host", operation, lambda: self._kernel_passes()[0])
             self.report.native_calls = len(native_calls(operation))
             program = self.code.program(self, module, fallback)
             self._count(program)
@@ -163,18 +170,42 @@ class Lowering:
     def _make_dumper(self) -> _AfterPass | None:
         if self.options.dump_folder() is None:
             return None
-        return _AfterPass("tile", lambda module: self.dump("tile", module))
 
-    def dump(self, level: str, module: ir.Operation) -> None:
-        """Writes a level of IR to the dump folder, if there is one."""
+        def dump(module: ir.Operation) -> None:
+            self.dump("tile", module, lambda: self._kernel_passes()[1])
+
+        return _AfterPass("tile", dump)
+
+    def _kernel_passes(self) -> tuple[list[str], list[str]]:
+        """The passes on kernels, up to the one that schedules them and behind it."""
+        passes = self.passes(self.code.kernel_pipeline)
+        names = [step.name for step in expand_pipeline(passes)]
+        behind = names.index("tile") + 1
+        return passes[:behind], passes[behind:]
+
+    def dump(
+        self,
+        level: str,
+        module: ir.Operation,
+        passes: Callable[[], list[str]] | None = None,
+    ) -> None:
+        """Writes a level of IR to the dump folder, if there is one.
+
+        Args:
+            level: Its name.
+            module: The IR.
+            passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
+        """
         folder = self.options.dump_folder()
         if folder is None:
             return
         folder = folder / f"{self.number:03}-{self.report.name}"
-        path = folder / f"{len(self.report.ir_paths) + 1}-{level}.mlir"
+        self._dumped += 1
+        path = folder / f"{self._dumped}-{level}.mlir"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            replace_text(path, f"{module}\n")
+            first = f"{first_line(','.join(passes()))}\n" if passes else ""
+            replace_text(path, f"{first}{module}\n")
         except OSError as error:
             where = self.options.dump_folder()
             text = f"girih can't write IR to {where}: {reason_of(error)}"

@@ -98,7 +98,8 @@ class _Level:
         lowering = Lowering(self.options, self.report, self.device)
         self.source = bytecode_of(module)
         with module.context, ir.Location.unknown():
-            lowering.dump("graph", module.operation)
+            operation = module.operation
+            lowering.dump("graph", operation, lambda: lowering.passes("derivatives"))
             lowering.run("derivatives", module.operation)
             functions = functions_of(module)
             self.used = used_arguments(functions["main"])

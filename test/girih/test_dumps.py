@@ -1,0 +1,62 @@
+"""Dumps state what leads to the next one, and girih-opt makes it of them exactly."""
+
+import pytest
+import torch
+from torch import nn
+
+import girih
+from girih.tools import girih_opt
+
+NEXT = {"graph": ("fused", "derivatives"), "fused": ("host",), "host": ("tile",)}
+NEXT["tile"] = ("llvm", "tt")
+
+
+def network():
+    return nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 16), nn.GELU(), nn.Dropout(0.1))
+
+
+def convolutions():
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten())
+
+
+def several_results():
+    return lambda x: (x.softmax(-1), x.bfloat16().exp(), (x > 0).any(), x[:, ::2] + 1)
+
+
+PROGRAMS = [
+    (network, (4, 8), True, None),
+    (network, (4, 8), False, True),
+    (convolutions, (2, 3, 8, 8), True, None),
+    (several_results, (5, 6), False, None),
+    (several_results, (5, 6), False, True),
+]
+
+
+def replayed(path, capsys) -> str:
+    code = girih_opt.main(["--no-isolate", "--run-reproducer", str(path)])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    return printed.out
+
+
+@pytest.mark.parametrize(("make", "shape", "trains", "dynamic"), PROGRAMS)
+def test_each_dump_becomes_the_next(make, shape, trains, dynamic, tmp_path, capsys):
+    options = {"dump_dir": str(tmp_path), "fallback": False}
+    compiled = girih.compile(make(), dynamic=dynamic, options=options)
+    with torch.set_grad_enabled(trains):
+        result = compiled(torch.randn(shape))
+        if trains:
+            result.sum().backward()
+    replays = 0
+    for folder in tmp_path.iterdir():
+        paths = sorted(folder.iterdir())
+        for path, following in zip(paths, paths[1:], strict=False):
+            level, other = (p.stem.partition("-")[2] for p in (path, following))
+            if other not in NEXT.get(level, ()):
+                assert (level, other) == ("derivatives", "graph")
+                continue
+            lines = following.read_text().splitlines(keepends=True)
+            expected = "".join(line for line in lines if not line.startswith("// "))
+            assert replayed(path, capsys).strip() == expected.strip(), path
+            replays += 1
+    assert replays >= (7 if trains else 4)
