@@ -246,28 +246,33 @@ def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
 def _python_kernels() -> Iterator[None]:
     from torch._dispatch.python import enable_python_dispatcher
 
-    dropout = torch.ops.aten.dropout.default
-    with whole_layers(), whole_images(), _without_python_kernels(dropout):
+    with whole_layers(), whole_images(), _without_python_kernels():
         with enable_python_dispatcher():
             yield
 
 
-@contextmanager
-def _without_python_kernels(op: torch._ops.OpOverload) -> Iterator[None]:
-    """Leaves an op to its kernel in C++.
+# Ops whose kernels in Python mean something else than those in C++:
+# - of dropout it calls ``native_dropout`` everywhere, C++ on CUDA alone: that has no
+#   derivative without a dispatch key of autograd, and rounds otherwise on the CPU;
+# - of batch norms it has the strides of arithmetic, and decomposes them;
+# - of hardshrink it takes integers.
+_LEFT_TO_CPP = ("dropout", "hardshrink", "native_batch_norm")
 
-    That of dropout calls ``native_dropout`` on CUDA alone; the one in Python does so
-    everywhere, which has no derivative without a dispatch key of autograd, and rounds
-    otherwise than eager does on the CPU.
-    """
-    kernels = dict(op.py_kernels)
-    op.py_kernels.clear()
-    op._dispatch_cache.clear()
+
+@contextmanager
+def _without_python_kernels() -> Iterator[None]:
+    """Leaves some ops to their kernels in C++."""
+    ops = [getattr(torch.ops.aten, name).default for name in _LEFT_TO_CPP]
+    kernels = [dict(op.py_kernels) for op in ops]
+    for op in ops:
+        op.py_kernels.clear()
+        op._dispatch_cache.clear()
     try:
         yield
     finally:
-        op.py_kernels.update(kernels)
-        op._dispatch_cache.clear()
+        for op, known in zip(ops, kernels, strict=True):
+            op.py_kernels.update(known)
+            op._dispatch_cache.clear()
 
 
 def is_undecided(error: Exception) -> bool:

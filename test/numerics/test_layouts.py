@@ -140,3 +140,25 @@ def test_strides_of_dims_with_one_element_or_none(dynamic, gradients):
         joined = [torch.cat([y.flatten() for y in ys]) for ys in (actual, expected)]
         found = [torch.autograd.grad(y.square().sum(), x)[0] for y in joined]
         torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_norms_of_turned_batches_lie_as_in_eager(dynamic):
+    """With symbolic sizes torch's own kernels in Python decompose them otherwise."""
+    x = torch.randn(5, 4).t().requires_grad_()
+    norm = nn.BatchNorm1d(5, track_running_stats=False)
+    images = nn.BatchNorm2d(3, track_running_stats=False)
+    y = torch.randn(2, 3, 5, 6).contiguous(memory_format=torch.channels_last)
+    program = lambda x, y: (norm(x), images(y))  # noqa: E731
+    compiled = girih.compile(program, fullgraph=True, dynamic=dynamic)
+    expected, actual = program(x, y), compiled(x, y)
+    assert [z.stride() for z in actual] == [z.stride() for z in expected]
+    torch.testing.assert_close(actual, expected)
+    gradients = [torch.autograd.grad(z[0].pow(3).sum(), x) for z in (actual, expected)]
+    torch.testing.assert_close(*gradients)
+
+
+def test_what_eager_refuses_is_refused_with_symbolic_sizes():
+    compiled = girih.compile(F.hardshrink, dynamic=True)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        compiled(torch.arange(20).reshape(4, 5))
