@@ -20,6 +20,7 @@ from girih.frontend.capture.models.torch_control import Operation
 from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.control_flow import choose, map_rows, repeat, scan_rows
 from girih.frontend.importer.execution import source_of
+from girih.frontend.importer.schema import op_info
 from girih.marks import DISABLED, RECURSIVE
 
 Compile = Callable[[GraphModule], Callable]
@@ -38,12 +39,30 @@ def is_decided_in_python(gm: GraphModule) -> bool:
     return any(_is_outside(node, gm) for node in gm.graph.nodes)
 
 
-def in_python(gm: GraphModule, compile_body: Compile) -> GraphModule:
+def writes_its_own_way(node: Node) -> bool:
+    """Whether a node calls an operator of a program that writes what it is given."""
+    packet = node.target
+    if isinstance(packet, torch._ops.OpOverload):
+        overloads = [packet]
+    elif isinstance(packet, torch._ops.OpOverloadPacket):
+        overloads = [getattr(packet, name) for name in packet.overloads()]
+    else:
+        return False
+    known = [op_info(overload) for overload in overloads]
+    return any(info.writes and info.functional is None for info in known)
+
+
+def in_python(
+    gm: GraphModule,
+    compile_body: Compile,
+    is_left_out: Callable[[Node], bool] = lambda node: False,
+) -> GraphModule:
     """The graph with functions in place of its operations that Python decides.
 
     Args:
         gm: The graph, which stays as it is.
         compile_body: Makes a callable of each body.
+        is_left_out: Which other nodes Python shall call.
     """
     copies: dict[Node, Node] = {}
     graph = torch.fx.Graph()
@@ -51,7 +70,7 @@ def in_python(gm: GraphModule, compile_body: Compile) -> GraphModule:
     made = GraphModule(gm, graph)
     made.meta.update(gm.meta)
     for node in gm.graph.nodes:
-        if _is_outside(node, gm):
+        if _is_outside(node, gm) or is_left_out(node):
             _replace(copies[node], gm, compile_body)
     graph.eliminate_dead_code(lambda node: node.op != "get_attr")
     made.recompile()

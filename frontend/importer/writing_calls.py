@@ -21,6 +21,9 @@ from girih.frontend.importer.schema import op_info
 if TYPE_CHECKING:
     from girih.frontend.importer.recorder import Recorder
 
+OVERLAPS = "operator that writes what overlaps"
+UNKNOWN_DERIVATIVE = "operator that writes its arguments, in a derivative"
+
 # The run time's own function, see ``codegen/runtime/writing_calls.py``.
 _WRITTEN = "girih.written.default"
 
@@ -97,7 +100,7 @@ def _check_derivative(recorder: Recorder, func, given: list) -> None:
     is_custom = func._schema.name in custom_ops.OPDEFS
     if not is_custom and any(map(derivatives.is_active, values)):
         unsupported(
-            kind="operator that writes its arguments, in a derivative",
+            kind=UNKNOWN_DERIVATIVE,
             context=str(func),
             explanation="How it is derived is up to its implementation.",
             hints=("Define it with torch.library.custom_op.",),
@@ -117,7 +120,7 @@ def _check_apart(recorder: Recorder, func, targets: list, given: list) -> None:
         for target in targets
     ):
         unsupported(
-            kind="operator that writes what overlaps",
+            kind=OVERLAPS,
             context=str(func),
             explanation="A tensor that it writes shares memory with another of its "
             "arguments, or with itself.",

@@ -37,7 +37,7 @@ from girih.compiler.devices import CPU, device_of, example_results, why_not_on
 from girih.compiler.failures import kind_of, leave
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
-from girih.compiler.pieces import compile_pieces, is_about_data, needs_pieces
+from girih.compiler.pieces import compile_pieces, may_be_broken, needs_pieces
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.errors import SourceLocation, UnsupportedError
@@ -116,8 +116,8 @@ def compile_graph(
         with collector.paused():
             compiled = _compile(gm, example_inputs, options, report, site)
     except Exception as error:
-        if is_about_data(gm, error):
-            return compile_pieces(gm, example_inputs, options, report)
+        if may_be_broken(gm, error):
+            return compile_pieces(gm, example_inputs, options, report, error)
         return _left(gm, example_inputs, site, error, report)
     tally.add("graphs")
     _log.info("%s", report)

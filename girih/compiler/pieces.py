@@ -17,8 +17,13 @@ from girih.errors import UnsupportedError
 from girih.frontend.capture.api import Settings
 from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.targets import compile_callable
-from girih.frontend.importer.in_python import in_python, is_decided_in_python
+from girih.frontend.importer.in_python import (
+    in_python,
+    is_decided_in_python,
+    writes_its_own_way,
+)
 from girih.frontend.importer.levels import enters_levels
+from girih.frontend.importer.writing_calls import OVERLAPS, UNKNOWN_DERIVATIVE
 from girih.options import Options
 from girih.reports import Report, Reports
 
@@ -26,6 +31,8 @@ from girih.reports import Report, Reports
 _OF_DATA = frozenset(
     ("data-dependent size", "data-dependent value", "size without a value")
 )
+# What it says of operators that write, which Python can call between pieces.
+_OF_OPERATORS = frozenset((OVERLAPS, UNKNOWN_DERIVATIVE))
 
 
 def needs_pieces(gm: torch.fx.GraphModule) -> bool:
@@ -33,9 +40,10 @@ def needs_pieces(gm: torch.fx.GraphModule) -> bool:
     return is_decided_in_python(gm) and not enters_levels(gm)
 
 
-def is_about_data(gm: torch.fx.GraphModule, error: Exception) -> bool:
-    """Whether a graph could not be imported for sizes that depend on data."""
-    is_known = isinstance(error, UnsupportedError) and error.kind in _OF_DATA
+def may_be_broken(gm: torch.fx.GraphModule, error: Exception) -> bool:
+    """Whether a graph that could not be imported can be compiled in pieces."""
+    kinds = _OF_DATA | _OF_OPERATORS
+    is_known = isinstance(error, UnsupportedError) and error.kind in kinds
     return is_known and not enters_levels(gm)
 
 
@@ -44,6 +52,7 @@ def compile_pieces(
     example_inputs: Sequence[Any],
     options: Options,
     report: Report,
+    error: Exception | None = None,
 ) -> Callable:
     """A callable that runs a graph piece by piece.
 
@@ -52,7 +61,9 @@ def compile_pieces(
         example_inputs: One value for each placeholder.
         options: Of the compilation.
         report: Gets a report of each piece, when that is compiled: at the first call.
+        error: Why it could not be imported, if that was tried.
     """
+    is_left_out = writes_its_own_way if _is_of_operators(error) else lambda node: False
     limits = Limits(
         options.capture_instructions,
         options.capture_operations,
@@ -68,9 +79,14 @@ def compile_pieces(
     )
 
     def compile_body(body: torch.fx.GraphModule) -> Callable:
-        return compile_callable(in_python(body, compile_body).forward, settings)
+        made = in_python(body, compile_body, is_left_out)
+        return compile_callable(made.forward, settings)
 
     return compile_body(gm)
+
+
+def _is_of_operators(error: Exception | None) -> bool:
+    return isinstance(error, UnsupportedError) and error.kind in _OF_OPERATORS
 
 
 def _dynamic(example_inputs: Sequence[Any]) -> bool | None:
