@@ -26,7 +26,7 @@ from girih.frontend.importer.stand_ins import method, stand_in
 _LOG = logging.getLogger(__name__)
 
 # Why a call can't be imported that could be if its numbers were constants.
-_OF_SYMBOLS = ("symbolic size", "symbolic exponent")
+_OF_SYMBOLS = ("symbolic size", "symbolic step", "symbolic exponent")
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)
@@ -157,7 +157,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
         return UnsupportedError("data-dependent value", what, text, (), source)
     if is_undecided(error):
         text = "It asks for a size that is known only when the graph runs."
-        return UnsupportedError("size without a value", what, text, (), source)
+        return UnsupportedError("size known too late", what, text, (), source)
     if isinstance(error, UnsupportedOperatorException):
         text = "The operator has no fake implementation."
         hints = ("Register one with torch.library.register_fake.",)

@@ -97,7 +97,7 @@ def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> View
     """``size`` elements along ``dim``; a write puts them among the others."""
     if isinstance(step, Dim):
         unsupported(
-            kind="symbolic size",
+            kind="symbolic step",
             context=f"{step} as step of a slice",
             explanation="girih has slices with constant steps only.",
         )

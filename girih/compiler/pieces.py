@@ -29,7 +29,12 @@ from girih.reports import Report, Reports
 
 # What import says of graphs whose sizes or ways depend on data.
 _OF_DATA = frozenset(
-    ("data-dependent size", "data-dependent value", "size without a value")
+    (
+        "data-dependent size",
+        "data-dependent value",
+        "size known too late",
+        "size without a value",
+    )
 )
 # What it says of operators that write, which Python can call between pieces.
 _OF_OPERATORS = frozenset((OVERLAPS, UNKNOWN_DERIVATIVE))
