@@ -6,7 +6,7 @@ other sizes, too::
     equations.add(parse("(s0 // 32)*(s1 // 32)"), 49)
     equations.simplest(parse("(s0 // 32)*(s1 // 32) + 1")) == 50
 
-Symbols are not replaced: inputs bring their values.
+Symbols are not replaced but by numbers: inputs bring their values.
 """
 
 from functools import lru_cache
@@ -39,7 +39,7 @@ class Equations:
         rule = _solved(_replaced(heavy - light, self.rules))
         if rule is None:
             return
-        if _is_symbol(rule[0][0]):
+        if _is_symbol(rule[0][0]) and isinstance(rule[1], Dim):
             self.definitions.append(rule)
             self.whole[heavy] = light  # lighter in an order that is another than rules'
         else:
@@ -105,8 +105,10 @@ def _is_symbol(factors: tuple[Factor, ...]) -> bool:
 
 
 def _weight(size: Size) -> tuple:
-    """Numbers come first, then what is short."""
-    return isinstance(size, Dim), len(str(size)), str(size)
+    """Numbers come first, then symbols, which inputs bring, then what is short."""
+    is_symbol = isinstance(size, Dim) and _is_symbol(size.terms[0][0])
+    is_symbol = is_symbol and size == dims.symbol(size.terms[0][0][0])
+    return isinstance(size, Dim), not is_symbol, len(str(size)), str(size)
 
 
 @lru_cache(maxsize=4096)

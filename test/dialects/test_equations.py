@@ -29,7 +29,8 @@ def knowing(*pairs: tuple[str, str]) -> Equations:
         (("s0 + s1", "s2"), "s0 + s1", "s2"),
         (("s0", "s1 // 2"), "s0 + s1 // 2", "2*s0"),
         (("s0*s1", "(s0*s1 + s2) // 2"), "(s0*s1 + s2) // 2", "s0*s1"),
-        (("s0", "7"), "s0 // 2", "s0 // 2"),
+        (("s0", "7"), "s0 // 2 + s0*s1", "7*s1 + 3"),
+        (("2*s0", "s10000"), "s10000 + 1", "s10000 + 1"),
     ],
 )
 def test_equal_sizes_are_replaced_in_others(known, size, expected):
@@ -39,6 +40,12 @@ def test_equal_sizes_are_replaced_in_others(known, size, expected):
 def test_what_follows_from_several_is_known():
     equations = knowing(("s0 // 2", "s2"), ("s1*(s0 // 2)", "12"), ("s3 // 2", "s2"))
     assert equations.simplest(parse("s1*(s3 // 2) + 1")) == 13
+
+
+def test_a_symbol_that_only_one_number_fits_is_that_everywhere():
+    equations = knowing(("(s0 - 1) // 2", "15"), ("2*((s0 - 1) // 2) + 2", "s0"))
+    assert equations.simplest(parse("s0")) == 32
+    assert equations.simplest(parse("s0 // 2 + s1")) == parse("s1 + 16")
 
 
 def test_sums_of_symbols_are_equal_though_none_is_replaced():
