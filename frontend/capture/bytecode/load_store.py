@@ -12,7 +12,7 @@ from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.resume.origin import in_prologue
 from girih.frontend.capture.values.base import NULL, Raised
-from girih.frontend.capture.values.classes import SuperValue
+from girih.frontend.capture.values.classes import super_of
 from girih.frontend.capture.values.function import BoundMethod, CellValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -279,7 +279,7 @@ def push_method(frame, found) -> None:
 def _load_super_attr(tracer, frame, instruction):
     callee, cls, owner = frame.pop_many(3)
     if callee.identity() is super:
-        made = SuperValue(cls.as_python(), owner)
+        made = super_of(tracer, cls, owner)
     else:
         made = tracer.call(callee, [cls, owner] if instruction.arg & 2 else [], {})
     name = frame.code.co_names[instruction.arg >> 2]

@@ -13,7 +13,7 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Raised, Value
-from girih.frontend.capture.values.classes import ClassValue, SuperValue
+from girih.frontend.capture.values.classes import ClassValue, super_of
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.key import check_hashable
 from girih.frontend.capture.values.lookup import MISSING, is_callable, static_lookup
@@ -431,16 +431,7 @@ def _super(tracer, *args):
             context=repr(args[0]),
             explanation="girih models super(type, object) and super().",
         )
-    cls, owner = args or _class_and_first_argument(tracer)
-    start = cls.as_python()
-    if not isinstance(start, type):
-        tracer.fold_raw(super, start, None)  # raises
-    kinds = [owner.python_type()]
-    kinds += [owner.cls] if isinstance(owner, ClassValue) else []
-    if not any(issubclass(kind, start) for kind in kinds):
-        text = "super(type, obj): obj must be an instance or subtype of type"
-        tracer.throw(TypeError, text)
-    return SuperValue(start, owner)
+    return super_of(tracer, *(args or _class_and_first_argument(tracer)))
 
 
 def _class_and_first_argument(tracer) -> tuple[Value, Value]:

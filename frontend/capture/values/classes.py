@@ -16,6 +16,7 @@ from girih.frontend.capture.values.lookup import (
     DescriptorMethod,
     static_lookup,
 )
+from girih.frontend.capture.values.protocols import stand_in
 
 
 class SuperValue(Value):
@@ -62,6 +63,18 @@ class SuperValue(Value):
         if isinstance(member, C_METHODS):
             return DescriptorMethod(member, self.owner)
         return tracer.class_member(base, name)
+
+
+def super_of(tracer, cls: Value, owner: Value) -> SuperValue:
+    """``super(cls, owner)``, which checks that they fit."""
+    start = cls.as_python()
+    if not isinstance(start, type):
+        tracer.fold_raw(super, start, None)  # raises
+    kinds = [owner.python_type()]
+    kinds += [owner.cls] if isinstance(owner, ClassValue) else []
+    if not any(issubclass(kind, start) for kind in kinds):
+        tracer.fold_raw(super, start, stand_in(owner.python_type()))  # raises
+    return SuperValue(start, owner)
 
 
 def _is_users(member: Any) -> bool:

@@ -12,6 +12,8 @@ from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.lookup import MISSING, static_lookup
 from girih.frontend.capture.values.sequence import TupleValue
 
+_KEPT = ("__doc__", "__module__", "__type_params__")  # and no more than that
+
 if TYPE_CHECKING:
     from girih.frontend.capture.values.mapping import DictValue
 
@@ -227,7 +229,7 @@ class FunctionValue(Value):
             setattr(self, name.strip("_"), value.as_python())
         elif name == "__defaults__" and isinstance(value, TupleValue):
             self._defaults = list(value.items)
-        elif name in ("__doc__", "__module__") and value is not None:
+        elif name in _KEPT and value is not None:
             self.attributes[name] = value
         elif name == "__annotations__" and value is not None:
             self.attributes[name] = value

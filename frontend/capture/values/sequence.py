@@ -334,9 +334,7 @@ def _assigned(tracer, place: slice, values: Value) -> list[Value]:
         is_iterable = hasattr(values.python_type(), "__iter__")
         if is_iterable or raised.value.python_type() is not TypeError:
             raise
-    is_extended = place.step not in (None, 1)
-    text = "must assign iterable to extended slice" if is_extended else None
-    tracer.throw(TypeError, text or "can only assign an iterable")
+    tracer.fold_raw(operator.setitem, [], place, 0)  # raises as this Python does
 
 
 class SliceValue(Value):
