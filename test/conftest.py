@@ -28,6 +28,12 @@ def pytest_configure():
         torch.set_default_device(name)
 
 
+def pytest_collection_modifyitems(items):
+    # Processes that run tests side by side have to name them alike.
+    if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"an address in the name of a test: {named[0]}")
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--emulated",

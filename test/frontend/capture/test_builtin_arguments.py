@@ -172,7 +172,7 @@ _LOOK_FIRST = (type, types.SimpleNamespace, weakref.ref, tuple.__new__)
 @pytest.mark.parametrize(
     "function",
     [f for f in arity._UNSIGNED if f not in _LOOK_FIRST],
-    ids=repr,
+    ids=lambda function: function.__qualname__,
 )
 def test_arities_are_those_of_cpython(function):
     """One argument more than it takes, or fewer, and CPython does not begin."""
