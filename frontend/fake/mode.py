@@ -283,6 +283,10 @@ def is_undecided(error: Exception) -> bool:
     return type(error).__name__ == "GuardOnDataDependentSymNode"
 
 
+_ZEROS_WITHOUT_MEMORY = torch.ops.aten._efficientzerotensor.default
+_ZEROS = torch.ops.aten.zeros.default
+
+
 class LightFakeTensorMode(FakeTensorMode):
     """A ``FakeTensorMode`` that is made and used without loading Dynamo.
 
@@ -300,6 +304,9 @@ class LightFakeTensorMode(FakeTensorMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Runs one op on fake tensors."""
+        # What is known to be zeros has kernels of its own, which ask for the device
+        # of a fake tensor and make tensors that are none.
+        func = _ZEROS if func is _ZEROS_WITHOUT_MEMORY else func
         plan = _plan_for(func)
         if plan is _LIFT:
             return self._lift(args[0])

@@ -145,6 +145,30 @@ def test_batched_gradients_of_a_graph_that_writes_are_refused(door):
         torch.autograd.grad(result, x, torch.ones(3).double(), is_grads_batched=True)
 
 
+NORMS = {
+    "layer norm": torch.nn.LayerNorm(4),
+    "group norm": torch.nn.GroupNorm(2, 4),
+    "batch norm": torch.nn.BatchNorm1d(4, track_running_stats=False),
+    "PReLU": torch.nn.PReLU(),
+}
+
+
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+@pytest.mark.parametrize("name", NORMS)
+def test_tangents_of_what_is_constant(name):
+    """Formulas make zeros without memory for them, which have kernels of their own.
+
+    TorchDynamo raises for them.
+    """
+    module = NORMS[name].double()
+    for program in (
+        lambda x: tf.jvp(module, (x,), (x.cos(),)),
+        lambda x: tf.hessian(lambda y: module(y).sin().sum())(x),
+    ):
+        torch.testing.assert_close(by_girih(program)(ROWS), program(ROWS))
+    assert_nothing_is_left()
+
+
 def test_an_error_in_a_transform_leaves_no_level(door):
     def taken(x, index):
         return tf.vmap(lambda row: tf.grad(lambda y: y[index].sum())(row))(x)
