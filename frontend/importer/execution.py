@@ -128,8 +128,9 @@ def _fix_numbers(node: torch.fx.Node, environment) -> None:
         if not isinstance(value, (torch.SymInt, torch.SymFloat)):
             continue
         shape_env = value.node.shape_env
+        values = _values_of_symbols(shape_env)
         for symbol in value.node.expr.free_symbols:
-            known = _values_of_symbols(shape_env).get(symbol)
+            known = values.get(symbol)
             if known is None:
                 continue  # it depends on data
             _LOG.debug("%s needs the value of %s: %s", node, symbol, known)

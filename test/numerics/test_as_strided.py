@@ -23,13 +23,18 @@ PROGRAMS = {
 }
 
 
+def whole(program, **given):
+    """The program compiled anew, as one graph or not at all."""
+    girih.reset()
+    options = {"fallback": False}
+    return girih.compile(program, fullgraph=True, options=options, **given)
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_reads_what_eager_reads(name, dynamic):
     program = PROGRAMS[name]
-    girih.reset()
-    options = {"fallback": False}
-    compiled = girih.compile(program, fullgraph=True, dynamic=dynamic, options=options)
+    compiled = whole(program, dynamic=dynamic)
     for x in (ENTRIES[5:12], ENTRIES[7:20]):
         assert torch.equal(compiled(x), program(x))
 
@@ -56,8 +61,7 @@ def windows(x):
 
 @pytest.mark.parametrize("program", [written, windows])
 def test_writes_and_gradients(program):
-    girih.reset()
-    compiled = girih.compile(program, fullgraph=True, options={"fallback": False})
+    compiled = whole(program)
     results = []
     for function in (program, compiled):
         x = ENTRIES[5:12].detach().requires_grad_()
@@ -92,9 +96,7 @@ DIAGONALS = {
 @pytest.mark.parametrize("name", DIAGONALS)
 def test_fills_a_diagonal(name, dynamic):
     program = DIAGONALS[name]
-    girih.reset()
-    options = {"fallback": False}
-    compiled = girih.compile(program, fullgraph=True, dynamic=dynamic, options=options)
+    compiled = whole(program, dynamic=dynamic)
     for shape, begin in (((4, 6), 0), ((4, 6), 5), ((5, 3), 3)):
         ours, theirs = (_inside(ENTRIES.clone(), shape, begin) for _ in range(2))
         assert torch.equal(compiled(ours), program(theirs))
@@ -112,8 +114,7 @@ WRAPPED = {
 @pytest.mark.parametrize("name", WRAPPED)
 def test_diagonals_that_begin_anew(name):
     program = WRAPPED[name]
-    options = {"fallback": False}
-    compiled = girih.compile(program, fullgraph=True, dynamic=False, options=options)
+    compiled = whole(program, dynamic=False)
     for shape in ((4, 6), (6, 4), (3, 8)):
         ours, theirs = (_inside(ENTRIES.clone(), shape, 5) for _ in range(2))
         assert torch.equal(compiled(ours), program(theirs))
@@ -122,7 +123,7 @@ def test_diagonals_that_begin_anew(name):
 
 def test_gradients_past_a_diagonal():
     program = lambda x: (x * 1).fill_diagonal_(3.0).sin()  # noqa: E731
-    compiled = girih.compile(program, fullgraph=True, options={"fallback": False})
+    compiled = whole(program)
     gradients = []
     for function in (program, compiled):
         x = _inside(ENTRIES, (4, 6), 5).detach().requires_grad_()

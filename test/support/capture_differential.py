@@ -84,6 +84,14 @@ def outcome(function, args, kwargs):
         return "raised", error
 
 
+def outcome_of(call):
+    """What a call gives, or what it raises and says; for programs to call."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error)
+
+
 def check(function, *args, fullgraph=True, calls=2, dynamic=None, **kwargs):
     """Compares a captured function with the plain one.
 

@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 import torch
-from capture_differential import Cases, check
+from capture_differential import Cases, check, outcome_of
 
 from girih.frontend.capture.models import (
     families,  # noqa: F401  (registers models)
@@ -21,13 +21,6 @@ from girih.frontend.capture.values import arity
 
 case = Cases()
 X = torch.ones(2)
-
-
-def outcome_of(call):
-    try:
-        return call()
-    except Exception as error:
-        return type(error), str(error)
 
 
 @case(X)

@@ -11,20 +11,19 @@ import typing
 
 import pytest
 import torch
-from capture_differential import Cases, assert_same, check, compile_eagerly
+from capture_differential import (
+    Cases,
+    assert_same,
+    check,
+    compile_eagerly,
+    outcome_of,
+)
 
 import girih
 from girih.errors import UnsupportedError
 
 case = Cases()
 X = torch.ones(2)
-
-
-def outcome_of(call):
-    try:
-        return call()
-    except Exception as error:
-        return type(error), str(error)
 
 
 # Containers that change while something iterates over them
