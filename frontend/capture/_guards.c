@@ -198,7 +198,52 @@ static int call_check(PyObject *callable, PyObject *value) {
     return truth;
 }
 
-static int check_holds(const Check *check, PyObject *value) {
+/* Whether `found` is NULL, or takes no assignment. */
+static int is_plain(PyObject *found) { return !found || !Py_TYPE(found)->tp_descr_set; }
+
+static int own_has(PyTypeObject *type, PyObject *name) {
+#if PY_VERSION_HEX < 0x030C0000
+    return PyDict_Contains(type->tp_dict, name) != 0;
+#else
+    PyObject *own = PyType_GetDict(type);
+    int has = PyDict_Contains(own, name) != 0;
+    Py_DECREF(own);
+    return has;
+#endif
+}
+
+/* See ClassFacts.spec in class_facts.py. */
+enum { FACT_META, FACT_MRO, FACT_MEMBERS, FACT_ABSENT, FACT_PLAIN, FACT_OWN_ABSENT };
+
+static int facts_hold(PyObject *facts, PyTypeObject *type) {
+    PyObject *name, *member, *mro = PyTuple_GET_ITEM(facts, FACT_MRO);
+    Py_ssize_t at = 0;
+    if (mro != Py_None && type->tp_mro != mro &&
+        PyObject_RichCompareBool(type->tp_mro, mro, Py_EQ) != 1)
+        return 0;
+    while (PyDict_Next(PyTuple_GET_ITEM(facts, FACT_MEMBERS), &at, &name, &member))
+        if (_PyType_Lookup(type, name) != member) return 0;
+    for (at = 0; PyDict_Next(PyTuple_GET_ITEM(facts, FACT_ABSENT), &at, &name, NULL);)
+        if (_PyType_Lookup(type, name)) return 0;
+    for (at = 0; PyDict_Next(PyTuple_GET_ITEM(facts, FACT_PLAIN), &at, &name, NULL);)
+        if (!is_plain(_PyType_Lookup(type, name))) return 0;
+    for (at = 0; PyDict_Next(PyTuple_GET_ITEM(facts, FACT_OWN_ABSENT), &at, &name, NULL);)
+        if (own_has(type, name)) return 0;
+    return 1;
+}
+
+/* Every change of a class or of its bases takes its version tag away. */
+static int class_holds(Check *check, PyObject *value) {
+    if (!PyType_Check(value)) return 0;
+    PyTypeObject *type = (PyTypeObject *)value;
+    if ((PyObject *)Py_TYPE(value) != PyTuple_GET_ITEM(check->operand, FACT_META)) return 0;
+    if (type->tp_version_tag && check->number == (Py_ssize_t)type->tp_version_tag) return 1;
+    if (!facts_hold(check->operand, type)) return 0;
+    check->number = (Py_ssize_t)type->tp_version_tag;
+    return 1;
+}
+
+static int check_holds(Check *check, PyObject *value) {
     switch (check->kind) {
     case CHECK_IS: return value == check->operand;
     case CHECK_TYPE: return (PyObject *)Py_TYPE(value) == check->operand;
@@ -209,8 +254,7 @@ static int check_holds(const Check *check, PyObject *value) {
     case CHECK_KEYS: return same_keys(value, check->operand);
     case CHECK_CODE:
         return PyFunction_Check(value) && PyFunction_GET_CODE(value) == check->operand;
-    case CHECK_TYPE_ABSENT:
-        return PyType_Check(value) && !_PyType_Lookup((PyTypeObject *)value, check->operand);
+    case CHECK_CLASS: return class_holds(check, value);
     case CHECK_CALL: return call_check(check->operand, value);
     case CHECK_EMPTY_CELL: return PyCell_Check(value) && !PyCell_GET(value);
     default: return 0;
@@ -231,7 +275,9 @@ static void record_value(Group *group, const Node *node, PyObject *value) {
         pin_dict(group, value, NULL, value);
     if (girih_has_check(node, CHECK_CODE, CHECK_CODE)) pin_code(group, value);
     if (PyType_Check(value)) {
-        if (girih_has_child(node, ACCESS_TYPE_LOOKUP) || girih_has_check(node, CHECK_TYPE_ABSENT, CHECK_TYPE_ABSENT))
+        int has_facts = girih_has_check(node, CHECK_CLASS, CHECK_CLASS);
+        if (has_facts) pin_instance(group, value);
+        if (has_facts || girih_has_child(node, ACCESS_TYPE_LOOKUP))
             pin_type(group, (PyTypeObject *)value);
     } else if (girih_has_child(node, ACCESS_DICT)) {
         PyObject *dict = PyObject_GenericGetDict(value, NULL);

@@ -12,14 +12,14 @@ enum Access {
 
 enum CheckKind {
     CHECK_IS, CHECK_TYPE, CHECK_EQUALS, CHECK_LENGTH, CHECK_CONTAINS, CHECK_ABSENT,
-    CHECK_KEYS, CHECK_CODE, CHECK_TYPE_ABSENT, CHECK_CALL, CHECK_EMPTY_CELL, CHECK_COUNT
+    CHECK_KEYS, CHECK_CODE, CHECK_CLASS, CHECK_CALL, CHECK_EMPTY_CELL, CHECK_COUNT
 };
 
 typedef struct {
     int kind;
     int record;         /* index of the guard's record, for messages */
     PyObject *operand;
-    Py_ssize_t number;
+    Py_ssize_t number;  /* of CHECK_CLASS the version tag with which it held */
 } Check;
 
 typedef struct Node {

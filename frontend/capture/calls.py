@@ -36,7 +36,6 @@ from girih.frontend.capture.values.lookup import (
     c_base,
     has_python_layer,
     is_plain_tuple_class,
-    static_lookup,
 )
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
@@ -303,7 +302,7 @@ class Calls(TorchCalls):
                 explanation="Parameters and classes are made outside.",
                 hints=("Make it once, before the compiled function runs.",),
             )
-        maker, _ = static_lookup(type(cls), "__call__")
+        maker, _ = self.lookup(type(cls), "__call__")
         if isinstance(maker, types.FunctionType):
             if issubclass(cls, enum.Enum):
                 return self.fold_call(cls, args, kwargs, held=True)
@@ -319,17 +318,16 @@ class Calls(TorchCalls):
         """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
         self.caller = None
         cls = callee.cls
-        if static_lookup(cls, "__del__")[0] is not MISSING:
+        if self.lookup(cls, "__del__")[0] is not MISSING:
             unsupported(
                 kind="object with a destructor",
                 context=cls.__qualname__,
                 explanation="Its __del__ has to run when Python would run it.",
             )
-        maker, owner = static_lookup(cls, "__new__")
-        if isinstance(maker, staticmethod):
-            maker = maker.__func__
-        if isinstance(maker, types.FunctionType):
-            function = self.class_member(owner, "__new__", part="__func__")
+        maker, owner = self.lookup(cls, "__new__")
+        part = "__func__" if isinstance(maker, staticmethod) else None
+        if isinstance(maker.__func__ if part else maker, types.FunctionType):
+            function = self.class_member(owner, "__new__", part=part)
             made = self.call(function, [callee, *args], kwargs)
         else:
             made = self.allocate(cls, args, kwargs)
@@ -338,7 +336,7 @@ class Calls(TorchCalls):
         return made
 
     def _initialize(self, made: ObjectValue, args, kwargs) -> None:
-        initializer, _ = static_lookup(made.cls, "__init__")
+        initializer, _ = self.lookup(made.cls, "__init__")
         if isinstance(initializer, types.FunctionType):
             function = self.class_member(made.cls, "__init__")
             found = self.call(function, [made, *args], kwargs)
@@ -349,7 +347,7 @@ class Calls(TorchCalls):
         elif isinstance(made, ExceptionValue):
             made.method___init__(self, *args, **kwargs)
         elif initializer is object.__init__ and (args or kwargs):
-            if static_lookup(made.cls, "__new__")[1] is object:
+            if self.lookup(made.cls, "__new__")[1] is object:
                 like = type(made.cls.__name__, (), {})
                 self.fold_raw(like, *[None] * len(args), **dict.fromkeys(kwargs))
         elif initializer is not object.__init__ and made.base is not None:

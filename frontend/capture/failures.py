@@ -57,9 +57,17 @@ def failure_of(captured, function, arguments: tuple) -> Failure:
 
 def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
     found = value_at(guard.source, function, arguments)
+    if guard.kind == "class" and isinstance(found, type):
+        return _changed_class(guard, found)
     describe = _FOUND.get(guard.kind, lambda value: "")
     text = "missing" if found is _MISSING else describe(found)
     return Failure(str(guard), str(guard.source), guard.kind, text)
+
+
+def _changed_class(guard: Guard, cls: type) -> Failure:
+    names = ", ".join(guard.operand.differences(cls))
+    text = f"{guard.source} has what it had: {names}"
+    return Failure(text, str(guard.source), guard.kind, "another one")
 
 
 def short(value: Any) -> str:

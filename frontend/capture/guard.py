@@ -25,7 +25,7 @@ CHECKS = {
     "absent": (5, "{operand} not in {source}"),
     "keys": (6, "list({source}) == {operand}"),
     "code": (7, "{source}.__code__ is {operand}"),
-    "type_absent": (8, "not hasattr({source}, {operand})"),
+    "class": (8, "{source} has what it had: {operand}"),
     "call": (9, "{operand}({source})"),
     "empty_cell": (10, "{source} is an empty cell"),
 }
@@ -59,7 +59,7 @@ class Guard:
         if self.kind == DISTINCT_SET:
             names = reprlib.repr([str(source) for source in operand])
             return f"{len(operand)} objects are distinct: {names}"
-        if not isinstance(operand, Source):
+        if self.kind != "class" and not isinstance(operand, Source):
             operand = operand_text(operand)
         text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
         return text.format(source=self.source, operand=operand)
@@ -82,7 +82,7 @@ def operand_text(operand: Any) -> str:
 
 
 # A source may have several of these, one for each operand.
-_MANY_OPERANDS = {"contains", "absent", "type_absent", "call", "same_as", "distinct"}
+_MANY_OPERANDS = {"contains", "absent", "call", "same_as", "distinct"}
 
 
 class GuardSet:
@@ -180,6 +180,8 @@ class GuardTree:
         number, operand = 0, guard.operand
         if guard.kind == "length":
             number, operand = operand, None
+        elif guard.kind == "class":
+            operand = operand.spec()
         check = (CHECKS[guard.kind][0], record, operand, number)
         self._node(guard.source).checks.append(check)
 

@@ -15,7 +15,7 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.deque import DequeValue
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.number import RunTimeNumber, object_is_gone
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
@@ -127,7 +127,7 @@ class Operators:
         """The number that an object of a subclass of int or float is for a tensor."""
         if function is not None and isinstance(value, ObjectValue):
             name = f"__{_SPECIAL[function]}__"
-            if isinstance(static_lookup(value.cls, name)[0], types.FunctionType):
+            if isinstance(self.lookup(value.cls, name)[0], types.FunctionType):
                 return value
         part = builtin_part(value)
         return part if isinstance(part, Constant) else value
@@ -140,14 +140,32 @@ class Operators:
 
     def _binary_special(self, function, left, right, in_place: bool) -> Value | None:
         name = _SPECIAL[function]
-        attempts = _attempts(left, right, name)
+        attempts = self._attempts(left, right, name)
         if in_place:
             attempts.insert(0, (left, f"__i{name}__", right))
         return self._ask(attempts)
 
+    def _attempts(self, left: Value, right: Value, name: str) -> list[tuple]:
+        """The methods that an operator asks, in Python's order."""
+        plain, reflected = f"__{name}__", f"__r{name}__"
+        mine, theirs = (left, plain, right), (right, reflected, left)
+        classes = left.python_type(), right.python_type()
+        if classes[0] is classes[1]:
+            return [mine]
+        if not self._is_derived(right, left):
+            return [mine, theirs]
+        first, second = (self.lookup(cls, reflected)[0] for cls in classes)
+        return [mine, theirs] if first is second else [theirs, mine]
+
+    def _is_derived(self, value: Value, other: Value) -> bool:
+        """Whether the class of a value is derived from that of another one."""
+        mine, theirs = value.python_type(), other.python_type()
+        self.guard_bases(mine)
+        return mine is not theirs and theirs in mine.__mro__
+
     def divmod_of_objects(self, left: Value, right: Value) -> Value | None:
         """``divmod(left, right)`` as the classes of the operands define it."""
-        return self._ask(_attempts(left, right, "divmod"))
+        return self._ask(self._attempts(left, right, "divmod"))
 
     def _ask(self, attempts: list[tuple]) -> Value | None:
         for owner, special, other in attempts:
@@ -264,7 +282,7 @@ class Operators:
             found = self._compare_special(function, left, right)
             if found is not None:
                 return found
-        if _compares_classes(left) or _compares_classes(right):
+        if self._compares_classes(left) or self._compares_classes(right):
             return self.fold(function, left.as_python(), right.as_python())
         if not _compare_by_identity(left, right):
             _check_followed(left, right)
@@ -274,6 +292,13 @@ class Operators:
             equal = self._equal_parts(left, right)
             return self.constant(equal is (function is operator.eq))
         return self._compare_order(function, left, right)
+
+    def _compares_classes(self, value: Value) -> bool:
+        """Whether a value is a class whose metaclass says what equal classes are."""
+        if not isinstance(value, ClassValue):
+            return False
+        owners = [self.lookup(type(value.cls), n)[1] for n in ("__eq__", "__ne__")]
+        return any(owner is not object for owner in owners)
 
     def _compare_tensor(self, function, left, right) -> Value:
         other = right if isinstance(left, TensorValue) else left
@@ -304,7 +329,7 @@ class Operators:
             (left, f"__{name}__", right),
             (right, f"__{_SWAPPED[name]}__", left),
         ]
-        if _is_subclass(right, left):
+        if self._is_derived(right, left):
             attempts.reverse()
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
@@ -504,24 +529,6 @@ def _check_followed(*operands: Value) -> None:
             operand.used(" is an operand")
 
 
-def _is_subclass(value: Value, other: Value) -> bool:
-    mine, theirs = value.python_type(), other.python_type()
-    return mine is not theirs and issubclass(mine, theirs)
-
-
-def _attempts(left: Value, right: Value, name: str) -> list[tuple]:
-    """The methods that an operator asks, in Python's order."""
-    plain, reflected = f"__{name}__", f"__r{name}__"
-    mine, theirs = (left, plain, right), (right, reflected, left)
-    classes = left.python_type(), right.python_type()
-    if classes[0] is classes[1]:
-        return [mine]
-    first, second = (static_lookup(cls, reflected)[0] for cls in classes)
-    if _is_subclass(right, left) and first is not second:
-        return [theirs, mine]
-    return [mine, theirs]
-
-
 def _example_of(value: Value) -> Any:
     """An object of a class of the same name; MISSING where none is simple."""
     part = builtin_part(value)
@@ -534,14 +541,6 @@ def _example_of(value: Value) -> Any:
     if value is part:
         return content[0] if content else cls()
     return type(value.cls.__name__, (cls,), {})(*content)
-
-
-def _compares_classes(value: Value) -> bool:
-    """Whether a value is a class whose metaclass says what equal classes are."""
-    if not isinstance(value, ClassValue):
-        return False
-    owners = (static_lookup(type(value.cls), f"__{n}__")[1] for n in ("eq", "ne"))
-    return any(owner is not object for owner in owners)
 
 
 def _compare_by_identity(left: Value, right: Value) -> bool:

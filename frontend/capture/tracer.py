@@ -19,6 +19,7 @@ from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
 from girih.frontend.capture.budget import DEFAULT_LIMITS, Budget, Limits
 from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
+from girih.frontend.capture.class_facts import ClassFacts, ClassLookups, Registrations
 from girih.frontend.capture.effects import Effects
 from girih.frontend.capture.evaluate import NeedsSymbols
 from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
@@ -39,7 +40,6 @@ from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.lookup import (
-    MISSING,
     is_plain_tuple_class,
     static_lookup,
 )
@@ -53,12 +53,11 @@ from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
 
 _MISSING = object()
-_HEAP_TYPE = 1 << 9  # of a type's flags: classes that can be changed
 _PLAIN_DICTS = (dict, collections.OrderedDict)
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
 
 
-class Tracer(Operators, Calls, Protocols):
+class Tracer(Operators, Calls, Protocols, ClassLookups):
     """Traces one call of one frame.
 
     Attributes:
@@ -113,6 +112,8 @@ class Tracer(Operators, Calls, Protocols):
         self._alive: list[Value] = []
         self._globals: dict[tuple[int, str], Value] = {}
         self._members: dict[tuple[type, str, str | None], Value] = {}
+        self._facts: dict[type, ClassFacts] = {}
+        self._registrations: Registrations | None = None
 
     def release(self) -> None:
         """Lets go of all that was met; values refer to their tracer, in cycles."""
@@ -237,16 +238,6 @@ class Tracer(Operators, Calls, Protocols):
                 member, source = getattr(member, part), source.attribute(part)
             found = self._members[key] = self.wrap(member, source)
         return found
-
-    def guard_lookup(self, cls: type, name: str, member: Any) -> None:
-        """Guards that an MRO holds a member, or nothing for ``MISSING``."""
-        if not cls.__flags__ & _HEAP_TYPE:
-            return
-        source = self.roots.constant(cls)
-        if member is MISSING:
-            self.guards.add(source, "type_absent", name)
-        else:
-            self.guards.add(source.type_lookup(name), "is", member)
 
     def bind_member(self, owner: Value, member: Any, name: str) -> Value:
         """A Python method or property of the class of a builtin value's subclass."""

@@ -174,7 +174,7 @@ def _print_table(verdicts: list[Verdict]) -> None:
     print(f"{'module':32}{'methods':>8}" + "".join(f"{name:>8}" for name in names))
     by_module: dict[str, Counter] = {}
     for verdict in verdicts:
-        module = verdict.name.split(".")[1]
+        module = verdict.name.removeprefix("test.").split(".")[0]
         by_module.setdefault(module, Counter())[verdict.verdict] += 1
     for module, counts in sorted(by_module.items()):
         cells = "".join(f"{counts[name] or '':>8}" for name in names)

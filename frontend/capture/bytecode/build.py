@@ -81,7 +81,7 @@ def _map_add(tracer, frame, instruction):
 @opcode("LIST_EXTEND")
 def _list_extend(tracer, frame, instruction):
     added = frame.pop()
-    if not is_iterable(added):
+    if not is_iterable(tracer, added):
         kind = added.python_type().__name__
         tracer.throw(TypeError, f"Value after * must be an iterable, not {kind}")
     items = tracer.listed(added)

@@ -77,7 +77,7 @@ def _unpacked_arguments(tracer, frame, instruction, place: int):
                 tracer.throw(TypeError, "keywords must be strings")
             kwargs[key.as_python()] = value
     args = frame.pop()
-    if not is_iterable(args):
+    if not is_iterable(tracer, args):
         kind = args.python_type().__name__
         message = f"argument after * must be an iterable, not {kind}"
         tracer.throw(TypeError, f"{name_of_callee(frame.stack[place])} {message}")

@@ -15,7 +15,7 @@ from girih.frontend.capture.values.exception_group import (
     match_group,
     what_to_reraise,
 )
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.protocols import SpecialMethods
 
 
@@ -80,6 +80,7 @@ def _pop_except(tracer, frame, instruction):
 def _check_exc_match(tracer, frame, instruction):
     classes = exception_classes(tracer, frame.pop())
     raised = frame.stack[-1].python_type()
+    tracer.guard_bases(raised)
     frame.push(tracer.constant(issubclass(raised, classes)))
 
 
@@ -116,9 +117,8 @@ def _before_with(tracer, frame, instruction):
 def _method_of_manager(tracer, manager, name: str, missed: str):
     """A method of a manager's class, past what the manager itself has."""
     cls = manager.python_type()
-    member, _ = static_lookup(cls, name)
+    member, _ = tracer.lookup(cls, name)
     if member is MISSING:
-        tracer.guard_lookup(cls, name, member)
         text = "object does not support the context manager protocol"
         tracer.throw(TypeError, f"'{type_name(cls)}' {text}{missed}")
     if isinstance(manager, SpecialMethods):

@@ -12,7 +12,7 @@ from girih.frontend.capture.bytecode.table import opcode
 from girih.frontend.capture.models.python import is_instance
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING, is_changeable
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, TupleValue
 
@@ -34,7 +34,7 @@ def _unpack_sequence(tracer, frame, instruction):
 def _unpacked(tracer, value: Value) -> Iterator[Value]:
     """The items of a value that is unpacked into variables."""
     cls = value.python_type()
-    found = (static_lookup(cls, name)[0] for name in ("__iter__", "__getitem__"))
+    found = (tracer.lookup(cls, name)[0] for name in ("__iter__", "__getitem__"))
     if all(member is MISSING for member in found):
         kind = cls.__name__
         tracer.throw(TypeError, f"cannot unpack non-iterable {kind} object")
@@ -61,14 +61,25 @@ _IS_SEQUENCE, _IS_MAPPING, _MATCHES_ITSELF = 1 << 5, 1 << 6, 1 << 22  # flags of
 
 @opcode("MATCH_SEQUENCE")
 def _match_sequence(tracer, frame, instruction):
-    flags = frame.stack[-1].python_type().__flags__
-    frame.push(tracer.constant(bool(flags & _IS_SEQUENCE)))
+    frame.push(tracer.constant(_has_flag(tracer, frame.stack[-1], _IS_SEQUENCE)))
 
 
 @opcode("MATCH_MAPPING")
 def _match_mapping(tracer, frame, instruction):
-    flags = frame.stack[-1].python_type().__flags__
-    frame.push(tracer.constant(bool(flags & _IS_MAPPING)))
+    frame.push(tracer.constant(_has_flag(tracer, frame.stack[-1], _IS_MAPPING)))
+
+
+def _has_flag(tracer, value: Value, flag: int) -> bool:
+    """What a class is to patterns; ``register`` of an abstract class may change it."""
+    cls = value.python_type()
+    if is_changeable(cls):
+        found = _pattern_flags(cls)
+        tracer.registrations.expect(_pattern_flags, cls, answer=found)
+    return bool(cls.__flags__ & flag)
+
+
+def _pattern_flags(cls: type) -> int:
+    return cls.__flags__ & (_IS_SEQUENCE | _IS_MAPPING)
 
 
 @opcode("MATCH_KEYS")
@@ -118,7 +129,8 @@ def _match_class(tracer, frame, instruction):
 
 def _match_args(tracer, cls: type, count: int) -> list[str]:
     """The attributes of positional patterns; none where the subject is meant."""
-    names = getattr(cls, "__match_args__", None)
+    member, _ = tracer.lookup(cls, "__match_args__")
+    names = None if member is MISSING else getattr(cls, "__match_args__", None)
     itself = names is None and bool(cls.__flags__ & _MATCHES_ITSELF)
     names = () if names is None else names
     if not isinstance(names, tuple):

@@ -261,7 +261,7 @@ def _ordered_dict(tracer, /, *args, **kwargs):
 def _defaultdict(tracer, factory=None, /, *args, **kwargs):
     made = DictValue(cls=collections.defaultdict)
     made.factory = tracer.constant(None) if factory is None else factory
-    if not tracer.is_none(made.factory) and not is_callable(made.factory):
+    if not tracer.is_none(made.factory) and not is_callable(tracer, made.factory):
         tracer.throw(TypeError, "first argument must be callable or None")
     made.method_update(tracer, *args, **kwargs)
     return made

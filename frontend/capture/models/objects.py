@@ -14,7 +14,6 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.getter import GetterValue
-from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.number import RunTimeNumber
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import WeakReferenceValue
@@ -76,7 +75,7 @@ def _reduce_ex(tracer, value, protocol):
             context=repr(value),
             explanation="girih does not know what the object is made of.",
         )
-    own, _ = static_lookup(value.cls, "__reduce__")
+    own, _ = tracer.lookup(value.cls, "__reduce__")
     if isinstance(own, types.FunctionType):
         return tracer.call(tracer.get_attr(value, "__reduce__"), [], {})
     made = tracer.held(copyreg.__newobj__)
@@ -88,13 +87,13 @@ def _reduce_ex(tracer, value, protocol):
 
 def _new_args(tracer, value: ObjectValue) -> list[Value]:
     args = [tracer.constant(value.cls)]
-    if static_lookup(value.cls, "__getnewargs_ex__")[1] is not None:
+    if tracer.lookup(value.cls, "__getnewargs_ex__")[1] is not None:
         unsupported(
             kind="copy of an object with __getnewargs_ex__",
             context=value.cls.__name__,
             explanation="Its keyword arguments are not modelled.",
         )
-    getter, owner = static_lookup(value.cls, "__getnewargs__")
+    getter, owner = tracer.lookup(value.cls, "__getnewargs__")
     if isinstance(getter, types.FunctionType):
         found = tracer.call(tracer.get_attr(value, "__getnewargs__"), [], {})
         return [*args, *tracer.iterate(found)]
@@ -107,7 +106,7 @@ def _new_args(tracer, value: ObjectValue) -> list[Value]:
 
 
 def _state(tracer, value: ObjectValue) -> Value:
-    getter, owner = static_lookup(value.cls, "__getstate__")
+    getter, owner = tracer.lookup(value.cls, "__getstate__")
     if isinstance(getter, types.FunctionType):
         return tracer.call(tracer.get_attr(value, "__getstate__"), [], {})
     attributes = tracer.constant(None)

@@ -16,7 +16,7 @@ from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.classes import ClassValue, super_of
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.key import check_hashable
-from girih.frontend.capture.values.lookup import MISSING, is_callable, static_lookup
+from girih.frontend.capture.values.lookup import MISSING, is_callable
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
@@ -57,35 +57,47 @@ def is_instance(tracer, value: Value, classes: Any) -> bool:
         return any(is_instance(tracer, value, cls) for cls in classes)
     if isinstance(classes, types.UnionType):
         return _is_in_union(tracer, value, classes)
-    cls = value.python_type()
-    check, owner = static_lookup(type(classes), "__instancecheck__")
-    if isinstance(value, TensorValue):
-        return _is_tensor_instance(value, classes)
-    if cls is classes:
+    check, owner = tracer.lookup(type(classes), "__instancecheck__")
+    is_python = isinstance(check, types.FunctionType) and owner is not abc.ABCMeta
+    if isinstance(value, TensorValue) and not (is_python and _is_programs(check)):
+        return _is_tensor_instance(tracer, value, classes)
+    if value.python_type() is classes:
         return True
     if check in (MISSING, type.__instancecheck__):
         if isinstance(classes, type):
             return _is_of_class(tracer, value, classes)
         return tracer.fold_raw(isinstance, None, classes)  # raises
-    if isinstance(check, types.FunctionType) and owner is not abc.ABCMeta:
-        args = [tracer.constant(classes), value]
-        checker = tracer.class_member(type(classes), "__instancecheck__")
-        return tracer.call(checker, args, {}).truth(tracer)
+    if is_python:
+        return _ask_class(tracer, classes, "__instancecheck__", value)
     if not isinstance(classes, type):
         return tracer.fold_raw(isinstance, None, classes)  # a generic raises
     return _is_of_class(tracer, value, classes)
 
 
+def _is_programs(check: types.FunctionType) -> bool:
+    """Whether a method of a metaclass is neither torch's nor of ``typing``."""
+    return check.__globals__.get("__name__", "").split(".")[0] not in _LIBRARIES
+
+
+_LIBRARIES = ("torch", "typing", "abc")
+
+
+def _ask_class(tracer, classes: Any, name: str, value: Value) -> bool:
+    """What a method of a metaclass that is written in Python answers."""
+    method = tracer.class_member(type(classes), name)
+    return tracer.call(method, [tracer.constant(classes), value], {}).truth(tracer)
+
+
 def _is_of_class(tracer, value: Value, cls: type) -> bool:
     """Whether the class of a value, or what it says is its class, is a subclass."""
-    if tracer.fold_raw(issubclass, value.python_type(), cls):
+    if tracer.is_subclass(value.python_type(), cls):
         return True
-    if static_lookup(value.python_type(), "__class__")[1] is object:
+    if tracer.lookup(value.python_type(), "__class__")[1] is object:
         return False
     claimed = tracer.find_attr(value, "__class__")
     if not isinstance(claimed, ClassValue):
         return False
-    return tracer.fold_raw(issubclass, claimed.as_python(), cls)
+    return tracer.is_subclass(claimed.as_python(), cls)
 
 
 def _is_in_union(tracer, value: Value, union: types.UnionType) -> bool:
@@ -106,12 +118,14 @@ def _unions_check_first() -> bool:
 _UNIONS_CHECK_FIRST = _unions_check_first()
 
 
-def _is_tensor_instance(value: TensorValue, classes: Any) -> bool:
+def _is_tensor_instance(tracer, value: TensorValue, classes: Any) -> bool:
     if classes is torch.nn.Parameter:
         return issubclass(value.cls, torch.nn.Parameter)
     legacy = getattr(classes, "__instancecheck__", None)
     if type(classes) is type(torch.FloatTensor) and legacy is not None:
         return isinstance(value.fake, classes)  # torch.FloatTensor and the like
+    if isinstance(classes, abc.ABCMeta):
+        return tracer.is_subclass(value.cls, classes)
     try:
         return issubclass(value.cls, classes)
     except TypeError:
@@ -120,7 +134,24 @@ def _is_tensor_instance(value: TensorValue, classes: Any) -> bool:
 
 @models(issubclass)
 def _issubclass(tracer, cls, classes):
-    return tracer.fold(issubclass, cls.as_python(), _class_info(classes))
+    return tracer.constant(_is_derived(tracer, cls, _class_info(classes)))
+
+
+def _is_derived(tracer, cls: Value, classes: Any) -> bool:
+    """``issubclass``, with the guards for its answer."""
+    if isinstance(classes, tuple):
+        return any(_is_derived(tracer, cls, item) for item in classes)
+    if isinstance(classes, types.UnionType):
+        if not all(isinstance(item, type) for item in classes.__args__):
+            return tracer.fold_raw(issubclass, cls.as_python(), classes)
+        return any(_is_derived(tracer, cls, item) for item in classes.__args__)
+    check, owner = tracer.lookup(type(classes), "__subclasscheck__")
+    if isinstance(check, types.FunctionType) and _is_programs(check):
+        return _ask_class(tracer, classes, "__subclasscheck__", cls)
+    known = cls.as_python()
+    if isinstance(known, type) and isinstance(classes, type):
+        return tracer.is_subclass(known, classes)
+    return tracer.fold_raw(issubclass, known, classes)
 
 
 @models(type)
@@ -135,7 +166,7 @@ def _type(tracer, value, *rest):
 
 @models(callable)
 def _callable(tracer, value):
-    return tracer.constant(is_callable(value))
+    return tracer.constant(is_callable(tracer, value))
 
 
 @models(getattr)

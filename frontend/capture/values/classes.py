@@ -5,16 +5,18 @@ from __future__ import annotations
 import enum
 import operator
 import types
+import weakref
 from typing import Any
 
-from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
     FUNCTION_TYPES,
     MISSING,
     DescriptorMethod,
-    static_lookup,
+    has_getter,
+    is_changeable,
 )
 from girih.frontend.capture.values.protocols import stand_in
 
@@ -32,20 +34,19 @@ class SuperValue(Value):
 
     def _owner_class(self) -> type:
         # In a method of a metaclass the owner is a class, and its class is meant.
-        if isinstance(self.owner, ClassValue) and issubclass(
-            self.owner.cls, self.start
-        ):
+        is_class = isinstance(self.owner, ClassValue)
+        if is_class and self.start in self.owner.cls.__mro__:
             return self.owner.cls
         return self.owner.python_type()
 
     def get_attr(self, tracer, name):
         """The attribute of the next class in the MRO, bound to the object."""
-        mro = self._owner_class().__mro__
-        for base in mro[mro.index(self.start) + 1 :]:
-            if name in base.__dict__:
-                return self._bind(tracer, base, name, base.__dict__[name])
-        message = f"'super' object has no attribute '{name}'"
-        tracer.throw(AttributeError, message)
+        cls = self._owner_class()
+        member, base = tracer.super_lookup(cls, self.start, name)
+        if base is None:
+            message = f"'super' object has no attribute '{name}'"
+            tracer.throw(AttributeError, message)
+        return self._bind(tracer, base, name, member)
 
     def _bind(self, tracer, base: type, name: str, member: Any) -> Value:
         if isinstance(member, FUNCTION_TYPES):
@@ -72,7 +73,9 @@ def super_of(tracer, cls: Value, owner: Value) -> SuperValue:
         tracer.fold_raw(super, start, None)  # raises
     kinds = [owner.python_type()]
     kinds += [owner.cls] if isinstance(owner, ClassValue) else []
-    if not any(issubclass(kind, start) for kind in kinds):
+    for kind in kinds:
+        tracer.guard_bases(kind)
+    if not any(start in kind.__mro__ for kind in kinds):
         tracer.fold_raw(super, start, stand_in(owner.python_type()))  # raises
     return SuperValue(start, owner)
 
@@ -104,23 +107,43 @@ class ClassValue(Value):
         return self.cls
 
     def get_attr(self, tracer, name):
-        """Class attributes; methods are functions."""
-        plain = {"__name__", "__qualname__", "__module__", "__mro__", "__bases__"}
-        if name in plain | {"__doc__", "__dict__", "__annotations__"}:
-            return tracer.held(tracer.fold_raw(getattr, self.cls, name))
+        """``cls.name``, by Python's rules: ``__getattr__`` where it is missing."""
+        try:
+            return self._get_attribute(tracer, name)
+        except Raised as raised:
+            if not issubclass(raised.value.python_type(), AttributeError):
+                raise
+            found = self._ask_metaclass(tracer, "__getattr__", tracer.constant(name))
+            if found is None:
+                raise
+        return found
+
+    def _get_attribute(self, tracer, name: str) -> Value:
+        own = tracer.constant(name)
+        found = self._ask_metaclass(tracer, "__getattribute__", own)
+        return self.generic_get_attr(tracer, name) if found is None else found
+
+    def generic_get_attr(self, tracer, name: str) -> Value:
+        """``type.__getattribute__``."""
         if name == "__class__":
             return tracer.constant(type(self.cls))
-        member, _ = static_lookup(self.cls, name)
+        above, _ = tracer.lookup(type(self.cls), name)
+        if above is not MISSING and tracer.is_data_descriptor(above):
+            return self._meta_attr(tracer, name)
+        member, _ = tracer.lookup(self.cls, name)
         if member is MISSING:
             return self._meta_attr(tracer, name)
+        return self._bind(tracer, name, member)
+
+    def _bind(self, tracer, name: str, member: Any) -> Value:
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
             function = tracer.class_member(self.cls, name, part="__func__")
             return BoundMethod(function, self)
-        if isinstance(member, FUNCTION_TYPES) or not hasattr(member, "__get__"):
+        getter, _ = tracer.lookup(type(member), "__get__")
+        if isinstance(member, FUNCTION_TYPES) or getter is MISSING:
             return tracer.class_member(self.cls, name)
-        getter, _ = static_lookup(type(member), "__get__")
         is_own = isinstance(getter, types.FunctionType)
         if is_own and not isinstance(member, types.DynamicClassAttribute):
             descriptor = tracer.class_member(self.cls, name)
@@ -130,26 +153,33 @@ class ClassValue(Value):
         return tracer.held(tracer.fold_raw(getattr, self.cls, name))
 
     def _meta_attr(self, tracer, name: str) -> Value:
-        if not hasattr(self.cls, name):
-            tracer.guard_lookup(self.cls, name, MISSING)
-            tracer.fold_raw(getattr, self.cls, name)  # raises
-        member, _ = static_lookup(type(self.cls), name)
+        member, _ = tracer.lookup(type(self.cls), name)
         if isinstance(member, FUNCTION_TYPES):
             return BoundMethod(tracer.class_member(type(self.cls), name), self)
         if isinstance(member, property) and member.fget is not None:
             getter = tracer.class_member(type(self.cls), name, part="fget")
             return tracer.call(getter, [self], {})
-        if member is not MISSING and not hasattr(member, "__get__"):
+        if member is not MISSING and not has_getter(member):
             return tracer.class_member(type(self.cls), name)
-        return tracer.held(getattr(self.cls, name))
+        # Past `__getattr__` in Python, which is followed.
+        is_asked = self._has_own(tracer, "__getattr__")
+        reader = type.__getattribute__ if is_asked else getattr
+        value = tracer.fold_raw(reader, self.cls, name)
+        if name == "__dict__" or not is_changeable(self.cls):
+            return tracer.held(value)
+        return tracer.wrap(value, tracer.roots.constant(self.cls).attribute(name))
 
-    def _ask_metaclass(self, tracer, name: str, *args: Value) -> Value | None:
-        """What a method that the metaclass has in Python gives; None without one.
+    def _has_own(self, tracer, name: str) -> bool:
+        """Whether the metaclass has a method in Python.
 
         Enumerations do not change, and their own methods are called while tracing.
         """
-        member, owner = static_lookup(type(self.cls), name)
-        if not isinstance(member, FUNCTION_TYPES) or owner is enum.EnumMeta:
+        member, owner = tracer.lookup(type(self.cls), name)
+        return isinstance(member, FUNCTION_TYPES) and owner is not enum.EnumMeta
+
+    def _ask_metaclass(self, tracer, name: str, *args: Value) -> Value | None:
+        """What a method that the metaclass has in Python gives; None without one."""
+        if not self._has_own(tracer, name):
             return None
         method = tracer.class_member(type(self.cls), name)
         return tracer.call(method, [self, *args], {})
@@ -159,7 +189,7 @@ class ClassValue(Value):
         found = self._ask_metaclass(tracer, "__bool__")
         if found is not None:
             return found.truth(tracer)
-        if static_lookup(type(self.cls), "__bool__")[0] is MISSING:
+        if tracer.lookup(type(self.cls), "__bool__")[0] is MISSING:
             found = self._ask_metaclass(tracer, "__len__")
             if found is not None:
                 return found.truth(tracer)
@@ -191,8 +221,8 @@ class ClassValue(Value):
         found = self._ask_metaclass(tracer, "__getitem__", key)
         if found is not None:
             return found
-        meta, member = type(self.cls), static_lookup(self.cls, "__class_getitem__")[0]
-        if static_lookup(meta, "__getitem__")[0] is MISSING and _is_users(member):
+        meta, member = type(self.cls), tracer.lookup(self.cls, "__class_getitem__")[0]
+        if tracer.lookup(meta, "__getitem__")[0] is MISSING and _is_users(member):
             getter = self.get_attr(tracer, "__class_getitem__")
             return tracer.call(getter, [key], {})
         return tracer.held(tracer.fold_raw(operator.getitem, self.cls, key.as_python()))
@@ -207,19 +237,44 @@ class ClassValue(Value):
 
     def method___instancecheck__(self, tracer, value):
         """``type.__instancecheck__(cls, value)``."""
-        return tracer.constant(issubclass(value.python_type(), self.cls))
+        return tracer.constant(tracer.is_subclass(value.python_type(), self.cls))
 
     def method___subclasscheck__(self, tracer, other):
         """``type.__subclasscheck__(cls, other)``."""
-        return tracer.fold(type.__subclasscheck__, self.cls, other.as_python())
+        cls = other.as_python()
+        if isinstance(cls, type):
+            tracer.guard_bases(cls)
+        return tracer.fold(type.__subclasscheck__, self.cls, cls)
 
     def method_mro(self, tracer):
         """``cls.mro()``."""
-        return tracer.held(self.cls.mro())
+        tracer.guard_bases(self.cls)
+        return tracer.from_python(self.cls.mro())
 
     def method___subclasses__(self, tracer):
         """Depends on what was imported."""
-        return tracer.held(self.cls.__subclasses__())
+        found = type.__subclasses__(self.cls)
+        source = tracer.roots.constant(self.cls)
+        tracer.guards.add(source, "call", HasSubclasses(found))
+        return tracer.from_python(found)
+
+    def method___getattribute__(self, tracer, name):
+        """``type.__getattribute__(cls, name)``."""
+        return self.generic_get_attr(tracer, name.as_python())
 
     def __repr__(self) -> str:
         return f"the class {self.cls.__qualname__}"
+
+
+class HasSubclasses:
+    """A guard: the classes that are derived from a class."""
+
+    __qualname__ = "the same subclasses: "
+
+    def __init__(self, classes: list[type]):
+        # Not held: classes that nobody else holds go away.
+        self._references = [weakref.ref(cls) for cls in classes]
+
+    def __call__(self, cls: type) -> bool:
+        """Whether they are those."""
+        return type.__subclasses__(cls) == [known() for known in self._references]

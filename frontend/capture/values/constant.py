@@ -94,6 +94,7 @@ class Constant(Value):
 
     def get_attr(self, tracer, name):
         """Attributes of immutable values are constants, their methods are folded."""
+        tracer.lookup(type(self.value), name)
         attribute = tracer.fold_raw(getattr, self.value, name)
         if isinstance(attribute, (types.MethodType, types.BuiltinMethodType)) or (
             isinstance(attribute, types.MethodWrapperType)

@@ -13,8 +13,10 @@ from girih.frontend.capture.values.base import Value
 
 MISSING = object()
 _HEAP_TYPE = 1 << 9  # of a type's flags: made by a class statement
+_IMMUTABLE_TYPE = 1 << 8
 SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 FUNCTION_TYPES = (types.FunctionType, _frame.Dispatcher, functools._lru_cache_wrapper)
+_ITERATION = ("__iter__", "__getitem__")
 C_METHODS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
@@ -30,21 +32,25 @@ def static_lookup(cls: type, name: str) -> tuple[Any, type | None]:
     return MISSING, None
 
 
-def is_callable(value: Value) -> bool:
+def is_changeable(cls: type) -> bool:
+    """Whether a program can change a class."""
+    return cls.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE
+
+
+def is_callable(tracer, value: Value) -> bool:
     """``callable(value)``."""
-    return static_lookup(value.python_type(), "__call__")[1] is not None
+    return tracer.lookup(value.python_type(), "__call__")[1] is not None
 
 
-def is_iterable(value: Value) -> bool:
+def is_iterable(tracer, value: Value) -> bool:
     """Whether ``iter(value)`` asks the value at all."""
-    cls = value.python_type()
-    return hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
+    found = (tracer.lookup(value.python_type(), name) for name in _ITERATION)
+    return any(member is not MISSING for member, _ in found)
 
 
-def is_data_descriptor(member: Any) -> bool:
-    """Whether a class member takes precedence over the instance's attributes."""
-    has_get = static_lookup(type(member), "__get__")[0] is not MISSING
-    return has_get and takes_assignment(member)
+def has_getter(member: Any) -> bool:
+    """Whether a class member says itself what reading the attribute gives."""
+    return static_lookup(type(member), "__get__")[0] is not MISSING
 
 
 def takes_assignment(member: Any) -> bool:

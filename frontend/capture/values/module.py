@@ -43,9 +43,9 @@ class ModuleValue(ObjectValue):
         namespace = self.real.__dict__ if self.real is not None else {}
         if name in namespace or name in _MEMBERS:
             return None
-        if static_lookup(self.cls, "__getattr__")[0] is not _GETTER:
+        if tracer.lookup(self.cls, "__getattr__")[0] is not _GETTER:
             return None  # the class may have another opinion
-        if static_lookup(self.cls, name)[1] is not None:
+        if tracer.lookup(self.cls, name)[1] is not None:
             return None
         for members in _MEMBERS:
             found = self._find_in(tracer, members, name)
@@ -66,7 +66,7 @@ class ModuleValue(ObjectValue):
 
     def call_getattr(self, tracer, name):
         """The attribute is missing, unless the class has its own ``__getattr__``."""
-        getter, _ = static_lookup(self.cls, "__getattr__")
+        getter, _ = tracer.lookup(self.cls, "__getattr__")
         if getter is not _GETTER or self.real is None:
             return super().call_getattr(tracer, name)
         for members in _MEMBERS:
@@ -78,9 +78,9 @@ class ModuleValue(ObjectValue):
 
     def set_attr(self, tracer, name, value):
         """``setattr`` is replayed as it is, so that buffers stay buffers."""
-        setter, _ = static_lookup(self.cls, "__setattr__")
+        setter, _ = tracer.lookup(self.cls, "__setattr__")
         is_plain = setter is torch.nn.Module.__setattr__ and self.real is not None
-        if not is_plain or value is None or self._is_property(name):
+        if not is_plain or value is None or self._is_property(tracer, name):
             super().set_attr(tracer, name, value)
             return
         previous = self._current(tracer, name)
@@ -91,8 +91,8 @@ class ModuleValue(ObjectValue):
             if isinstance(met, DictValue) and met.find(tracer, tracer.constant(name)):
                 met.items[Key(tracer.constant(name))] = value
 
-    def _is_property(self, name: str) -> bool:
-        member, _ = static_lookup(self.cls, name)
+    def _is_property(self, tracer, name: str) -> bool:
+        member, _ = tracer.lookup(self.cls, name)
         return isinstance(member, property)
 
     def _current(self, tracer, name: str):

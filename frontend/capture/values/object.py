@@ -19,7 +19,6 @@ from girih.frontend.capture.values.lookup import (
     MISSING,
     SLOT_TYPES,
     DescriptorMethod,
-    is_data_descriptor,
     static_lookup,
     takes_assignment,
 )
@@ -80,14 +79,12 @@ class ObjectValue(SpecialMethods):
         except Raised as raised:
             if not issubclass(raised.value.python_type(), AttributeError):
                 raise
-            getter, _ = static_lookup(self.cls, "__getattr__")
-            if getter is MISSING:
-                tracer.guard_lookup(self.cls, "__getattr__", getter)
+            if tracer.lookup(self.cls, "__getattr__")[0] is MISSING:
                 raise
         return self.call_getattr(tracer, name)
 
     def _get_attribute(self, tracer, name: str) -> Value:
-        getter, _ = static_lookup(self.cls, "__getattribute__")
+        getter, _ = tracer.lookup(self.cls, "__getattribute__")
         if isinstance(getter, types.FunctionType):
             function = tracer.class_member(self.cls, "__getattribute__")
             return tracer.call(function, [self, tracer.constant(name)], {})
@@ -111,16 +108,19 @@ class ObjectValue(SpecialMethods):
         """The attribute, without ``__getattr__``."""
         member, owner = static_lookup(self.cls, name)
         if name == "__class__" and owner is object:
+            tracer.lookup(self.cls, name)
             return tracer.constant(self.cls)
-        if member is not MISSING and is_data_descriptor(member):
+        if member is not MISSING and tracer.is_data_descriptor(member):
+            tracer.lookup(self.cls, name)
             return self._get_descriptor(tracer, name, member)
         found = self.find_in_instance(tracer, name)
         if found is not None:
+            tracer.guard_shadowed(self.cls, name)
             return found
+        tracer.lookup(self.cls, name)
         if name == "__dict__" and getattr(self.cls, "__dictoffset__", 0):
             return InstanceDictValue(self)
         if member is MISSING:
-            tracer.guard_lookup(self.cls, name, member)
             return None
         return self._bind(tracer, name, member)
 
@@ -163,7 +163,7 @@ class ObjectValue(SpecialMethods):
             return self._get_slot(tracer, name)
         if name == "__dict__":
             return InstanceDictValue(self)
-        getter, _ = static_lookup(type(member), "__get__")
+        getter, _ = tracer.lookup(type(member), "__get__")
         if isinstance(getter, types.FunctionType):
             descriptor = tracer.class_member(self.cls, name)
             function = tracer.class_member(type(member), "__get__")
@@ -204,7 +204,7 @@ class ObjectValue(SpecialMethods):
             return BoundMethod(function, tracer.constant(self.cls))
         if isinstance(member, C_METHODS):
             return DescriptorMethod(member, self)
-        getter, _ = static_lookup(type(member), "__get__")
+        getter, _ = tracer.lookup(type(member), "__get__")
         if isinstance(getter, types.FunctionType):
             function = tracer.class_member(type(member), "__get__")
             args = [value, self, tracer.constant(self.cls)]
@@ -229,18 +229,17 @@ class ObjectValue(SpecialMethods):
     def set_attr(self, tracer, name, value):
         """``self.name = value``, by Python's rules; None deletes."""
         setter_name = "__setattr__" if value is not None else "__delattr__"
-        setter, _ = static_lookup(self.cls, setter_name)
+        setter, _ = tracer.lookup(self.cls, setter_name)
         if isinstance(setter, types.FunctionType):
             function = tracer.class_member(self.cls, setter_name)
             args = [self, tracer.constant(name)]
             tracer.call(function, args + ([value] if value is not None else []), {})
             return
-        tracer.guard_lookup(self.cls, setter_name, setter)
         self.generic_set_attr(tracer, name, value)
 
     def generic_set_attr(self, tracer, name: str, value: Value | None) -> None:
         """``object.__setattr__``."""
-        member, _ = static_lookup(self.cls, name)
+        member, _ = tracer.lookup(self.cls, name)
         if isinstance(member, property):
             part = "fset" if value is not None else "fdel"
             if getattr(member, part) is None:
@@ -282,7 +281,7 @@ class ObjectValue(SpecialMethods):
 
     def _set_through_descriptor(self, tracer, name, member, value) -> bool:
         part = "__set__" if value is not None else "__delete__"
-        setter, _ = static_lookup(type(member), part)
+        setter, _ = tracer.lookup(type(member), part)
         if setter is MISSING:
             tracer.throw(AttributeError, part)
         if not isinstance(setter, types.FunctionType):
@@ -313,7 +312,7 @@ class ObjectValue(SpecialMethods):
 
     def call(self, tracer, args, kwargs):
         """``__call__``."""
-        member, _ = static_lookup(self.cls, "__call__")
+        member, _ = tracer.lookup(self.cls, "__call__")
         if isinstance(member, FUNCTION_TYPES):
             function = tracer.class_member(self.cls, "__call__")
             return tracer.call(function, [self, *args], kwargs)
@@ -341,7 +340,7 @@ class ObjectValue(SpecialMethods):
         if name == "__getitem__" and isinstance(self.base, DictValue):
             return self._get_or_missing(tracer, *args)
         if self.base.python_type() in (OrderedDict, defaultdict):
-            if name in _SETS_ITEMS and self._overrides_set_item():
+            if name in _SETS_ITEMS and self._overrides_set_item(tracer):
                 return self._set_items(tracer, name, args, kwargs)
             if name == "copy":
                 return self._copy_of_same_class(tracer)
@@ -352,8 +351,8 @@ class ObjectValue(SpecialMethods):
         found = self.base.call_method(tracer, name, args, kwargs)
         return self if found is self.base else found
 
-    def _overrides_set_item(self) -> bool:
-        setter, _ = static_lookup(self.cls, "__setitem__")
+    def _overrides_set_item(self, tracer) -> bool:
+        setter, _ = tracer.lookup(self.cls, "__setitem__")
         return isinstance(setter, types.FunctionType)
 
     def _set_items(self, tracer, name: str, args, kwargs) -> Value:

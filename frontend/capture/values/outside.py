@@ -109,17 +109,15 @@ class OutsideValue(Value):
     def truth(self, tracer) -> bool:
         """True for objects that can't be false."""
         for name in ("__bool__", "__len__"):
-            member, _ = static_lookup(type(self.real), name)
-            if member is not MISSING:
+            if tracer.lookup(type(self.real), name)[0] is not MISSING:
                 self.used(" is tested")
-            tracer.guard_lookup(type(self.real), name, member)
         return True
 
     def get_attr(self, tracer, name):
         """Methods, which are bound; nothing else is known."""
         if name == "__class__" and self._is_plain():
             return tracer.constant(type(self.real))
-        member, owner = static_lookup(type(self.real), name)
+        member, owner = tracer.lookup(type(self.real), name)
         if self._is_plain():
             if isinstance(member, C_METHODS) and owner is not object:
                 return Method(self, name)
@@ -130,10 +128,9 @@ class OutsideValue(Value):
 
     def has_attr(self, tracer, name: str) -> bool:
         """``hasattr``, where the class alone decides."""
-        member, _ = static_lookup(type(self.real), name)
+        member, _ = tracer.lookup(type(self.real), name)
         if self._is_plain():
-            if member is MISSING and not self._may_have_more():
-                tracer.guard_lookup(type(self.real), name, member)
+            if member is MISSING and not self._may_have_more(tracer):
                 return False
             if isinstance(member, (*C_METHODS, types.FunctionType)):
                 return True
@@ -146,8 +143,8 @@ class OutsideValue(Value):
         has_own = hasattr(self.real, "__dict__") or hasattr(cls, "__torch_function__")
         return usual and not has_own
 
-    def _may_have_more(self) -> bool:
-        return static_lookup(type(self.real), "__getattr__")[0] is not MISSING
+    def _may_have_more(self, tracer) -> bool:
+        return tracer.lookup(type(self.real), "__getattr__")[0] is not MISSING
 
     def set_attr(self, tracer, name, value):
         """Left to Python."""

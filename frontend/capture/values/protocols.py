@@ -14,7 +14,7 @@ from typing import Any
 
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.symbol import SymbolValue
 from girih.frontend.capture.values.tensor import TensorValue
 
@@ -34,9 +34,8 @@ class SpecialMethods(Value):
 
     def special(self, tracer, name: str) -> Any:
         """What the class defines under a name; MISSING without. Guarded."""
-        member, owner = static_lookup(self.cls, name)
+        member, owner = tracer.lookup(self.cls, name)
         if member is MISSING or member is None or owner is object:
-            tracer.guard_lookup(self.cls, name, member)
             return None if member is None else MISSING
         return member
 

@@ -17,7 +17,7 @@ from girih.frontend.capture.values.iterator.containers import (
     SequenceIterator,
     SetIterator,
 )
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SequenceValue
@@ -58,11 +58,10 @@ def reverse_iterator_of(tracer, value: Value) -> Value:
 
 
 def _of_object(tracer, value: ObjectValue) -> Value:
-    member, owner = static_lookup(value.cls, "__iter__")
+    member, _ = tracer.lookup(value.cls, "__iter__")
     if member is MISSING or member is None:
         return _of_items(tracer, value, member)
     if value.base is not None and not _is_python(member):
-        tracer.guard_lookup(value.cls, "__iter__", member)
         return _of_builtin(tracer, value.base, value)
     made = value.call_special(tracer, "__iter__", [])
     return _checked(tracer, made)
@@ -74,15 +73,16 @@ def _is_python(member) -> bool:
 
 def _checked(tracer, made: Value) -> Value:
     """What ``__iter__`` returned, which has to be an iterator."""
-    if isinstance(made, IteratorValue) or hasattr(made.python_type(), "__next__"):
+    if isinstance(made, IteratorValue):
+        return made
+    if tracer.lookup(made.python_type(), "__next__")[0] is not MISSING:
         return made
     kind = made.python_type().__name__
     tracer.throw(TypeError, f"iter() returned non-iterator of type '{kind}'")
 
 
 def _of_items(tracer, value: ObjectValue, member) -> Value:
-    tracer.guard_lookup(value.cls, "__iter__", member)
-    getter, _ = static_lookup(value.cls, "__getitem__")
+    getter, _ = tracer.lookup(value.cls, "__getitem__")
     if getter is MISSING or member is None:
         kind = value.cls.__name__
         tracer.throw(TypeError, f"'{kind}' object is not iterable")
@@ -124,9 +124,8 @@ def _of_dict(tracer, owner: Value, mapping: DictValue, kind: str, step=1) -> Val
 
 
 def _reversed_object(tracer, value: ObjectValue) -> Value:
-    member, _ = static_lookup(value.cls, "__reversed__")
+    member, _ = tracer.lookup(value.cls, "__reversed__")
     if value.base is not None and not _is_python(member) and member is not MISSING:
-        tracer.guard_lookup(value.cls, "__reversed__", member)
         return _reversed_builtin(tracer, value.base, value)
     if member is None:
         _not_reversible(tracer, value)
@@ -135,7 +134,7 @@ def _reversed_object(tracer, value: ObjectValue) -> Value:
         return found
     if value.base is not None:
         return _reversed_builtin(tracer, value.base, value)
-    if static_lookup(value.cls, "__getitem__")[0] is MISSING or member is None:
+    if tracer.lookup(value.cls, "__getitem__")[0] is MISSING or member is None:
         _not_reversible(tracer, value)
     return IndexIterator(value, reversed, value.length(tracer) - 1, -1)
 
