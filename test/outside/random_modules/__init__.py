@@ -12,5 +12,6 @@ What lives here, in the order to read it:
 * ``judgement``   whether a compiled program is eager's
 * ``shrinking``   the smallest program that fails alike
 * ``run``         programs in child processes
+* ``record``      what a run saw, as JSON
 * ``__main__``    the command line
 """

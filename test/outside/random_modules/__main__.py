@@ -2,6 +2,11 @@
 
 A failure is shrunk and printed as a program that can be run. The exit code is 1 where
 there was one. A seed is a program: --seed N --count 1 runs it again.
+
+A process that crashes or hangs is a failure, unless eager alone ends so, too. A run can
+be split into processes with ranges of their own, here two: --seed 0 --count 500 --json
+a.json and --seed 500 --count 500 --json b.json. Compiled code is not kept on disk
+(GIRIH_NO_CACHE=0 keeps it).
 """
 
 from __future__ import annotations
@@ -16,9 +21,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:] = [str(HERE.parent), str(HERE.parents[1] / "support"), *sys.path[1:]]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Hardly a kernel comes twice, and each run would leave thousands in the user's folder.
+os.environ.setdefault("GIRIH_NO_CACHE", "1")
 
 from random_modules import run  # noqa: E402
 from random_modules.grammar import program  # noqa: E402
+from random_modules.record import Record  # noqa: E402
 
 
 def _parsed() -> argparse.Namespace:
@@ -33,6 +41,8 @@ def _parsed() -> argparse.Namespace:
     add("--ignore", default="$^", metavar="REGEX", help="failures that are known")
     add("--failures", type=int, default=20, help="stop after these; default: 20")
     add("--tries", type=int, default=150, help="to shrink a failure; 0: as drawn")
+    add("--shrinking", type=float, default=300, help="seconds of that; default: 300")
+    add("--json", type=Path, metavar="FILE", help="totals and failures, as it runs")
     add("--show", action="store_true", help="print the first program and run nothing")
     return parser.parse_args()
 
@@ -45,6 +55,7 @@ def main() -> int:
         print(shown.runnable if shown else "no program")
         return 0
     totals, found, start = run.Totals(), 0, time.monotonic()
+    record = Record(options.json, options.seed, options.count, totals)
     for failure in run.failures(
         options.seed,
         options.count,
@@ -58,21 +69,25 @@ def main() -> int:
         if re.search(options.ignore, text):
             continue
         found += 1
-        _print(failure, found, totals, options)
+        record.add(failure, _print(failure, found, totals, options))
         if found >= options.failures:
             break
+    record.end()
     _print_totals(totals, found, time.monotonic() - start)
     return int(found > 0)
 
 
-def _print(failure: run.Failure, number: int, totals: run.Totals, options) -> None:
-    seed, verdict = failure.program.seed, failure.verdict
-    head = f"failure {number}, seed {seed}, after {totals.programs} programs"
+def _print(failure: run.Failure, number: int, totals: run.Totals, options):
+    """Prints a failure as drawn and shrunk; gives it shrunk."""
+    head = f"failure {number}, seed {failure.seed}, after {totals.programs} programs"
+    verdict = failure.verdict
     print(f"--- {head}: {verdict.kind}: {verdict.detail}", flush=True)
     if options.tries:
-        failure = run.minimal(failure, options.limit, options.tries)
+        limits = (options.limit, options.tries, options.shrinking)
+        failure = run.minimal(failure, *limits)
         print(f"--- shrunk: {failure.verdict.kind}: {failure.verdict.detail}")
-    print(failure.program.runnable if options.tries else "", failure.output, flush=True)
+    print(failure.text if options.tries else "", failure.output, flush=True)
+    return failure
 
 
 def _print_totals(totals: run.Totals, found: int, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 import warnings
 from collections import Counter
@@ -13,21 +14,34 @@ import torch
 from children import Outcome, in_children
 
 from random_modules.grammar import program as draw
-from random_modules.judgement import Verdict, judge
+from random_modules.judgement import Verdict, judge, run_in_eager
 from random_modules.program import Program, cleaned
 from random_modules.shrinking import shrink
 
-BATCH = 25
+BATCH = 50
 """Programs that share a child: what one leaves behind may break the next."""
 
 
 @dataclass
 class Failure:
-    """A program that is wrong, as drawn, and why."""
+    """A program that is wrong, as drawn, and why.
 
-    program: Program
+    Attributes:
+        seed: Of the program.
+        program: None where a child ended before it drew one.
+        verdict: How it fails.
+        output: What a process that died has written.
+    """
+
+    seed: int
+    program: Program | None
     verdict: Verdict
     output: str = ""
+
+    @property
+    def text(self) -> str:
+        """The program, to be run as it is."""
+        return self.program.runnable if self.program else ""
 
 
 @dataclass
@@ -93,10 +107,19 @@ def failures(
             if time.monotonic() > seeds.end:
                 break
             send((seed, None))
-            send((seed, _judged(draw(seed, door))))
+            program = draw(seed, door)
+            send((seed, program))
+            send((seed, _judged(program)))
 
+    _import_what_children_need()
     for batch, outcome in in_children(seeds, work, jobs, limit):
-        yield from _failures_of(batch, outcome, seeds, door, totals)
+        yield from _failures_of(batch, outcome, seeds, limit, totals)
+
+
+def _import_what_children_need() -> None:
+    """Once, in the parent: each child would take a second for it."""
+    for name in ("torch._dynamo", "torch._functorch.aot_autograd", "girih.compiler"):
+        importlib.import_module(name)
 
 
 def _judged(program: Program | None) -> Verdict:
@@ -107,21 +130,34 @@ def _judged(program: Program | None) -> Verdict:
 
 
 def _failures_of(
-    batch: range, outcome: Outcome, seeds: _Seeds, door: str, totals: Totals
+    batch: range, outcome: Outcome, seeds: _Seeds, limit: float, totals: Totals
 ) -> Iterator[Failure]:
-    for seed, verdict in outcome.messages:
-        if verdict is None:
-            continue
-        _count(totals, verdict)
-        if verdict.is_failure:
-            yield Failure(draw(seed, door), verdict)
-    if outcome.ended and outcome.messages:
-        seed, verdict = outcome.messages[-1]
-        seeds.left.append(range(seed + 1, batch.stop))
-        if verdict is None:
-            ended = Verdict(outcome.ended)
-            _count(totals, ended)
-            yield Failure(draw(seed, door), ended, outcome.output)
+    """What a child found, and what ended it."""
+    seed, program, said = batch.start, None, None
+    for seed, said in outcome.messages:
+        if isinstance(said, Verdict):
+            _count(totals, said)
+            if said.is_failure:
+                yield Failure(seed, program, said)
+        program = said if isinstance(said, Program) else program
+    if not outcome.ended:
+        return
+    seeds.left.append(range(seed + 1, batch.stop))
+    if outcome.messages and said is None:  # drawing a program runs it in eager alone
+        ended = Verdict("invalid", f"eager: {outcome.ended}")
+    else:
+        ended = _unless_eagers(program, outcome.ended, limit)
+    _count(totals, ended)
+    if ended.is_failure:
+        yield Failure(seed, program, ended, outcome.output)
+
+
+def _unless_eagers(program: Program | None, ended: str, limit: float) -> Verdict:
+    """What ended a child; no program of girih's where eager alone ends one, too."""
+    alone = program and _in_child(lambda send: run_in_eager(program), limit)
+    if alone and alone.ended.startswith(("killed", "no end")):
+        return Verdict("invalid", f"eager: {alone.ended}")
+    return Verdict(ended)
 
 
 def _count(totals: Totals, verdict: Verdict) -> None:
@@ -129,16 +165,29 @@ def _count(totals: Totals, verdict: Verdict) -> None:
     totals.refused.update(verdict.refused)
 
 
-def minimal(failure: Failure, limit: float, tries: int = 150) -> Failure:
-    """The smallest program that fails in the same way, with how it fails."""
-    last = failure
+def minimal(
+    failure: Failure, limit: float, tries: int = 150, seconds: float = 300.0
+) -> Failure:
+    """The smallest program that fails in the same way, with how it fails.
+
+    Args:
+        failure: As drawn.
+        limit: Seconds for one program.
+        tries: Programs at most.
+        seconds: After which no more are tried.
+    """
+    if failure.program is None:  # a child that ended before it began
+        return failure
+    last, end = failure, time.monotonic() + seconds
 
     def fails(program: Program) -> bool:
         nonlocal last
+        if time.monotonic() > end:
+            return False
         verdict, output = _alone(program, limit)
         if verdict.kind != failure.verdict.kind:
             return False
-        last = Failure(program, verdict, output or failure.output)
+        last = Failure(failure.seed, program, verdict, output or failure.output)
         return True
 
     shrink(cleaned(failure.program), fails, tries)
@@ -148,13 +197,18 @@ def minimal(failure: Failure, limit: float, tries: int = 150) -> Failure:
 def _alone(program: Program, limit: float) -> tuple[Verdict, str]:
     """A program in a child of its own."""
 
-    def work(_: None, send: Callable[[Any], None]) -> None:
+    def work(send: Callable[[Any], None]) -> None:
         try:
             send(_judged(program))
         except Exception as error:  # a candidate that is no program
             send(Verdict("invalid", str(error)))
 
-    ((_, outcome),) = in_children([None], work, 1, limit)
+    outcome = _in_child(work, limit)
     if outcome.ended:
-        return Verdict(outcome.ended), outcome.output
+        return _unless_eagers(program, outcome.ended, limit), outcome.output
     return outcome.messages[-1], ""
+
+
+def _in_child(work: Callable[[Callable[[Any], None]], None], limit: float) -> Outcome:
+    ((_, outcome),) = in_children([None], lambda _, send: work(send), 1, limit)
+    return outcome
