@@ -6,8 +6,8 @@ structure, whatever it is multiplied by (infinities too), as in eager.
 Requires: backward functions as ``partition`` makes them: ``index`` arguments bind all
 symbols. ``cotangents`` are numbers of results of the program.
 Establishes: no function has an argument for these cotangents; of the saved tensors only
-those are arguments that something reads. Gradients that are zero by their structure are
-no results: eager has None for them.
+those are arguments that something reads. Gradients of arguments on which no other
+result depends are no results: eager has None for them.
 
 Before (cotangents=1)::
 
@@ -32,7 +32,7 @@ After::
 It does not look at numbers: a tensor that happens to be full of zeros is computed with.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
 from girih.passes.autograd.extern import VJP
-from girih.passes.autograd.joint import Signature
+from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops
 from girih.passes.registry import register_pass
 
@@ -78,7 +78,7 @@ def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
     *ops, last = block.operations
     for op in ops:
         zeros.visit(op)
-    _drop_results(signature, zeros, list(last.operands))
+    _drop_results(signature, zeros, last, absent)
     signature.apply(function)
     erase_dead_ops(block)
     _drop_arguments(block, signature, dropped)
@@ -87,13 +87,24 @@ def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
 
 
 def _drop_results(
-    signature: Signature, zeros: "_Zeros", returned: list[ir.Value]
+    signature: Signature, zeros: "_Zeros", last: ir.OpView, absent: frozenset[int]
 ) -> None:
-    """Leaves the gradients that are not zero."""
-    pairs = zip(returned, signature.results, strict=True)
-    kept = [(value, given) for value, given in pairs if value not in zeros]
-    signature.values = [value for value, _ in kept]
-    signature.results = [given for _, given in kept]
+    """Leaves the gradients of what other results depend on, zeros among them."""
+    kept = [
+        number
+        for number, given in enumerate(signature.results)
+        if _is_reached(given, absent)
+    ]
+    zeros.materialize(last, kept)
+    signature.values = [last.operands[number] for number in kept]
+    signature.results = [signature.results[number] for number in kept]
+
+
+def _is_reached(given: Attributes, absent: frozenset[int]) -> bool:
+    """Whether a result with a cotangent depends on the argument of a gradient."""
+    if "graph.reached_by" not in given:
+        return True
+    return not absent.issuperset(attr.INTS.decode(given["graph.reached_by"]))
 
 
 def _drop_arguments(block: ir.Block, signature: Signature, dropped: set[int]) -> None:
@@ -136,12 +147,12 @@ class _Zeros:
         else:
             op.results[0].replace_all_uses_with(found)
 
-    def materialize(self, op: ir.OpView) -> None:
-        """Lets an op read tensors of zeros."""
+    def materialize(self, op: ir.OpView, places: Collection[int] | None = None) -> None:
+        """Lets an op read tensors of zeros, as these operands or as any."""
         b = GraphBuilder(op)
         made: dict[ir.Value, ir.Value] = {}
         for index, value in enumerate(op.operands):
-            if value in self._zeros:
+            if value in self._zeros and (places is None or index in places):
                 if value not in made:
                     made[value] = _filled(b, value.type)
                 op.operation.operands[index] = made[value]

@@ -14,7 +14,8 @@ What lives here, in the order to read it:
 * ``mutation``     which arguments are written
 * ``program``      host function to program
 * ``differentiable`` programs with derivatives, to autograd; ``interface`` what of them
-                   the compiler says
+                   the compiler says, ``nodes`` what autograd sees, ``kept`` what a call
+                   keeps, ``watches`` whose versions count
 
 Graphs of CUDA (and what plays them in tests):
 

@@ -65,6 +65,20 @@ class View(NamedTuple):
     is_view: bool
 
 
+class Keeper(NamedTuple):
+    """Nodes of eager's graph that keep tensors: a backward pass frees these.
+
+    Attributes:
+        results: Places in ``Interface.differentiable`` of what leads to the nodes.
+        arguments: Numbers of the arguments that they lead to.
+        tensors: The user's among what they keep: who writes these gets an error.
+    """
+
+    results: frozenset[int]
+    arguments: frozenset[int]
+    tensors: tuple[Saved, ...]
+
+
 @dataclass(frozen=True)
 class Interface:
     """What the forward program's arguments and results are to autograd.
@@ -84,6 +98,11 @@ class Interface:
         tensors: Numbers of the arguments that are tensors.
         program_results: For each result of the forward program its number.
         wanted: Numbers of the arguments that have a gradient.
+        reached_by: For each of these the places in ``differentiable`` of the results
+            that depend on it.
+        readers: For each of ``private`` such places of results whose backward pass
+            reads it.
+        keepers: What eager keeps.
         writes: Whether the program changes arguments.
         generator: The device whose generator the program draws from, or None.
         is_seeded: Whether its random numbers are others than eager's.
@@ -101,6 +120,9 @@ class Interface:
     tensors: tuple[int, ...]
     program_results: tuple[int, ...]
     wanted: tuple[int, ...]
+    reached_by: tuple[tuple[int, ...], ...]
+    readers: tuple[tuple[int, ...], ...]
+    keepers: tuple[Keeper, ...]
     writes: bool
     generator: str | None
     is_seeded: bool

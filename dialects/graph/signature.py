@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import INT, SIZE, SIZES, STRING, UNIT, Kind
+from girih.dialects.attributes import INT, INTS, SIZE, SIZES, STRING, UNIT, Kind
 from girih.dialects.bindings import ir
 from girih.dialects.rules import InvalidOp, expect
 
@@ -129,6 +129,7 @@ _RESULT = {
     "graph.gradient": (INT, _any),
     "graph.kept": (UNIT, _any),
     "graph.offset": (SIZE, _any),
+    "graph.reached_by": (INTS, _any),
     "graph.saved": (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),
     "graph.storage": (STRING, _an_owner),

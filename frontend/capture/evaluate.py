@@ -87,9 +87,10 @@ class Evaluator:
             return fake
         if tensor.is_leaf:
             return fake.requires_grad_()
-        with torch.enable_grad(), self.mode:  # one that has a grad_fn is no leaf
-            one = torch.ones((), dtype=tensor.dtype, device=tensor.device)
-            return fake.mul_(one.requires_grad_())
+        # One that has a grad_fn is no leaf. A sum keeps nothing for its derivative.
+        with torch.enable_grad(), self.mode:
+            zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
+            return fake.add_(zero.requires_grad_())
 
     def run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         """Evaluates a call of a function or a method.

@@ -34,6 +34,7 @@ from girih.compiler.convention import (
 )
 from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
+from girih.compiler.eager_graph import read_eager_graph
 from girih.compiler.failures import kind_of, leave
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
@@ -207,7 +208,10 @@ def _compile_for(
     eager = _eager(part, imported)
     module = imported.module
     if gradients:
-        program = compile_differentiable(module, options, report, eager, device, site)
+        known = read_eager_graph(gm, imported)
+        program = compile_differentiable(
+            module, options, report, eager, device, site, known
+        )
     else:
         fall_back = with_reasons(site, eager)
         program = Lowering(options, report, device).program(module, "graph", fall_back)

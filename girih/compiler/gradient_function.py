@@ -64,6 +64,8 @@ def make_gradient_function(
     ]
     signature.values = _tied(function, signature, [value for value, _ in kept])
     signature.results = [attributes for _, attributes in kept]
+    for attributes in signature.results:
+        attributes.pop("graph.reached_by", None)
     numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
     signature.apply(function)
     erase_dead_ops(function.regions[0].blocks[0])

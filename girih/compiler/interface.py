@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from girih.codegen.runtime.interface import Interface, Saved, View
+from girih.compiler.eager_graph import EagerGraph, keepers_of
+from girih.dialects.attributes import INTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
 from girih.passes.autograd.joint import Signature
 
 
-def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
-    """What the functions are to autograd; no result may need a backward function."""
+def interface_of(
+    main: ir.OpView, backward: ir.OpView | None, eager: EagerGraph | None
+) -> Interface:
+    """What the functions are to autograd.
+
+    Args:
+        main: The forward function.
+        backward: None where no result needs one.
+        eager: What eager keeps, where that is known.
+    """
     signature = Signature.of(main)
     behind = Signature([], []) if backward is None else Signature.of(backward)
     given = list(enumerate(signature.results))
@@ -21,9 +31,11 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
     gradients = [a["graph.gradient"] for a in behind.results]
     cotangents = [a for a in behind.arguments if _is_cotangent(a)]
     derived = [a["graph.cotangent"].value for a in cotangents]
-    views = [(n, a) for n, a in given if _is_made_again(n, a, derived)]
+    views = tuple(_view(n, a) for n, a in given if _is_made_again(n, a, derived))
     places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
     saved = [_saved(place, main, signature) for place in places]
+    private = tuple(s for s in saved if s.kind == "private")
+    tensors = tuple(n for n in range(len(signature.arguments)) if _is_tensor(main, n))
     return Interface(
         arguments=len(signature.arguments),
         returned=tuple(
@@ -31,22 +43,104 @@ def interface_of(main: ir.OpView, backward: ir.OpView | None) -> Interface:
         ),
         differentiable=tuple(derived),
         row_major=tuple("graph.strides" not in a for a in cotangents),
-        views=tuple(_view(n, a) for n, a in views),
+        views=views,
         updates=tuple(
             (n, a["graph.update"].value) for n, a in given if "graph.update" in a
         ),
         tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
-        private=tuple(s for s in saved if s.kind == "private"),
+        private=private,
         plain=tuple(s for s in saved if s.kind in ("number", "size")),
-        tensors=tuple(
-            n for n in range(len(signature.arguments)) if _is_tensor(main, n)
-        ),
+        tensors=tensors,
         program_results=tuple(n for n, a in given if "graph.writes" not in a),
         wanted=tuple(number.value for number in gradients),
+        reached_by=tuple(_reached_by(a, derived) for a in behind.results),
+        readers=_readers(backward, behind, private),
+        keepers=keepers_of(
+            eager,
+            [_place_behind(signature, n) for n in derived],
+            [number.value for number in gradients],
+            [*(Saved("argument", n) for n in tensors), *_owners(own, views)],
+        ),
         writes=writes,
         generator=_device_of(main) if _is_random(main) else None,
         is_seeded=any(op.operation.name == "graph.seed" for op in _ops(main)),
     )
+
+
+def _reached_by(given: dict, derived: Sequence[int]) -> tuple[int, ...]:
+    """Places of the results that depend on the argument of a gradient."""
+    if "graph.reached_by" not in given:
+        return tuple(range(len(derived)))
+    return tuple(map(derived.index, INTS.decode(given["graph.reached_by"])))
+
+
+def _place_behind(signature: Signature, number: int) -> Saved:
+    """What a result is to the user: maybe what an argument holds after the call."""
+    given = signature.results[number]
+    if "graph.update" in given:
+        return Saved("argument", given["graph.update"].value)
+    return Saved("result", number)
+
+
+def _owners(own: Iterable[int], views: Iterable[View]) -> Iterator[Saved]:
+    """The results that are no views of others."""
+    others = {v.result for v in views if (v.kind, v.index) != ("result", v.result)}
+    return (Saved("result", number) for number in own if number not in others)
+
+
+def _readers(
+    backward: ir.OpView | None, signature: Signature, private: Sequence[Saved]
+) -> tuple[tuple[int, ...], ...]:
+    """For private values the places of the cotangents whose gradients need them."""
+    if not private:
+        return ()
+    block = backward.regions[0].blocks[0]
+    arguments = list(zip(block.arguments, signature.arguments, strict=True))
+    cotangents = [value for value, given in arguments if _is_cotangent(given)]
+    needed_by = _needed_by(block.operations, cotangents)
+    by_place = {
+        given["graph.saved"].value: needed_by.get(value, 0)
+        for value, given in arguments
+        if "graph.saved" in given
+    }
+    places = range(len(cotangents))
+    return tuple(
+        tuple(n for n in places if by_place[saved.place] >> n & 1) for saved in private
+    )
+
+
+def _needed_by(
+    operations: Iterable[ir.OpView], cotangents: Sequence[ir.Value]
+) -> dict[ir.Value, int]:
+    """For values a bit for each cotangent that they are computed with."""
+    carried = {value: 1 << number for number, value in enumerate(cotangents)}
+    ops = [(_read_by(op), list(op.results)) for op in operations]
+    for operands, results in ops:
+        bits = _union(carried, operands)
+        carried.update(dict.fromkeys(results, bits))
+    needed: dict[ir.Value, int] = {}
+    for operands, results in reversed(ops):
+        bits = _union(carried, results) or _union(needed, results)
+        for value in operands:
+            needed[value] = needed.get(value, 0) | bits
+    return needed
+
+
+def _union(table: Mapping[ir.Value, int], values: Iterable[ir.Value]) -> int:
+    bits = 0
+    for value in values:
+        bits |= table.get(value, 0)
+    return bits
+
+
+def _read_by(op: ir.OpView) -> list[ir.Value]:
+    """What an op reads, in its regions too."""
+    found = list(op.operands)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                found += _read_by(inner)
+    return found
 
 
 def _is_cotangent(attributes: dict) -> bool:

@@ -28,6 +28,7 @@ from girih.codegen.runtime.interface import (
     Fallback,
     Interface,
 )
+from girih.compiler.eager_graph import EagerGraph
 from girih.compiler.failures import as_compile_error, leave
 from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
@@ -50,6 +51,7 @@ def compile_differentiable(
     eager: Callable,
     device: torch.device,
     site: Site,
+    eager_graph: EagerGraph | None,
 ) -> Callable:
     """Compiles a function whose arguments may require gradients.
 
@@ -60,11 +62,12 @@ def compile_differentiable(
         eager: The same function as torch computes it, watched by autograd.
         device: Where it computes.
         site: What is said where calls run eager.
+        eager_graph: What eager keeps for its backward passes, where that is known.
 
     Returns:
         A callable from the function's arguments to its results.
     """
-    return _Level(options, report, eager, device, site).compile(module)
+    return _Level(options, report, eager, device, site, eager_graph).compile(module)
 
 
 @dataclass
@@ -77,6 +80,7 @@ class _Level:
         eager: The function as torch computes it.
         device: Where it computes.
         site: What is said where calls run eager.
+        eager_graph: What eager keeps; known of the program itself, not of derivatives.
         source: The function as it was given, as bytecode.
         backward: Its backward function, as bytecode.
         left: For cotangents whose backward pass was left to eager the kind of fallback.
@@ -87,6 +91,7 @@ class _Level:
     eager: Callable
     device: torch.device
     site: Site
+    eager_graph: EagerGraph | None = None
     source: bytes = b""
     backward: bytes = b""
     interface: Interface | None = None
@@ -106,7 +111,7 @@ class _Level:
             lowering.dump("derivatives", module.operation)
             main, backward = functions["main"], functions.get("backward")
             main.attributes["host.differentiable"] = ir.UnitAttr.get()
-            self.interface = interface_of(main, backward)
+            self.interface = interface_of(main, backward, self.eager_graph)
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))
                 backward.operation.erase()

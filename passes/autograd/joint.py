@@ -8,7 +8,12 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.autograd.kept import read_behind
-from girih.passes.autograd.reverse import active_values, can_be_active, gradients_of
+from girih.passes.autograd.reverse import (
+    active_values,
+    can_be_active,
+    gradients_of,
+    reaching,
+)
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout
 
@@ -77,17 +82,44 @@ def make_joint(function: ir.OpView) -> None:
     seeds = _add_cotangents(block, signature, active, terminator.location)
     ip = ir.InsertionPoint(terminator)
     gradients = gradients_of(ops, seeds, wanted, ip)
+    reached_by = _reached_by(ops, seeds, active, signature)
     for argument, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None:
             number = argument.arg_number
-            given = _dense_strides(signature.arguments[number], argument.type)
+            given = {"graph.gradient": attr.INT.encode(number)}
+            given |= _dense_strides(signature.arguments[number], argument.type)
+            given |= reached_by.get(argument, {})
             signature.values.append(gradient)
-            signature.results.append(
-                {"graph.gradient": attr.INT.encode(number)} | given
-            )
+            signature.results.append(given)
     if ops:
         _mark_kept(block, signature, ops[-1])
     signature.apply(function)
+
+
+def _reached_by(
+    ops: list[ir.OpView],
+    seeds: list[tuple[ir.Value, ir.Value]],
+    active: set[ir.Value],
+    signature: Signature,
+) -> dict[ir.Value, Attributes]:
+    """For values on which only some results depend, which these are."""
+    if len(seeds) < 2:
+        return {}
+    given = [
+        a["graph.cotangent"] for a in signature.arguments if "graph.cotangent" in a
+    ]
+    numbers = [attr.INT.decode(number) for number in given]
+    everything = (1 << len(seeds)) - 1
+    found = reaching(ops, [value for value, _ in seeds], active)
+    return {
+        value: {
+            "graph.reached_by": attr.INTS.encode(
+                [number for place, number in enumerate(numbers) if bits >> place & 1]
+            )
+        }
+        for value, bits in found.items()
+        if bits != everything
+    }
 
 
 def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:

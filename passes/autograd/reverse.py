@@ -58,6 +58,24 @@ def reached_values(
     return reached
 
 
+def reaching(
+    ops: Sequence[ir.OpView], outputs: Sequence[ir.Value], active: set[ir.Value]
+) -> dict[ir.Value, int]:
+    """For values that outputs depend on, a bit for the number of each of these."""
+    found = dict.fromkeys(outputs, 0)
+    for number, value in enumerate(outputs):
+        found[value] |= 1 << number
+    for op in reversed(ops):
+        bits = 0
+        for value in op.results:
+            bits |= found.get(value, 0)
+        if bits:
+            for value in differentiable_operands(op):
+                if value in active:
+                    found[value] = found.get(value, 0) | bits
+    return found
+
+
 class Sweep:
     """Cotangents by value, from the outputs backwards.
 

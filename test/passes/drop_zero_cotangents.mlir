@@ -18,21 +18,35 @@ func.func @sum(%x: tensor<4xf32> {graph.saved = "arg0"},
   return %2 : tensor<4xf32>
 }
 
-// A gradient that is zero is no result; arguments that are sizes stay.
+// The gradient of what only the dropped results depend on is no result; arguments that
+// are sizes stay.
 // CHECK-LABEL: func.func @zero
 // CHECK-SAME: ({{%.+}}: index {graph.saved = "out1", graph.symbol = "s0"})
-// CHECK-SAME: -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64})
+// CHECK-SAME: -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64, graph.reached_by = array<i64: 2, 3>})
 // CHECK-NEXT: [[DY:%.+]] = "graph.full"() {value = 1.000000e+00 : f64}
 // CHECK-NEXT: return [[DY]]
 func.func @zero(%n: index {graph.saved = "out1", graph.symbol = "s0"},
     %w: tensor<4x4xf32> {graph.saved = "arg1"},
     %h: tensor<?x4xf32, ["s0"]> {graph.cotangent = 3 : i64})
-    -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 0 : i64},
-        tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64}) {
+    -> (tensor<?x4xf32, ["s0"]> {graph.gradient = 0 : i64, graph.reached_by = array<i64: 3>},
+        tensor<?x4xf32, ["s0"]> {graph.gradient = 1 : i64, graph.reached_by = array<i64: 2, 3>}) {
   %0 = "graph.mm"(%h, %w)
       : (tensor<?x4xf32, ["s0"]>, tensor<4x4xf32>) -> tensor<?x4xf32, ["s0"]>
   %1 = "graph.full"() {value = 1.0 : f64} : () -> tensor<?x4xf32, ["s0"]>
   return %0, %1 : tensor<?x4xf32, ["s0"]>, tensor<?x4xf32, ["s0"]>
+}
+
+// What another result depends on has a gradient, though it is zero: eager has zeros.
+// CHECK-LABEL: func.func @reached
+// CHECK-SAME: -> (tensor<4xf32> {graph.gradient = 0 : i64})
+// CHECK-NEXT: [[ZERO:%.+]] = "graph.full"() {value = 0.000000e+00 : f64}
+// CHECK-NEXT: return [[ZERO]]
+func.func @reached(%w: tensor<4xf32> {graph.saved = "arg1"},
+    %g: tensor<4xf32> {graph.cotangent = 0 : i64},
+    %h: tensor<4xf32> {graph.cotangent = 1 : i64})
+    -> (tensor<4xf32> {graph.gradient = 0 : i64}) {
+  %0 = "graph.mul"(%h, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // Where the other operand is smaller it is broadcast.

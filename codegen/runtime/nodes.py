@@ -1,0 +1,302 @@
+"""The nodes of autograd that stand for a compiled program.
+
+[Note: which nodes there are] Eager's backward pass from a result visits only what this
+result depends on: other hooks are not called, other functions don't run, other leaves
+get no gradient. Autograd finds its way before it begins, by edges. So where a program
+has several results, each has a node, and so has each group of arguments on which the
+same results depend, with an edge between the two where they do::
+
+    loss, state = f(weight, other, x):        loss ──► (weight)
+                                                  ╲
+                                                   ──► (x)
+                                                  ╱
+                                             state ──► (other)
+
+The nodes of results only note their cotangents. Those of arguments come later, as they
+were made earlier; the first one calls the program for all cotangents of the pass, so
+what several results have in common is computed once, and the others take what is
+theirs of its gradients.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import Function
+
+from girih.codegen.runtime.kept import Kept
+
+_keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
+_task = torch._C._current_graph_task_id
+_is_executed = torch._C._will_engine_execute_node
+
+
+class Group(NamedTuple):
+    """Arguments on which the same results depend.
+
+    Attributes:
+        arguments: Their numbers.
+        results: Places of the results among those with a cotangent.
+    """
+
+    arguments: tuple[int, ...]
+    results: frozenset[int]
+
+
+class Groups(NamedTuple):
+    """The nodes of a program: see [Note: which nodes there are].
+
+    Attributes:
+        all: Groups of arguments.
+        behind: For each result the places of the groups that it depends on.
+    """
+
+    all: tuple[Group, ...]
+    behind: tuple[tuple[int, ...], ...]
+
+
+def groups_of(count: int, reached_by: Iterable[tuple[int, tuple[int, ...]]]) -> Groups:
+    """Groups the arguments with a gradient.
+
+    Args:
+        count: How many results have a cotangent.
+        reached_by: For each argument its number, and the results that depend on it.
+    """
+    found: dict[frozenset[int], list[int]] = {}
+    for number, results in reached_by:
+        found.setdefault(frozenset(results), []).append(number)
+    groups = tuple(Group(tuple(members), on) for on, members in found.items())
+    behind = (
+        tuple(n for n, group in enumerate(groups) if place in group.results)
+        for place in range(count)
+    )
+    return Groups(groups, tuple(behind))
+
+
+class Call:
+    """One call on its way through autograd: what is left for the caller.
+
+    Args:
+        owner: The ``Differentiable`` that is called.
+        arguments: As the program takes them.
+
+    Attributes:
+        results: Of the program.
+        kept: What is kept of it.
+    """
+
+    __slots__ = ("arguments", "kept", "owner", "results")
+
+    def __init__(self, owner: Any, arguments: tuple):
+        self.owner = owner
+        self.arguments = arguments
+        self.results: list = []
+        self.kept: Kept | None = None
+
+    def run(self) -> list[Tensor]:
+        """Runs the program, keeps what is to be kept; the results with a cotangent."""
+        owner = self.owner
+        kept = self.kept = Kept(owner, self.arguments)
+        self.results = results = list(owner.forward(*self.arguments))
+        kept.save(results)
+        return [results[place] for place in owner.made]
+
+    def differentiated(self) -> Sequence[Tensor]:
+        """Runs the program as nodes of autograd."""
+        groups = self.owner.groups
+        if len(groups.behind) > 1:
+            return self._as_several_nodes(groups)
+        return _apply(self, *self._of(groups.all[0]) if groups.all else ())
+
+    def _of(self, group: Group) -> list[Tensor]:
+        return [self.arguments[number] for number in group.arguments]
+
+    def _as_several_nodes(self, groups: Groups) -> list[Tensor]:
+        with torch.no_grad():
+            made = self.run()
+        shared = _Shared(self.kept, groups)
+        # Where the results are: autograd has a queue for each device.
+        device = max((tensor.device for tensor in made), key=lambda d: d.type != "cpu")
+        links = [
+            _apply_to_arguments(shared, number, device, *self._of(group))
+            for number, group in enumerate(groups.all)
+        ]
+        return [
+            _apply_to_result(shared, place, [result], *[links[n] for n in behind])
+            for place, (result, behind) in enumerate(
+                zip(made, groups.behind, strict=True)
+            )
+        ]
+
+
+class CompiledFunction(Function):
+    """The only node of a program with one result."""
+
+    @staticmethod
+    def forward(ctx, call: Call, *arguments):
+        """Runs the program, keeps what is to be kept."""
+        made = call.run()
+        ctx.set_materialize_grads(False)
+        ctx.kept = call.kept
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        """Gradients of the arguments, by the program."""
+        groups = ctx.kept.owner.groups.all
+        members = groups[0].arguments if groups else ()
+        if cotangent is None:
+            return (None,) * (1 + len(members))
+        needed = _executed(ctx, members)
+        found, numbers = ctx.kept.gradients((0,), [cotangent], needed, _keeps_graph())
+        gradients = dict(zip(numbers, found, strict=True))
+        return (None, *[gradients.get(number) for number in members])
+
+
+class CompiledResult(Function):
+    """The node of a result: see [Note: which nodes there are]."""
+
+    @staticmethod
+    def forward(ctx, shared: _Shared, place: int, result: list, *links):
+        """Gives the result of a program that has run; in a list, as it is no input."""
+        ctx.set_materialize_grads(False)
+        ctx.shared, ctx.place = shared, place
+        shared.nodes[place] = weakref.ref(ctx)
+        return result[0]
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        """Notes the cotangent; the nodes of arguments compute."""
+        ctx.shared.arrive(ctx, cotangent)
+        return (None,) * len(ctx.needs_input_grad)
+
+
+class CompiledArguments(Function):
+    """The node of a group of arguments: see [Note: which nodes there are]."""
+
+    @staticmethod
+    def forward(ctx, shared: _Shared, number: int, device: torch.device, *arguments):
+        """Gives what nodes of results have an edge to."""
+        ctx.set_materialize_grads(False)
+        ctx.shared, ctx.number = shared, number
+        return torch.empty(0, device=device)
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        """Gradients of the arguments, by the program for the cotangents of the pass."""
+        return (None, None, None, *ctx.shared.gradients_of(ctx.number))
+
+
+def _executed(node: Any, members: Sequence[int]) -> frozenset[int]:
+    """Those of the arguments behind a node that the pass goes to."""
+    edges = zip(members, node.next_functions, strict=True)
+    try:
+        return frozenset(
+            number
+            for number, (other, _) in edges
+            if other is not None and _is_executed(other)
+        )
+    except RuntimeError:  # autograd.grad does not tell of leaves
+        return frozenset(members)
+
+
+# Without the wrapper, which looks for transforms of torch.func: no compiled code runs
+# under those.
+_apply = super(Function, CompiledFunction).apply
+_apply_to_result = super(Function, CompiledResult).apply
+_apply_to_arguments = super(Function, CompiledArguments).apply
+
+
+class _Pass:
+    """A backward pass: the cotangents that have come, the gradients that are known.
+
+    Attributes:
+        arrived: Places of the results whose nodes have run.
+        awaited: Groups of arguments whose nodes will run.
+        cotangents: By the place of their result.
+        given: The places for which gradients have been computed.
+        needed: Numbers of the arguments that the pass goes to.
+        gradients: By the number of their argument, those that nobody has taken.
+    """
+
+    __slots__ = ("arrived", "awaited", "cotangents", "given", "gradients", "needed")
+
+    def __init__(self):
+        self.arrived: set[int] = set()
+        self.awaited: set[int] = set()
+        self.needed: set[int] = set()
+        self.cotangents: dict[int, Tensor | None] = {}
+        self.given: frozenset[int] = frozenset()
+        self.gradients: dict[int, Tensor] = {}
+
+
+class _Shared:
+    """What the nodes of a call have in common.
+
+    Args:
+        kept: What the call keeps.
+        groups: Of its program.
+
+    Attributes:
+        nodes: The nodes of results, which hold this object.
+        passes: By the number that autograd gives them.
+    """
+
+    __slots__ = ("groups", "kept", "nodes", "passes")
+
+    def __init__(self, kept: Kept, groups: Groups):
+        self.kept = kept
+        self.groups = groups
+        self.nodes: dict[int, weakref.ref] = {}
+        self.passes: dict[int, _Pass] = {}
+
+    def arrive(self, node: Any, cotangent: Tensor | None) -> None:
+        """Notes what the node of a result got."""
+        place = node.place
+        now = self.passes.setdefault(_task(), _Pass())
+        now.arrived.add(place)
+        if cotangent is not None:
+            now.cotangents[place] = cotangent
+        edges = zip(self.groups.behind[place], node.next_functions, strict=True)
+        for number, (other, _) in edges:
+            if number not in now.awaited and other is not None and _is_executed(other):
+                now.awaited.add(number)
+                now.needed |= _executed(other, self.groups.all[number].arguments)
+
+    def gradients_of(self, number: int) -> list[Tensor | None]:
+        """The gradients that a node of arguments returns."""
+        task = _task()
+        now = self.passes[task]
+        members, results = self.groups.all[number]
+        given = now.cotangents.keys() & results
+        if not given <= now.given:
+            self._compute(now)
+        now.awaited.discard(number)
+        if not now.awaited and not self._is_expected(now):
+            del self.passes[task]
+        return [now.gradients.pop(n, None) if given else None for n in members]
+
+    def _compute(self, now: _Pass) -> None:
+        """Calls the program for the cotangents that have come."""
+        given = tuple(sorted(now.cotangents))
+        values = [now.cotangents[place] for place in given]
+        is_expected = self._is_expected(now)
+        if not is_expected:
+            now.cotangents = dict.fromkeys(given)  # to the program they belong
+        retain = is_expected or _keeps_graph()
+        needed = frozenset(now.needed)
+        found, numbers = self.kept.gradients(given, values, needed, retain)
+        now.gradients = dict(zip(numbers, found, strict=True))
+        now.given = frozenset(given)
+
+    def _is_expected(self, now: _Pass) -> bool:
+        """Whether other nodes of results will run: those of another device are late."""
+        for place, reference in self.nodes.items():
+            node = reference()
+            if place not in now.arrived and node is not None and _is_executed(node):
+                return True
+        return False
