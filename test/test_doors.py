@@ -206,3 +206,39 @@ def test_importing_girih_before_torch():
         assert girih.report(compiled).graphs
         """
     )
+
+
+class Squared(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.no_grad():
+            factor = x.sign() * 2
+        return gradient * x.abs() * factor
+
+
+@pytest.mark.parametrize("compiling", [by_girih, by_torch])
+def test_a_function_is_derived_twice_as_in_eager_or_not_at_all(compiling):
+    """TorchDynamo does not keep what its backward does to the grad mode."""
+
+    def program(x):
+        return Squared.apply(x).sum() + x.sum()
+
+    def derivatives(function):
+        x = torch.linspace(-1, 2, 4, dtype=torch.float64).requires_grad_()
+        (first,) = torch.autograd.grad(function(x), x, create_graph=True)
+        return first, lambda: torch.autograd.grad(first.pow(2).sum(), x)[0]
+
+    expected, expected_again = derivatives(program)
+    actual, actual_again = derivatives(compiling(program))
+    torch.testing.assert_close(actual, expected)
+    if compiling is by_girih:
+        torch.testing.assert_close(actual_again(), expected_again())
+    else:
+        with pytest.raises(RuntimeError, match="without grad mode"):
+            actual_again()

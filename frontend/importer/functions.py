@@ -108,8 +108,18 @@ def _is_once_differentiable(backward: Any) -> bool:
 _ONCE = torch.autograd.function.once_differentiable.__code__
 
 
+def has_traced_backwards(gm: torch.fx.GraphModule) -> bool:
+    """Whether TorchDynamo traced the backward of a function: see `_is_traced`."""
+    names = (name.rpartition(".")[2] for name, _ in gm.named_modules())
+    return any(name.startswith("bwd_body") for name in names)
+
+
 def _is_traced(backward: Any) -> bool:
-    """Whether TorchDynamo traced a backward: without grad mode, whatever eager does."""
+    """Whether TorchDynamo traced a backward: without grad mode, whatever eager does.
+
+    Where the backward itself switches grad mode off is not in its graph, so what eager
+    would derive again is not known.
+    """
     name = getattr(backward, "__qualname__", "")
     return name.startswith("AutogradFunctionApply.")
 

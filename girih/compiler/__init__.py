@@ -34,7 +34,7 @@ from girih.compiler.convention import (
 )
 from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
-from girih.compiler.eager_graph import read_eager_graph
+from girih.compiler.eager_graph import Eager, read_eager_graph
 from girih.compiler.failures import kind_of, leave
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
@@ -45,6 +45,7 @@ from girih.errors import SourceLocation, UnsupportedError
 from girih.fallbacks import Site, counted, with_reasons
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.frontend.importer.execution import source_of
+from girih.frontend.importer.functions import has_traced_backwards
 from girih.frontend.importer.host_part import Part, Split, split_host_part, whole
 from girih.frontend.importer.levels import eager_run
 from girih.frontend.importer.masks import simplify_masks
@@ -208,10 +209,9 @@ def _compile_for(
     eager = _eager(part, imported)
     module = imported.module
     if gradients:
-        known = read_eager_graph(gm, imported)
-        program = compile_differentiable(
-            module, options, report, eager, device, site, known
-        )
+        is_derivable = not has_traced_backwards(gm)
+        known = Eager(eager, read_eager_graph(gm, imported), is_derivable)
+        program = compile_differentiable(module, options, report, known, device, site)
     else:
         fall_back = with_reasons(site, eager)
         program = Lowering(options, report, device).program(module, "graph", fall_back)

@@ -10,7 +10,7 @@ tensors that share a storage stand for tensors that share a counter of versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,6 +38,20 @@ class EagerGraph(NamedTuple):
     leaves: tuple[Saved, ...]
     kept: Mapping[tuple[int, int], frozenset[int]]
     storages: Mapping[Saved, int]
+
+
+class Eager(NamedTuple):
+    """A program as torch computes and derives it.
+
+    Attributes:
+        function: From its arguments to its results, watched by autograd.
+        graph: What is kept for backward passes, where that is known.
+        is_derivable: Whether its gradients can be derived again, or are wrong then.
+    """
+
+    function: Callable
+    graph: EagerGraph | None = None
+    is_derivable: bool = True
 
 
 def read_eager_graph(

@@ -13,7 +13,7 @@ Sources and backward functions wait as MLIR bytecode: they keep no context alive
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from girih.codegen.runtime.interface import (
     Fallback,
     Interface,
 )
-from girih.compiler.eager_graph import EagerGraph
+from girih.compiler.eager_graph import Eager
 from girih.compiler.failures import as_compile_error, leave
 from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
@@ -43,15 +43,20 @@ from girih.reports import Report
 
 _log = logger("compiler")
 
+_TRACED = (
+    "TorchDynamo traced the backward of an autograd.Function without grad mode, so "
+    "it can't be differentiated again. girih.compile(f) can do that; or leave the "
+    "function out with torch.compiler.disable."
+)
+
 
 def compile_differentiable(
     module: ir.Module,
     options: Options,
     report: Report,
-    eager: Callable,
+    eager: Eager,
     device: torch.device,
     site: Site,
-    eager_graph: EagerGraph | None,
 ) -> Callable:
     """Compiles a function whose arguments may require gradients.
 
@@ -59,15 +64,14 @@ def compile_differentiable(
         module: A module of ``graph`` with the function ``@main``; it is changed.
         options: Options of the compilation.
         report: Filled with what is done.
-        eager: The same function as torch computes it, watched by autograd.
+        eager: The same function as torch computes it.
         device: Where it computes.
         site: What is said where calls run eager.
-        eager_graph: What eager keeps for its backward passes, where that is known.
 
     Returns:
         A callable from the function's arguments to its results.
     """
-    return _Level(options, report, eager, device, site, eager_graph).compile(module)
+    return _Level(options, report, eager, device, site).compile(module)
 
 
 @dataclass
@@ -80,7 +84,6 @@ class _Level:
         eager: The function as torch computes it.
         device: Where it computes.
         site: What is said where calls run eager.
-        eager_graph: What eager keeps; known of the program itself, not of derivatives.
         source: The function as it was given, as bytecode.
         backward: Its backward function, as bytecode.
         left: For cotangents whose backward pass was left to eager the kind of fallback.
@@ -88,10 +91,9 @@ class _Level:
 
     options: Options
     report: Report
-    eager: Callable
+    eager: Eager
     device: torch.device
     site: Site
-    eager_graph: EagerGraph | None = None
     source: bytes = b""
     backward: bytes = b""
     interface: Interface | None = None
@@ -111,7 +113,7 @@ class _Level:
             lowering.dump("derivatives", module.operation)
             main, backward = functions["main"], functions.get("backward")
             main.attributes["host.differentiable"] = ir.UnitAttr.get()
-            self.interface = interface_of(main, backward, self.eager_graph)
+            self.interface = interface_of(main, backward, self.eager.graph)
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))
                 backward.operation.erase()
@@ -119,7 +121,7 @@ class _Level:
         derivatives = Derivatives(
             self._backward,
             self._derivative,
-            with_reasons(self.site, self.eager),
+            with_reasons(self.site, self.eager.function),
             self._told_gradients,
         )
         return Differentiable(forward, self.interface, derivatives)
@@ -218,9 +220,9 @@ class _Level:
                     numbers = make_gradient_function(
                         module, lowering, results, marked, copied
                     )
-                eager = _EagerGradients(self.eager, results, numbers)
+                eager = replace(eager, arguments=numbers)
                 site = self._site("this derivative", report)
-                level = _Level(self.options, report, eager, self.device, site)
+                level = _Level(self.options, report, Eager(eager), self.device, site)
                 program = level.compile(module)
             tally.add("derivatives")
             used = level.used & frozenset(range(self.interface.arguments))
@@ -238,7 +240,9 @@ class _Level:
     def _eager_gradients(self, given: tuple[int, ...]) -> _EagerGradients:
         """Gradients for these cotangents as torch computes them."""
         results = [self.interface.differentiable[i] for i in given]
-        return _EagerGradients(self.eager, results, self.interface.wanted)
+        eager = self.eager
+        wanted = self.interface.wanted
+        return _EagerGradients(eager.function, results, wanted, eager.is_derivable)
 
     def _told_gradients(self, given: tuple[int, ...]) -> Callable:
         """The same, where the backward pass was left to eager, or is transformed."""
@@ -262,11 +266,13 @@ class _EagerGradients:
         function: From arguments to results.
         results: Numbers of the results that have a cotangent.
         arguments: Numbers of the arguments whose gradients are returned.
+        is_derivable: Whether the gradients can be derived again.
     """
 
     function: Callable
     results: Sequence[int]
     arguments: Sequence[int]
+    is_derivable: bool = True
 
     def __call__(self, *values: Any) -> tuple:
         split = len(values) - len(self.results)
@@ -282,8 +288,25 @@ class _EagerGradients:
                 [results[number] for number in self.results],
                 inputs,
                 cotangents,
-                create_graph=is_recorded,
+                create_graph=is_recorded and self.is_derivable,
                 allow_unused=True,
             )
         pairs = zip(found, inputs, strict=True)
-        return tuple(torch.zeros_like(x) if g is None else g for g, x in pairs)
+        made = [torch.zeros_like(x) if g is None else g for g, x in pairs]
+        if is_recorded and not self.is_derivable:
+            return _Underivable.apply(len(made), *made, *values)
+        return tuple(made)
+
+
+class _Underivable(torch.autograd.Function):
+    """Gradients that depend on what they were computed of; to derive them raises."""
+
+    @staticmethod
+    def forward(ctx, count: int, *tensors: torch.Tensor) -> tuple:
+        """The first ones of the tensors."""
+        return tuple(tensor.view_as(tensor) for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *cotangents: torch.Tensor) -> None:
+        """Raises."""
+        raise RuntimeError(_TRACED)
