@@ -125,9 +125,11 @@ def _measure_all(name, parts, settings: Settings, send: Callable) -> None:
 
 
 def _prepare() -> None:
-    """One thread, so that eager's sums are the same each time."""
+    """One thread, so that eager's sums are the same each time, and whole float32."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
