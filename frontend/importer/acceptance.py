@@ -8,12 +8,17 @@ it refuses for common dtypes, too; that says nothing.
 
 Where tensors are large, sizes above 1 become 2, and numbers among the arguments that
 are sizes, or products of neighbouring ones, follow.
+
+A call that is refused is asked again with common dtypes, and is the same call: a
+boolean that is a number (``mask + True``) becomes 1, one that says how (``transposed``)
+stays, and so do indices, whose dtype says how many elements are meant.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -26,6 +31,9 @@ _ON_CPU = ("cpu",)
 _MOST_KNOWN = 1 << 14
 _OPS_ON_BITS = ("bitwise_", "__", "gcd", "lcm")
 _MOST_ELEMENTS = 1 << 12
+# As schemas write the types of scalars and of indices.
+_NUMBER = "number"
+_INDICES = "List[Optional[Tensor]]"
 _known: dict[tuple, bool] = {}
 
 
@@ -49,8 +57,9 @@ def check_dtypes(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
         UnsupportedError: Eager will raise its own error.
     """
     leaves, spec = pytree.tree_flatten((args, kwargs))
+    roles = _roles(func, args, kwargs)
     dtypes = {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
-    if _is_usual(func, dtypes, leaves):
+    if _is_usual(func, dtypes, leaves, roles):
         return
     smaller = _smaller_sizes(leaves)
     likes = tuple(_like(leaf, smaller) for leaf in leaves)
@@ -61,7 +70,7 @@ def check_dtypes(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
     if key not in _known:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        _known[key] = _is_refused(func, likes, spec)
+        _known[key] = _is_refused(func, likes, spec, roles)
     if _known[key]:
         names = ", ".join(sorted(str(dtype) for dtype in dtypes))
         unsupported(
@@ -71,12 +80,31 @@ def check_dtypes(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
         )
 
 
-def _is_usual(func, dtypes: set[torch.dtype], leaves: list) -> bool:
+def _roles(func, args: Any, kwargs: Any) -> list[str]:
+    """For each leaf of the arguments the type that the schema gives its argument."""
+    in_order, by_name = _types(func)
+    given = [*zip(in_order, args, strict=False)]
+    given += [(by_name.get(name, ""), value) for name, value in kwargs.items()]
+    return [role for role, value in given for _ in pytree.tree_leaves(value)]
+
+
+@cache
+def _types(func) -> tuple[list[str], dict[str, str]]:
+    types = {argument.name: str(argument.type) for argument in func._schema.arguments}
+    return list(types.values()), types
+
+
+def _is_usual(func, dtypes: set[torch.dtype], leaves: list, roles: list[str]) -> bool:
     """Whether a call has one of the dtypes that all take but ops on bits."""
     if len(dtypes) != 1 or not dtypes <= {torch.float32, torch.float64}:
         return False
     is_about_bits = func.__name__.startswith(_OPS_ON_BITS)
-    return not is_about_bits and not any(type(x) in (bool, complex) for x in leaves)
+    are_odd = map(_is_odd_number, leaves, roles)
+    return not is_about_bits and not any(are_odd)
+
+
+def _is_odd_number(leaf: Any, role: str) -> bool:
+    return type(leaf) is complex or (type(leaf) is bool and _NUMBER in role)
 
 
 def _smaller_sizes(leaves: list) -> dict[int, int] | None:
@@ -120,7 +148,7 @@ def _can_be_asked(leaf: Any, devices: tuple[str, ...]) -> bool:
     return leaf is None or isinstance(leaf, (*kinds, torch.memory_format))
 
 
-def _is_refused(func, leaves: tuple, spec) -> bool:
+def _is_refused(func, leaves: tuple, spec, roles: list[str]) -> bool:
     """Whether these dtypes are what ATen refuses."""
     # Neither the importer nor modes and transforms of the program see these calls.
     with (
@@ -133,22 +161,31 @@ def _is_refused(func, leaves: tuple, spec) -> bool:
         try:
             if any(_takes(func, leaves, spec, fill) for fill in (1, 0)):
                 return False
-            return any(_takes(func, others, spec, 1) for others in _common(leaves))
+            common = _common(leaves, roles)
+            return any(_takes(func, others, spec, 1) for others in common)
         finally:
             torch.default_generator.set_state(state)
 
 
-def _common(leaves: tuple) -> Iterator[tuple]:
+def _common(leaves: tuple, roles: list[str]) -> Iterator[tuple]:
     """The same call with dtypes, and numbers, that are taken mostly everywhere."""
     float32, int64 = torch.float32, torch.int64
-    numbers = tuple(1 if type(leaf) in (bool, complex) else leaf for leaf in leaves)
+    numbers = tuple(
+        1 if _is_odd_number(leaf, role) else leaf
+        for leaf, role in zip(leaves, roles, strict=True)
+    )
     for given in (leaves, numbers):
         for floats, integers in ((float32, float32), (float32, int64), (int64, int64)):
-            yield tuple(_with_common_dtype(leaf, floats, integers) for leaf in given)
+            yield tuple(
+                _with_common_dtype(leaf, role, floats, integers)
+                for leaf, role in zip(given, roles, strict=True)
+            )
 
 
-def _with_common_dtype(leaf: Any, floats: torch.dtype, integers: torch.dtype) -> Any:
-    if not isinstance(leaf, _TensorLike):
+def _with_common_dtype(
+    leaf: Any, role: str, floats: torch.dtype, integers: torch.dtype
+) -> Any:
+    if not isinstance(leaf, _TensorLike) or role == _INDICES:
         return leaf
     is_float = leaf.dtype.is_floating_point or leaf.dtype.is_complex
     return leaf._replace(dtype=floats if is_float else integers)

@@ -1,0 +1,60 @@
+"""What eager is asked about dtypes: a call that it takes is never refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+import girih
+from girih.errors import UnsupportedError
+from girih.frontend.importer import acceptance
+
+aten = torch.ops.aten
+
+
+@pytest.mark.parametrize("groups", [2, 8, 64])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_large_convolutions_in_groups(groups, is_transposed):
+    kind = torch.nn.ConvTranspose2d if is_transposed else torch.nn.Conv2d
+    module = kind(64, 64, 3, groups=groups, bias=False)
+    x = torch.randn(2, 64, 20, 20)
+    torch.testing.assert_close(girih.compile(module, fullgraph=True)(x), module(x))
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_convolutions_in_groups_are_taken(is_transposed):
+    """Their channels are made fewer, their groups are not."""
+    x, options = torch.zeros(2, 96, 20, 20), ([1, 1], [1, 1], [1, 1], is_transposed)
+    for groups, per_group in itertools.product((1, 2, 3, 8, 32, 96), (1, 2, 5)):
+        some, all_of_them = 96 // groups, groups * per_group
+        shape = (96, per_group) if is_transposed else (all_of_them, some)
+        args = (x, torch.zeros(*shape, 3, 3), None, *options, [0, 0], groups)
+        acceptance.check_dtypes(aten.convolution.default, args, {})
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_values_for_the_elements_that_a_mask_picks(count):
+    """A smaller mask of ones picks another number of elements than there are values."""
+    x, mask = torch.zeros(128, 64), torch.zeros(128, 64, dtype=torch.bool)
+    mask.view(-1)[:30] = True
+    args = (x, [mask], torch.ones(count))
+    acceptance.check_dtypes(aten.index_put_.default, args, {})
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.abs.default, (torch.zeros(3, dtype=torch.bool),)),
+        (aten.rsub.Scalar, (torch.zeros(3, dtype=torch.bool), 1)),
+        (aten.mm.default, (torch.zeros(80, 80), torch.zeros(80, 80).double())),
+        (
+            aten.index_put_.default,
+            (torch.zeros(3), [torch.tensor([0])], torch.ones(1).int()),
+        ),
+    ],
+)
+def test_what_eager_refuses_is_refused(func, args):
+    with pytest.raises(UnsupportedError, match="operation that eager refuses"):
+        acceptance.check_dtypes(func, args, {})
