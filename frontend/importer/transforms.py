@@ -184,10 +184,31 @@ class Transforms:
         self._checkpoints += 1
         outer, builder.checkpoint = builder.checkpoint, self._checkpoints
         place = builder.place
+        storages = [self._recorder.tracked(x).storage for x in tensors_of(values)]
+        before = [storage.version for storage in storages]
         try:
-            return execute(module, values, self._recorder, self)
+            found = execute(module, values, self._recorder, self)
         finally:
             builder.checkpoint, builder.place = outer, place
+        if self._derivatives is not None:
+            _refuse_writes(before, [storage.version for storage in storages])
+        return found
+
+
+def _refuse_writes(before: list[int], after: list[int]) -> None:
+    """Refuses a checkpoint that writes its inputs: its backward pass writes again.
+
+    How often depends on where eager stops to compute it.
+    """
+    changed = [a != b for a, b in zip(after, before, strict=True)]
+    if any(changed):
+        unsupported(
+            kind="checkpoint that writes",
+            context=f"input {changed.index(True)}",
+            explanation="Eager writes them again in the backward pass, as it computes "
+            "the checkpoint again (running statistics of a batch norm, too).",
+            hints=("Write outside of the checkpoint.",),
+        )
 
 
 def _requires_gradient(tensor: torch.Tensor) -> bool:

@@ -12,6 +12,8 @@ from torch.utils.checkpoint import (
     create_selective_checkpoint_contexts,
 )
 
+import girih
+
 X = torch.randn(6, 6)
 
 
@@ -79,3 +81,51 @@ def test_compiled_autograd(door):
     compiled = door(net)
     with compiled_autograd._enable(torch.compile(backend="girih")):
         torch.testing.assert_close(steps(net, compiled), expected)
+
+
+def counted(x, buffer):
+    buffer.add_(1)
+    return (x * buffer).sin()
+
+
+def counted_late(x, buffer):
+    result = x.sin() * 2
+    buffer.add_(1)
+    return result
+
+
+def normed(x, buffer):
+    return F.batch_norm(x, buffer[0], buffer[1].abs(), training=True).sin() + x
+
+
+@torch.library.custom_op("girih_test_checkpoints::count", mutates_args={"buffer"})
+def count(x: torch.Tensor, buffer: torch.Tensor) -> None:
+    buffer.add_(x.size(0))
+
+
+def counted_by_an_operator(x, buffer):
+    count(x.detach(), buffer)
+    return (x * buffer).exp()
+
+
+WRITING = [counted, counted_late, normed, counted_by_an_operator]
+
+
+@pytest.mark.parametrize("compiling", [girih.compile, by_torch])
+@pytest.mark.parametrize("body", WRITING)
+def test_writes_are_repeated_as_by_eager_and_that_is_told(body, compiling):
+    """Eager writes again where it computes the checkpoint again."""
+
+    def program(x, buffer):
+        return region(lambda x: body(x, buffer), x)
+
+    def outcome(function):
+        x, buffer = X.clone().requires_grad_(), torch.ones(6, 6)
+        result = function(x, buffer)
+        before = buffer.clone()
+        result.sum().backward()
+        return result.detach(), before, buffer, x.grad
+
+    expected = outcome(program)
+    with pytest.warns(girih.FallbackWarning, match="checkpoint that writes"):
+        torch.testing.assert_close(outcome(compiling(program)), expected)
