@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import torch
 
-from girih.frontend.fake.layout import broadcast, elementwise_strides
+from girih.frontend.fake.layout import (
+    broadcast,
+    elementwise_strides,
+    has_any,
+    preserved_strides,
+)
 from girih.frontend.fake.promotion import promote, promote_to_float, real_dtype
 from girih.frontend.fake.rules import Result, shape_rule
 
 
-def elementwise_result(operands: tuple, dtype: torch.dtype) -> Result:
-    """The result of an elementwise op on tensors and numbers."""
+def elementwise_result(
+    operands: tuple, dtype: torch.dtype, wraps_numbers: bool = True
+) -> Result:
+    """The result of an elementwise op on tensors and numbers.
+
+    Args:
+        operands: These.
+        dtype: Of the result.
+        wraps_numbers: Whether a number is a tensor without dims for ATen's kernel.
+    """
     tensors = [value for value in operands if isinstance(value, torch.Tensor)]
+    has_numbers = wraps_numbers and len(tensors) < len(operands)
     if len(tensors) == 1:
         size = tuple(tensors[0].size())
     else:
         size = broadcast([tensor.size() for tensor in tensors])
     if size is None:
         return NotImplemented
-    return Result(size, dtype, elementwise_strides(tensors, size))
+    return Result(size, dtype, elementwise_strides(tensors, size, has_numbers))
 
 
 # Results with the promoted dtype of the operands.
@@ -55,14 +69,16 @@ def _power_of_number(self, exponent):
     "fmax",
     "fmin",
     "pow.Tensor_Tensor",
-    "pow.Tensor_Scalar",
     "clamp_min.Tensor",
     "clamp_max.Tensor",
-    "clamp_min",
-    "clamp_max",
 )
 def _promoting(self, other):
     return elementwise_result((self, other), promote(self, other))
+
+
+@shape_rule("pow.Tensor_Scalar", "clamp_min", "clamp_max")
+def _with_a_number(self, number):
+    return elementwise_result((self,), promote(self, number))
 
 
 @shape_rule(
@@ -105,7 +121,8 @@ def _clamp(self, min=None, max=None):
     operands = tuple(value for value in (self, min, max) if value is not None)
     if len(operands) == 1:
         return NotImplemented
-    return elementwise_result(operands, promote(*operands))
+    dtype = promote(*operands)
+    return elementwise_result(operands, dtype, wraps_numbers=False)
 
 
 # Results of float dtype.
@@ -163,7 +180,6 @@ def _absolute(self):
 
 @shape_rule(
     *"silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus".split(),
-    "hardtanh",
     "hardshrink",
     "softshrink",
     "threshold",
@@ -174,12 +190,26 @@ def _activation(self, *args, **kwargs):
     return elementwise_result((self,), self.dtype)
 
 
+@shape_rule("hardtanh")
+def _hardtanh(self, *args, **kwargs):
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    return _laid_out_like(self)
+
+
+def _laid_out_like(tensor: torch.Tensor) -> Result:
+    """What kernels make with ``empty_like``: with its strides, of dims of 1 as well."""
+    return Result(tuple(tensor.size()), tensor.dtype, preserved_strides(tensor))
+
+
 @shape_rule("native_dropout")
 def _native_dropout(self, p, train):
     # torch's own gives the input itself where there is nothing to drop.
-    return elementwise_result((self,), self.dtype), elementwise_result(
-        (self,), torch.bool
-    )
+    if has_any(self.size(), 0):
+        result = _laid_out_like(self)
+    else:
+        result = elementwise_result((self,), self.dtype)
+    return result, result._replace(dtype=torch.bool)
 
 
 @shape_rule("log_sigmoid_forward")
@@ -231,7 +261,7 @@ def _masked_fill(self, mask, value):
 
 @shape_rule("lerp.Scalar", "lerp.Tensor")
 def _lerp(self, end, weight):
-    return elementwise_result((self, end, weight), self.dtype)
+    return elementwise_result((self, end, weight), self.dtype, wraps_numbers=False)
 
 
 @shape_rule("addcmul", "addcdiv")
@@ -244,14 +274,14 @@ def _scaled_product(self, tensor1, tensor2, value=1):
 
 @shape_rule("nan_to_num")
 def _nan_to_num(self, nan=None, posinf=None, neginf=None):
-    return elementwise_result((self,), self.dtype)
+    return _laid_out_like(self)
 
 
 @shape_rule("_prelu_kernel")
 def _prelu(self, weight):
     if self.dtype != weight.dtype:
         return NotImplemented
-    return elementwise_result((self, weight), self.dtype)
+    return _laid_out_like(self)
 
 
 @shape_rule("mse_loss", "smooth_l1_loss")

@@ -51,8 +51,18 @@ def broadcast(sizes: Sequence[Sequence]) -> tuple | None:
     return tuple(result)
 
 
-def elementwise_strides(tensors: Sequence[torch.Tensor], size: tuple) -> tuple | None:
-    """Strides of an elementwise result, or None where it is contiguous."""
+def elementwise_strides(
+    tensors: Sequence[torch.Tensor], size: tuple, has_numbers: bool = False
+) -> tuple | None:
+    """Strides of an elementwise result, or None where it is contiguous.
+
+    Args:
+        tensors: What it is computed from.
+        size: Of the result.
+        has_numbers: Whether it is computed from a tensor without dims as well.
+    """
+    if has_any(size, 0) and (has_numbers or any(t.size() != size for t in tensors)):
+        return _strides_of_nothing(tensors, size)
     if all(is_contiguous(tensor) for tensor in tensors):
         return None
     shaped = [tensor for tensor in tensors if tensor.dim()]
@@ -61,6 +71,22 @@ def elementwise_strides(tensors: Sequence[torch.Tensor], size: tuple) -> tuple |
         if _is_dense(first):
             return tuple(first.stride())
     return _permuted_strides(size, _loop_order(shaped, size))
+
+
+def _strides_of_nothing(tensors: Sequence[torch.Tensor], size: tuple) -> tuple | None:
+    """Strides of an empty result whose operands are not all of its size.
+
+    Where they are, TensorIterator sees that all are contiguous, as what is empty is.
+    Here it orders its loops, and a size of 0 makes all later strides 0.
+    """
+    order = _loop_order([tensor for tensor in tensors if tensor.dim()], size)
+    if order == list(reversed(range(len(size)))):
+        return None
+    strides, step = [0] * len(size), 1
+    for dim in order:
+        strides[dim] = step
+        step = step * size[dim]
+    return tuple(strides)
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
@@ -132,7 +158,7 @@ def preserved_strides(tensor: torch.Tensor) -> tuple | None:
     Those of dims with one element are kept, too.
     """
     if _is_dense(tensor):
-        if is_contiguous(tensor) and not _has_any(tensor.size(), 0, 1):
+        if is_contiguous(tensor) and not has_any(tensor.size(), 0, 1):
             return None
         return tuple(tensor.stride())
     return elementwise_strides([tensor], tuple(tensor.size()))
@@ -179,7 +205,7 @@ def _is_row_by_row(images: torch.Tensor) -> bool:
     return not single and not is_pixel and is_contiguous(images)
 
 
-def _has_any(size: Sequence, *extents: int) -> bool:
+def has_any(size: Sequence, *extents: int) -> bool:
     """Whether there are such sizes; symbolic ones are greater than 1."""
     return any(isinstance(extent, int) and extent in extents for extent in size)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from girih.frontend.fake.layout import wrap_dims
+from girih.frontend.fake.layout import preserved_strides, wrap_dims
 from girih.frontend.fake.promotion import sum_dtype
 from girih.frontend.fake.rules import Result, shape_rule
 
@@ -131,7 +131,8 @@ def _sort_stably(self, stable=None, dim=-1, descending=False):
     if wrap_dims(dim, self.dim()) is None or not self.is_contiguous():
         return NotImplemented
     size = tuple(self.size())
-    return Result(size, self.dtype), Result(size, torch.int64)
+    strides = preserved_strides(self)  # of dims of one element, and of none
+    return Result(size, self.dtype, strides), Result(size, torch.int64, strides)
 
 
 @shape_rule("topk")

@@ -7,6 +7,7 @@ import torch
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.layout import (
     broadcast,
+    has_any,
     is_contiguous,
     preserved_strides,
     suggested_strides,
@@ -174,10 +175,22 @@ def _take(self, index):
 
 @shape_rule("roll")
 def _roll(self, shifts, dims=()):
+    size = tuple(self.size())
+    if not dims and len(shifts) == 1:
+        return Result(size, self.dtype)
     if len(dims) != len(shifts):
         return NotImplemented
-    size = tuple(self.size())
-    return Result(size, self.dtype, suggested_strides(self, size))
+    if has_any(size, 0):
+        return Result(size, self.dtype, preserved_strides(self))
+    strides = suggested_strides(self, size)
+    if strides is not None:
+        # What stays in place is joined with a part of no elements, which lies row by
+        # row, and with that so does the whole.
+        stays = any(
+            shift % size[dim] == 0 for shift, dim in zip(shifts, dims, strict=True)
+        )
+        strides = None if stays else strides
+    return Result(size, self.dtype, strides)
 
 
 def _bordered(count: int):

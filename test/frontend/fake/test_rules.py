@@ -291,7 +291,10 @@ CALLS_ON_ONES = dict(
     ),
     pad=lambda x: F.pad(x, (1, 1)) if x.dim() > 3 else x,
     pad_by_nothing=lambda x: F.pad(x, (0, 0)) if x.dim() else x,
+    roll=lambda x: [x.roll(1, d) for d in range(x.dim())],
+    roll_two=lambda x: x.roll((1, 1), (0, -1)) if x.dim() else x,
     replicate=lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate") if x.dim() > 3 else x,
+    sort=lambda x: x.sort() if x.dim() else x,
     sum=lambda x: x + x,
 )
 
@@ -309,6 +312,41 @@ def test_strides_of_dims_of_one_element(name, given):
         with mode, _Faked(mode):
             actual = [t.stride() for t in pytree.tree_leaves(call(fake_like(mode, x)))]
     assert actual == expected
+
+
+CUTS = dict(
+    rows=lambda x: x[2:], channels=lambda x: x[:, :0], pixels=lambda x: x[..., 1:1, :]
+)
+CALLS_ON_NOTHING = [name for name in CALLS if " with " in name or name in _FUNCTIONS]
+CALLS_ON_NOTHING += [*_ACTIVATIONS.split(), "native_dropout", "roll", "sort"]
+CALLS_ON_NOTHING += [
+    "clamp",
+    "lerp",
+    "nan_to_num",
+    "prelu",
+    "where",
+    "power",
+    "swapped",
+]
+
+
+@pytest.mark.parametrize("cut", list(CUTS))
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+def test_strides_of_no_elements(layout, cut):
+    x, mode = CUTS[cut](LAYOUTS[layout](X)), make_fake_mode()
+    for name in CALLS_ON_NOTHING:
+        with torch.no_grad():
+            try:
+                expected = CALLS[name](x)
+            except RuntimeError:  # the other operand is not empty
+                continue
+            with mode, _Faked(mode):
+                actual = CALLS[name](fake_like(mode, x))
+        assert _strides(actual) == _strides(expected), name
+
+
+def _strides(result) -> list:
+    return [t.stride() for t in pytree.tree_leaves(result) if isinstance(t, Tensor)]
 
 
 @pytest.mark.parametrize("layout", list(LAYOUTS))
