@@ -130,18 +130,23 @@ class Differentiable:
 
     def _viewed(self, view: View, results: list, arguments: Sequence) -> Tensor:
         """A result as a view of its owner."""
+        shape = results[self.position[view.result]]
         if (view.kind, view.index) == ("result", view.result):
-            return results[self.position[view.result]][...]
-        is_argument = view.kind == "argument"
-        owner = (arguments if is_argument else results)[
-            view.index if is_argument else self.position[view.index]
-        ]
+            made = shape[...]
+        else:
+            is_argument = view.kind == "argument"
+            owner = (arguments if is_argument else results)[
+                view.index if is_argument else self.position[view.index]
+            ]
+            made = self._view_of(owner, view, shape)
+        return made.unsqueeze(0).unbind()[0] if view.is_split else made
+
+    def _view_of(self, owner: Tensor, view: View, shape: Tensor) -> Tensor:
         is_cut = view.is_detached and owner.requires_grad
         if is_cut:
             owner = owner.detach()
-        shape = results[self.position[view.result]]
         offset = shape.storage_offset()
-        if is_argument and view.index in self._updated:
+        if view.kind == "argument" and view.index in self._updated:
             offset += owner.storage_offset()  # the program got a copy
         made = owner.as_strided(shape.size(), shape.stride(), offset)
         return made.detach() if is_cut and not view.is_view else made

@@ -56,6 +56,7 @@ class View(NamedTuple):
         index: The number of that.
         is_detached: Whether eager's view needs no gradient.
         is_view: Whether eager's calls itself one: a detached tensor does not.
+        is_split: Whether eager's is one of several that an operation gave at once.
     """
 
     result: int
@@ -63,6 +64,7 @@ class View(NamedTuple):
     index: int
     is_detached: bool
     is_view: bool
+    is_split: bool
 
 
 class Keeper(NamedTuple):

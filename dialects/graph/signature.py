@@ -132,6 +132,7 @@ _RESULT = {
     "graph.reached_by": (INTS, _any),
     "graph.saved": (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),
+    "graph.split": (UNIT, _any),
     "graph.storage": (STRING, _an_owner),
     "graph.strides": (SIZES, _one_for_each_dim),
     "graph.update": (INT, _an_argument),

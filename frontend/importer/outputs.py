@@ -113,6 +113,9 @@ class Results:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
         if self._recorder.derivatives is not None and tensor._is_view():
             attributes["graph.view"] = ir.UnitAttr.get()
+            if _is_one_of_several(tensor):
+                _expect_usable(entry)
+                attributes["graph.split"] = ir.UnitAttr.get()
         return self._add(operand.value, attributes)
 
     def _strides(self, tensor: torch.Tensor, operand: Operand) -> dict:
@@ -216,6 +219,30 @@ class Results:
         if derivatives.is_active(argument):
             return origin_of(storage.value.value) == argument
         return not derivatives.requires_gradient(tensor, storage.value)
+
+
+def _is_one_of_several(view: torch.Tensor) -> bool:
+    """Whether a view is of those that one operation gives at once, as ``chunk`` does.
+
+    Autograd can't record a write to one of them, so eager refuses it.
+    """
+    made = torch._C._autograd._get_creation_meta(view)
+    return made == torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
+
+
+def _expect_usable(view: Tracked) -> None:
+    """Of several views; whether eager raises wherever it is used, as its base changed.
+
+    The one that is made again at run time would know nothing of that write.
+    """
+    if view.is_older_than_a_write:
+        tensor = view.tensor
+        unsupported(
+            kind="result that is one of several views, whose base was written",
+            context=f"{tuple(tensor.shape)} {tensor.dtype}",
+            explanation="Eager raises where its history is needed.",
+            hints=("Write to the base before the views are made.",),
+        )
 
 
 def _size(size: Size) -> ir.Attribute:

@@ -88,6 +88,14 @@ class Tracked:
     _value: Operand | None = None
     _version: int = -1
 
+    def __post_init__(self) -> None:
+        self._made_at = self.storage.version
+
+    @property
+    def is_older_than_a_write(self) -> bool:
+        """Whether its memory was written after it was made."""
+        return self._made_at != self.storage.version
+
     @property
     def base(self) -> Tracked:
         """The tensor that owns the memory."""

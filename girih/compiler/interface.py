@@ -164,6 +164,7 @@ def _view(number: int, attributes: dict) -> View:
         index,
         is_detached="graph.detached" in attributes,
         is_view="graph.view" in attributes,
+        is_split="graph.split" in attributes,
     )
 
 

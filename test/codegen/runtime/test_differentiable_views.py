@@ -177,6 +177,58 @@ def writing_to_views_of_one_value(compile):
     return upper, lower, x.grad
 
 
+SEVERAL = {
+    "chunk": lambda y: y.chunk(2)[0],
+    "split": lambda y: y.split([1, 2])[1],
+    "unbind": lambda y: y.unbind(1)[2],
+    "iteration": lambda y: next(iter(y)),
+    "a part of one": lambda y: y.chunk(2, 1)[0][1:],
+    "turned": lambda y: y.tensor_split(2)[0].t(),
+    "of a detached one": lambda y: y.detach().chunk(2)[0],
+    "of what was written before": lambda y: y.mul_(2).chunk(2)[0],
+}
+
+
+@scenarios.add
+def writing_to_one_of_several_views(compile):
+    """Of those that one operation gives at once; eager refuses where one is needed."""
+    found = {}
+    for name, view in SEVERAL.items():
+        for is_made in (False, True):
+            x = leaf(3, 4)
+            made = (lambda x: x * 2) if is_made else (lambda x: x)
+            y = compile(lambda x, f=made, g=view: g(f(x)))(x * 2)
+            said = outcome_of(lambda y=y: y.mul_(2))
+            with torch.no_grad():
+                found[name, is_made] = said[:12], y + 0, y._is_view()
+    return found
+
+
+@scenarios.add
+def writing_to_the_base_of_several_views(compile):
+    x = leaf(3, 4)
+    inner = x * 2
+    first, second = compile(lambda x: x.chunk(2))(inner)
+    inner.mul_(3)
+    return outcome_of(lambda: first + 1)[:12], outcome_of(lambda: second.sum())[:12]
+
+
+@scenarios.add(eager="a result is a view whose use raises", broken=True)
+def writing_to_the_base_of_several_views_in_the_program(compile):
+    """The use of the view breaks the graph, and it becomes a result of the graph."""
+    x = leaf(3, 4)
+
+    def program(x, use):
+        y = x * 2
+        first, second = y.chunk(2)
+        y.mul_(3)
+        return use(first), second
+
+    uses = (torch.sin, lambda y: y.mul_(2), torch.Tensor.detach)
+    compiled = compile(program)
+    return [outcome_of(lambda use=use: compiled(x, use))[:12] for use in uses]
+
+
 @scenarios.add(broken=True)
 def writing_to_a_view_behind_a_graph_break(compile):
     x = leaf(3, 4)
