@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import sys
 
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(items):
     # Processes that run tests side by side have to name them alike.
     if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"an address in the name of a test: {named[0]}")
+
+
+def pytest_collection_finish():
+    # A million objects: looking at them again and again took a tenth of all time.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser):
