@@ -137,17 +137,17 @@ def mask_of_dropout_that_keeps_what_was_to_go(patch: Patch) -> None:
 
 @_found_by("dropout", "gradient")
 def another_mask_of_dropout_in_the_backward_pass(patch: Patch) -> None:
-    from girih.codegen.runtime import differentiable
+    from girih.codegen.runtime.kept import Kept
 
-    save = differentiable._save
+    save = Kept.save
 
-    def inverted(ctx, owner, arguments, results):
-        for place in owner.private:
+    def inverted(self, results):
+        for place in self.owner.private:
             if results[place].dtype is torch.bool:
                 results[place] = ~results[place]
-        save(ctx, owner, arguments, results)
+        save(self, results)
 
-    patch.setattr(differentiable, "_save", inverted)
+    patch.setattr(Kept, "save", inverted)
 
 
 # Arithmetic -------------------------------------------------------------------------

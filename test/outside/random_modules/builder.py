@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from random_modules.program import PREAMBLE, Input, Line, _wide
 
 LARGEST = 1e3
 MOST_ELEMENTS = 300_000
+DIFFERENCE = re.compile(r"self\.m|softmax|logsumexp|normalize|\.var\(|F\.\w+_loss")
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -48,6 +50,9 @@ class Builder:
         self.scope: dict[str, Any] = {}
         exec(PREAMBLE, self.scope)
         self.module, self.wide_module = nn.Module(), nn.Module()
+        # Zero in both where what is subtracted is equal (a norm of one element), but
+        # only if it is computed in this order.
+        self.differences: set[str] = set()
 
     # What rules draw with.
 
@@ -73,6 +78,8 @@ class Builder:
 
     def is_exact(self, name: str) -> bool:
         """Whether no rounding has happened up to this value."""
+        if name in self.differences:
+            return False
         return torch.equal(self.values[name].double(), self.wide[name].double())
 
     # What rules write with.
@@ -121,6 +128,8 @@ class Builder:
         if made is None or not _is_tame(made[0]) or not _is_tame(made[1]):
             return None
         self.values[line.target], self.wide[line.target] = made
+        if DIFFERENCE.search(text) or line.names & self.differences:
+            self.differences.add(line.target)
         self.lines.append(line)
         return line.target
 
@@ -129,6 +138,8 @@ class Builder:
         line = Line("", text)
         if not self._runs(line):
             return False
+        if line.names & self.differences:
+            self.differences |= line.names
         self.lines.append(line)
         return True
 
