@@ -26,6 +26,7 @@ import torch
 from girih import collector, exclusive, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
+from girih.compiler.aliases import aliases_of
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
@@ -217,7 +218,7 @@ def _compile_for(
         program = Lowering(options, report, device).program(module, "graph", fall_back)
         if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
-    return with_calling_convention(program, imported)
+    return with_calling_convention(program, imported, aliases_of(gm))
 
 
 def _is_recorded(example_inputs: Sequence[Any], imported: ImportedGraph) -> bool:

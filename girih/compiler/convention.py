@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.autograd import forward_ad
 
 from girih.codegen.runtime.mutation import written_arguments
+from girih.compiler.aliases import Alias
 from girih.dialects.bindings import ir
 from girih.fallbacks import Site, with_reasons
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.levels import eager_run
 
 
-def with_calling_convention(program, imported: ImportedGraph) -> Callable:
+def with_calling_convention(
+    program, imported: ImportedGraph, aliases: Sequence[Alias] = ()
+) -> Callable:
     """The program as a callable over the graph's own inputs and outputs."""
-    if imported.is_plain and not imported.lifted:
+    if imported.is_plain and not imported.lifted and not aliases:
         return program
     indices, lifted = imported.input_indices, tuple(imported.lifted)
     slots, tree = imported.outputs, imported.tree
@@ -25,6 +28,8 @@ def with_calling_convention(program, imported: ImportedGraph) -> Callable:
     def call(*inputs):
         results = program(*[inputs[i] for i in indices], *lifted)
         outputs = [_output(slot, results, inputs) for slot in slots]
+        for alias in aliases:
+            outputs[alias.place] = alias.made(inputs, outputs)
         if tree is None:
             return tuple(outputs)
         return torch.utils._pytree.tree_unflatten(outputs, tree)
