@@ -216,5 +216,5 @@ def exhaustion(error: BaseException) -> UnsupportedError:
         EXHAUSTED,
         f"{type(error).__name__}: {error}",
         "The process had not enough left for a compilation.",
-        ("Raise the limit, call it from fewer frames, or girih.reset() later.",),
+        ("Raise the limit, or call it from fewer frames; a later call tries again.",),
     )

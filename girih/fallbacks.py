@@ -104,6 +104,12 @@ class Site:
         _warn(fallback)
         return fallback
 
+    def tell(self, kind: str, error: GirihError) -> Fallback:
+        """Calls of it, which count themselves, are left to eager."""
+        fallback = self._noted(kind, error)
+        _warn(fallback)
+        return fallback
+
     def _noted(self, kind: str, error: GirihError) -> Fallback:
         assert kind in KINDS, f"girih bug: no kind of fallback is called {kind!r}"
         if not self.is_allowed:
@@ -116,6 +122,17 @@ class Site:
             if fallback not in notes:
                 notes.append(fallback)
         return fallback
+
+
+def for_now(function: Callable) -> Callable:
+    """Marks an eager function that capture has to use for one call only."""
+    function.is_for_now = True  # type: ignore[attr-defined]
+    return function
+
+
+def is_for_now(function: Callable) -> bool:
+    """Whether an eager function was marked so."""
+    return getattr(function, "is_for_now", False)
 
 
 def counted(kind: str, function: Callable) -> Callable:

@@ -119,7 +119,8 @@ class Reports:
     def fallbacks(self) -> list[Fallback]:
         """All that ran eager although it was to be compiled, each reason once."""
         derived = [report for graph in self.graphs for report in graph.and_derived()]
-        return [*self.functions, *(f for report in derived for f in report.fallbacks)]
+        of_graphs = (f for report in derived for f in report.fallbacks)
+        return list(dict.fromkeys([*self.functions, *of_graphs]))
 
     @property
     def kernels(self) -> int:

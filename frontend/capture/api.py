@@ -29,7 +29,7 @@ from girih.errors import (
 )
 from girih.fallbacks import Fallback, Site
 from girih.frontend.capture import _frame, budget
-from girih.frontend.capture.budget import Limits
+from girih.frontend.capture.budget import Limits, Pause
 from girih.frontend.capture.capture import (
     RAISES,
     STATE_OF_TORCH,
@@ -148,6 +148,7 @@ class Compiler:
         self.failures = 0
         self.reason = ""
         self.left = ""
+        self.pause = Pause()
 
     def miss(self, dispatcher, function, arguments: tuple):
         """Makes an entry for a call that no entry fits.
@@ -166,6 +167,9 @@ class Compiler:
         if self.failures >= MAXIMAL_FAILURES or self._is_over_limit(dispatcher):
             if self.left:
                 tally.add("eager_calls", self.left)
+            return None
+        if self.pause.holds():
+            tally.add("eager_calls", "resources")
             return None
         # Where a function that torch compiled calls this one, torch's compiler would
         # capture girih itself.
@@ -209,6 +213,9 @@ class Compiler:
         captured = self._capture(call)
         if not isinstance(captured, CapturedFrame):
             return captured
+        if captured.is_for_now:
+            self.pause.lengthen()
+            return captured.entry
         self.captures += 1
         tally.add("captures")
         if failures:
@@ -255,9 +262,11 @@ class Compiler:
         self._log_break(skipped, call, error)
         if error.kind == STATE_OF_TORCH:  # says nothing about the next call
             self._site(call).ran("mode", error)
+        elif error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
+            self.pause.lengthen()
+            self._site(call).ran("resources", error)
         else:
-            kind = "resources" if error.kind == EXHAUSTED else "capture"
-            self._leave(call, error, kind)
+            self._leave(call, error, "capture")
         return None
 
     def _let_eager_decide(self, call: Call, error: UnsupportedError):

@@ -114,3 +114,29 @@ def forget() -> None:
 # The limit that was reached, and whether tensors had been met by then.
 _given_up: WeakKeyDictionary[CodeType, tuple[str, float, bool]] = WeakKeyDictionary()
 OVER_BUDGET = "capture takes too long"
+
+
+class Pause:
+    """How long what failed for lack of memory, stack or files is not tried again.
+
+    The next call may be the one that has enough; where none has, each attempt is
+    followed by twice as many calls without one.
+    """
+
+    _MOST = 1 << 12
+
+    def __init__(self):
+        self._length = 0
+        self._left = 0
+
+    def lengthen(self) -> None:
+        """Notes that an attempt failed."""
+        self._left = self._length
+        self._length = min(2 * self._length + 1, self._MOST)
+
+    def holds(self) -> bool:
+        """Whether a call goes without an attempt."""
+        if not self._left:
+            return False
+        self._left -= 1
+        return True

@@ -24,6 +24,7 @@ from girih.frontend.capture.values.arity import arity_of
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
 from girih.frontend.capture.values.classes import ClassValue
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.exception import (
     ExceptionValue,
     exception_like,
@@ -36,6 +37,7 @@ from girih.frontend.capture.values.lookup import (
     c_base,
     has_python_layer,
     is_plain_tuple_class,
+    static_lookup,
 )
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.module import ModuleValue
@@ -206,10 +208,21 @@ class Calls(TorchCalls):
         if is_operation(function):
             return self.call_operation(function, args, kwargs)
         if args and is_tensor_method(function) and isinstance(args[0], TensorValue):
-            return args[0].call_method(self, function.__name__, args[1:], kwargs)
+            return self._call_tensor_method(function, args, kwargs)
         if isinstance(function, functools._lru_cache_wrapper):
             return self._call_cached(function, args, kwargs)
         return self._call_c_function(function, args, kwargs)
+
+    def _call_tensor_method(self, function, args, kwargs) -> Value:
+        """A method of tensors that was taken from the class."""
+        name = function.__name__
+        if static_lookup(args[0].cls, name)[0] is function:
+            return args[0].call_method(self, name, args[1:], kwargs)
+        unsupported(
+            kind="method of tensors that the program replaced",
+            context=f"torch.Tensor.{name}",
+            explanation="A graph names methods, and the name means another one now.",
+        )
 
     def _call_c_function(self, function, args, kwargs) -> Value:
         owner = getattr(function, "__objclass__", None)
@@ -217,6 +230,8 @@ class Calls(TorchCalls):
             return args[0].call_c_method(self, function, args[1:], kwargs)
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, type) and function.__name__ == "__new__":
+            if not args:
+                self.fold_raw(function)  # raises
             return self.allocate(args[0].as_python(), args[1:], kwargs)
         if bound_to in (int, float, str, bytes):
             return self.fold_call(function, args, kwargs)
@@ -256,6 +271,8 @@ class Calls(TorchCalls):
         """Runs a function on known values; its exceptions become traced ones."""
         try:
             return function(*args, **kwargs)
+        except RecursionError:
+            raise  # says something of the stack that tracing takes
         except Exception as error:
             raise Raised(exception_like(self, error)) from None
 
@@ -374,9 +391,12 @@ class Calls(TorchCalls):
             self.fold_raw(object.__new__, cls)  # raises
         if issubclass(cls, BaseException):
             return new_exception(self, cls, list(args), kwargs or {})
+        if issubclass(cls, tuple) and c_base(cls) is not tuple:
+            return self._allocate_structure(cls, args, kwargs or {})
         if issubclass(cls, tuple):
             made = list(self.iterate(args[0])) if args else []
             if is_plain_tuple_class(cls):
+                self.guard_tuple_class(cls)
                 return TupleValue(made, cls)
             return ObjectValue(cls, base=TupleValue(made))
         part = self._allocate_part(cls, args, kwargs or {})
@@ -385,11 +405,22 @@ class Calls(TorchCalls):
         if _is_followable_class(cls):
             is_module = issubclass(cls, torch.nn.Module)
             return ModuleValue(cls) if is_module else ObjectValue(cls)
-        unsupported(
-            kind="object of a class written in C",
-            context=f"{cls.__module__}.{cls.__qualname__}",
-            explanation="girih does not model objects of this class.",
-        )
+        _not_modelled(cls)
+
+    def _allocate_structure(self, cls: type, args, kwargs) -> Value:
+        """A tuple whose fields C names, such as ``time.struct_time``."""
+        items = [item for arg in args for item in self.iterate(arg)]
+        if kwargs or len(args) > 1 or not all(isinstance(i, Constant) for i in items):
+            _not_modelled(cls)
+        return self.fold_call(cls, args, kwargs, held=True)
+
+
+def _not_modelled(cls: type):
+    unsupported(
+        kind="object of a class written in C",
+        context=f"{cls.__module__}.{cls.__qualname__}",
+        explanation="girih does not model objects of this class.",
+    )
 
 
 def _check_arguments(function, model, tracer, args, kwargs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import torch
 
 from girih import log
-from girih.errors import UnsupportedError, unsupported
+from girih.errors import EXHAUSTED, UnsupportedError, exhaustion, unsupported
+from girih.fallbacks import is_for_now
 from girih.frontend.capture import _frame, state
 from girih.frontend.capture.aliases import guard_told_apart, guard_written
 from girih.frontend.capture.blocks import Blocks
@@ -47,6 +49,7 @@ class CapturedFrame:
         code: The surrounding code, as Python text.
         broken: Why the segment ends before the function does, or None.
         has_tensors: Whether the trace met tensors.
+        is_for_now: Whether the graph runs eager in this call alone.
     """
 
     entry: _frame.Entry
@@ -55,6 +58,7 @@ class CapturedFrame:
     code: str
     broken: UnsupportedError | None = None
     has_tensors: bool = True
+    is_for_now: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,10 +189,12 @@ class _Capture:
         guard_written(tracer)
         guard_told_apart(tracer)
         graph = compiled = None
+        for_now = False
         if tracer.graph.has_calls:
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
             compiled = _compiled(self.call.backend, graph, examples)
+            for_now = is_for_now(compiled)
             if tracer.state.has_effects:
                 compiled = state.restoring(compiled, tracer.state)
         again = None
@@ -207,7 +213,9 @@ class _Capture:
             rebuilder.slots.setdefault(source, len(rebuilder.slots))
         entry, code = _entry(guards, rebuilder, expression, compiled, graph, again)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
-        return CapturedFrame(entry, tree, graph, code, has_tensors=has_tensors)
+        return CapturedFrame(
+            entry, tree, graph, code, has_tensors=has_tensors, is_for_now=for_now
+        )
 
     def _graph_module(self, outputs: list) -> torch.fx.GraphModule:
         captured = self.tracer.graph
@@ -275,7 +283,9 @@ def capture(call: Call) -> CapturedFrame:
         return _attempt(call, None)
     except UnsupportedError as error:
         if not (error.kind == RAISES and error.told_compiling):
-            if not call.may_break or error.is_final or not error.break_points:
+            is_passing = error.kind == EXHAUSTED
+            is_final = error.is_final or is_passing or not error.break_points
+            if not call.may_break or is_final:
                 raise
             return _broken(call, error)
     # Programs have paths for compilers that raise where eager's do not.
@@ -300,12 +310,23 @@ def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
 def _attempt(call: Call, stop: BreakPoint | None) -> CapturedFrame:
     try:
         return _with_symbols(call, stop)
-    except RecursionError:
+    except RecursionError as error:
+        if _is_deep():  # the calls around it took the stack, not those in it
+            raise exhaustion(error) from None
         raise UnsupportedError(
             "calls nested too deeply",
             call.function.__qualname__,
             "Following the calls exceeded Python's recursion limit.",
         ) from None
+
+
+def _is_deep() -> bool:
+    """Whether more than half of Python's stack is in use where a capture begins."""
+    try:
+        sys._getframe(sys.getrecursionlimit() // 2)
+    except ValueError:
+        return False
+    return True
 
 
 def _with_symbols(call: Call, stop: BreakPoint | None) -> CapturedFrame:

@@ -24,6 +24,12 @@ from girih.frontend.capture.values.lookup import (
     takes_assignment,
 )
 
+_ASKED_OF_TUPLES = frozenset(
+    """__getattribute__ __getattr__ __new__ __init__ __len__ __bool__ __iter__ __hash__
+    __getitem__ __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__
+    __mul__ __rmul__ index count""".split()
+)
+
 
 @dataclass
 class ClassFacts:
@@ -168,6 +174,12 @@ class ClassLookups:
         parts = ("__set__", "__delete__")
         takes = any(self.lookup(type(member), p)[0] is not MISSING for p in parts)
         return takes and self.lookup(type(member), "__get__")[0] is not MISSING
+
+    def guard_tuple_class(self, cls: type) -> None:
+        """Guards that objects of a class of named tuples behave as tuples do."""
+        if is_changeable(cls):
+            for name in (*_ASKED_OF_TUPLES, *getattr(cls, "_fields", ())):
+                self.lookup(cls, name)
 
     def is_subclass(self, cls: type, base: type) -> bool:
         """``issubclass(cls, base)`` of a class that is asked in C."""

@@ -347,7 +347,7 @@ class Graph:
             if isinstance(result, str) and target != "type":
                 _text_shows_data(target)
             return result
-        except UnsupportedError:
+        except (UnsupportedError, RecursionError):
             raise
         except Exception as error:
             name = target if isinstance(target, str) else _name_of(target)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.frontend.capture import _frame
-from girih.frontend.capture.source import ACCESS, Source, global_label
+from girih.frontend.capture.source import ACCESS, Source, global_label, name_of
 
 # Mirrors enum CheckKind in _guards.c; the text is how the guard reads as Python.
 CHECKS = {
@@ -72,13 +72,12 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
 def operand_text(operand: Any) -> str:
     """How a value reads in a message: by its name, or short."""
     if isinstance(operand, types.ModuleType):
-        return f"<module {operand.__name__}>"
+        return f"<module {name_of(operand)}>"
     if isinstance(operand, types.CodeType):
         return f"<code of {operand.co_qualname}, line {operand.co_firstlineno}>"
     if isinstance(operand, dict) and "__builtins__" in operand:
         return global_label(operand)
-    name = getattr(operand, "__qualname__", None)
-    return name if isinstance(name, str) else _SHORT.repr(operand)
+    return name_of(operand) or _SHORT.repr(operand)
 
 
 # A source may have several of these, one for each operand.

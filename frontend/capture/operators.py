@@ -13,7 +13,7 @@ from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
-from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.constant import Constant, TextConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
@@ -86,7 +86,8 @@ class Operators:
     def unary(self, function: Any, value: Value) -> Value:
         """``-x``, ``+x``, ``~x``, ``abs(x)``."""
         if isinstance(value, TensorValue):
-            return self.graph.call_function(function, [value], {})
+            own = value.ask_program(self, f"__{_SPECIAL[function]}__")
+            return own or self.graph.call_function(function, [value], {})
         if isinstance(value, SymbolValue):
             return self.symbolic(function, [value])
         if isinstance(value, ObjectValue):
@@ -115,10 +116,9 @@ class Operators:
 
     def _binary_tensor(self, function, left, right, in_place: bool) -> Value:
         left, right = self._number(left, function), self._number(right, None)
-        if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
-            found = self._binary_special(function, left, right, in_place)
-            if found is not None:
-                return found
+        found = self._binary_special(function, left, right, in_place)
+        if found is not None:
+            return found
         if in_place and isinstance(left, TensorValue):
             function = IN_PLACE[function]
         return self.graph.call_function(function, [left, right], {})
@@ -169,9 +169,15 @@ class Operators:
 
     def _ask(self, attempts: list[tuple]) -> Value | None:
         for owner, special, other in attempts:
-            if not isinstance(owner, ObjectValue):
-                continue
-            found = owner.call_special(self, special, [other])
+            found = None
+            if isinstance(owner, TensorValue):
+                found = owner.ask_program(self, special, other)
+                if found is None and not isinstance(other, ObjectValue):
+                    return None  # torch's own takes it
+            elif isinstance(owner, ObjectValue):
+                found = owner.call_special(self, special, [other])
+            elif isinstance(owner, DictValue) and owner.cls is not dict:
+                return None  # an OrderedDict makes another one
             if found is not None and not is_not_implemented(found):
                 return found
         return None
@@ -302,10 +308,9 @@ class Operators:
 
     def _compare_tensor(self, function, left, right) -> Value:
         other = right if isinstance(left, TensorValue) else left
-        if isinstance(other, ObjectValue):
-            found = self._compare_special(function, left, right)
-            if found is not None:
-                return found
+        found = self._compare_special(function, left, right)
+        if found is not None:
+            return found
         is_number = isinstance(other, (TensorValue, SymbolValue)) or (
             isinstance(other, Constant)
             and isinstance(other.value, (int, float, complex))
@@ -334,9 +339,13 @@ class Operators:
         for owner, special, other in attempts:
             if isinstance(owner, ObjectValue):
                 found = owner.call_comparison(self, special, other)
+            elif isinstance(owner, TensorValue):
+                found = owner.ask_program(self, special, other)
+                if found is None and not isinstance(other, ObjectValue):
+                    return None  # torch's own takes it
             else:
                 found = self._compare_builtin(special, owner, builtin_part(other))
-            if found is not None:
+            if found is not None and not is_not_implemented(found):
                 return found
         return None
 
@@ -344,6 +353,12 @@ class Operators:
         """What a builtin's own comparison says of the builtin part of an object."""
         if isinstance(owner, Constant) and isinstance(part, Constant):
             return self.compare(COMPARISONS[special], owner, part)
+        if isinstance(owner, TextConstant):
+            unsupported(
+                kind="comparison in C with an object",
+                context=f"{owner.python_type().__name__}.{special}",
+                explanation="Numbers written in C may ask the object what it is worth.",
+            )
         found = call_operator(self, owner, special, [part])
         return None if found is None or is_not_implemented(found) else found
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from girih import log
-from girih.errors import EXHAUSTED, UnsupportedError, exhaustion, is_exhaustion
+from girih.errors import UnsupportedError, exhaustion, is_exhaustion
 from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
 
 # What is a fallback also where it merely breaks a graph, by the kind of the error.
-FALLBACKS = {BUG: "bug", EXHAUSTED: "resources"}
+FALLBACKS = {BUG: "bug"}
 
 _LOG = log.logger("capture")
 

@@ -10,6 +10,7 @@ the same path is the same object, so they hash by identity.
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 ACCESS = {
@@ -130,7 +131,7 @@ class Source:
             return self.label
         if self.access == "dict_item" and self.base.access == "dict":
             return f"{self.base.base}.{self.key}"
-        key = getattr(self.key, "__qualname__", None) or self.key
+        key = name_of(self.key) or self.key
         if hasattr(type(key), "__torch_function__"):
             key = _TensorKey(key)  # the text of a tensor has all its elements
         return _FORMATS[self.access].format(base=self.base, key=key)
@@ -178,9 +179,19 @@ class Roots:
         return found
 
 
+def name_of(value: Any) -> str | None:
+    """What an object is called, if it has a name; asks no ``__getattr__`` for it."""
+    if isinstance(value, types.ModuleType):
+        found = vars(value).get("__name__")
+    elif hasattr(type(value), "__getattr__"):
+        found = None
+    else:
+        found = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    return found if isinstance(found, str) else None
+
+
 def _describe(value: Any) -> str:
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    return name or type(value).__qualname__
+    return name_of(value) or type(value).__qualname__
 
 
 def global_label(namespace: dict) -> str:

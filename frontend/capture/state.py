@@ -15,6 +15,7 @@ from torch.utils._device import DeviceContext
 
 from girih.errors import unsupported
 from girih.frontend.capture.switches import READS, AutocastState, Reading, Switch
+from girih.frontend.capture.values.tensor_members import replaced_member
 
 
 @dataclass(frozen=True)
@@ -287,6 +288,9 @@ def state_check() -> Callable[[], bool]:
 
 def reason_against_capture() -> str:
     """Why the state that is on now can't be captured, or ""."""
+    name = replaced_member()
+    if name:
+        return f"torch.Tensor.{name} was replaced"
     if not only_default_devices():
         return "a torch function mode is active"
     if torch._C._len_torch_dispatch_stack() > 0:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
 import collections
-import importlib
-import sys
 import types
 import weakref
 from typing import Any
@@ -27,11 +24,12 @@ from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.models.compiler_api import breaks_are_errors
 from girih.frontend.capture.models.registry import prepare
+from girih.frontend.capture.names import Names
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.protocols import Protocols
 from girih.frontend.capture.refusals import bug, not_known
 from girih.frontend.capture.resume.origin import original_position
-from girih.frontend.capture.source import Roots, Source, global_label
+from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.classes import ClassValue
@@ -57,7 +55,7 @@ _PLAIN_DICTS = (dict, collections.OrderedDict)
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
 
 
-class Tracer(Operators, Calls, Protocols, ClassLookups):
+class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
     """Traces one call of one frame.
 
     Attributes:
@@ -248,54 +246,6 @@ class Tracer(Operators, Calls, Protocols, ClassLookups):
             function = self.class_member(cls, name, part="__func__")
             return BoundMethod(function, self.constant(cls))
         return BoundMethod(self.class_member(cls, name), owner)
-
-    # Globals and imports
-
-    def load_global(self, namespace: dict, name: str, root: Source | None = None):
-        """A global, or None."""
-        key = (id(namespace), name)
-        changed = self.effects.globals.get(key)
-        if changed is not None:
-            return changed[1]
-        found = self._globals.get(key)
-        if found is not None:
-            return found
-        value = namespace.get(name, _MISSING)
-        root = root or self.roots.constant(namespace, global_label(namespace))
-        if value is _MISSING:
-            self.guards.add(root, "absent", name)
-            return None
-        found = self._globals[key] = self.wrap(value, root.dict_item(name))
-        return found
-
-    def load_name(self, frame: Frame, name: str) -> Value:
-        """A global or a builtin."""
-        found = self.load_global(frame.namespace, name)
-        if found is None:
-            namespace = vars(builtins)
-            root = self.roots.constant(namespace, "builtins.__dict__")
-            found = self.load_global(namespace, name, root)
-        if found is None:
-            self.throw(NameError, f"name '{name}' is not defined")
-        return found
-
-    def store_global(self, namespace: dict, name: str, value: Value | None) -> None:
-        """Sets a global, or deletes it for None; replayed after the graph ran."""
-        if value is None:  # replayed only where the name was there before
-            root = self.roots.constant(namespace, global_label(namespace))
-            self.guards.add(root, "contains" if name in namespace else "absent", name)
-        self.effects.set_global(namespace, name, value)
-
-    def imported(self, name: str) -> Value:
-        """A Python module, imported while tracing."""
-        if name not in sys.modules and name.split(".")[0] == "torch":
-            unsupported(
-                kind="import while tracing",
-                context=name,
-                explanation="Importing parts of torch has effects on tracing.",
-                hints=("Import it at the top of the file.",),
-            )
-        return self.held(self.fold_raw(importlib.import_module, name))
 
     # Values that are made while tracing
 

@@ -46,6 +46,7 @@ from girih.frontend.capture.values.lookup import (
     C_METHODS,
     c_base,
     has_python_layer,
+    is_of_library,
     is_plain_tuple_class,
     static_lookup,
 )
@@ -191,6 +192,7 @@ def _items(tracer, obj, source) -> list[Value]:
 
 
 def _tuple(tracer, obj, source):
+    tracer.guard_tuple_class(type(obj))
     return TupleValue(_items(tracer, obj, source), type(obj), source)
 
 
@@ -308,8 +310,7 @@ def _getter(tracer, obj, source):
 
 
 def _cached_function(tracer, obj, source):
-    is_inner = "<locals>" in getattr(obj, "__qualname__", "")
-    if is_inner and source.root().access == "local":
+    if not is_of_library(obj.__wrapped__):
         tracer.guards.add(source, "type", type(obj))
         return OutsideValue(obj, source, CACHED)
     return _builtin(tracer, obj, source)
@@ -328,6 +329,7 @@ def _builtin_or_method(tracer, obj, source):
 
 def _namespace(tracer, obj, source):
     tracer.guards.add(source, "is", obj)
+    tracer.guards.add(source, "type", type(obj))
     return NamespaceValue(obj, source)
 
 

@@ -43,7 +43,7 @@ from girih.compiler.pieces import compile_pieces, may_be_broken, needs_pieces
 from girih.compiler.training import compile_differentiable
 from girih.dialects import bindings
 from girih.errors import SourceLocation, UnsupportedError
-from girih.fallbacks import Site, counted, with_reasons
+from girih.fallbacks import Site, counted, for_now, with_reasons
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.frontend.importer.execution import source_of
 from girih.frontend.importer.functions import has_traced_backwards
@@ -145,7 +145,9 @@ def _left(
     tell = partial(leave, site, error, report)
     if not site.is_allowed and not raises_in_eager(gm, example_inputs):
         tell()
-    return told_after_eager(_run_eagerly(gm, report, kind_of(error)), tell)
+    kind = kind_of(error)
+    run = told_after_eager(_run_eagerly(gm, report, kind), tell)
+    return for_now(run) if kind == "resources" else run
 
 
 def site_of(gm: torch.fx.GraphModule, options: Options, report: Report) -> Site:

@@ -66,7 +66,8 @@ def leave(site: Site, error: Exception, report: Report) -> None:
     kind, reason = _reason_of(error, report)
     if reason is not error:
         reason.__cause__ = error
-    report.fallback = site.leave(kind, reason).reason
+    note = site.tell if kind == "resources" else site.leave
+    report.fallback = note(kind, reason).reason
 
 
 def kind_of(error: Exception) -> str:

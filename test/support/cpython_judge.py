@@ -131,9 +131,17 @@ def _run_child(test, fullgraph: bool | None, seconds: float, writer: int):
         outcome = _outcome(test, fullgraph)
     except BaseException as error:
         outcome = ("wrong", f"{type(error).__name__}: {error}"[:300])
+    _leave(test)
     # The method may have exchanged what `os` and `json` hold.
     os.write(writer, json.dumps(outcome).encode())
     os._exit(0)
+
+
+def _leave(test) -> None:
+    """What the method set up would be in the way of the next attempt."""
+    for leave in (test.tearDown, test.doCleanups, type(test).tearDownClass):
+        with contextlib.suppress(BaseException):
+            leave()
 
 
 def _outcome(test, fullgraph: bool | None) -> tuple[str, str]:

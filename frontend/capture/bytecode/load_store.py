@@ -347,7 +347,7 @@ def _import_name(tracer, frame, instruction):
     if depth:
         base = package.rsplit(".", depth - 1)[0] if depth > 1 else package
         name = f"{base}.{name}" if name else base
-    module = tracer.imported(name)
+    module = tracer.import_in(frame, name)
     if names.as_python() is None and not depth:
         module = tracer.imported(name.split(".")[0])
     frame.push(module)
@@ -365,7 +365,7 @@ def _import_from(tracer, frame, instruction):
 def _submodule(tracer, module, name: str):
     """``from package import module``; nothing else is there to be imported."""
     try:
-        if not hasattr(module.module, "__path__"):
+        if tracer.find_attr(module, "__path__") is None:
             tracer.throw(ModuleNotFoundError)
         return tracer.imported(f"{module.module.__name__}.{name}")
     except Raised as raised:

@@ -25,7 +25,7 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import BoundMethod, PartialValue
 from girih.frontend.capture.values.lookup import is_callable
-from girih.frontend.capture.values.mapping import DictValue
+from girih.frontend.capture.values.mapping import DictValue, ProxyValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.protocols import as_integer
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
@@ -270,7 +270,21 @@ def _defaultdict(tracer, factory=None, /, *args, **kwargs):
 @models(dict.fromkeys)
 def _dict_from_keys(tracer, keys, value=None):
     filler = tracer.constant(None) if value is None else value
+    known = keys.ordered_keys(tracer) if isinstance(keys, SetValue) else None
+    if isinstance(keys, DictValue):
+        known = list(keys.read_all(tracer))
+    if known is not None:  # their hashes are kept
+        return DictValue(dict.fromkeys(known, filler))
     return tracer.dict_of([(key, filler) for key in tracer.iterate(keys)])
+
+
+@models(types.MappingProxyType)
+def _proxy(tracer, mapping):
+    if not isinstance(mapping, DictValue):
+        return tracer.fold(types.MappingProxyType, mapping.as_python())
+    made = ProxyValue(mapping.read_all(tracer), mapping.cls)
+    made.owner = mapping
+    return made
 
 
 @models(dataclasses.fields)

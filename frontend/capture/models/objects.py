@@ -7,10 +7,13 @@ import copyreg
 import operator
 import types
 import weakref
+from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.builtin import NamespaceValue
+from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.getter import GetterValue
@@ -33,6 +36,32 @@ def _get_ident(tracer):
 @models(types.MethodType)
 def _method(tracer, function, owner):
     return BoundMethod(function, owner)
+
+
+@models(dir)
+def _dir(tracer, value):
+    if not isinstance(value, (ClassValue, NamespaceValue)):
+        return tracer.fold(dir, value.as_python())
+    own = value.own_dir(tracer)
+    if own is not None:
+        return tracer.call(tracer.constant(sorted), [own], {})
+    source = tracer.roots.constant(value.as_python())
+    names = tracer.fold_raw(dir, value.as_python())
+    tracer.guards.add(source, "call", HasNames(names))
+    return tracer.from_python(names)
+
+
+class HasNames:
+    """A guard: the names that ``dir`` gives."""
+
+    __qualname__ = "the same names in "
+
+    def __init__(self, names: list[str]):
+        self.names = names
+
+    def __call__(self, value: Any) -> bool:
+        """Whether it gives them."""
+        return dir(value) == self.names
 
 
 def _getter_model(cls: type):

@@ -35,8 +35,10 @@ from girih.frontend.capture.values.tensor import TensorValue
 
 @models(len)
 def _len(tracer, value):
-    if isinstance(value, TensorValue) and value.fake.ndim:
-        return tracer.graph.metadata(value, "size", [tracer.constant(0)])
+    if isinstance(value, TensorValue):
+        own = value.ask_program(tracer, "__len__")
+        if own is not None or value.fake.ndim:
+            return own or tracer.graph.metadata(value, "size", [tracer.constant(0)])
     return tracer.constant(value.length(tracer))
 
 
@@ -342,7 +344,8 @@ def _number_model(cls: type):
             if cls is not complex and not rest:
                 return tracer.symbolic(cls, [value])
         if isinstance(value, TensorValue):
-            return value.call_method(tracer, f"__{cls.__name__}__", [], {})
+            method = tracer.get_attr(value, f"__{cls.__name__}__")
+            return tracer.call(method, [], {})
         if isinstance(value, ObjectValue):
             found = None if rest else _converted(tracer, cls, value)
             if found is not None:

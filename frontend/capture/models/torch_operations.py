@@ -13,7 +13,11 @@ from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
-from girih.frontend.capture.values.lookup import MISSING, static_lookup
+from girih.frontend.capture.values.lookup import (
+    MISSING,
+    is_torchs_function,
+    static_lookup,
+)
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
 
@@ -30,7 +34,8 @@ def is_operation(function: Any) -> bool:
     if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return True
     if isinstance(function, types.FunctionType):
-        return function.__module__ in _OPERATION_MODULES
+        is_named = function.__module__ in _OPERATION_MODULES
+        return is_named and is_torchs_function(function)
     if isinstance(function, types.BuiltinFunctionType):
         return _is_builtin_operation(function)
     return False

@@ -103,7 +103,7 @@ def _write_dict(rebuilder, value: DictValue) -> ast.expr:
 
 @writes(ProxyValue)
 def _write_proxy(rebuilder, value: ProxyValue) -> ast.expr:
-    content = rebuilder.expression(value.method_copy(None))
+    content = rebuilder.expression(value.owner or value.method_copy(None))
     made = call(rebuilder.constant(types.MappingProxyType), content)
     return rebuilder.assign(value, made)
 

@@ -227,6 +227,10 @@ class ClassValue(Value):
             return tracer.call(getter, [key], {})
         return tracer.held(tracer.fold_raw(operator.getitem, self.cls, key.as_python()))
 
+    def own_dir(self, tracer) -> Value | None:
+        """What ``__dir__`` of the metaclass gives; None without one in Python."""
+        return self._ask_metaclass(tracer, "__dir__")
+
     def call(self, tracer, args, kwargs):
         """Makes an object."""
         return tracer.construct(self, args, kwargs)

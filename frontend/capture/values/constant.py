@@ -168,7 +168,8 @@ class ConstantMethod(Value):
             return tracer.call(function, [self.owner, *args], kwargs)
         descriptor = getattr(type(self.owner.value), self.name, None)
         if model_of(descriptor) is not None:
-            return tracer.call(tracer.held(descriptor), [self.owner, *args], kwargs)
+            owner = [self.owner] if method.__self__ is self.owner.value else []
+            return tracer.call(tracer.held(descriptor), [*owner, *args], kwargs)
         if isinstance(self.owner.value, re.Pattern) and self.name in ("sub", "subn"):
             return self._substitute(tracer, args, kwargs)
         if self.name == "join" and isinstance(self.owner.value, str) and args:

@@ -155,10 +155,11 @@ class FunctionValue(Value):
         """Attributes of functions."""
         if name in self.attributes:
             return self.attributes[name]
-        if name == "__name__":
-            return tracer.constant(self.name)
-        if name == "__qualname__":
-            return tracer.constant(self.qualname)
+        if name in ("__name__", "__qualname__"):
+            known = self.name if name == "__name__" else self.qualname
+            if self.real is None:
+                return tracer.constant(known)
+            return tracer.wrap(known, self._base(tracer).attribute(name))
         if name == "__code__":
             return tracer.constant(self.code)
         if name == "__defaults__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import os
+import sysconfig
 import types
 from typing import Any
 
@@ -17,6 +20,11 @@ _IMMUTABLE_TYPE = 1 << 8
 SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 FUNCTION_TYPES = (types.FunctionType, _frame.Dispatcher, functools._lru_cache_wrapper)
 _ITERATION = ("__iter__", "__getitem__")
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")}
+    | {os.path.dirname(os.path.dirname(torch.__file__)) + os.sep}
+)
+TUPLE_FIELD = type(collections.namedtuple("Field", "x").x)  # of a named tuple
 C_METHODS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
@@ -30,6 +38,17 @@ def static_lookup(cls: type, name: str) -> tuple[Any, type | None]:
         if name in base.__dict__:
             return base.__dict__[name], base
     return MISSING, None
+
+
+def is_of_library(function: Any) -> bool:
+    """Whether a function was installed with a package, or is Python's own."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename.startswith(_LIBRARIES)
+
+
+def is_torchs_function(function: types.FunctionType) -> bool:
+    """Whether a function stands in torch: ``functools.wraps`` copies ``__module__``."""
+    return str(function.__globals__.get("__name__")).split(".")[0] == "torch"
 
 
 def is_changeable(cls: type) -> bool:
@@ -106,7 +125,10 @@ def is_plain_tuple_class(cls: type) -> bool:
         return True
     own = cls.__mro__[: cls.__mro__.index(tuple)]
     names = {name for base in own for name in base.__dict__ if name.startswith("__")}
-    return hasattr(cls, "_fields") and names <= _OF_NAMED_TUPLES
+    if not hasattr(cls, "_fields") or not names <= _OF_NAMED_TUPLES:
+        return False
+    fields = (static_lookup(cls, name)[0] for name in cls._fields)
+    return all(isinstance(field, TUPLE_FIELD) for field in fields)
 
 
 class DescriptorMethod(Value):

@@ -6,6 +6,7 @@ import types
 from collections import OrderedDict, defaultdict
 from typing import Any
 
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.sequence import TupleValue
@@ -189,6 +190,17 @@ class DictValue(Value):
         """``dict.__init__``: an update."""
         return self.method_update(tracer, *args, **kwargs)
 
+    def call_c_method(self, tracer, descriptor, args, kwargs):
+        """A method of ``dict`` that knows nothing of the order does harm."""
+        is_odd = self.cls is OrderedDict and descriptor.__objclass__ is dict
+        if is_odd and getattr(OrderedDict, descriptor.__name__) is not descriptor:
+            unsupported(
+                kind="method of dict called with an OrderedDict",
+                context=f"dict.{descriptor.__name__}",
+                explanation="It leaves the order as it was.",
+            )
+        return super().call_c_method(tracer, descriptor, args, kwargs)
+
     def method_get(self, tracer, key, default=None):
         """``self.get(key, default)``."""
         found = self.find(tracer, key)
@@ -208,7 +220,9 @@ class DictValue(Value):
         """``self.popitem()``."""
         keys = list(self.read_all(tracer))
         if not keys:
-            tracer.throw(KeyError, "popitem(): dictionary is empty")
+            is_ordered = issubclass(self.cls, OrderedDict)
+            text = "dictionary is empty"
+            tracer.throw(KeyError, text if is_ordered else f"popitem(): {text}")
         self._remove(tracer)
         key = keys[-1 if last is None or last.truth(tracer) else 0]
         return TupleValue([key.value, self.items.pop(key)])
@@ -269,7 +283,9 @@ class DictValue(Value):
         if last is None or last.truth(tracer):
             self.items[index] = value
         else:
-            self.items = {index: value, **self.items}
+            others = dict(self.items)
+            self.items.clear()  # a proxy may have the same items
+            self.items.update({index: value, **others})
         return tracer.constant(None)
 
     def __repr__(self) -> str:
@@ -293,7 +309,10 @@ class ProxyValue(DictValue):
 
     Attributes:
         content: The class of the dict behind it.
+        owner: That dict, which has the same items, now and later; None for a copy.
     """
+
+    owner: DictValue | None = None
 
     def __init__(self, items: dict[Key, Value], content: type):
         super().__init__(items, types.MappingProxyType)

@@ -7,7 +7,6 @@ from torch.nn.modules import module as module_file
 
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key
-from girih.frontend.capture.values.lookup import static_lookup
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 
@@ -25,7 +24,9 @@ _GLOBAL_HOOKS = (
 )
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _MISSING = object()
-_GETTER = torch.nn.Module.__getattr__
+# As torch defines them: a program may replace them.
+_GETTER, _SETTER = torch.nn.Module.__getattr__, torch.nn.Module.__setattr__
+_CALL, _IMPLEMENTATION = torch.nn.Module.__call__, torch.nn.Module._call_impl
 
 
 class ModuleValue(ObjectValue):
@@ -79,7 +80,7 @@ class ModuleValue(ObjectValue):
     def set_attr(self, tracer, name, value):
         """``setattr`` is replayed as it is, so that buffers stay buffers."""
         setter, _ = tracer.lookup(self.cls, "__setattr__")
-        is_plain = setter is torch.nn.Module.__setattr__ and self.real is not None
+        is_plain = setter is _SETTER and self.real is not None
         if not is_plain or value is None or self._is_property(tracer, name):
             super().set_attr(tracer, name, value)
             return
@@ -103,8 +104,9 @@ class ModuleValue(ObjectValue):
 
     def call(self, tracer, args, kwargs):
         """Calls ``forward``; goes through ``_call_impl`` only where hooks exist."""
-        if static_lookup(self.cls, "__call__")[0] is not module_file.Module.__call__:
-            return super().call(tracer, args, kwargs)
+        for name, own in (("__call__", _CALL), ("_call_impl", _IMPLEMENTATION)):
+            if tracer.lookup(self.cls, name)[0] is not own:
+                return super().call(tracer, args, kwargs)
         if self._has_hooks(tracer):
             implementation = tracer.class_member(self.cls, "_call_impl")
             return tracer.call(implementation, [self, *args], kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.errors import unsupported
@@ -18,6 +18,7 @@ from girih.frontend.capture.values.lookup import (
     FUNCTION_TYPES,
     MISSING,
     SLOT_TYPES,
+    TUPLE_FIELD,
     DescriptorMethod,
     static_lookup,
     takes_assignment,
@@ -33,7 +34,6 @@ from girih.frontend.capture.values.special import OPERATORS
 
 # Builtin classes whose subclasses have a constant part.
 _SETS_ITEMS = frozenset(("update", "setdefault", "__init__", "__or__", "__ior__"))
-_FIELD = type(namedtuple("Field", "x").x)  # of a named tuple
 LITERAL_BASES = (int, float, complex, str, bytes)
 
 
@@ -169,7 +169,7 @@ class ObjectValue(SpecialMethods):
             function = tracer.class_member(type(member), "__get__")
             owner = tracer.constant(self.cls)
             return tracer.call(function, [descriptor, self, owner], {})
-        if isinstance(member, _FIELD) and isinstance(self.base, TupleValue):
+        if isinstance(member, TUPLE_FIELD) and isinstance(self.base, TupleValue):
             return self.base.items[member.__reduce__()[1][0]]
         self._unknown_descriptor(name, member)
 
@@ -344,6 +344,8 @@ class ObjectValue(SpecialMethods):
                 return self._set_items(tracer, name, args, kwargs)
             if name == "copy":
                 return self._copy_of_same_class(tracer)
+            if name in ("__or__", "__ror__"):
+                return self._merged(tracer, *args, is_right=name == "__ror__")
         if name == "__format__" and args and not args[0].truth(tracer):
             return tracer.call(tracer.constant(str), [self], {})  # as C does
         if name in OPERATORS:
@@ -369,10 +371,20 @@ class ObjectValue(SpecialMethods):
             self.set_item(tracer, key, value)
         return tracer.constant(None)
 
-    def _copy_of_same_class(self, tracer) -> Value:
+    def _copy_of_same_class(self, tracer, content: Value | None = None) -> Value:
         factory = self.base.factory
-        args = [self] if factory is None else [factory, self]
-        return tracer.call(tracer.constant(self.cls), args, {})
+        args = [] if factory is None else [factory]
+        cls = tracer.constant(self.cls)
+        return tracer.call(cls, [*args, self if content is None else content], {})
+
+    def _merged(self, tracer, other: Value, is_right: bool) -> Value:
+        """``self | other``, or ``other | self``: an object of this class."""
+        if not issubclass(other.python_type(), dict):
+            return tracer.constant(NotImplemented)
+        first, second = (other, self) if is_right else (self, other)
+        made = self._copy_of_same_class(tracer, first)
+        tracer.call(tracer.get_attr(made, "update"), [second], {})
+        return made
 
     def _get_or_missing(self, tracer, key: Value) -> Value:
         """``dict.__getitem__``, which asks the class for ``__missing__``."""

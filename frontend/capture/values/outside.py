@@ -47,7 +47,7 @@ NAMESPACE = Reason(
 CACHED = Reason(
     "use of a function with a cache of its own",
     "What its cache holds and counts is Python's alone.",
-    ("Decorate a function of the module, not one that is made at each call.",),
+    ("Call it outside of the function, and give the function what it returns.",),
 )
 COROUTINE = Reason(
     "use of a coroutine",

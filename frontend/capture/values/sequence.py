@@ -361,7 +361,7 @@ class SliceValue(Value):
 
     def method_indices(self, tracer, length):
         """``self.indices(length)``."""
-        return tracer.from_python(self.as_python().indices(length.as_python()))
+        return tracer.fold(self.as_python().indices, length.as_python())
 
 
 def sorted_items(tracer, items, key=None, reverse=None) -> list[Value]:

@@ -7,7 +7,7 @@ from typing import Any
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.key import Key, key_of
+from girih.frontend.capture.values.key import Key, check_hashable, key_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 _HISTORY = (
@@ -116,8 +116,15 @@ class SetValue(Value):
             tracer.guards.add(self.source, "call", KeyOrder(order))
         return self.members()
 
+    def ordered_keys(self, tracer) -> list[Key]:
+        """The keys of the members, in an order that is guarded."""
+        self.ordered(tracer)
+        return [self.keys[item] for item in self.order]
+
     def contains(self, tracer, item) -> bool:
-        """Whether a member is there."""
+        """Whether a member is there; a set is looked for as a frozen one."""
+        item = _hashable_set(tracer, item)
+        check_hashable(tracer, item)
         if self.real is None:
             return key_of(tracer, item).python in self.order
         try:
@@ -157,7 +164,7 @@ class SetValue(Value):
 
     def method_discard(self, tracer, item):
         """``self.discard(item)``."""
-        python = key_of(tracer, item).python
+        python = key_of(tracer, _hashable_set(tracer, item)).python
         self.change(tracer).order.discard(python)
         self.removals += python in self.keys
         self.keys.pop(python, None)
@@ -252,6 +259,15 @@ class SetValue(Value):
         """``self.isdisjoint(other)``."""
         theirs, _ = _parts_of(tracer, other)
         return tracer.constant(self.read_all(tracer).order.isdisjoint(theirs))
+
+
+def _hashable_set(tracer, item: Value) -> Value:
+    """A frozen copy in place of a set without a hash; other values as they are."""
+    part = item if isinstance(item, SetValue) else getattr(item, "base", None)
+    if not isinstance(part, SetValue):
+        return item
+    hashes = tracer.lookup(item.python_type(), "__hash__")[0] is not None
+    return item if hashes else SetValue.of(tracer, part, frozenset)
 
 
 def _parts_of(tracer, value: Value) -> tuple[Any, dict[Any, Key]]:

@@ -8,6 +8,9 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
+from girih.frontend.capture.values.function import BoundMethod
+from girih.frontend.capture.values.lookup import FUNCTION_TYPES, MISSING
+from girih.frontend.capture.values.tensor_members import is_torchs
 
 # Attributes that are the same at each call with these guards.
 _CONSTANT_ATTRIBUTES = frozenset(
@@ -106,6 +109,9 @@ class TensorValue(Value):
 
     def truth(self, tracer) -> bool:
         """Depends on data."""
+        own = self.ask_program(tracer, "__bool__")
+        if own is not None:
+            return own.truth(tracer)
         if self.fake.ndim and self.fake.numel() != 1:
             tracer.throw(RuntimeError, "Boolean value of Tensor is ambiguous")
         unsupported(
@@ -117,12 +123,18 @@ class TensorValue(Value):
 
     def length(self, tracer) -> int:
         """Size of the first dimension."""
+        own = self.ask_program(tracer, "__len__")
+        if own is not None:
+            return tracer.known(own).as_python()
         if self.fake.ndim == 0:
             tracer.throw(TypeError, "len() of a 0-d tensor")
         return tracer.concrete_size(self.fake.shape[0])
 
     def iterate(self, tracer):
         """The slices along the first dimension."""
+        own = self.ask_program(tracer, "__iter__")
+        if own is not None:
+            return tracer.iterate(own)
         if self.fake.ndim == 0:
             tracer.throw(TypeError, "iteration over a 0-d tensor")
         unbound = tracer.graph.call_method("unbind", [self, tracer.constant(0)], {})
@@ -130,18 +142,27 @@ class TensorValue(Value):
 
     def get_item(self, tracer, key):
         """Indexing."""
+        own = self.ask_program(tracer, "__getitem__", key)
+        if own is not None:
+            return own
         return tracer.graph.call_function(operator.getitem, [self, key], {})
 
     def set_item(self, tracer, key, value):
         """Indexed assignment."""
+        if self.ask_program(tracer, "__setitem__", key, value) is not None:
+            return
         tracer.graph.call_function(operator.setitem, [self, key, value], {})
 
     def contains(self, tracer, item):
         """Depends on data."""
-        self.truth(tracer)
+        own = self.ask_program(tracer, "__contains__", item)
+        return (self if own is None else own).truth(tracer)
 
     def get_attr(self, tracer, name):
         """Attributes: metadata are constants, views are nodes, others methods."""
+        own = self.of_program(tracer, name)
+        if own is not None:
+            return own
         if name == "shape":
             return tracer.graph.size_of(self)
         if name == "device":
@@ -161,6 +182,30 @@ class TensorValue(Value):
             return tracer.constant(self.cls)
         return self._other_attr(tracer, name)
 
+    def of_program(self, tracer, name: str) -> Value | None:
+        """What the program put into the class under a name, bound; None without."""
+        member, _ = tracer.lookup(self.cls, name)
+        if is_torchs(member) or name in self.attributes:
+            return None
+        if isinstance(member, property):
+            getter = tracer.class_member(self.cls, name, part="fget")
+            return tracer.call(getter, [self], {})
+        if isinstance(member, (staticmethod, classmethod)):
+            function = tracer.class_member(self.cls, name, part="__func__")
+            if isinstance(member, staticmethod):
+                return function
+            return BoundMethod(function, tracer.constant(self.cls))
+        if isinstance(member, FUNCTION_TYPES):
+            return BoundMethod(tracer.class_member(self.cls, name), self)
+        if tracer.lookup(type(member), "__get__")[0] is not MISSING:
+            self._unmodelled(name)
+        return tracer.class_member(self.cls, name)
+
+    def ask_program(self, tracer, name: str, *args: Value) -> Value | None:
+        """What a special method gives that the program put there; None without one."""
+        method = self.of_program(tracer, name)
+        return None if method is None else tracer.call(method, list(args), {})
+
     def guard_leaf(self, tracer) -> None:
         """Guards whether an input has a history, which no check of tensors does."""
         if self.real is not None and self.real.requires_grad:
@@ -179,8 +224,14 @@ class TensorValue(Value):
         if callable(getattr(self.cls, name, None)):
             return Method(self, name)
         if not hasattr(self.cls, name):
+            found = self.ask_program(tracer, "__getattr__", tracer.constant(name))
+            if found is not None:
+                return found
             message = f"'{self.cls.__name__}' object has no attribute '{name}'"
             tracer.throw(AttributeError, message)
+        self._unmodelled(name)
+
+    def _unmodelled(self, name: str):
         unsupported(
             kind="attribute of a tensor",
             context=f"tensor.{name}",

@@ -53,10 +53,12 @@ class ConstantIterator(IteratorValue):
 
     def next(self, tracer):
         """The next item."""
-        if self.index >= len(self.value):
+        try:
+            item = self.value[self.index]
+        except IndexError:
             return None
         self.index += 1
-        return tracer.from_python(self.value[self.index - 1])
+        return tracer.from_python(item)
 
 
 def _depends_on_storage(kind: str):
