@@ -6,7 +6,9 @@ key: one that was damaged, copied over another one, or written by another versio
 as absent, and is deleted. The folder is the user's own (``girih.private_folder``): code
 that somebody else could have put there is not run. Files appear by atomic rename, so
 readers in other processes see all of an entry or nothing. When the folder grows over
-its bound, what was used least recently is deleted.
+its bound, what was used least recently is deleted. To look through the folder takes
+longer than to compile once it holds thousands of entries, so a process does that before
+its first entry, and again when it has written its share of the room that it found.
 """
 
 from __future__ import annotations
@@ -24,6 +26,12 @@ from girih.private_folder import UnsafeFile, reason_of, warn_once
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".girih"
 _cleaned: set[Path] = set()
+_room: dict[Path, int] = {}
+"""Bytes that this process may write into a folder before it looks through it again."""
+
+# So many processes may fill a folder at once without passing its bound; and that part
+# of the bound is made free where anything is deleted.
+_SHARES = 16
 
 Entry = TypeVar("Entry")
 
@@ -84,7 +92,7 @@ class DiskCache(ABC, Generic[Entry]):
             with private_folder.opened(self.folder) as folder:
                 content = self._head(key, body) + body
                 private_folder.write(folder, f"{key}{_SUFFIX}", content)
-                self._evict(folder)
+                self._keep_bound(folder, len(content))
         except OSError as error:
             self._warn(error)
 
@@ -120,8 +128,15 @@ class DiskCache(ABC, Generic[Entry]):
         digest.update(body)
         return name + digest.digest()
 
-    def _evict(self, folder: int) -> None:
-        """Delete what was used least recently until the folder fits.
+    def _keep_bound(self, folder: int, written: int) -> None:
+        """Looks through the folder if what was written is no longer known to fit."""
+        room = _room.get(self.folder, 0) - written
+        if room < 0:
+            room = max(self.max_bytes - self._evict(folder), 0) // _SHARES
+        _room[self.folder] = room
+
+    def _evict(self, folder: int) -> int:
+        """Delete what was used least recently until the folder fits; gives its bytes.
 
         What other processes are writing counts, too, and stays.
         """
@@ -132,11 +147,15 @@ class DiskCache(ABC, Generic[Entry]):
             if name.endswith(_SUFFIX):
                 total += status.st_size
                 entries.append((status.st_mtime, status.st_size, name))
+        if total <= self.max_bytes:
+            return total
+        wanted = self.max_bytes - self.max_bytes // _SHARES
         for _, size, name in sorted(entries):
-            if total <= self.max_bytes:
-                return
+            if total <= wanted:
+                break
             private_folder.remove(folder, name)
             total -= size
+        return total
 
     def _clean_once(self, folder: int) -> None:
         """Deletes what killed writers left, when a process first uses a folder."""

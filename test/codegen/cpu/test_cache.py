@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 
+from girih import private_folder
 from girih.codegen import disk_cache
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.object_code import ObjectCode
@@ -144,6 +145,27 @@ def test_least_recently_used_objects_are_evicted(tmp_path):
     cache.store("d", CODE)
     held = [key for key in "abcd" if cache.load(key)]
     assert held == ["a", "c", "d"]
+
+
+def test_many_objects_are_stored_without_looking_through_the_folder(
+    tmp_path, monkeypatch
+):
+    cache = ObjectCache(tmp_path)
+    cache.store("first", CODE)
+    monkeypatch.setattr(private_folder, "statuses", None)
+    keys = [f"key{number}" for number in range(50)]
+    for key in keys:
+        cache.store(key, CODE)
+    assert all(cache.load(key) == CODE for key in keys)
+
+
+def test_the_bound_holds_after_each_object(tmp_path):
+    cache = ObjectCache(tmp_path, max_bytes=40 * len(CODE.data))
+    sizes = []
+    for number in range(200):
+        cache.store(f"key{number}", CODE)
+        sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
+    assert max(sizes) <= cache.max_bytes and sizes[-1] > cache.max_bytes * 0.8
 
 
 @pytest.mark.parametrize("reason", ["below a file", "a file", "open to others", "name"])
