@@ -55,13 +55,17 @@ test: install ## Run lit and pytest.
 		$(PYTEST_FLAGS) || status=$$?; \
 	exit $$status
 
+test-long: install ## Run pytest with all that `make test` takes samples of.
+	@GIRIH_TEST_LONG=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest \
+		-n $(TEST_JOBS) --dist worksteal $(PYTEST_FLAGS)
+
 # In an environment of its own; the extensions of several versions lie side by side.
 test-python: ## Run the tests of capture with PYTHON=python3.12 or python3.13.
 	@$(MAKE) --no-print-directory install VENV=$(OTHER_VENV)
 	@$(OTHER_VENV)/bin/python -m pytest $(PYTEST_FLAGS) $(CAPTURE_TESTS)
 
 test-verified: install ## Run the tests of numerics with IR verified after each pass.
-	@GIRIH_VERIFY=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) test/numerics test/girih
+	@GIRIH_VERIFY=1 GIRIH_TEST_LONG=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) test/numerics test/girih
 
 test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
 	@$(BIN)/python test/checked_build.py $(DEBUG_PYTHON)
@@ -74,7 +78,7 @@ test-memory: install ## Run tests and random programs with guarded memory.
 
 # On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
 test-emulated: install ## Run the tests of numerics on an emulated GPU; five minutes.
-	@$(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(EMULATED_SUITES)
+	@GIRIH_TEST_LONG=1 $(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(EMULATED_SUITES)
 
 test-gpu: ## Run the tests of GPUs, and those of numerics on the device.
 	@GIRIH_TEST_DEVICE=cuda $(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) $(GPU_SUITES)

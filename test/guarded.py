@@ -75,7 +75,7 @@ def environment(library: Path) -> dict[str, str]:
 
 
 def _environment_of(suite: str, library: Path) -> dict[str, str]:
-    variables = environment(library)
+    variables = environment(library) | {"GIRIH_TEST_LONG": "1"}
     if suite in ALIGNMENTS:
         variables["GUARDED_MEMORY_ALIGNMENT"] = ALIGNMENTS[suite]
     return variables

@@ -1,6 +1,7 @@
 """Random programs on an emulated GPU, compared with eager."""
 
 import torch
+from extent import extent
 from gradient_programs import gradient_programs
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -27,19 +28,19 @@ def run(program, dynamic):
         program.assert_right(compiled(*program.inputs))
 
 
-@bounded(250)
+@bounded(extent(80, long=250))
 @given(programs())
 def test_static_sizes(program):
     run(program, dynamic=False)
 
 
-@bounded(100)
+@bounded(extent(40, long=100))
 @given(programs(max_steps=6))
 def test_symbolic_sizes(program):
     run(program, dynamic=True)
 
 
-@bounded(40)
+@bounded(extent(20, long=40))
 @given(programs(max_steps=6), st.data())
 def test_inputs_stay_as_they_were(program, data):
     before = [x.clone() for x in program.inputs]
@@ -48,7 +49,7 @@ def test_inputs_stay_as_they_were(program, data):
         assert torch.equal(x, copy)
 
 
-@bounded(25)
+@bounded(extent(15, long=25))
 @given(gradient_programs(on_data=False))
 def test_gradients_and_writes(program):
     try:

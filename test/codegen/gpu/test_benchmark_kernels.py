@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import product
 
 import pytest
 import torch
 from emulated_device import RecordingDevice, emulated_device
+from extent import extent
 from processes import run_python
 
 import girih
@@ -28,6 +30,9 @@ FACTS = {
     "sm_90": {"multiprocessors": 132, "shared_bytes_per_block": 227 << 10},
     "gfx942": {"multiprocessors": 304, "shared_bytes_per_block": 64 << 10},
 }
+# Each target, and each dtype on what is NVIDIA's.
+SOME = [("sm_80", torch.float32), ("sm_90", torch.bfloat16), ("gfx942", torch.bfloat16)]
+ALL = list(product(FACTS, (torch.float32, torch.bfloat16)))
 # Products are library calls in part, which run: on this machine.
 _MOST_COMPUTED = 512
 _COMPILE = """
@@ -92,8 +97,7 @@ def kernels_for(target: str, dtype: torch.dtype) -> list[KernelText]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("target", FACTS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("target", "dtype"), extent(SOME, long=ALL))
 def test_all_compile(target, dtype, tmp_path):
     kernels = kernels_for(target, dtype)
     assert len(kernels) >= len(CASES) - 2  # some are library calls alone

@@ -23,7 +23,7 @@ from differential.variation import varied
 from girih.errors import UnsupportedError
 
 VARIATIONS = 4
-"""Varied calls of a program; each is a capture at most."""
+"""Most varied calls of a program; each is a capture at most."""
 
 Compile = Callable[[Callable], Callable]
 _DATA = (list, dict, set, bytearray, torch.Tensor, torch.nn.Module)
@@ -98,14 +98,18 @@ def run(program: Program, compile: Compile, repeats: bool = True) -> list[Node]:
         return [_call(function, prefix, *call, watched) for call in arguments]
 
 
-def check_varied(program: Program) -> None:
+def check_varied(program: Program, variations: int = VARIATIONS) -> None:
     """Asserts the same for calls with arguments that differ in one place each.
+
+    Args:
+        program: The program.
+        variations: Varied calls, which are some of all that could be made.
 
     Raises:
         AssertionError: With all differences.
     """
     calls = [program.calls[0]]
-    for call in varied(calls[0], VARIATIONS):
+    for call in varied(calls[0], variations):
         calls += [call, program.calls[0]]
     other = replace(program, calls=calls)
     found = compare(other, eager, run(other, plain))

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from extent import extent
 
 from differential import coverage, session
 from differential.known_failures import KNOWN_FAILURES
@@ -75,7 +76,7 @@ def test_same_as_plain(program):
 
 @pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
 def test_same_with_varied_arguments(program):
-    session.check_varied(program)
+    session.check_varied(program, extent(2, long=session.VARIATIONS))
 
 
 @pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
