@@ -33,6 +33,7 @@ from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.images import whole_images
 from girih.frontend.fake.recurrent import whole_layers
 from girih.frontend.fake.rules import RULES, Result
+from girih.frontend.fake.writing import check_write
 
 # What FakeTensorMode reads from torch._dynamo.config. Its cache of results is off:
 # making a key loads sympy, and costs as much as most meta kernels.
@@ -342,7 +343,10 @@ class LightFakeTensorMode(FakeTensorMode):
         if plan.mutates:
             if _only_device(args[:1], None) != device:
                 return NotImplemented
-            return self._write(plan, args, kwargs)
+            written = self._write(plan, args, kwargs)
+            if written is NotImplemented:
+                check_write(func, args, kwargs)
+            return written
         results = plan.kernel(*args, **kwargs)
         if results is NotImplemented:
             return NotImplemented
