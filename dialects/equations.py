@@ -6,7 +6,7 @@ other sizes, too::
     equations.add(parse("(s0 // 32)*(s1 // 32)"), 49)
     equations.simplest(parse("(s0 // 32)*(s1 // 32) + 1")) == 50
 
-Symbols are not replaced but by numbers: inputs bring their values.
+Symbols are not replaced but by numbers and by other symbols: inputs bring their values.
 """
 
 from functools import lru_cache
@@ -17,6 +17,9 @@ from girih.dialects.dims import Call, Dim, Factor, Size, Symbol
 
 Term = tuple[tuple[Factor, ...], int]
 """A product of factors, and how often it is taken."""
+
+Rule = tuple[Term, Size]
+"""A product, and what stands for it."""
 
 
 class Equations:
@@ -30,20 +33,40 @@ class Equations:
 
     def __init__(self) -> None:
         self.whole: dict[Size, Size] = {}
-        self.rules: list[tuple[Term, Size]] = []
-        self.definitions: list[tuple[Term, Size]] = []
+        self.rules: list[Rule] = []
+        self.definitions: list[Rule] = []
 
     def add(self, one: Size, other: Size) -> None:
         """Notes that two sizes are equal."""
-        light, heavy = sorted(map(self.simplest, (one, other)), key=_weight)
-        rule = _solved(_replaced(heavy - light, self.rules))
-        if rule is None:
-            return
-        if _is_symbol(rule[0][0]) and isinstance(rule[1], Dim):
-            self.definitions.append(rule)
-            self.whole[heavy] = light  # lighter in an order that is another than rules'
-        else:
-            self.rules.append(rule)
+        pending = [(one, other)]
+        while pending:
+            light, heavy = sorted(map(self.simplest, pending.pop()), key=_weight)
+            rule = _solved(_replaced(heavy - light, self.rules))
+            if rule is None:
+                continue
+            if _is_symbol(rule[0][0]) and not _is_atom(rule[1]):
+                self.definitions.append(rule)
+                # Lighter in an order that is another than rules'.
+                self.whole[heavy] = light
+            else:
+                pending += self._outdated(rule)
+                self.rules.append(rule)
+
+    def _outdated(self, rule: Rule) -> list[tuple[Size, Size]]:
+        """Takes out what the rule writes in another way, to be noted in that."""
+
+        def is_outdated(*sizes: Size) -> bool:
+            return any(_replaced(size, [rule]) != size for size in sizes)
+
+        taken = []
+        for rules in (self.rules, self.definitions):
+            equal = [(dims.sum_of([term]), rest) for term, rest in rules]
+            old = [is_outdated(*pair) for pair in equal]
+            taken += [pair for pair, is_old in zip(equal, old, strict=True) if is_old]
+            rules[:] = [r for r, is_old in zip(rules, old, strict=True) if not is_old]
+        for heavy in [*filter(is_outdated, self.whole)]:
+            taken.append((heavy, self.whole.pop(heavy)))
+        return taken
 
     def simplest(self, size: Size) -> Size:
         """The simplest of the sizes that are known to be equal to one."""
@@ -63,7 +86,7 @@ class Equations:
         return _replaced(size, self.rules) if known is None else known
 
 
-def _solved(difference: Size) -> tuple[Term, Size] | None:
+def _solved(difference: Size) -> Rule | None:
     """The rule for the heaviest product of what is zero; None where there is none."""
     if not isinstance(difference, Dim):
         return None
@@ -75,7 +98,7 @@ def _solved(difference: Size) -> tuple[Term, Size] | None:
     return (factors, sign * count // common), dims.sum_of(rest)
 
 
-def _replaced(size: Size, rules: list[tuple[Term, Size]]) -> Size:
+def _replaced(size: Size, rules: list[Rule]) -> Size:
     """The size after rules were applied to it and to what its calls take."""
     while rules and isinstance(size, Dim):
         before, size = size, sum(_of_term(term, rules) for term in size.terms)
@@ -84,7 +107,7 @@ def _replaced(size: Size, rules: list[tuple[Term, Size]]) -> Size:
     return size
 
 
-def _of_term(term: Term, rules: list[tuple[Term, Size]]) -> Size:
+def _of_term(term: Term, rules: list[Rule]) -> Size:
     factors, count = term
     for (product, times), rest in rules:
         left = dims.without(factors, product)
@@ -93,7 +116,7 @@ def _of_term(term: Term, rules: list[tuple[Term, Size]]) -> Size:
     return prod((_of_factor(factor, rules) for factor in factors), start=count)
 
 
-def _of_factor(factor: Factor, rules: list[tuple[Term, Size]]) -> Size:
+def _of_factor(factor: Factor, rules: list[Rule]) -> Size:
     if isinstance(factor, Symbol):
         return dims.symbol(factor)
     args = (_replaced(arg, rules) for arg in factor.args)
@@ -106,9 +129,15 @@ def _is_symbol(factors: tuple[Factor, ...]) -> bool:
 
 def _weight(size: Size) -> tuple:
     """Numbers come first, then symbols, which inputs bring, then what is short."""
-    is_symbol = isinstance(size, Dim) and _is_symbol(size.terms[0][0])
-    is_symbol = is_symbol and size == dims.symbol(size.terms[0][0][0])
-    return isinstance(size, Dim), not is_symbol, len(str(size)), str(size)
+    return isinstance(size, Dim), not _is_atom(size), len(str(size)), str(size)
+
+
+def _is_atom(size: Size) -> bool:
+    """Whether a size is a number or a symbol."""
+    if not isinstance(size, Dim):
+        return True
+    factors = size.terms[0][0]
+    return _is_symbol(factors) and size == dims.symbol(factors[0])
 
 
 @lru_cache(maxsize=4096)

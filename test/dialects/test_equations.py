@@ -48,6 +48,27 @@ def test_a_symbol_that_only_one_number_fits_is_that_everywhere():
     assert equations.simplest(parse("s0 // 2 + s1")) == parse("s1 + 16")
 
 
+@pytest.mark.parametrize(
+    "size", ["s1", "s2", "3*s2", "s3*s1 + 1", "7*(s0 // 2)*(s3 // 2)"]
+)
+def test_symbols_that_are_one_are_one_everywhere(size):
+    """Else a size would be written with a symbol that no input has any more."""
+    product = "(s0 // 2)*(s3 // 2)"
+    equations = knowing(("s1", product), ("s2", product))
+    simplest = equations.simplest(parse("s1 + s2"))
+    (symbol,) = dims.symbols_of(simplest)
+    assert dims.symbols_of(equations.simplest(parse(size))) <= {symbol, "s3"}
+
+
+def test_what_was_known_is_known_of_the_symbol_that_stands_for_all():
+    product = "(s0 // 2)*(s3 // 2)"
+    equations = knowing(("s2", product), ("s2 // 14", "14"), ("s4", "(s2 // 14)*s0"))
+    equations.add(parse("s1"), parse("s2"))
+    for same in ("s1 // 14", "s2 // 14", f"({product}) // 14"):
+        assert equations.simplest(parse(same)) == 14
+    assert equations.are_equal(parse("s4"), parse("14*s0"))
+
+
 def test_sums_of_symbols_are_equal_though_none_is_replaced():
     equations = knowing(("s0 + s1", "s2"))
     assert equations.are_equal(parse("s0 + s1 + 1"), parse("s2 + 1"))
