@@ -174,6 +174,27 @@ def suggested_strides(tensor: torch.Tensor, size: tuple) -> tuple | None:
     return _permuted_strides(size, _channels_first(len(size)))
 
 
+def split_strides(size: Sequence, stride: Sequence, target: Sequence) -> tuple:
+    """Strides of a view that splits dims, also of dims of one element.
+
+    Source: ``computeStride_impl`` in ATen's TensorUtils.cpp
+    """
+    strides, dim, count = [0] * len(target), len(target), 1
+    step, whole = stride[-1], 1
+    for outer in reversed(range(len(size))):
+        whole = whole * size[outer]
+        is_last = outer == 0
+        if not is_last and (size[outer - 1] == 1 or stride[outer - 1] == whole * step):
+            continue  # the next dim goes on where these end
+        while dim and (target[dim - 1] == 1 or count != whole):
+            dim -= 1
+            strides[dim] = count * step
+            count = count * target[dim]
+        if not is_last:
+            step, whole, count = stride[outer - 1], 1, 1
+    return tuple(strides)
+
+
 def _channels_first(rank: int) -> list[int]:
     """Dims from the innermost on: channels, then those of images from the last one."""
     return [1, *reversed(range(2, rank)), 0]

@@ -10,6 +10,7 @@ from girih.frontend.fake.layout import (
     has_any,
     is_contiguous,
     preserved_strides,
+    split_strides,
     suggested_strides,
 )
 from girih.frontend.fake.promotion import promote
@@ -90,10 +91,40 @@ def _stack(tensors, dim=0):
         return NotImplemented
     if any(list(tensor.size()) != size for tensor in tensors):
         return NotImplemented
-    size.insert(dim % (len(size) + 1), len(tensors))
-    if not all(is_contiguous(tensor) for tensor in tensors):
+    dim %= len(size) + 1
+    result = (*size[:dim], len(tensors), *size[dim:])
+    is_row_by_row = all(is_contiguous(tensor) for tensor in tensors)
+    if is_row_by_row and not has_any(size, 1):
+        return Result(result, promote(*tensors))
+    if has_any(size, 0):
         return NotImplemented
-    return Result(tuple(size), promote(*tensors))
+    return Result(result, promote(*tensors), _stacked_strides(tensors, dim, result))
+
+
+def _stacked_strides(tensors, dim, result):
+    """ATen joins along the dim and splits that; the last one it makes before."""
+    if dim == len(result) - 1:
+        tensors, joined = [_Unsqueezed(tensor) for tensor in tensors], result
+    else:
+        joined = list(result)
+        joined[dim : dim + 2] = [result[dim] * result[dim + 1]]
+    strides = [suggested_strides(tensor, tuple(joined)) for tensor in tensors]
+    if None in strides or joined is result:
+        return None if None in strides else strides[0]
+    return split_strides(joined, strides[0], result)
+
+
+class _Unsqueezed:
+    """The layout of a tensor with one more dim, which is the last one."""
+
+    def __init__(self, tensor: torch.Tensor):
+        self._size, self._stride = (*tensor.size(), 1), (*tensor.stride(), 1)
+
+    def size(self) -> tuple:
+        return self._size
+
+    def stride(self) -> tuple:
+        return self._stride
 
 
 @shape_rule("embedding")

@@ -295,6 +295,8 @@ CALLS_ON_ONES = dict(
     roll_two=lambda x: x.roll((1, 1), (0, -1)) if x.dim() else x,
     replicate=lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate") if x.dim() > 3 else x,
     sort=lambda x: x.sort() if x.dim() else x,
+    stack=lambda x: [torch.stack((x, x), d) for d in range(x.dim() + 1)],
+    stack_three=lambda x: [torch.stack((x, x, x), d) for d in range(x.dim())],
     sum=lambda x: x + x,
 )
 
