@@ -23,6 +23,7 @@ import girih
 from girih import collector, config, exclusive, frontend, log, marks, stance, tally
 from girih.errors import (
     EXHAUSTED,
+    GirihError,
     RecompileError,
     SourceLocation,
     UnsupportedError,
@@ -39,6 +40,7 @@ from girih.frontend.capture.capture import (
     capture,
 )
 from girih.frontend.capture.failures import Failure, failure_of
+from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.guard import GuardSet, GuardTree
@@ -182,7 +184,16 @@ class Compiler:
     def _miss(self, dispatcher, function, arguments: tuple):
         with exclusive.compilation() as waited:
             entry = dispatcher.entry_for(function, arguments) if waited else None
-            return entry or self._compile(dispatcher, function, arguments)
+            if entry is not None:
+                return entry
+            try:
+                return self._compile(dispatcher, function, arguments)
+            except GirihError as refusal:
+                if not _goes_on_in_a_block(function.__code__):
+                    raise
+                error = refusal
+            # Only Python leaves the blocks: `with torch.no_grad()` would stay in force.
+            return plain_entry(function, lambda: _raise(error))
 
     def _is_over_limit(self, dispatcher) -> bool:
         return self.left == "recompile limit" and self._is_full(dispatcher)
@@ -479,7 +490,15 @@ class CompiledFunction(_frame.Dispatcher):
             getattr(self.girih_compiler.settings.backend_fn, "reset", lambda: None)()
 
 
-def _raise(error: UnsupportedError) -> None:
+def _goes_on_in_a_block(code: types.CodeType) -> bool:
+    """Whether a function goes on behind a break inside of a ``with`` or ``try``."""
+    origin = origin_of(code)
+    if origin is None or origin.kind != "resume":
+        return False
+    return plan_of(origin.code).handler_of(origin.standing) is not None
+
+
+def _raise(error: GirihError) -> None:
     """With ``fullgraph`` a call is captured, or it fails."""
     raise error  # an expression can't
 
