@@ -47,7 +47,7 @@ demo-inference: install ## Compile a trained model and GPT-2, compare with eager
 
 # Both runners run even when the first finds a failure; pytest's summary is last.
 # Threads of kernels that wait for one another must not keep the other processes' cores
-# busy meanwhile: that was a third of all processor time.
+# busy meanwhile: in a suite of reductions that was a third of the processor time.
 test: install ## Run lit and pytest.
 	@status=0; \
 	$(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
