@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from girih.dialects.bindings import ir
-from girih.errors import SourceLocation, UnsupportedError
+from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
 from girih.frontend.capture.switches import preserved
 from girih.frontend.fake.mode import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
@@ -113,6 +113,8 @@ def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
     except AssertionError:
         raise
     except Exception as error:
+        if is_exhaustion(error):
+            raise  # says nothing of the operation
         _fix_numbers(node, environment)
         raise _unsupported(error, node, source) from error
 

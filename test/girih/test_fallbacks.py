@@ -1,7 +1,10 @@
 """Whatever runs eager although it was to be compiled is told, in every way there is."""
 
+import contextlib
 import errno
+import inspect
 import resource
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
@@ -371,6 +374,23 @@ def test_nor_is_it_while_tracing(monkeypatch):
     with pytest.warns(girih.FallbackWarning, match=EXHAUSTED):
         assert girih.compile(plain)(ones(3)).shape == (3,)
     assert girih.counters()["eager_calls"] == {"resources": 1}
+
+
+@pytest.mark.parametrize("left", [40, 120, 200, 280])
+def test_near_the_end_of_the_stack(left):
+    compiled = girih.compile(lambda x: torch.softmax(x * left, -1) + x.sin())
+    depth = sys.getrecursionlimit() - len(inspect.stack()) - left
+
+    def call_at(depth):
+        return compiled(ones(3)) if depth == 0 else call_at(depth - 1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(RecursionError):
+            call_at(depth)
+    compiled(ones(3))  # from shallower ground
+    assert girih.counters()["graphs"] == 1
+    assert not girih.counters()["fallbacks"]
 
 
 # Dynamo's door -------------------------------------------------------------------
