@@ -18,6 +18,8 @@ from random_modules.judgement import Verdict, judge, run_in_eager
 from random_modules.program import Program, cleaned
 from random_modules.shrinking import shrink
 
+HANG = "no end"
+"""How the ending of a child begins that was killed for that."""
 BATCH = 50
 """Programs that share a child: what one leaves behind may break the next."""
 
@@ -145,6 +147,8 @@ def _failures_of(
     seeds.left.append(range(seed + 1, batch.stop))
     if outcome.messages and said is None:  # drawing a program runs it in eager alone
         ended = Verdict("invalid", f"eager: {outcome.ended}")
+    elif outcome.ended.startswith(HANG):
+        ended = _unless_busy(program, outcome.ended, limit)
     else:
         ended = _unless_eagers(program, outcome.ended, limit)
     _count(totals, ended)
@@ -152,10 +156,21 @@ def _failures_of(
         yield Failure(seed, program, ended, outcome.output)
 
 
+def _unless_busy(program: Program | None, ended: str, limit: float) -> Verdict:
+    """A hang, or the verdict of a program that ends alone, given twice the time.
+
+    The clock runs on where other processes hold the processors.
+    """
+    if program is None:
+        return Verdict(ended)
+    verdict, _ = _alone(program, 2 * limit)
+    return Verdict(ended) if verdict.kind.startswith(HANG) else verdict
+
+
 def _unless_eagers(program: Program | None, ended: str, limit: float) -> Verdict:
     """What ended a child; no program of girih's where eager alone ends one, too."""
     alone = program and _in_child(lambda send: run_in_eager(program), limit)
-    if alone and alone.ended.startswith(("killed", "no end")):
+    if alone and alone.ended.startswith(("killed", HANG)):
         return Verdict("invalid", f"eager: {alone.ended}")
     return Verdict(ended)
 
