@@ -66,12 +66,15 @@ __all__ = sorted([*_EXPORTS, "__version__"])
 
 
 def __getattr__(name: str):
-    """Loads the public names on first use (PEP 562)."""
+    """Loads the public names, all of them, on first use (PEP 562).
+
+    A program that is traced may use one that it had not used before: it is there then.
+    """
     if name not in _EXPORTS:
         raise AttributeError(f"module 'girih' has no attribute {name!r}")
-    value = getattr(import_module(_EXPORTS[name]), name)
-    globals()[name] = value
-    return value
+    modules = {path: import_module(path) for path in _EXPORTS.values()}
+    globals().update({n: getattr(modules[path], n) for n, path in _EXPORTS.items()})
+    return globals()[name]
 
 
 def __dir__():
@@ -82,7 +85,6 @@ def __dir__():
 # import is left for the first call. girih-opt and the passes run without torch, and
 # then nothing but this file is loaded.
 if "torch" in sys.modules:
-    for _name in _EXPORTS:
-        __getattr__(_name)
+    __getattr__("compile")
     import_module("girih.compiler").preload()
     import_module("girih.twins").follow_torch()

@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from processes import run_python
 
 import girih
 from girih import marks
@@ -263,3 +264,19 @@ def test_talking_to_the_compiler_breaks_the_graph():
         girih.compile(program, fullgraph=True, backend="eager")(X)
     compiled = girih.compile(program, backend="eager")
     torch.testing.assert_close(compiled(X), X.sin())
+
+
+def test_names_are_there_while_tracing_where_girih_came_before_torch():
+    run_python(
+        """
+        import girih
+        import torch
+
+        def program(x):
+            girih.mark_static(x, 0)
+            return x.sin()
+
+        compiled = girih.compile(program, fullgraph=True, backend="eager")
+        torch.testing.assert_close(compiled(torch.ones(3)), torch.ones(3).sin())
+        """
+    )
