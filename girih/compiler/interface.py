@@ -26,9 +26,9 @@ def interface_of(
     behind = Signature([], []) if backward is None else Signature.of(backward)
     given = list(enumerate(signature.results))
     own = [n for n, a in given if "graph.saved" not in a]
-    outside = ("graph.writes", "graph.update")
-    writes = any(name in a for _, a in given for name in outside)
-    gradients = [a["graph.gradient"] for a in behind.results]
+    outside = {"graph.writes", "graph.update"}
+    writes = not all(map(outside.isdisjoint, signature.results))
+    wanted = tuple(a["graph.gradient"].value for a in behind.results)
     cotangents = [a for a in behind.arguments if _is_cotangent(a)]
     derived = [a["graph.cotangent"].value for a in cotangents]
     views = tuple(_view(n, a) for n, a in given if _is_made_again(n, a, derived))
@@ -38,33 +38,34 @@ def interface_of(
     tensors = tuple(n for n in range(len(signature.arguments)) if _is_tensor(main, n))
     return Interface(
         arguments=len(signature.arguments),
-        returned=tuple(
-            n for n in own if not any(name in signature.results[n] for name in outside)
-        ),
+        returned=tuple(n for n in own if outside.isdisjoint(signature.results[n])),
         differentiable=tuple(derived),
         row_major=tuple("graph.strides" not in a for a in cotangents),
         views=views,
-        updates=tuple(
-            (n, a["graph.update"].value) for n, a in given if "graph.update" in a
-        ),
+        updates=_updates(given),
         tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
         private=private,
         plain=tuple(s for s in saved if s.kind in ("number", "size")),
         tensors=tensors,
         program_results=tuple(n for n, a in given if "graph.writes" not in a),
-        wanted=tuple(number.value for number in gradients),
+        wanted=wanted,
         reached_by=tuple(_reached_by(a, derived) for a in behind.results),
         readers=_readers(backward, behind, private),
         keepers=keepers_of(
             eager,
             [_place_behind(signature, n) for n in derived],
-            [number.value for number in gradients],
+            wanted,
             [*(Saved("argument", n) for n in tensors), *_owners(own, views)],
         ),
         writes=writes,
         generator=_device_of(main) if _is_random(main) else None,
         is_seeded=any(op.operation.name == "graph.seed" for op in _ops(main)),
     )
+
+
+def _updates(given: Sequence[tuple[int, dict]]) -> tuple[tuple[int, int], ...]:
+    """Results that an argument is given after a call, each with the argument."""
+    return tuple((n, a["graph.update"].value) for n, a in given if "graph.update" in a)
 
 
 def _reached_by(given: dict, derived: Sequence[int]) -> tuple[int, ...]:
