@@ -12,10 +12,26 @@ from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
-from girih.passes.tile.sizes import Size
+from girih.passes.tile.sizes import Size, known
 
 # Additions into one accumulator before the next block starts.
 BLOCK_STEPS = 64
+# Blocks of symbolic sizes are added up by so many, too.
+_GUESSED_STEPS = BLOCK_STEPS**3
+
+
+def largest_block(size: Size, width: int) -> int:
+    """Steps of the outermost blocks of a long sum: few of them are left to add.
+
+    Args:
+        size: Of the coordinate.
+        width: Values of it that a step takes.
+    """
+    total = known(size, _GUESSED_STEPS * width) // width
+    steps = BLOCK_STEPS
+    while steps * BLOCK_STEPS < total:
+        steps *= BLOCK_STEPS
+    return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +86,9 @@ class Pass:
 
     Attributes:
         width: lanes of the innermost loop when it runs over reduced elements.
-        blocked: the coordinate whose loop goes in blocks of ``BLOCK_STEPS`` steps with
-            accumulators of their own, where sums are long.
+        blocked: the coordinate whose loop goes in blocks of ``BLOCK_STEPS`` steps (and
+            those in blocks of blocks) with accumulators of their own, where sums are
+            long.
     """
 
     reductions: tuple[ReduceNode, ...]

@@ -7,6 +7,8 @@ import torch
 from samples import check
 from tensors import ALL, FLOATS, INTEGERS, LAYOUTS, normal
 
+import girih
+
 NUMBERS = (*FLOATS, *INTEGERS)
 SHAPES = ((), (0,), (1,), (7,), (1009,), (3, 0, 5), (64, 129), (5, 1, 33), (4, 5, 6, 7))
 LARGE = ((40009,), (300, 211), (2, 17, 1031), (16384, 3), (3, 16411))
@@ -148,6 +150,16 @@ def test_sum_is_accurate(dtype):
     x = torch.rand(1 << 20).to(dtype)
     calls = {"rand": (x,)}
     check(lambda x: (x.sum(), x.mean(), x.view(1024, -1).sum(0)), calls, sums=True)
+
+
+@pytest.mark.parametrize("dim", [0, (0, 2)], ids=str)
+def test_sums_of_a_symbolic_number_of_columns_are_accurate(dim):
+    """They can't be cut into parts: there may be too many for a workspace."""
+    x = torch.rand(300_007, 3, 1) + 1
+    compiled = girih.compile(lambda x: x.sum(dim), dynamic=True)
+    expected = x.double().sum(dim)
+    error = (compiled(x) - expected).abs().max() / expected.max()
+    assert error < 4 * torch.finfo(torch.float32).eps
 
 
 def test_sum_in_blocks_inside_another_loop():

@@ -12,7 +12,15 @@ from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode
-from girih.passes.tile.plan import BLOCK_STEPS, Axis, Grid, Local, Pass, Stage
+from girih.passes.tile.plan import (
+    BLOCK_STEPS,
+    Axis,
+    Grid,
+    Local,
+    Pass,
+    Stage,
+    largest_block,
+)
 from girih.passes.tile.sizes import Size, product
 
 Accumulators = list[list[ir.Value]]
@@ -246,14 +254,21 @@ class Program:
 
         first = coordinates[0]
         if first == walk.blocked:
-            return self._blocked_loop(first, walk, inits, inner)
+            width = walk.width if first == self.grid.lanes else 1
+            steps = largest_block(first.size, width)
+            return self._blocked_loop(first, walk, inits, inner, steps)
         return self._loop(first, walk.width, inits, inner)
 
-    def _blocked_loop(self, coordinate, walk: Pass, inits, body) -> list[ir.Value]:
-        """A loop in blocks that start afresh: long sums are sums of short ones."""
+    def _blocked_loop(
+        self, coordinate, walk: Pass, inits, body, steps: int
+    ) -> list[ir.Value]:
+        """A loop in blocks that start afresh: long sums are sums of short ones.
+
+        Blocks of more than ``BLOCK_STEPS`` steps are loops in blocks themselves.
+        """
         low, high = bounds = self._range(coordinate)
         width = walk.width if coordinate == self.grid.lanes else 1
-        step = self.indices.size(BLOCK_STEPS * width)
+        step = self.indices.size(steps * width)
         b = self.indices.at(self.stack.depth)
         types = [value.type for value in inits]
         op = b.create("scf.for", types, [low, high, step, *inits], regions=1)
@@ -265,7 +280,11 @@ class Program:
         self.ranges[coordinate] = (start, end)
         # Not with what loops around this one carry: the merge below adds that.
         fresh = [v for node in walk.reductions for v in self._initial(node)]
-        results = self._loop(coordinate, walk.width, fresh, body)
+        if steps > BLOCK_STEPS:
+            shorter = steps // BLOCK_STEPS
+            results = self._blocked_loop(coordinate, walk, fresh, body, shorter)
+        else:
+            results = self._loop(coordinate, walk.width, fresh, body)
         self.ranges[coordinate] = bounds
         merged = [
             self._merged(node, *pair)
