@@ -79,7 +79,7 @@ class Names:
             unsupported(
                 kind="import by a function of the program",
                 context=f"import {name}",
-                explanation="builtins.__import__ was replaced.",
+                explanation="Someone replaced builtins.__import__.",
             )
         return self.imported(name)
 

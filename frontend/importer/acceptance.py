@@ -31,8 +31,8 @@ _ON_CPU = ("cpu",)
 _MOST_KNOWN = 1 << 14
 _OPS_ON_BITS = ("bitwise_", "__", "gcd", "lcm")
 _MOST_ELEMENTS = 1 << 12
-# As schemas write the types of scalars and of indices.
-_NUMBER = "number"
+# As schemas write the types of options and of indices. Numbers stand for tensors, too.
+_OPTION = "bool"
 _INDICES = "List[Optional[Tensor]]"
 _known: dict[tuple, bool] = {}
 
@@ -104,7 +104,7 @@ def _is_usual(func, dtypes: set[torch.dtype], leaves: list, roles: list[str]) ->
 
 
 def _is_odd_number(leaf: Any, role: str) -> bool:
-    return type(leaf) is complex or (type(leaf) is bool and _NUMBER in role)
+    return type(leaf) is complex or (type(leaf) is bool and _OPTION not in role)
 
 
 def _smaller_sizes(leaves: list) -> dict[int, int] | None:

@@ -22,6 +22,8 @@ from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.nodes import value_of
 
+_STATISTICS = "_raw_saved_running_"
+
 
 class EagerGraph(NamedTuple):
     """Eager's graph of derivatives: what of it keeps something.
@@ -206,9 +208,16 @@ def _leaves_below(order: Sequence, leaves: Mapping[Saved, Any]) -> dict[Any, int
 
 
 def _kept_by(node: Any) -> list[torch.Tensor]:
-    """The tensors that a node of autograd keeps."""
+    """The tensors that a node of autograd keeps, and whose versions it checks.
+
+    A batch norm in training keeps its statistics, too, does not read them, and writes
+    them without counting a version: several calls may come before the backward pass.
+    """
+    is_batch_norm = getattr(node, "_saved_training", False)
     found = []
     for name in _names(type(node)):
+        if is_batch_norm and name.startswith(_STATISTICS):
+            continue
         values = getattr(node, name)
         values = values if isinstance(values, (tuple, list)) else (values,)
         found += [value.data for value in values]

@@ -1,8 +1,14 @@
 """What a backward pass visits and frees: the nodes that eager has on its way."""
 
+import copy
+from functools import partial
+
 import pytest
 import torch
+from torch import nn
 from training_scenario import Scenarios, check, leaf, outcome_of
+
+import girih
 
 scenarios = Scenarios()
 
@@ -279,3 +285,27 @@ def writes_of_buffers_after_the_call(compile):
             buffer.mul_(2)
         observed.append((outcome_of(result.backward), x.grad))
     return observed
+
+
+class Turned(nn.Module):
+    def forward(self, x):
+        return x.transpose(1, 2)
+
+
+@pytest.mark.parametrize("calls", [2, 3])
+@pytest.mark.parametrize(
+    "norm", [nn.BatchNorm1d, partial(nn.InstanceNorm1d, track_running_stats=True)]
+)
+def test_norms_are_called_several_times_before_the_backward_pass(norm, calls):
+    """As discriminators are: the statistics that a call writes are not read again."""
+    module = nn.Sequential(nn.Linear(4, 6), nn.Unflatten(0, (2, 5)), Turned(), norm(6))
+    module.double()
+    other = copy.deepcopy(module)
+    compiled = girih.compile(other)
+    found = []
+    for function, own in ((module, module), (compiled, other)):
+        torch.manual_seed(0)
+        results = [function(torch.randn(10, 4).double()) for _ in range(calls)]
+        sum(result.pow(2).sum() for result in results).backward()
+        found.append([p.grad for p in own.parameters()] + [*own.buffers()])
+    torch.testing.assert_close(*found)

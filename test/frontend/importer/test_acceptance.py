@@ -47,6 +47,7 @@ def test_values_for_the_elements_that_a_mask_picks(count):
     ("func", "args"),
     [
         (aten.abs.default, (torch.zeros(3, dtype=torch.bool),)),
+        (aten.sub.Tensor, (torch.zeros(3, dtype=torch.bool), True)),
         (aten.rsub.Scalar, (torch.zeros(3, dtype=torch.bool), 1)),
         (aten.mm.default, (torch.zeros(80, 80), torch.zeros(80, 80).double())),
         (
