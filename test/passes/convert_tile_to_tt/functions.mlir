@@ -6,7 +6,7 @@
 // CHECK: "tt.elementwise_inline_asm"(%{{.*}}) {asm_string = "tanh.approx.f32 $0, $1;"
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "__nv_exp2f"
 // CHECK: math.exp2
-// CHECK: math.exp %
+// CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "__nv_expf"
 // CHECK: asm_string = "ex2.approx.ftz.f32 $0, $1;"
 // CHECK: asm_string = "rcp.approx.ftz.f32 $0, $1;"
 // CHECK: arith.divf
@@ -19,8 +19,8 @@
 // HIP: "__ocml_tanh_f32"
 // HIP: "__ocml_exp2_f32"
 // HIP: math.exp2
-// HIP: math.exp %
-// HIP: math.exp %
+// HIP: "__ocml_exp_f32"
+// HIP: "__ocml_exp_f32"
 // HIP: "tt.precise_divf"
 // HIP: "tt.precise_divf"
 // HIP: arith.extf
