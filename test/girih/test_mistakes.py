@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import girih
+from girih.compiler.mistakes import raises_in_eager
 from girih.passes import registry
 
 LONG = torch.ones(3, 4, dtype=torch.int64)
@@ -164,3 +165,19 @@ def test_nothing_is_run_where_falling_back_is_not_allowed(broken_fuse):
         compiled(x, torch.tensor([1]))
     assert x.tolist() == [0, 0, 0]
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_made_up_data_stay_on_the_processor():
+    """A 1 that is an index out of range would end a device's context."""
+
+    graph = torch.fx.Graph()
+    x, table = graph.placeholder("x"), graph.placeholder("table")
+    there = torch.device("cuda:0")
+    made = graph.call_function(torch.arange, (4,), {"device": there})
+    moved = graph.call_method("to", (graph.call_method("cuda", (x,)), "cuda"))
+    index = graph.call_function(torch.add, (made, moved))
+    graph.output((graph.call_function(torch.take, (table, index)),))
+    gm = torch.fx.GraphModule({}, graph)
+    ones = torch.ones(4, dtype=torch.int64)
+    assert not raises_in_eager(gm, (ones, torch.ones(5)))
+    assert raises_in_eager(gm, (ones, torch.ones(4)))
