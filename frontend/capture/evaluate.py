@@ -88,6 +88,7 @@ class Evaluator:
         if tensor.is_leaf:
             return fake.requires_grad_()
         # One that has a grad_fn is no leaf. A sum keeps nothing for its derivative.
+        # Eager is not asked about this one: it would not write repeated elements.
         with torch.enable_grad(), self.mode:
             zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
             return fake.add_(zero.requires_grad_())
@@ -120,7 +121,7 @@ class Evaluator:
     def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         if _reads_batch_sizes(target, args):
             raise DataDependentOutputException("the sizes of its batches")
-        with self.mode:
+        with self.mode, self.mode.asking_eager():
             if kind == "call_function":
                 return target(*args, **kwargs)
             return getattr(args[0], target)(*args[1:], **kwargs)

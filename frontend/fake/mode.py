@@ -28,12 +28,12 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 
+from girih.frontend.fake.acceptance import refusal_of
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.images import whole_images
 from girih.frontend.fake.recurrent import whole_layers
 from girih.frontend.fake.rules import RULES, Result
-from girih.frontend.fake.writing import check_write
 
 # What FakeTensorMode reads from torch._dynamo.config. Its cache of results is off:
 # making a key loads sympy, and costs as much as most meta kernels.
@@ -295,6 +295,8 @@ class LightFakeTensorMode(FakeTensorMode):
     fraction of the time and loads no module; the others go torch's whole way.
     """
 
+    _asks_eager = False
+
     __init__ = _lightly(FakeTensorMode.__init__)
     _dispatch_impl = _lightly(inspect.unwrap(FakeTensorMode._dispatch_impl))
 
@@ -311,8 +313,25 @@ class LightFakeTensorMode(FakeTensorMode):
         plan = _plan_for(func)
         if plan is _LIFT:
             return self._lift(args[0])
+        result = self._run(plan, func, types, args, kwargs or {})
+        if self._asks_eager and func.namespace == "aten" and not (plan and plan.in_cpp):
+            error = refusal_of(func, args, kwargs or {})
+            if error is not None:
+                raise error
+        return result
+
+    @contextmanager
+    def asking_eager(self) -> Iterator[None]:
+        """Calls that eager refuses for their dtypes, or for memory, raise its error."""
+        before, self._asks_eager = self._asks_eager, True
+        try:
+            yield
+        finally:
+            self._asks_eager = before
+
+    def _run(self, plan, func, types, args, kwargs):
         if plan is not None:
-            result = self._try_quickly(plan, func, args, kwargs or {})
+            result = self._try_quickly(plan, func, args, kwargs)
             if result is not NotImplemented:
                 return result
         with python_dispatcher(self):
@@ -343,10 +362,7 @@ class LightFakeTensorMode(FakeTensorMode):
         if plan.mutates:
             if _only_device(args[:1], None) != device:
                 return NotImplemented
-            written = self._write(plan, args, kwargs)
-            if written is NotImplemented:
-                check_write(func, args, kwargs)
-            return written
+            return self._write(plan, args, kwargs)
         results = plan.kernel(*args, **kwargs)
         if results is NotImplemented:
             return NotImplemented

@@ -99,7 +99,7 @@ def _note_results(node, environment, derivatives: Derivatives) -> None:
     for result in node.all_input_nodes:
         known = value_of(result)
         if isinstance(known, torch.Tensor):
-            derivatives.required[id(environment[result])] = known.requires_grad
+            derivatives.note_result(environment[result], known)
 
 
 def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:

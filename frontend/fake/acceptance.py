@@ -1,0 +1,297 @@
+"""Whether eager takes a call, but for its sizes.
+
+Fake tensors, and girih's own rules, take some calls that kernels of ATen refuse: the
+absolute value of booleans, ``1 - mask``, a float64 image with float32 statistics, a
+write of elements that are one in memory. Nobody but ATen knows them all, so ATen is
+asked: with real tensors of these dtypes, of a few elements. What it refuses for other
+reasons (a size that does not fit any more) it refuses for common dtypes, too; that says
+nothing.
+
+Where tensors are large, sizes above 1 become 2, and numbers among the arguments that
+are sizes, or products of neighbouring ones, follow.
+
+A call that is refused is asked again with common dtypes, and is the same call: a
+boolean that is a number (``mask + True``) becomes 1, one that says how (``transposed``)
+stays, and so do indices, whose dtype says how many elements are meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils import _pytree as pytree
+
+_ASKED_ON = ("cpu", "cuda")
+_ON_CPU = ("cpu",)
+_MOST_KNOWN = 1 << 14
+_OPS_ON_OTHERS = (
+    "__",
+    "bitwise_",
+    "embedding",
+    "gather",
+    "gcd",
+    "index",
+    "lcm",
+    "masked_",
+    "scatter",
+    "take",
+)
+_MOST_ELEMENTS = 1 << 12
+# As schemas write the types of options and of indices. Numbers stand for tensors, too.
+_OPTION = "bool"
+_INDICES = "List[Optional[Tensor]]"
+_taken: set[tuple] = set()
+_known: dict[tuple, tuple[type[Exception], tuple] | None] = {}
+
+
+class _TensorLike(NamedTuple):
+    """What is asked about a tensor.
+
+    Attributes:
+        dtype: Of the tensor.
+        device: The type of its device.
+        shape: Sizes to ask with.
+        repeated: Dims whose elements are one in memory.
+        twin: Place of the same tensor further in front, or None.
+    """
+
+    dtype: torch.dtype
+    device: str
+    shape: tuple[int, ...]
+    repeated: tuple[int, ...] = ()
+    twin: int | None = None
+
+
+def refusal_of(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> Exception | None:
+    """The error with which eager refuses a call; None where it takes it.
+
+    Args:
+        func: One of ATen's.
+        args: With fake tensors.
+        kwargs: Likewise.
+    """
+    if func._schema.is_mutable and _has_twins(args):
+        return _refusal_of(func, args, kwargs)
+    outline = (func, *_outlines(args), *kwargs, *_outlines(kwargs.values()))
+    if outline in _taken:
+        return None
+    error = _refusal_of(func, args, kwargs)
+    if error is None:
+        if len(_taken) >= _MOST_KNOWN:
+            _taken.clear()
+        _taken.add(outline)
+    return error
+
+
+def _has_twins(args: Iterable) -> bool:
+    """Whether a tensor is given twice."""
+    names = [id(value) for value in args if isinstance(value, torch.Tensor)]
+    return len(set(names)) < len(names)
+
+
+def _outlines(values: Iterable) -> Iterator[Any]:
+    """What of arguments decides as a rule whether their dtypes are taken."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            # What repeats elements may not be written.
+            repeated = _repeated_dims(value)
+            yield value.dtype, value.dim() == 0, value.device.type, repeated
+        elif isinstance(value, (tuple, list)):
+            yield from _outlines(value)
+        elif type(value) in (int, float):
+            yield type(value), value < 0, value == 0
+        else:
+            yield value if isinstance(value, torch.dtype) else type(value)
+
+
+def _refusal_of(
+    func: torch._ops.OpOverload, args: Any, kwargs: Any
+) -> Exception | None:
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    roles = _roles(func, args, kwargs)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors or _is_usual(func, tensors, leaves, roles):
+        return None
+    smaller = _smaller_sizes(leaves)
+    places: dict[int, int] = {}
+    likes = tuple(
+        _like(leaf, smaller, places.setdefault(id(leaf), place), place)
+        for place, leaf in enumerate(leaves)
+    )
+    devices = _ON_CPU if torch.Tag.nondeterministic_seeded in func.tags else _ASKED_ON
+    if not all(_can_be_asked(leaf, devices) for leaf in likes):
+        return None
+    key = (func, likes, tuple(map(type, likes)), str(spec))
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _refusal(func, likes, spec, roles)
+    known = _known[key]
+    return None if known is None else known[0](*known[1])
+
+
+def _roles(func, args: Any, kwargs: Any) -> list[str]:
+    """For each leaf of the arguments the type that the schema gives its argument."""
+    in_order, by_name = _types(func)
+    given = [*zip(in_order, args, strict=False)]
+    given += [(by_name.get(name, ""), value) for name, value in kwargs.items()]
+    return [role for role, value in given for _ in pytree.tree_leaves(value)]
+
+
+@cache
+def _types(func) -> tuple[list[str], dict[str, str]]:
+    types = {argument.name: str(argument.type) for argument in func._schema.arguments}
+    return list(types.values()), types
+
+
+def _is_usual(func, tensors: list, leaves: list, roles: list[str]) -> bool:
+    """Whether a call has one of the dtypes that all take but ops on bits and masks."""
+    dtypes = {tensor.dtype for tensor in tensors}
+    dtypes |= {leaf for leaf in leaves if isinstance(leaf, torch.dtype)}
+    if len(dtypes) != 1 or not dtypes <= {torch.float32, torch.float64}:
+        return False
+    if func._schema.is_mutable:
+        is_apart = len(set(map(id, tensors))) == len(tensors)
+        if not is_apart or any(map(_repeated_dims, tensors)):
+            return False
+    is_about_others = func.__name__.startswith(_OPS_ON_OTHERS)
+    are_odd = map(_is_odd_number, leaves, roles)
+    return not is_about_others and not any(are_odd)
+
+
+def _is_odd_number(leaf: Any, role: str) -> bool:
+    return type(leaf) is complex or (type(leaf) is bool and _OPTION not in role)
+
+
+def _smaller_sizes(leaves: list) -> dict[int, int] | None:
+    """Sizes to ask with in place of the real ones, or None where these will do."""
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    shapes = [list(map(_number, tensor.shape)) for tensor in tensors]
+    if sum(map(math.prod, shapes)) <= _MOST_ELEMENTS:
+        return None
+    smaller = {}
+    for shape in shapes:
+        for end in range(len(shape) + 1):
+            for start in range(end - 1):
+                part = shape[start:end]
+                smaller[math.prod(part)] = math.prod(min(n, 2) for n in part)
+    return smaller | {n: min(n, 2) for shape in shapes for n in shape}
+
+
+def _number(value: Any) -> Any:
+    """A number, an example of a symbolic one, or any other value as it is."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+        hint = value.node.hint
+        return 2 if hint is None else hint
+    return value
+
+
+def _like(leaf: Any, smaller: dict[int, int] | None, first: int, place: int) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        sizes = map(_number, leaf.shape)
+        shape = sizes if smaller is None else [min(n, 2) for n in sizes]
+        repeated, twin = _repeated_dims(leaf), None if first == place else first
+        return _TensorLike(leaf.dtype, leaf.device.type, tuple(shape), repeated, twin)
+    leaf = _number(leaf)
+    if type(leaf) is int and smaller is not None:
+        return smaller.get(leaf, leaf)
+    return leaf
+
+
+def _repeated_dims(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The dims of a tensor along which it stays where it is."""
+    if tensor.layout is not torch.strided:
+        return ()
+    strides = enumerate(tensor.stride())
+    return tuple(n for n, stride in strides if type(stride) is int and stride == 0)
+
+
+def _can_be_asked(leaf: Any, devices: tuple[str, ...]) -> bool:
+    if isinstance(leaf, _TensorLike):
+        return leaf.device in devices
+    kinds = (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
+    return leaf is None or isinstance(leaf, (*kinds, torch.memory_format))
+
+
+def _refusal(
+    func, leaves: tuple, spec, roles: list[str]
+) -> tuple[type[Exception], tuple] | None:
+    """What ATen raises for these dtypes, if they are what it refuses."""
+    # Neither the importer nor modes and transforms of the program see these calls.
+    with (
+        torch._C._DisableTorchDispatch(),
+        torch._C._DisableFuncTorch(),
+        torch._C._DisableAutocast(),
+        torch.no_grad(),
+    ):
+        state = torch.default_generator.get_state()
+        try:
+            raised = [_raised(func, leaves, spec, fill) for fill in (1, 0)]
+            if None in raised:
+                return None
+            common = _common(leaves, roles)
+            if all(_raised(func, others, spec, 1) for others in common):
+                return None
+            return type(raised[0]), raised[0].args
+        finally:
+            torch.default_generator.set_state(state)
+
+
+def _common(leaves: tuple, roles: list[str]) -> Iterator[tuple]:
+    """The same call with dtypes, and numbers, that are taken mostly everywhere."""
+    float32, int64 = torch.float32, torch.int64
+    numbers = tuple(
+        1 if _is_odd_number(leaf, role) else leaf
+        for leaf, role in zip(leaves, roles, strict=True)
+    )
+    for given in (leaves, numbers):
+        for floats, integers in ((float32, float32), (float32, int64), (int64, int64)):
+            yield tuple(
+                _with_common_dtype(leaf, role, floats, integers)
+                for leaf, role in zip(given, roles, strict=True)
+            )
+    first, *others = (n for n, x in enumerate(numbers) if isinstance(x, _TensorLike))
+    kinds = {first: float32, **dict.fromkeys(others, torch.bool)}  # masks
+    yield tuple(
+        _with_common_dtype(leaf, role, kinds.get(n), kinds.get(n))
+        for n, (leaf, role) in enumerate(zip(numbers, roles, strict=True))
+    )
+
+
+def _with_common_dtype(
+    leaf: Any, role: str, floats: torch.dtype, integers: torch.dtype
+) -> Any:
+    if not isinstance(leaf, _TensorLike):
+        return floats if isinstance(leaf, torch.dtype) and floats else leaf
+    leaf = leaf._replace(repeated=(), twin=None)
+    if role == _INDICES:
+        return leaf
+    is_float = leaf.dtype.is_floating_point or leaf.dtype.is_complex
+    return leaf._replace(dtype=floats if is_float else integers)
+
+
+def _raised(func, leaves: tuple, spec, fill: int) -> Exception | None:
+    """What ATen raises for a call with tensors that hold this number."""
+    try:
+        values: list[Any] = []
+        for leaf in leaves:
+            twin = getattr(leaf, "twin", None)
+            values.append(_real(leaf, fill) if twin is None else values[twin])
+        args, kwargs = pytree.tree_unflatten(values, spec)
+        func(*args, **kwargs)
+    except Exception as error:
+        return error
+    return None
+
+
+def _real(leaf: Any, fill: int) -> Any:
+    if not isinstance(leaf, _TensorLike):
+        return leaf
+    shape = [1 if n in leaf.repeated else size for n, size in enumerate(leaf.shape)]
+    full = torch.ops.aten.full.default
+    made = full(shape, fill, dtype=leaf.dtype, device=torch.device(leaf.device))
+    return made.expand(leaf.shape) if leaf.repeated else made
