@@ -7,7 +7,7 @@ reads costs one addition, and an intermediate in the workspace has no tensor at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
@@ -45,16 +45,6 @@ class Buffer:
     number: Value | None = None
     is_own: bool = False
     is_written: bool = False
-
-    @property
-    def root(self) -> Buffer:
-        """The buffer that owns the storage."""
-        return self if self.base is None else self.base.root
-
-    @property
-    def root_offset(self) -> Size:
-        """Elements from the start of `root`."""
-        return 0 if self.base is None else self.base.root_offset + self.offset
 
     @property
     def itemsize(self) -> int:
@@ -112,15 +102,25 @@ class Buffers(dict[ir.Value, Buffer]):
         tensor = ValueItem(self.tensor(buffer))
         return ValueItem(self._assembler.call(torch_entry.item, [tensor]))
 
-    def aliased(self, buffer: Buffer) -> Value:
-        """A value slot with a view in the sense of autograd, as eager returns one."""
-        root = ValueItem(self.tensor(buffer.root))
-        offset = self._sizes.register(buffer.root_offset)
-        start = self._assembler.call_int(torch_entry.storage_offset, [root])
+    def aliased(self, buffer: Buffer, returned: Sequence[Buffer | None]) -> Value:
+        """A value slot with a view in the sense of autograd, as eager returns one.
+
+        Args:
+            buffer: What it shows.
+            returned: The results: it is a view of the one that it was made from.
+        """
+        owner, shift = buffer, 0
+        while owner.base is not None:
+            owner, shift = owner.base, owner.offset + shift
+            if any(owner is other for other in returned):
+                break
+        base = ValueItem(self.tensor(owner))
+        offset = self._sizes.register(shift)
+        start = self._assembler.call_int(torch_entry.storage_offset, [base])
         return self._assembler.call(
             torch_entry.as_strided,
             [
-                root,
+                base,
                 self._sizes.items(buffer.parts.shape),
                 self._sizes.items(buffer.parts.strides),
                 RegisterItem(self._assembler.arithmetic("+", start, offset)),

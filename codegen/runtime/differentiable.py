@@ -10,13 +10,15 @@ What autograd sees is in ``nodes``, what a call keeps in ``kept``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from girih.codegen.runtime.inner import below_of, steps_of
 from girih.codegen.runtime.interface import (
     BackwardProgram,
     Derivative,
@@ -26,7 +28,7 @@ from girih.codegen.runtime.interface import (
     Saved,
     View,
 )
-from girih.codegen.runtime.nodes import Call, groups_of
+from girih.codegen.runtime.nodes import Call, groups_of, severed
 from girih.codegen.runtime.watches import watches_of
 
 
@@ -65,6 +67,9 @@ class Differentiable:
         self.kept_for = [self.visited((place,), None) for place in places]
         self.readers = [_bits(places) for places in interface.readers]
         self.watches = watches_of(interface, position, self._updated)
+        self.steps = steps_of(interface, position)
+        self.watched = sorted(set(chain.from_iterable(interface.inner.values())))
+        self.below = below_of(interface.inner)
 
     def __call__(self, *arguments: Any) -> tuple:
         """Runs the program.
@@ -96,8 +101,11 @@ class Differentiable:
                 results = list(self.forward(*given))
             return self._results(results, (), arguments)
         call = Call(self, given)
-        made = call.differentiated()
-        found = self._results(call.results, made, arguments)
+        if self.steps:
+            found = self._results_one_by_one(call, arguments)
+        else:
+            made = call.differentiated()
+            found = self._results(call.results, made, arguments)
         call.kept.watch(arguments, call.results)
         return found
 
@@ -124,30 +132,85 @@ class Differentiable:
             results[place] = tensor
         for number, argument in interface.updates:
             arguments[argument].copy_(results[position[number]])
+        for number in interface.severed:
+            results[position[number]] = severed(results[position[number]])
         for view in interface.views:
             results[position[view.result]] = self._viewed(view, results, arguments)
         return tuple([results[place] for place in self.returned])
 
-    def _viewed(self, view: View, results: list, arguments: Sequence) -> Tensor:
-        """A result as a view of its owner."""
+    def _results_one_by_one(self, call: Call, arguments: Sequence) -> tuple:
+        """The same where nodes of results lead to other results: inner ones first."""
+        nodes = call.nodes()
+        results = call.results
+        tensors: dict[int, Tensor] = {}
+        for step in self.steps:
+            position = step.position
+            if step.place is not None:
+                inner = [tensors[number] for number in step.inner]
+                result = nodes.of_result(step.place, results[position], inner)
+                results[position] = result
+            if step.argument is not None:
+                tensors[step.number] = arguments[step.argument].copy_(result)
+                continue
+            if step.view is not None:
+                through = next((tensors[n] for n in step.inner), None)
+                made = self._viewed(step.view, results, arguments, through)
+                results[position] = made
+            tensors[step.number] = results[position]
+        nodes.watch(tensors)
+        return tuple([results[place] for place in self.returned])
+
+    def _viewed(
+        self,
+        view: View,
+        results: list,
+        arguments: Sequence,
+        through: Tensor | None = None,
+    ) -> Tensor:
+        """A result as a view of its owner, or through another view of that."""
         shape = results[self.position[view.result]]
-        if (view.kind, view.index) == ("result", view.result):
-            made = shape[...]
+        is_alone = (view.kind, view.index) == ("result", view.result)
+        owner = None if is_alone else self._owner(view, results, arguments)
+        if view.is_unrecorded:
+            return self._unrecorded(view, owner, shape)
+        if is_alone:
+            made = (severed(shape) if view.is_severed else shape)[...]
         else:
-            is_argument = view.kind == "argument"
-            owner = (arguments if is_argument else results)[
-                view.index if is_argument else self.position[view.index]
-            ]
-            made = self._view_of(owner, view, shape)
+            made = self._view_of(owner, view, shape, through)
         return made.unsqueeze(0).unbind()[0] if view.is_split else made
 
-    def _view_of(self, owner: Tensor, view: View, shape: Tensor) -> Tensor:
-        is_cut = view.is_detached and owner.requires_grad
-        if is_cut:
-            owner = owner.detach()
+    def _unrecorded(self, view: View, owner: Tensor | None, shape: Tensor) -> Tensor:
+        """A view that is made without grad mode, or a view of one."""
+        if owner is None:  # its base, which is not returned, says whether it needs one
+            owner = shape.detach().requires_grad_()
+        offset = self._offset(view, owner, shape)
+        with torch.no_grad():
+            made = owner.as_strided(shape.size(), shape.stride(), offset)
+        if not view.is_severed:
+            return made
+        with torch.enable_grad():
+            return made[...]
+
+    def _owner(self, view: View, results: list, arguments: Sequence) -> Tensor:
+        if view.kind == "argument":
+            return arguments[view.index]
+        return results[self.position[view.index]]
+
+    def _offset(self, view: View, owner: Tensor, shape: Tensor) -> int:
         offset = shape.storage_offset()
         if view.kind == "argument" and view.index in self._updated:
             offset += owner.storage_offset()  # the program got a copy
+        return offset
+
+    def _view_of(
+        self, owner: Tensor, view: View, shape: Tensor, through: Tensor | None
+    ) -> Tensor:
+        offset = self._offset(view, owner, shape)
+        is_cut = view.is_detached and owner.requires_grad and not view.is_severed
+        if is_cut:
+            owner = owner.detach()
+        elif through is not None:
+            owner = through
         made = owner.as_strided(shape.size(), shape.stride(), offset)
         return made.detach() if is_cut and not view.is_view else made
 
@@ -172,9 +235,25 @@ class Differentiable:
 
         return self._made(self._backwards, given, make)[0]
 
-    def derivative_for(self, given: tuple, marked: tuple) -> Derivative:
-        """The gradients as a function that can be differentiated."""
-        key, make = (given, marked), self.derivatives.derivative
+    def visited_to(
+        self, inner: Collection[int], place: int, needed: frozenset[int]
+    ) -> frozenset[int]:
+        """Those between a result and inner ones, or arguments by other ways."""
+        return frozenset(
+            number
+            for number, keeper in enumerate(self.interface.keepers)
+            if place in keeper.results
+            and keeper.above.isdisjoint(inner)
+            and not (
+                keeper.inner.isdisjoint(inner) and keeper.arguments.isdisjoint(needed)
+            )
+        )
+
+    def derivative_for(
+        self, given: tuple, marked: tuple | None, inner: tuple
+    ) -> Derivative:
+        """The gradients as a function, as ``Derivatives.derivative`` makes it."""
+        key, make = (given, marked, inner), self.derivatives.derivative
         return self._made(self._derivatives, key, make, *key)
 
     def _made(self, table: dict, key: Any, make: Callable, *args: Any) -> Any:

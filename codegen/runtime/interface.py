@@ -5,7 +5,7 @@ The compiler fills these in, ``differentiable`` reads them: neither knows the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,6 +57,9 @@ class View(NamedTuple):
         is_detached: Whether eager's view needs no gradient.
         is_view: Whether eager's calls itself one: a detached tensor does not.
         is_split: Whether eager's is one of several that an operation gave at once.
+        is_unrecorded: Whether eager's was made without grad mode, of a tensor that
+            requires a gradient: so does the view, but it has no history.
+        is_severed: Whether it has a node that leads nowhere.
     """
 
     result: int
@@ -65,6 +68,8 @@ class View(NamedTuple):
     is_detached: bool
     is_view: bool
     is_split: bool
+    is_unrecorded: bool
+    is_severed: bool
 
 
 class Keeper(NamedTuple):
@@ -74,11 +79,15 @@ class Keeper(NamedTuple):
         results: Places in ``Interface.differentiable`` of what leads to the nodes.
         arguments: Numbers of the arguments that they lead to.
         tensors: The user's among what they keep: who writes these gets an error.
+        above: Numbers of the inner results (``Interface.inner``) that lead to them.
+        inner: Numbers of the inner results that they lead to.
     """
 
     results: frozenset[int]
     arguments: frozenset[int]
     tensors: tuple[Saved, ...]
+    above: frozenset[int] = frozenset()
+    inner: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,7 @@ class Interface:
         row_major: For each of these whether the backward program takes its cotangent
             row by row; others lie as their result.
         views: Results that are made again as views, owners first.
+        severed: Numbers of other results that require a gradient which nobody gets.
         updates: ``(result, argument)``: the argument is to become the result.
         tracked: Arguments and results that autograd keeps for the backward program.
         private: Other results that are kept for it.
@@ -105,6 +115,8 @@ class Interface:
         readers: For each of ``private`` such places of results whose backward pass
             reads it.
         keepers: What eager keeps.
+        inner: For numbers of results those of the results that eager's backward pass
+            comes to next on its way to the arguments; nothing for most.
         writes: Whether the program changes arguments.
         generator: The device whose generator the program draws from, or None.
         is_seeded: Whether its random numbers are others than eager's.
@@ -115,6 +127,7 @@ class Interface:
     differentiable: tuple[int, ...]
     row_major: tuple[bool, ...]
     views: tuple[View, ...]
+    severed: tuple[int, ...]
     updates: tuple[tuple[int, int], ...]
     tracked: tuple[Saved, ...]
     private: tuple[Saved, ...]
@@ -125,6 +138,7 @@ class Interface:
     reached_by: tuple[tuple[int, ...], ...]
     readers: tuple[tuple[int, ...], ...]
     keepers: tuple[Keeper, ...]
+    inner: Mapping[int, tuple[int, ...]]
     writes: bool
     generator: str | None
     is_seeded: bool
@@ -151,8 +165,10 @@ class Derivative(NamedTuple):
     """The gradients as a function that autograd can differentiate again.
 
     Attributes:
-        function: From the arguments and the given cotangents to gradients.
-        gradients: For each result of the function the argument that it belongs to.
+        function: From the arguments, the inner results at which it is cut, and the
+            given cotangents to gradients.
+        gradients: For each result of the function the argument that it belongs to;
+            inner results count behind the arguments.
         used: Numbers of the arguments whose content matters.
     """
 
@@ -167,15 +183,20 @@ class Derivatives(NamedTuple):
     Attributes:
         backward: ``backward(given)``: the program for the cotangents with these
             numbers in ``Interface.differentiable``.
-        derivative: ``derivative(given, marked)``: the same as a function; ``marked``
-            says which of the given cotangents require a gradient.
+        derivative: ``derivative(given, marked, inner)``: the same as a function, by
+            the inner results with these numbers, too, and not through them. ``marked``
+            says which of the given cotangents require a gradient; None: it is not
+            differentiated again.
         fall_back: From the kind of what failed and the arguments to results as torch
             computes them, watched by autograd.
-        eager_gradients: ``eager_gradients(given)``: from arguments and the given
-            cotangents to gradients, likewise; for where ``backward`` gives None.
+        eager_gradients: ``eager_gradients(given, inner)``: from the same as the
+            function of ``derivative`` to the same, as torch computes it; for where
+            ``backward`` gives None.
     """
 
     backward: Callable[[tuple[int, ...]], BackwardProgram | None]
-    derivative: Callable[[tuple[int, ...], tuple[bool, ...]], Derivative]
+    derivative: Callable[
+        [tuple[int, ...], tuple[bool, ...] | None, tuple[int, ...]], Derivative
+    ]
     fall_back: Callable
-    eager_gradients: Callable[[tuple[int, ...]], Callable]
+    eager_gradients: Callable[[tuple[int, ...], tuple[int, ...]], Callable]

@@ -42,6 +42,11 @@ _WRITTEN = (
     "version {3} instead. Hint: enable anomaly detection to find the operation that "
     "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
 )
+_ARGUMENTS_WRITTEN = (
+    "{0} Derivatives of higher order, and of results that were written, are computed "
+    "from the arguments of a graph, also where eager has saved something else; clone "
+    "the argument before it is written."
+)
 _INFERENCE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created "
     "in inference mode in computation tracked by autograd. To work around this, you "
@@ -53,6 +58,15 @@ _TRANSFORMED = (
     "numbers of its own, can't run in a transform (vmap, is_grads_batched, forward "
     "mode). Call torch.compiler.disable on the function that is differentiated."
 )
+
+
+class OverwrittenError(RuntimeError):
+    """A derivative needs what an argument was before it was written.
+
+    One of higher order is computed from the arguments, and one of a result that was
+    written. Eager computes it from what it saved, and raises where that was written,
+    which may be something else.
+    """
 
 
 class _Drawn(NamedTuple):
@@ -160,17 +174,44 @@ class Kept:
             retain: Whether there may be another pass.
         """
         visited = self.owner.visited(given, needed)
+        self._come_to(visited)
+        freed = frozenset() if retain else visited
+        if _is_transformed(cotangents):
+            return self._in_transform(given, (), (), cotangents)
+        if torch.is_grad_enabled():
+            return self._differentiable(given, (), (), cotangents, freed)
+        return self._compiled(given, cotangents, freed)
+
+    def gradients_to(
+        self,
+        inner: tuple[int, ...],
+        tensors: Sequence[Tensor],
+        place: int,
+        cotangent: Tensor,
+        visited: frozenset[int],
+    ) -> tuple[Sequence, tuple[int, ...]]:
+        """Gradients for one cotangent, as far as to inner results; frees nothing.
+
+        Args:
+            inner: Their numbers.
+            tensors: The inner results.
+            place: Which result has the cotangent.
+            cotangent: This.
+            visited: What of eager's the pass comes to.
+        """
+        self._come_to(visited)
+        tensors = [tensor.contiguous() for tensor in tensors]
+        if _is_transformed([cotangent]):
+            return self._in_transform((place,), inner, tensors, [cotangent])
+        return self._differentiable((place,), inner, tensors, [cotangent], frozenset())
+
+    def _come_to(self, visited: frozenset[int]) -> None:
+        """Raises where eager does, in a pass that visits what it keeps."""
         if not self.freed.isdisjoint(visited) or self.arguments is None:
             raise RuntimeError(_FREED)
         if self.packed is None:  # as eager, which sees no versions behind hooks
             eager = self.owner.watches.eager
             self._check(chain.from_iterable(eager[keeper] for keeper in visited))
-        freed = frozenset() if retain else visited
-        if _is_transformed(cotangents):
-            return self._in_transform(given, cotangents)
-        if torch.is_grad_enabled():
-            return self._differentiable(given, cotangents, freed)
-        return self._compiled(given, cotangents, freed)
 
     def _compiled(self, given: tuple, cotangents: list, freed: frozenset) -> tuple:
         """By the compiled backward program."""
@@ -178,14 +219,17 @@ class Kept:
         program = owner.backward_for(given)
         if program is None:
             with _drawing_again(self.drawn):
-                found = owner.derivatives.eager_gradients(given)(
+                found = owner.derivatives.eager_gradients(given, ())(
                     *self.arguments, *cotangents
                 )
             return found, owner.interface.wanted
         tracked, private = self._saved()
         if self.packed is None:
             places = owner.watches.tracked
-            self._check(places[i] for i in program.others if i < len(tracked))
+            read = [places[i] for i in program.others if i < len(tracked)]
+            self._check(place for place in read if self._is_argument(place))
+            if any(map(self._is_written, read)):  # results that eager does not keep
+                return self._differentiable(given, (), (), cotangents, freed)
         chosen = range(len(private)) if program.private is None else program.private
         boxed = [private[i] for i in chosen]
         if any(value is None for value in boxed):
@@ -193,7 +237,7 @@ class Kept:
         others = [*tracked, *self.plain]
         inputs = [others[i] for i in program.others]
         del tracked, private, others
-        self._free(freed)
+        self.free(freed)
         laid_out = [
             _laid_out(cotangent, self.layouts[i])
             for i, cotangent in zip(given, cotangents, strict=True)
@@ -210,47 +254,68 @@ class Kept:
         return saved[:count], saved[count:]
 
     def _differentiable(
-        self, given: tuple, cotangents: list, freed: frozenset
+        self,
+        given: tuple,
+        inner: tuple,
+        tensors: Sequence[Tensor],
+        cotangents: list,
+        freed: frozenset,
     ) -> tuple:
-        """By a call that autograd records: ``create_graph=True``."""
+        """By a call that autograd records where it is to: ``create_graph=True``."""
         owner = self.owner
-        marked = tuple(cotangent.requires_grad for cotangent in cotangents)
-        function, numbers, used = owner.derivative_for(given, marked)
-        self._check(map(owner.watches.arguments.get, used))
+        marked = None
+        if torch.is_grad_enabled():
+            marked = tuple(cotangent.requires_grad for cotangent in cotangents)
+        function, numbers, used = owner.derivative_for(given, marked, inner)
+        try:
+            self._check(map(owner.watches.arguments.get, used))
+        except RuntimeError as error:
+            raise OverwrittenError(_ARGUMENTS_WRITTEN.format(error)) from None
         laid_out = [
             _laid_out(cotangent, self.layouts[i])
             for i, cotangent in zip(given, cotangents, strict=True)
         ]
         arguments = self.arguments
-        self._free(freed)
+        self.free(freed)
         with _drawing_again(self.drawn):
-            return function(*arguments, *laid_out), numbers
+            return function(*arguments, *tensors, *laid_out), numbers
 
-    def _in_transform(self, given: tuple, cotangents: list) -> tuple:
+    def _in_transform(
+        self, given: tuple, inner: tuple, tensors: Sequence[Tensor], cotangents: list
+    ) -> tuple:
         """By torch, as no program takes what a transform has made of the cotangents."""
         owner = self.owner
         if owner.interface.writes or owner.interface.is_seeded:
             raise RuntimeError(_TRANSFORMED)
         self._check(owner.watches.arguments.values())
-        function = owner.derivatives.eager_gradients(given)
+        function = owner.derivatives.eager_gradients(given, inner)
         with _drawing_again(self.drawn):
-            return function(*self.arguments, *cotangents), owner.interface.wanted
+            found = function(*self.arguments, *tensors, *cotangents)
+        first = owner.interface.arguments
+        return found, (*owner.interface.wanted, *range(first, first + len(inner)))
 
     # What the user does ---------------------------------------------------------------
 
     def _check(self, places: Iterable[int | None]) -> None:
         """Raises where one of these tensors was written since the call, as eager."""
         for place in places:
-            if place is None:
-                continue
-            (version,) = _versions([self.watched[place]])
-            if version != self.versions[place]:
-                is_argument, number, _ = self.owner.watches.tensors[place]
-                what = "argument" if is_argument else "result"
+            if self._is_written(place):
+                _, number, _ = self.owner.watches.tensors[place]
+                what = "argument" if self._is_argument(place) else "result"
+                (version,) = _versions([self.watched[place]])
                 expected = self.versions[place]
                 raise RuntimeError(_WRITTEN.format(what, number, version, expected))
 
-    def _free(self, keepers: frozenset[int]) -> None:
+    def _is_written(self, place: int | None) -> bool:
+        """Whether one of the watched tensors was written since the call."""
+        if place is None:
+            return False
+        return _versions([self.watched[place]])[0] != self.versions[place]
+
+    def _is_argument(self, place: int | None) -> bool:
+        return place is not None and self.owner.watches.tensors[place][0]
+
+    def free(self, keepers: frozenset[int]) -> None:
         """Frees what eager frees in a pass: see [Note: what is freed]."""
         if not keepers:
             return

@@ -21,13 +21,14 @@ theirs of its gradients.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import Function
 
+from girih.codegen.runtime.inner import Asked, anchor, node_of_anchor
 from girih.codegen.runtime.kept import Kept
 
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
@@ -109,13 +110,17 @@ class Call:
         """Runs the program as nodes of autograd."""
         groups = self.owner.groups
         if len(groups.behind) > 1:
-            return self._as_several_nodes(groups)
+            nodes = self.nodes()
+            made = [self.results[place] for place in self.owner.made]
+            return [nodes.of_result(place, made[place]) for place in range(len(made))]
         return _apply(self, *self._of(groups.all[0]) if groups.all else ())
 
     def _of(self, group: Group) -> list[Tensor]:
         return [self.arguments[number] for number in group.arguments]
 
-    def _as_several_nodes(self, groups: Groups) -> list[Tensor]:
+    def nodes(self) -> Nodes:
+        """Runs the program, and makes the nodes of groups of arguments."""
+        groups = self.owner.groups
         with torch.no_grad():
             made = self.run()
         shared = _Shared(self.kept, groups)
@@ -125,12 +130,41 @@ class Call:
             _apply_to_arguments(shared, number, device, *self._of(group))
             for number, group in enumerate(groups.all)
         ]
-        return [
-            _apply_to_result(shared, place, [result], *[links[n] for n in behind])
-            for place, (result, behind) in enumerate(
-                zip(made, groups.behind, strict=True)
-            )
-        ]
+        return Nodes(shared, links)
+
+
+class Nodes:
+    """Makes the nodes of the results of a call.
+
+    Args:
+        shared: What they have in common.
+        links: What leads to the nodes of groups of arguments.
+    """
+
+    def __init__(self, shared: _Shared, links: list[Tensor]):
+        self._shared = shared
+        self._links = links
+
+    def of_result(
+        self, place: int, result: Tensor, inner: Sequence[Tensor] = ()
+    ) -> Tensor:
+        """A result with its node.
+
+        Args:
+            place: Its place among those with a cotangent.
+            result: What the program returned.
+            inner: The results that the node leads to.
+        """
+        shared = self._shared
+        links = [self._links[number] for number in shared.groups.behind[place]]
+        further = (*inner, anchor()) if inner else ()
+        return _apply_to_result(shared, place, [result], len(links), *links, *further)
+
+    def watch(self, tensors: Mapping[int, Tensor]) -> None:
+        """Has passes find out who asks about inner results."""
+        self._shared.asked = {
+            number: Asked(tensors[number]) for number in self._shared.kept.owner.watched
+        }
 
 
 class CompiledFunction(Function):
@@ -161,18 +195,25 @@ class CompiledResult(Function):
     """The node of a result: see [Note: which nodes there are]."""
 
     @staticmethod
-    def forward(ctx, shared: _Shared, place: int, result: list, *links):
+    def forward(ctx, shared: _Shared, place: int, result: list, links: int, *behind):
         """Gives the result of a program that has run; in a list, as it is no input."""
         ctx.set_materialize_grads(False)
         ctx.shared, ctx.place = shared, place
         shared.nodes[place] = weakref.ref(ctx)
+        if links < len(behind):
+            ctx.save_for_backward(*behind[links:-1])
         return result[0]
 
     @staticmethod
     def backward(ctx, cotangent):
-        """Notes the cotangent; the nodes of arguments compute."""
-        ctx.shared.arrive(ctx, cotangent)
-        return (None,) * len(ctx.needs_input_grad)
+        """Notes the cotangent, as a rule; the nodes of arguments compute."""
+        shared = ctx.shared
+        shared.arrive(ctx, cotangent)
+        further = () if cotangent is None else shared.gradients_to_inner(ctx, cotangent)
+        if not further:
+            return (None,) * len(ctx.needs_input_grad)
+        before = len(ctx.needs_input_grad) - len(further) - 1
+        return (*(None,) * before, *further, None)
 
 
 class CompiledArguments(Function):
@@ -189,6 +230,27 @@ class CompiledArguments(Function):
     def backward(ctx, cotangent):
         """Gradients of the arguments, by the program for the cotangents of the pass."""
         return (None, None, None, *ctx.shared.gradients_of(ctx.number))
+
+
+class Severed(Function):
+    """The node of a result that requires a gradient which nobody gets."""
+
+    @staticmethod
+    def forward(ctx, anchor: Tensor, result: list):
+        """Gives the result, in a list, as it is no input."""
+        return result[0]
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        """Nothing: it ends here."""
+        return None, None
+
+
+def severed(result: Tensor) -> Tensor:
+    """A result as one that requires a gradient, of nothing that the user has."""
+    anchor = torch.empty(0, device=result.device, requires_grad=True)
+    with torch.enable_grad():
+        return Severed.apply(anchor, [result])
 
 
 def _executed(node: Any, members: Sequence[int]) -> frozenset[int]:
@@ -211,6 +273,12 @@ _apply_to_result = super(Function, CompiledResult).apply
 _apply_to_arguments = super(Function, CompiledArguments).apply
 
 
+def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
 class _Pass:
     """A backward pass: the cotangents that have come, the gradients that are known.
 
@@ -221,9 +289,23 @@ class _Pass:
         given: The places for which gradients have been computed.
         needed: Numbers of the arguments that the pass goes to.
         gradients: By the number of their argument, those that nobody has taken.
+        apart: The same, of results whose gradients were computed to inner results.
+        asked: Numbers of inner results that somebody asks about; None: not known yet.
+        visited: What eager keeps between results and inner ones, and where the pass has
+            come to: several results may share it, so it is freed when the pass ends.
     """
 
-    __slots__ = ("arrived", "awaited", "cotangents", "given", "gradients", "needed")
+    __slots__ = (
+        "apart",
+        "arrived",
+        "asked",
+        "awaited",
+        "cotangents",
+        "given",
+        "gradients",
+        "needed",
+        "visited",
+    )
 
     def __init__(self):
         self.arrived: set[int] = set()
@@ -232,6 +314,9 @@ class _Pass:
         self.cotangents: dict[int, Tensor | None] = {}
         self.given: frozenset[int] = frozenset()
         self.gradients: dict[int, Tensor] = {}
+        self.apart: dict[int, Tensor] = {}
+        self.asked: frozenset[int] | None = None
+        self.visited: frozenset[int] = frozenset()
 
 
 class _Shared:
@@ -242,13 +327,15 @@ class _Shared:
         groups: Of its program.
 
     Attributes:
+        asked: For the numbers of inner results whether somebody asks about them.
         nodes: The nodes of results, which hold this object.
         passes: By the number that autograd gives them.
     """
 
-    __slots__ = ("groups", "kept", "nodes", "passes")
+    __slots__ = ("asked", "groups", "kept", "nodes", "passes")
 
     def __init__(self, kept: Kept, groups: Groups):
+        self.asked: dict[int, Asked] = {}
         self.kept = kept
         self.groups = groups
         self.nodes: dict[int, weakref.ref] = {}
@@ -261,24 +348,98 @@ class _Shared:
         now.arrived.add(place)
         if cotangent is not None:
             now.cotangents[place] = cotangent
-        edges = zip(self.groups.behind[place], node.next_functions, strict=True)
+        edges = zip(self.groups.behind[place], node.next_functions, strict=False)
         for number, (other, _) in edges:
             if number not in now.awaited and other is not None and _is_executed(other):
                 now.awaited.add(number)
                 now.needed |= _executed(other, self.groups.all[number].arguments)
 
+    def gradients_to_inner(self, node: Any, cotangent: Tensor) -> list[Tensor | None]:
+        """The gradients that a node returns to inner results, if anybody asks."""
+        place, owner = node.place, self.kept.owner
+        numbers = owner.interface.inner.get(owner.interface.differentiable[place], ())
+        if not numbers:
+            return []
+        now = self.passes[_task()]
+        edges = node.next_functions[len(self.groups.behind[place]) : -1]
+        chosen = self._stops(now, numbers, edges, node_of_anchor(node))
+        if not chosen:
+            return []
+        del now.cotangents[place]
+        saved = node.saved_tensors
+        inner = tuple(numbers[n] for n in chosen)
+        visited = owner.visited_to(inner, place, self._needed_behind(node))
+        now.visited |= visited
+        tensors = [saved[n] for n in chosen]
+        found, arguments = self.kept.gradients_to(
+            inner, tensors, place, cotangent, visited
+        )
+        first = owner.interface.arguments
+        given: list[Tensor | None] = [None] * len(numbers)
+        for number, gradient in zip(arguments, found, strict=True):
+            if number >= first:
+                given[chosen[number - first]] = gradient
+            elif number in now.apart:
+                now.apart[number] = now.apart[number] + gradient
+            else:
+                now.apart[number] = gradient
+        self._end(now)
+        return given
+
+    def _stops(
+        self, now: _Pass, numbers: Sequence[int], edges: Sequence, anchor: Any
+    ) -> list[int]:
+        """Which of a node's inner results the pass has to stop at.
+
+        A pass to all leaves asks nothing itself. Another one may be asked for the
+        gradient of any inner result that it comes to.
+        """
+        if now.asked is None:
+            now.asked = frozenset(n for n, asked in self.asked.items() if asked)
+        below = self.kept.owner.below
+        is_chosen = not _is_executed(anchor)
+        return [
+            place
+            for place, (number, (node, _)) in enumerate(
+                zip(numbers, edges, strict=True)
+            )
+            if (is_chosen and _is_executed(node))
+            or not now.asked.isdisjoint(below[number])
+        ]
+
+    def _needed_behind(self, node: Any) -> frozenset[int]:
+        """Numbers of the arguments that the pass goes to from the node of a result."""
+        pairs = zip(self.groups.behind[node.place], node.next_functions, strict=False)
+        found: frozenset[int] = frozenset()
+        for number, (other, _) in pairs:
+            if other is not None and _is_executed(other):
+                found |= _executed(other, self.groups.all[number].arguments)
+        return found
+
     def gradients_of(self, number: int) -> list[Tensor | None]:
         """The gradients that a node of arguments returns."""
-        task = _task()
-        now = self.passes[task]
+        now = self.passes[_task()]
         members, results = self.groups.all[number]
         given = now.cotangents.keys() & results
         if not given <= now.given:
             self._compute(now)
         now.awaited.discard(number)
-        if not now.awaited and not self._is_expected(now):
-            del self.passes[task]
-        return [now.gradients.pop(n, None) if given else None for n in members]
+        self._end(now)
+        found = [now.gradients.pop(n, None) if given else None for n in members]
+        if not now.apart:
+            return found
+        return [
+            _sum(gradient, now.apart.pop(n, None))
+            for n, gradient in zip(members, found, strict=True)
+        ]
+
+    def _end(self, now: _Pass) -> None:
+        """Forgets a pass that goes on nowhere else, and frees what it visited."""
+        if now.awaited or self._is_expected(now):
+            return
+        del self.passes[_task()]
+        if now.visited and not _keeps_graph():
+            self.kept.free(now.visited)
 
     def _compute(self, now: _Pass) -> None:
         """Calls the program for the cotangents that have come."""

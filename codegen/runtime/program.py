@@ -374,20 +374,25 @@ class _Builder:
 
     def return_(self, op: ir.OpView) -> None:
         """The tuple of results."""
-        items = [self._returned(value) for value in op.operands]
+        views = op.views or ()
+        returned = [self.buffers.get(value) for value in op.operands]
+        items = [
+            self._returned(value, returned if place in views else None)
+            for place, value in enumerate(op.operands)
+        ]
         if self._written.by_kernels:
             written = group([ValueItem(i) for i in sorted(self._written.by_kernels)])
             self.assembler.call(torch_entry.increment_version, [written], discard=True)
         self.assembler.return_(group(items))
 
-    def _returned(self, value: ir.Value) -> Item:
+    def _returned(self, value: ir.Value, owners: list | None) -> Item:
+        """A result; a view of one of its owners, or of another tensor, if it is one."""
         if value not in self.buffers:
             return self.sizes.item(self.integers[value])
         buffer = self.buffers[value]
-        if buffer.base is None or self._is_differentiable:
-            # Autograd lets nobody write to a view that its function made.
+        if owners is None:
             return ValueItem(self.buffers.tensor(buffer))
-        return ValueItem(self.buffers.aliased(buffer))
+        return ValueItem(self.buffers.aliased(buffer, owners))
 
 
 VISITORS: dict[str, Callable[[_Builder, ir.OpView], None]] = {

@@ -123,6 +123,7 @@ _ARGUMENT = {
     "graph.static": (UNIT, _any),
     "graph.strides": (SIZES, _one_for_each_dim),
     "graph.symbol": (STRING, _of_an_index),
+    "graph.unkept": (UNIT, _any),
 }
 _RESULT = {
     "graph.detached": (UNIT, _any),
@@ -131,10 +132,13 @@ _RESULT = {
     "graph.offset": (SIZE, _any),
     "graph.reached_by": (INTS, _any),
     "graph.saved": (UNIT, _any),
+    "graph.severed": (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),
     "graph.split": (UNIT, _any),
     "graph.storage": (STRING, _an_owner),
     "graph.strides": (SIZES, _one_for_each_dim),
+    "graph.unkept": (UNIT, _any),
+    "graph.unrecorded": (UNIT, _any),
     "graph.update": (INT, _an_argument),
     "graph.view": (UNIT, _any),
     "graph.writes": (INT, _an_argument),

@@ -7,6 +7,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import (
     ARGUMENTS,
     INT,
+    INTS,
     KEYWORDS,
     LAYOUTS,
     SIZE,
@@ -201,10 +202,15 @@ class FreeOp(HostOp, name="free"):
 
 
 class ReturnOp(HostOp, name="return"):
-    """Ends the program: its results, buffers and sizes."""
+    """Ends the program: its results, buffers and sizes.
+
+    ``views`` are the places of results that are views to autograd: of the argument or
+    of the other result whose memory they show, or of a tensor that is not returned.
+    """
 
     IS_TERMINATOR = True
 
+    views = optional_attribute(INTS)
     values = variadic_operand()
 
     def verify_invariants(self) -> None:

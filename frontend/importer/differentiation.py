@@ -30,6 +30,7 @@ from girih.dialects.graph.differentiation import (
 )
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.leaves import ELSEWHERE, is_severed, is_unrecorded
 from girih.frontend.importer.tracking import Cut, Tracked
 
 # Which operands the derivatives of an op's results go to, for those where not to all.
@@ -93,6 +94,8 @@ class Derivatives:
         leaves: Tensors that require a gradient and were made by the program.
         required: Whether eager's tensor requires a gradient, by identity of what stands
             for it; only where capture tells.
+        unrecorded: Identities of what stands for unrecorded results (``leaves.py``).
+        severed: The same for severed ones.
         through_view: Whether what is computed now will be written to a view.
     """
 
@@ -101,6 +104,8 @@ class Derivatives:
         self._active: dict[ir.Value, bool] = {}
         self.leaves: list[torch.Tensor] = []
         self.required: dict[int, bool] = {}
+        self.unrecorded: set[int] = set()
+        self.severed: set[int] = set()
         self.through_view = False
 
     # Activity ---------------------------------------------------------------------
@@ -274,6 +279,19 @@ class Derivatives:
         """Whether the program made this tensor require a gradient."""
         return any(leaf is tensor for leaf in self.leaves)
 
+    def note_result(self, tensor: torch.Tensor, known: torch.Tensor) -> None:
+        """Notes what capture has seen of a result.
+
+        Args:
+            tensor: What stands for it here.
+            known: What stood for it there, in eager's graph of derivatives.
+        """
+        self.required[id(tensor)] = known.requires_grad
+        if is_unrecorded(known):
+            self.unrecorded.add(id(tensor))
+        if is_severed(known):
+            self.severed.add(id(tensor))
+
     def requires_gradient(self, tensor: torch.Tensor, value: Operand) -> bool:
         """Whether eager's tensor requires a gradient.
 
@@ -285,7 +303,7 @@ class Derivatives:
         known = active and (not self.leaves or self._is_derived(value.value))
         if required and not known:
             unsupported(
-                kind="gradient of a result",
+                kind=ELSEWHERE,
                 context=f"{tuple(tensor.shape)} {tensor.dtype}",
                 explanation="The result requires a gradient, but not by anything that "
                 "the graph depends on.",

@@ -106,16 +106,24 @@ def _body_nodes(node: Node) -> list[Node]:
 def _replace(node: Node, gm: GraphModule, compile_body: Compile) -> None:
     """Has a node call a function, which has the bodies that were arguments."""
     bodies = [compile_body(body) for body in _bodies(node, gm)]
-    function = _in_place_of(node.target, bodies)
+    function = _in_place_of(node, bodies)
+    node.op = "call_function"
     given = _body_nodes(node)
     node.args = tuple(arg for arg in node.args if arg not in given)
     node.target = _outside(function)
 
 
-def _in_place_of(target: Any, bodies: list[Callable]) -> Callable:
+def _in_place_of(node: Node, bodies: list[Callable]) -> Callable:
+    target = node.target
+    if node.op == "call_method":
+        return partial(_call_method, target)
     if isinstance(target, torch._ops.HigherOrderOperator):
         return partial(_OPERATORS[target.name()], *bodies)
     return partial(target, *bodies)
+
+
+def _call_method(name: str, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    return getattr(tensor, name)(*args, **kwargs)
 
 
 def _outside(function: Callable) -> Callable:

@@ -14,6 +14,7 @@ from girih.errors import unsupported
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.devices import check_device
 from girih.frontend.importer.differentiation import is_differentiable, origin_of
+from girih.frontend.importer.leaves import NEW_LEAF
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
 
@@ -100,8 +101,7 @@ class Results:
         attributes = self._strides(tensor, operand)
         entry = self._recorder.tracked(tensor)
         storage = entry.storage
-        if self._is_detached(tensor, operand):
-            attributes["graph.detached"] = ir.UnitAttr.get()
+        attributes.update(self._ends(tensor, operand))
         owner = self._owners.get(id(storage))
         if owner is not None:
             entry.is_cut()  # the owner carries the gradient
@@ -111,9 +111,9 @@ class Results:
             attributes["graph.offset"] = _size(self._offset(tensor, base))
         else:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
-        if self._recorder.derivatives is not None and tensor._is_view():
+        if tensor._is_view():
             attributes["graph.view"] = ir.UnitAttr.get()
-            if _is_one_of_several(tensor):
+            if self._recorder.derivatives is not None and _is_one_of_several(tensor):
                 _expect_usable(entry)
                 attributes["graph.split"] = ir.UnitAttr.get()
         return self._add(operand.value, attributes)
@@ -134,6 +134,16 @@ class Results:
         self.attributes.append(attributes)
         return OutputSlot("result", len(self.values) - 1)
 
+    def _ends(self, tensor: torch.Tensor, operand: Operand) -> dict:
+        """How the derivative of a result ends, where it does not go to an argument."""
+        derivatives, found = self._recorder.derivatives, []
+        if derivatives is not None:
+            found += ["graph.unrecorded"] * (id(tensor) in derivatives.unrecorded)
+            found += ["graph.severed"] * (id(tensor) in derivatives.severed)
+        if found or self._is_detached(tensor, operand):
+            found.append("graph.detached")
+        return dict.fromkeys(found, ir.UnitAttr.get())
+
     def _is_detached(self, tensor: torch.Tensor, value: Operand) -> bool:
         """Whether the result requires no gradient, where it might."""
         derivatives = self._recorder.derivatives
@@ -141,7 +151,7 @@ class Results:
             return False
         if derivatives.is_leaf(tensor):
             unsupported(
-                kind="result that is a new leaf",
+                kind=NEW_LEAF,
                 context=f"{tuple(tensor.shape)} {tensor.dtype}",
                 explanation="A tensor that the program makes, and that requires a "
                 "gradient by itself, cannot be the result of a graph.",
@@ -175,9 +185,10 @@ class Results:
                 views.setdefault(id(entry.storage), []).append(entry)
         for members in views.values():
             distinct = {id(member.tensor) for member in members}
-            if len(distinct) > 1 and members[0].parent is not None:
-                base = members[0].base.tensor
-                self._placed[id(base)] = self._append(base)
+            if len(distinct) > 1:
+                owner = _owner_of(members[0])
+                if owner is not members[0]:
+                    self._placed[id(owner.tensor)] = self._append(owner.tensor)
 
     def _is_computed(self, tensor: FakeTensor) -> bool:
         return self._recorder.tracked(tensor).storage.argument is None
@@ -219,6 +230,20 @@ class Results:
         if derivatives.is_active(argument):
             return origin_of(storage.value.value) == argument
         return not derivatives.requires_gradient(tensor, storage.value)
+
+
+def _owner_of(entry: Tracked) -> Tracked:
+    """The tensor that a view is one of, to autograd, with all of its memory.
+
+    A product of more than two dims is one of two in another shape, but no view.
+    """
+    base = entry.base
+    while entry is not base:
+        is_whole = entry.tensor.numel() == base.tensor.numel()
+        if is_whole and not entry.tensor._is_view() and not entry.is_cut():
+            return entry
+        entry = entry.parent
+    return base
 
 
 def _is_one_of_several(view: torch.Tensor) -> bool:

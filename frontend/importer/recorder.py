@@ -21,8 +21,8 @@ from torch.utils._python_dispatch import (
 from girih.dialects.bindings import ir
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
+from girih.frontend.fake.acceptance import refusal_of
 from girih.frontend.fake.layout import is_contiguous
-from girih.frontend.importer.acceptance import check_dtypes
 from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
@@ -81,7 +81,7 @@ class Recorder(TorchDispatchMode):
         self.builder = builder
         self.symbols = symbols
         self.scalars = Scalars(builder, symbols)
-        self.table = Table()
+        self.table = Table(derivatives is not None)
         self.derivatives = derivatives
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
@@ -107,7 +107,7 @@ class Recorder(TorchDispatchMode):
         if handler is not Recorder._import_literal:
             args, kwargs = self._all_fake(args), self._all_fake(kwargs)
         if handler not in _ABOUT_MEMORY and func.namespace == "aten":
-            check_dtypes(func, args, kwargs)
+            _check_acceptance(func, args, kwargs)
         return handler(self, func, args, kwargs)
 
     def _locate(self, func: torch._ops.OpOverload) -> None:
@@ -587,3 +587,14 @@ def _check_values(func, values, specs, symbols: Symbols) -> None:
                 f"girih bug: the import rule of {func} gives {value.dtype} "
                 f"{value.shape}, eager gives {spec.dtype} {spec.shape}"
             )
+
+
+def _check_acceptance(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
+    """Leaves a call to eager that eager refuses: it will raise its own error."""
+    error = refusal_of(func, args, kwargs)
+    if error is not None:
+        unsupported(
+            kind="operation that eager refuses",
+            context=f"{func}: {type(error).__name__}: {error}",
+            explanation="Kernels of ATen do not take these dtypes.",
+        )

@@ -5,6 +5,8 @@ memory. A ``Storage`` holds the current value of the tensor that owns the memory
 base). A ``Tracked`` tensor is such a base, or a view: a step from another tensor. A
 view's value is computed when it is read and again after its storage has changed. A
 write to a view goes up the steps: each inverse puts the new value into the parent's.
+Where derivatives are wanted, the view is then read by way of the parent, too: so go
+eager's gradients, and who asks for one by the whole finds all that depends on it.
 
 [Note: writes that autograd does not see] Values and derivatives go different ways where
 a tensor shares memory with another one, but not its history: ``x.detach()``, or a view
@@ -35,12 +37,15 @@ class Storage:
         version: How often it was written.
         argument: Index of the argument that owns the memory, or None.
         shared: Another argument has the same memory.
+        is_recorded: Whether what is written to a view is read again by way of the
+            whole, as eager's gradients go. (Else it is the value that was written.)
     """
 
     value: Operand | None
     version: int = 0
     argument: int | None = None
     shared: bool = False
+    is_recorded: bool = False
 
 
 # From a new value and the old one: the new value with the derivative of the old one.
@@ -191,14 +196,19 @@ class Tracked:
             self.cut.own = new if hide is None else self.cut.own
             beyond = self.cut.hide
         self.parent._put(self.step.inverse(self.parent.read(), new), beyond)
-        if hide is None:
+        if hide is None and (self.cut is not None or not self.storage.is_recorded):
             self._value, self._version = new, self.storage.version
 
 
 @dataclass
 class Table:
-    """All tensors that were met, by identity."""
+    """All tensors that were met, by identity.
 
+    Attributes:
+        is_recorded: Whether derivatives are wanted.
+    """
+
+    is_recorded: bool = False
     entries: dict[int, Tracked] = field(default_factory=dict)
 
     @contextmanager
@@ -235,7 +245,9 @@ class Table:
         self, tensor: torch.Tensor, value: Operand, argument: int | None = None
     ) -> Tracked:
         """Adds a tensor with memory of its own."""
-        entry = Tracked(tensor, Storage(value, argument=argument))
+        entry = Tracked(
+            tensor, Storage(value, argument=argument, is_recorded=self.is_recorded)
+        )
         self.entries[id(tensor)] = entry
         return entry
 

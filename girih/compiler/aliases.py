@@ -3,6 +3,9 @@
 Whether a tensor calls itself a view, of what, and which counter its writes count in, is
 decided by how it was made. So these results are made as the program says, by its own
 nodes, from the argument or the other result that they show.
+
+So are views of arguments with gradients whose elements repeat in memory, such as
+expanded ones: what autograd derives of an ``as_strided`` of these is another gradient.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import torch
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from girih.frontend.importer.leaves import is_unrecorded
 from girih.frontend.importer.nodes import may_write, name_of, value_of
+from girih.passes.convert_graph_to_host.layout import Layout, overlaps
 
 
 class Alias(NamedTuple):
@@ -42,7 +47,7 @@ class Alias(NamedTuple):
 
 
 def aliases_of(gm: torch.fx.GraphModule) -> tuple[Alias, ...]:
-    """The results of a graph that show others without being views of them."""
+    """The results of a graph that are made by its nodes, from what they show."""
     (output,) = gm.graph.find_nodes(op="output")
     outputs, _ = pytree.tree_flatten(output.args[0])
     inputs = gm.graph.find_nodes(op="placeholder")
@@ -76,9 +81,21 @@ def _alias(
         steps.append(step)
         node = node.args[0]
     steps = tuple(reversed(steps))
+    is_repeated = sources[node][0] and _repeats(value_of(node))
+    is_apart = is_apart or (is_repeated and not is_unrecorded(wanted))
     if not is_apart or not _gives(steps, value_of(node), wanted):
         return None
     return Alias(place, *sources[node], steps)
+
+
+def _repeats(tensor: Any) -> bool:
+    """Whether a tensor with a gradient has elements that are one in memory."""
+    if not isinstance(tensor, torch.Tensor) or not tensor.requires_grad:
+        return False
+    sizes, strides = tuple(tensor.size()), tensor.stride()
+    if all(isinstance(number, int) for number in (*sizes, *strides)):
+        return overlaps(Layout(sizes, strides))
+    return any(isinstance(stride, int) and stride == 0 for stride in strides)
 
 
 def _gives(steps: Sequence[Callable], source: Any, wanted: Any) -> bool:
@@ -103,8 +120,8 @@ def _is_data(node: Node) -> bool:
 
 
 _VIEWS = frozenset(
-    """T diagonal expand getitem mT movedim narrow permute select squeeze swapaxes t
-    transpose unfold unsqueeze view""".split()
+    """T chunk diagonal expand getitem mT movedim narrow permute select split squeeze
+    swapaxes t transpose unbind unfold unsqueeze view""".split()
 )
 
 

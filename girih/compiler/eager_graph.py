@@ -10,7 +10,7 @@ tensors that share a storage stand for tensors that share a counter of versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,25 +21,29 @@ from girih.codegen.runtime.interface import Keeper, Saved
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.nodes import value_of
+from girih.passes.autograd.joint import Signature
 
 _STATISTICS = "_raw_saved_running_"
 
 
 class EagerGraph(NamedTuple):
-    """Eager's graph of derivatives: what of it keeps something.
+    """Eager's graph of derivatives.
 
     Attributes:
         roots: The results that have a node, and the arguments that the program writes.
         leaves: The arguments that are found in it.
-        kept: From a bit for each root that leads to a node, and one for each leaf that
-            the node leads to, to names of the storages that such nodes keep.
+        kept: From a bit for each root that leads to a node, one for each leaf that the
+            node leads to, and one for each such root, to names of the storages that
+            such nodes keep; None where that is not known.
         storages: For each argument and result the name of its storage.
+        inner: For each root those that its backward pass comes to next.
     """
 
     roots: tuple[Saved, ...]
     leaves: tuple[Saved, ...]
-    kept: Mapping[tuple[int, int], frozenset[int]]
+    kept: Mapping[tuple[int, int, int], frozenset[int]] | None
     storages: Mapping[Saved, int]
+    inner: Mapping[Saved, tuple[Saved, ...]]
 
 
 class Eager(NamedTuple):
@@ -60,23 +64,106 @@ def read_eager_graph(
     gm: torch.fx.GraphModule, imported: ImportedGraph
 ) -> EagerGraph | None:
     """Eager's graph of a program; None where what was captured does not show it."""
-    if _has_checkpoints(imported.module):
-        return None  # what is in there keeps nothing, and is computed again
     examples = _examples(gm, imported)
     if examples is None:
         return None
-    roots = {saved: t.grad_fn for saved, t in examples.items() if t.grad_fn is not None}
-    order = _in_order(roots.values())
+    roots = {saved: t for saved, t in examples.items() if t.grad_fn is not None}
+    nodes = {saved: tensor.grad_fn for saved, tensor in roots.items()}
+    order = _in_order(nodes.values())
     leaves = _leaves(examples, order)
-    above, below = _roots_above(order, roots.values()), _leaves_below(order, leaves)
-    kept: dict[tuple[int, int], frozenset[int]] = {}
+    # What is in a checkpoint keeps nothing, and is computed again.
+    is_known = not _has_checkpoints(imported.module)
+    return EagerGraph(
+        tuple(roots),
+        tuple(leaves),
+        _kept(order, nodes.values(), leaves.values()) if is_known else None,
+        {saved: _storage(tensor) for saved, tensor in examples.items()},
+        _inner(roots),
+    )
+
+
+def _kept(
+    order: Sequence, roots: Collection, leaves: Iterable
+) -> dict[tuple[int, int, int], frozenset[int]]:
+    """What nodes keep: see ``EagerGraph.kept``."""
+    above = _above(order, roots)
+    below, inner = _below(order, leaves), _below(order, roots)
+    kept: dict[tuple[int, int, int], frozenset[int]] = {}
     for node in order:
         if tensors := _kept_by(node):
-            key = above[node], below[node]
+            key = above[node], below[node], inner[node]
             names = frozenset(map(_storage, tensors))
             kept[key] = kept.get(key, frozenset()) | names
-    storages = {saved: _storage(tensor) for saved, tensor in examples.items()}
-    return EagerGraph(tuple(roots), tuple(leaves), kept, storages)
+    return kept
+
+
+def _inner(roots: Mapping[Saved, torch.Tensor]) -> dict[Saved, tuple[Saved, ...]]:
+    """For roots those that are found behind them, and not behind one another."""
+    edges: dict[tuple[Any, int], Saved] = {}
+    for saved, tensor in roots.items():
+        edges.setdefault((tensor.grad_fn, tensor.output_nr), saved)
+    found = {}
+    for saved, tensor in roots.items():
+        inner, seen = [], set()
+        pending = list(tensor.grad_fn.next_functions)
+        while pending:
+            edge = pending.pop()
+            if edge in edges and edge not in seen:
+                inner.append(edges[edge])
+            elif edge[0] is not None and edge not in seen:
+                pending += edge[0].next_functions
+            seen.add(edge)
+        found[saved] = tuple(inner)
+    return found
+
+
+def inner_of(
+    eager: EagerGraph | None, numbers: Mapping[Saved, int]
+) -> dict[int, tuple[int, ...]]:
+    """For results those that eager's backward pass comes to next.
+
+    Args:
+        eager: Eager's graph, where that is known.
+        numbers: For results, or the arguments that become them, their numbers.
+    """
+    if eager is None:
+        return {}
+    found = {}
+    for saved, number in numbers.items():
+        pending = list(eager.inner.get(saved, ()))
+        inner, seen = [], set()
+        while pending:
+            other = pending.pop()
+            if other in numbers and other not in seen:
+                inner.append(numbers[other])
+            elif other not in seen:
+                pending += eager.inner[other]
+            seen.add(other)
+        if inner:
+            found[number] = tuple(sorted(inner))
+    return found
+
+
+def mark_unkept(function: ir.OpView, eager: EagerGraph | None) -> None:
+    """Marks the arguments that eager does not keep: users may write these.
+
+    And results that are views of them. Other results may be written, too, but can be
+    computed again then: they are kept as they are, without a copy.
+
+    Args:
+        function: From arguments to results.
+        eager: Eager's graph of it, where that is known.
+    """
+    if eager is None or eager.kept is None:
+        return
+    kept = frozenset().union(*eager.kept.values())
+    given = {name for saved, name in eager.storages.items() if saved.kind == "argument"}
+    signature = Signature.of(function)
+    groups = {"argument": signature.arguments, "result": signature.results}
+    for saved, name in eager.storages.items():
+        if name in given - kept:
+            groups[saved.kind][saved.index]["graph.unkept"] = ir.UnitAttr.get()
+    signature.apply(function)
 
 
 def keepers_of(
@@ -84,6 +171,7 @@ def keepers_of(
     derived: Sequence[Saved],
     wanted: Sequence[int],
     owners: Iterable[Saved],
+    inner: Mapping[Saved, int],
 ) -> tuple[Keeper, ...]:
     """What eager keeps for the backward passes of a program.
 
@@ -92,11 +180,14 @@ def keepers_of(
         derived: The results with a cotangent, or the arguments that become them.
         wanted: Numbers of the arguments with a gradient.
         owners: The user's tensors, one for each memory.
+        inner: The results that lie behind others, with their numbers.
     """
     leaves = {Saved("argument", number) for number in wanted}
-    known = eager is not None and leaves <= set(eager.leaves)
+    known = eager is not None and eager.kept is not None
+    known = known and leaves <= set(eager.leaves)
     if not known or not set(derived) <= set(eager.roots):
-        return (Keeper(frozenset(range(len(derived))), frozenset(wanted), ()),)
+        places, numbers = frozenset(range(len(derived))), frozenset(inner.values())
+        return (Keeper(places, frozenset(wanted), (), numbers, numbers),)
     names = {
         eager.storages[saved]: saved for saved in owners if saved in eager.storages
     }
@@ -104,14 +195,22 @@ def keepers_of(
     numbers = [
         (saved.index, n) for n, saved in enumerate(eager.leaves) if saved in leaves
     ]
+    others = [(number, eager.roots.index(saved)) for saved, number in inner.items()]
     return tuple(
         Keeper(
-            frozenset(n for n, place in places if above >> place & 1),
-            frozenset(number for number, place in numbers if below >> place & 1),
+            _chosen(places, above),
+            _chosen(numbers, below),
             tuple(saved for name, saved in names.items() if name in storages),
+            _chosen(others, above),
+            _chosen(others, within),
         )
-        for (above, below), storages in eager.kept.items()
+        for (above, below, within), storages in eager.kept.items()
     )
+
+
+def _chosen(pairs: Iterable[tuple[int, int]], bits: int) -> frozenset[int]:
+    """The first of each pair whose second is the number of a bit that is set."""
+    return frozenset(first for first, bit in pairs if bits >> bit & 1)
 
 
 def _has_checkpoints(module: ir.Module) -> bool:
@@ -185,7 +284,7 @@ def _leaves(
     return found
 
 
-def _roots_above(order: Sequence, roots: Iterable[Any]) -> dict[Any, int]:
+def _above(order: Sequence, roots: Iterable[Any]) -> dict[Any, int]:
     """For each node a bit for each root that leads to it."""
     above = dict.fromkeys(order, 0)
     for number, root in enumerate(roots):
@@ -196,10 +295,10 @@ def _roots_above(order: Sequence, roots: Iterable[Any]) -> dict[Any, int]:
     return above
 
 
-def _leaves_below(order: Sequence, leaves: Mapping[Saved, Any]) -> dict[Any, int]:
-    """For each node a bit for each leaf that it leads to."""
+def _below(order: Sequence, targets: Iterable[Any]) -> dict[Any, int]:
+    """For each node a bit for each of some others that it leads to, or is."""
     below = dict.fromkeys(order, 0)
-    for number, node in enumerate(leaves.values()):
+    for number, node in enumerate(targets):
         below[node] = below.get(node, 0) | 1 << number
     for node in order:
         for other in _behind(node):

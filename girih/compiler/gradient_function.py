@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from girih.codegen.runtime.kept import OverwrittenError
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import functions_of
 from girih.dialects import graph
@@ -17,44 +18,46 @@ from girih.passes.graph_builder import erase_dead_ops
 _BEFORE = "graph.before_write"
 
 
-class OverwrittenError(RuntimeError):
-    """A derivative needs what an argument was before the program wrote it.
-
-    Eager raises likewise: the tensor that it saved has another version.
-    """
-
-
 def make_gradient_function(
     module: ir.Module,
     lowering: Lowering,
     results: Sequence[int],
-    marked: Sequence[bool],
+    marked: Sequence[bool] | None,
     copied: Collection[int],
+    inner: Sequence[int] = (),
 ) -> tuple[int, ...]:
-    """Makes ``@main`` the function from (arguments, cotangents) to gradients.
+    """Makes ``@main`` the function from arguments and cotangents to gradients.
+
+    Between these come the values of inner results, for which there are gradients, too:
+    the function goes no further than to them.
 
     Args:
         module: With the function from arguments to results.
         lowering: Runs the pass.
         results: Numbers of the results that have a cotangent.
-        marked: Which of these cotangents require a gradient.
+        marked: Which of these cotangents require a gradient; None: nothing does.
         copied: Numbers of arguments that are passed as they were before the program
             wrote them.
+        inner: Numbers of the inner results.
 
     Returns:
-        For each result of the function the number of the argument it belongs to.
+        For each result of the function the number of the argument it belongs to; inner
+        results count behind the arguments.
     """
     function = functions_of(module)["main"]
     signature = Signature.of(function)
     for number, attributes in enumerate(signature.results):
         if number not in results:
             attributes["graph.detached"] = ir.UnitAttr.get()
+    _cut(function, signature, inner)
     signature.apply(function)
     _read_after_writes(function, signature, copied)
     lowering.run_texts("autograd", ["autograd"], module.operation)
     signature = Signature.of(function)
-    flags = iter(marked)
+    flags = iter(marked or [False] * len(results))
     for attributes in signature.arguments:
+        if marked is None:
+            attributes.pop("graph.requires_grad", None)
         if attributes.pop("graph.cotangent", None) is not None and next(flags):
             attributes["graph.requires_grad"] = ir.UnitAttr.get()
     kept = [
@@ -71,6 +74,20 @@ def make_gradient_function(
     erase_dead_ops(function.regions[0].blocks[0])
     _refuse_overwritten(function)
     return numbers
+
+
+def _cut(function: ir.OpView, signature: Signature, inner: Sequence[int]) -> None:
+    """Has all that is computed of inner results be computed of arguments instead."""
+    block = function.regions[0].blocks[0]
+    for number in inner:
+        value = signature.values[number]
+        argument = block.add_argument(value.type, function.location)
+        value.replace_all_uses_with(argument)
+        signature.values = [
+            argument if other == value and place != number else other
+            for place, other in enumerate(signature.values)
+        ]
+        signature.arguments.append({"graph.requires_grad": ir.UnitAttr.get()})
 
 
 def _read_after_writes(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from girih.codegen.runtime.interface import Interface, Saved, View
-from girih.compiler.eager_graph import EagerGraph, keepers_of
+from girih.compiler.eager_graph import EagerGraph, inner_of, keepers_of
 from girih.dialects.attributes import INTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
@@ -36,12 +37,22 @@ def interface_of(
     saved = [_saved(place, main, signature) for place in places]
     private = tuple(s for s in saved if s.kind == "private")
     tensors = tuple(n for n in range(len(signature.arguments)) if _is_tensor(main, n))
+    numbers = {_place_behind(signature, n): n for n in derived}
+    numbers |= {
+        Saved("result", view.result): view.result
+        for view in views
+        if not (view.is_detached or view.is_unrecorded)
+    }
+    inner = inner_of(eager, numbers)
+    met = set(chain.from_iterable(inner.values()))
+    cuts = {saved: n for saved, n in numbers.items() if n in met}
     return Interface(
         arguments=len(signature.arguments),
         returned=tuple(n for n in own if outside.isdisjoint(signature.results[n])),
         differentiable=tuple(derived),
         row_major=tuple("graph.strides" not in a for a in cotangents),
         views=views,
+        severed=tuple(n for n, a in given if "graph.severed" in a and not _is_view(a)),
         updates=_updates(given),
         tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
         private=private,
@@ -56,7 +67,9 @@ def interface_of(
             [_place_behind(signature, n) for n in derived],
             wanted,
             [*(Saved("argument", n) for n in tensors), *_owners(own, views)],
+            cuts,
         ),
+        inner=inner,
         writes=writes,
         generator=_device_of(main) if _is_random(main) else None,
         is_seeded=any(op.operation.name == "graph.seed" for op in _ops(main)),
@@ -148,6 +161,10 @@ def _is_cotangent(attributes: dict) -> bool:
     return "graph.cotangent" in attributes
 
 
+def _is_view(attributes: dict) -> bool:
+    return not {"graph.storage", "graph.view"}.isdisjoint(attributes)
+
+
 def _is_made_again(number: int, attributes: dict, derived: Collection[int]) -> bool:
     """Whether a result is a view that autograd has to know as one."""
     if "graph.storage" in attributes:
@@ -166,6 +183,8 @@ def _view(number: int, attributes: dict) -> View:
         is_detached="graph.detached" in attributes,
         is_view="graph.view" in attributes,
         is_split="graph.split" in attributes,
+        is_unrecorded="graph.unrecorded" in attributes,
+        is_severed="graph.severed" in attributes,
     )
 
 

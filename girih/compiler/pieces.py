@@ -1,8 +1,9 @@
 """Graphs that are no single program: they are captured again, and broken into pieces.
 
-Python decides in them (``torch.cond``), a size depends on data, or a generator of
-random numbers is seeded. Capture knows how to break a graph as a Python function: what
-is around such an operation is compiled, and the operation's bodies are compiled apart.
+Python decides in them (``torch.cond``), a size depends on data, a generator of random
+numbers is seeded, or derivatives end at a tensor that the graph makes. Capture knows
+how to break a graph as a Python function: what is around such an operation is compiled,
+and the operation's bodies are compiled apart.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from girih.frontend.importer.in_python import (
     is_decided_in_python,
     writes_its_own_way,
 )
+from girih.frontend.importer.leaves import ELSEWHERE, NEW_LEAF, leaves_in
 from girih.frontend.importer.levels import enters_levels
 from girih.frontend.importer.writing_calls import OVERLAPS, UNKNOWN_DERIVATIVE
 from girih.options import Options
@@ -38,6 +40,8 @@ _OF_DATA = frozenset(
 )
 # What it says of operators that write, which Python can call between pieces.
 _OF_OPERATORS = frozenset((OVERLAPS, UNKNOWN_DERIVATIVE))
+# What it says of tensors at which derivatives end. Their gradients may be looked at.
+_OF_LEAVES = frozenset((NEW_LEAF, ELSEWHERE))
 
 
 def needs_pieces(gm: torch.fx.GraphModule) -> bool:
@@ -47,9 +51,11 @@ def needs_pieces(gm: torch.fx.GraphModule) -> bool:
 
 def may_be_broken(gm: torch.fx.GraphModule, error: Exception) -> bool:
     """Whether a graph that could not be imported can be compiled in pieces."""
-    kinds = _OF_DATA | _OF_OPERATORS
-    is_known = isinstance(error, UnsupportedError) and error.kind in kinds
-    return is_known and not enters_levels(gm)
+    if not isinstance(error, UnsupportedError) or enters_levels(gm):
+        return False
+    if error.kind in _OF_LEAVES:
+        return len(leaves_in(gm)) > 0
+    return error.kind in _OF_DATA | _OF_OPERATORS
 
 
 def compile_pieces(
@@ -68,7 +74,6 @@ def compile_pieces(
         report: Gets a report of each piece, when that is compiled: at the first call.
         error: Why it could not be imported, if that was tried.
     """
-    is_left_out = writes_its_own_way if _is_of_operators(error) else lambda node: False
     limits = Limits(
         options.capture_instructions,
         options.capture_operations,
@@ -84,14 +89,20 @@ def compile_pieces(
     )
 
     def compile_body(body: torch.fx.GraphModule) -> Callable:
-        made = in_python(body, compile_body, is_left_out)
+        made = in_python(body, compile_body, _left_out(body, error))
         return compile_callable(made.forward, settings)
 
     return compile_body(gm)
 
 
-def _is_of_operators(error: Exception | None) -> bool:
-    return isinstance(error, UnsupportedError) and error.kind in _OF_OPERATORS
+def _left_out(
+    gm: torch.fx.GraphModule, error: Exception | None
+) -> Callable[[torch.fx.Node], bool]:
+    """Which nodes Python shall call, beside those that no program has."""
+    kind = error.kind if isinstance(error, UnsupportedError) else None
+    if kind in _OF_LEAVES:
+        return leaves_in(gm).__contains__
+    return writes_its_own_way if kind in _OF_OPERATORS else lambda node: False
 
 
 def _dynamic(example_inputs: Sequence[Any]) -> bool | None:

@@ -28,9 +28,10 @@ from girih.codegen.runtime.interface import (
     Fallback,
     Interface,
 )
-from girih.compiler.eager_graph import Eager
+from girih.codegen.runtime.kept import OverwrittenError
+from girih.compiler.eager_graph import Eager, mark_unkept
 from girih.compiler.failures import as_compile_error, leave
-from girih.compiler.gradient_function import OverwrittenError, make_gradient_function
+from girih.compiler.gradient_function import make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import alone, bytecode_of, functions_of, parse
@@ -106,6 +107,7 @@ class _Level:
         self.source = bytecode_of(module)
         with module.context, ir.Location.unknown():
             operation = module.operation
+            mark_unkept(functions_of(module)["main"], self.eager.graph)
             lowering.dump("graph", operation, lambda: lowering.passes("derivatives"))
             lowering.run("derivatives", module.operation)
             functions = functions_of(module)
@@ -206,11 +208,16 @@ class _Level:
     # Higher orders ------------------------------------------------------------------
 
     @exclusive.compilation()
-    def _derivative(self, given: tuple[int, ...], marked: tuple[bool, ...]):
+    def _derivative(
+        self,
+        given: tuple[int, ...],
+        marked: tuple[bool, ...] | None,
+        inner: tuple[int, ...],
+    ) -> Derivative:
         """The gradients as a function of arguments and cotangents, compiled."""
         report = self._report("derivative")
         results = [self.interface.differentiable[i] for i in given]
-        eager = self._eager_gradients(given)
+        eager = self._eager_gradients(given, inner)
         try:
             with collector.paused():
                 module = parse(self.source)
@@ -218,7 +225,7 @@ class _Level:
                     lowering = Lowering(self.options, report, self.device)
                     copied = {argument for _, argument in self.interface.updates}
                     numbers = make_gradient_function(
-                        module, lowering, results, marked, copied
+                        module, lowering, results, marked, copied, inner
                     )
                 eager = replace(eager, arguments=numbers)
                 site = self._site("this derivative", report)
@@ -237,17 +244,23 @@ class _Level:
         _log.info("%s", report)
         return found
 
-    def _eager_gradients(self, given: tuple[int, ...]) -> _EagerGradients:
+    def _eager_gradients(
+        self, given: tuple[int, ...], inner: tuple[int, ...]
+    ) -> _EagerGradients:
         """Gradients for these cotangents as torch computes them."""
         results = [self.interface.differentiable[i] for i in given]
+        first = self.interface.arguments
+        wanted = (*self.interface.wanted, *range(first, first + len(inner)))
         eager = self.eager
-        wanted = self.interface.wanted
-        return _EagerGradients(eager.function, results, wanted, eager.is_derivable)
+        is_derivable = eager.is_derivable and not inner
+        return _EagerGradients(eager.function, results, inner, wanted, is_derivable)
 
-    def _told_gradients(self, given: tuple[int, ...]) -> Callable:
+    def _told_gradients(
+        self, given: tuple[int, ...], inner: tuple[int, ...]
+    ) -> Callable:
         """The same, where the backward pass was left to eager, or is transformed."""
-        gradients = self._eager_gradients(given)
-        if given in self.left:
+        gradients = self._eager_gradients(given, inner)
+        if given in self.left and not inner:
             return counted(self.left[given], gradients)
         site = self._site("this backward pass", self.report)
         return partial(with_reasons(site, gradients), "transform")
@@ -265,37 +278,58 @@ class _EagerGradients:
     Attributes:
         function: From arguments to results.
         results: Numbers of the results that have a cotangent.
-        arguments: Numbers of the arguments whose gradients are returned.
+        inner: Numbers of inner results, which gradients don't go through.
+        arguments: Numbers of the arguments whose gradients are returned; inner results
+            count behind the arguments.
         is_derivable: Whether the gradients can be derived again.
     """
 
     function: Callable
     results: Sequence[int]
+    inner: Sequence[int]
     arguments: Sequence[int]
     is_derivable: bool = True
 
     def __call__(self, *values: Any) -> tuple:
         split = len(values) - len(self.results)
-        arguments, cotangents = list(values[:split]), values[split:]
+        first = split - len(self.inner)
+        arguments, cotangents = list(values[:first]), values[split:]
         is_recorded = torch.is_grad_enabled()
         with torch.enable_grad():
-            for number in self.arguments:
+            numbers = [number for number in self.arguments if number < first]
+            for number in numbers:
                 if not arguments[number].requires_grad:
                     arguments[number] = arguments[number].detach().requires_grad_()
             results = self.function(*arguments)
-            inputs = [arguments[number] for number in self.arguments]
+            inner = [_Stopped(results[number]) for number in self.inner]
+            inputs = [arguments[number] for number in numbers]
             found = torch.autograd.grad(
                 [results[number] for number in self.results],
-                inputs,
+                [*inputs, *(stopped.tensor for stopped in inner)],
                 cotangents,
                 create_graph=is_recorded and self.is_derivable,
                 allow_unused=True,
             )
+        found = [*found[: len(inputs)], *(stopped.gradient for stopped in inner)]
+        inputs += [stopped.tensor for stopped in inner]
         pairs = zip(found, inputs, strict=True)
         made = [torch.zeros_like(x) if g is None else g for g, x in pairs]
         if is_recorded and not self.is_derivable:
             return _Underivable.apply(len(made), *made, *values)
         return tuple(made)
+
+
+class _Stopped:
+    """A tensor whose gradient goes no further."""
+
+    def __init__(self, tensor: torch.Tensor):
+        self.tensor = tensor
+        self.gradient: torch.Tensor | None = None
+        tensor.register_hook(self._stop)
+
+    def _stop(self, gradient: torch.Tensor) -> torch.Tensor:
+        self.gradient = gradient
+        return torch.zeros_like(gradient)
 
 
 class _Underivable(torch.autograd.Function):

@@ -122,6 +122,10 @@ def _reached_by(
     }
 
 
+# What an attribute says of an argument or result that the derivative does not keep.
+_NOT_KEPT = frozenset({"graph.cotangent", "graph.gradient", "graph.unkept"})
+
+
 def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:
     """Marks the program's arguments and results that derivatives read."""
     arguments, results = list(block.arguments), signature.values
@@ -130,7 +134,7 @@ def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:
         *zip(arguments, signature.arguments, strict=True),
         *zip(results, signature.results, strict=True),
     ]:
-        own = not {"graph.cotangent", "graph.gradient"} & given.keys()
+        own = given.keys().isdisjoint(_NOT_KEPT)
         if own and value in read:
             given["graph.kept"] = ir.UnitAttr.get()
 

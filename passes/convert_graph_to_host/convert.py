@@ -255,11 +255,24 @@ class Conversion:
 
     def finish(self, values: Sequence[ir.Value], location: ir.Location) -> ir.Operation:
         """Ends the program with these results."""
-        host.build("return", [list(values)], loc=location, ip=self._end)
+        views = self._places_of_views()
+        given = {"views": views} if views else {}
+        host.build("return", [list(values)], given, loc=location, ip=self._end)
         inputs = [argument.type for argument in self.arguments]
         type_ = ir.FunctionType.get(inputs, [value.type for value in values])
         self._function.attributes["function_type"] = ir.TypeAttr.get(type_)
         return self._function
+
+    def _places_of_views(self) -> list[int]:
+        """Places of the results that are views to autograd.
+
+        None of what a node of autograd gives, which nobody could write to then: these
+        views are made outside of it.
+        """
+        if "host.differentiable" in self._function.attributes:
+            return []
+        infos = [info for info in self.plan.results if info.writes is None]
+        return [place for place, info in enumerate(infos) if info.is_view]
 
 
 def _host_function(

@@ -28,6 +28,7 @@ class ResultInfo:
         offset: elements from the start of that storage's owner.
         writes: the argument that takes the result as its new content.
         size: the integer that is returned in place of a tensor.
+        is_view: whether eager's result is a view to autograd.
         once: its sizes, with one index of what strides of 0 repeat; None for results
             that repeat nothing.
     """
@@ -37,6 +38,7 @@ class ResultInfo:
     offset: Size = 0
     writes: int | None = None
     size: Size | None = None
+    is_view: bool = False
     once: tuple[Size, ...] | None = None
 
     @property
@@ -131,4 +133,5 @@ def _result_info(
         offset = attr.SIZE.decode(given["graph.offset"])
     strides = _strides(type_, given)
     once = None if strides is None else _once(shape_of(type_), strides, least)
-    return ResultInfo(strides, storage, offset, once=once)
+    is_view = storage is not None or "graph.view" in given
+    return ResultInfo(strides, storage, offset, is_view=is_view, once=once)

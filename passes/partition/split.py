@@ -62,6 +62,7 @@ class _Splitter:
         self.backward.values = [self._value(v) for v in self.program.gradients]
         for given in (*self.forward.arguments, *self.forward.results):
             given.pop("graph.kept", None)
+            given.pop("graph.unkept", None)
         self.backward.apply(self.body.owner.opview)
         self.forward.apply(self.function)
 

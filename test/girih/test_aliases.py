@@ -77,3 +77,105 @@ def test_sizes_that_vary():
         results = compiled(x)
         for result, expected in zip(results, program(x), strict=True):
             assert as_found(result, x) == as_found(expected, x)
+
+
+WRITERS = {
+    "filled": lambda x: x.unsqueeze(0).zero_(),
+    "computed": lambda x: x.t().add_(1),
+    "part": lambda x: x[0].fill_(3),
+    "one of several": lambda x: x.unbind(1)[0].zero_(),
+    "one of chunks": lambda x: x.chunk(2)[1].fill_(2),
+}
+
+
+@pytest.mark.parametrize("is_leaf", [True, False])
+@pytest.mark.parametrize("name", WRITERS)
+def test_writes_of_views_of_repeated_elements(name, is_leaf):
+    def outcome(function):
+        x = torch.ones(1).expand(3, 1).detach().requires_grad_()
+        x = x if is_leaf else (torch.ones(1).requires_grad_() * 2).expand(3, 1)
+        try:
+            function(x)
+        except RuntimeError as error:
+            return str(error)[:60]
+        return x.tolist()
+
+    assert outcome(girih.compile(WRITERS[name])) == outcome(WRITERS[name])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gradients_of_views_of_repeated_elements(dynamic):
+    def program(x):
+        return x.t(), x.unsqueeze(0)[:, 1:], x.chunk(2)[0], (x * x).sum()
+
+    compiled = girih.compile(program, dynamic=dynamic, options={"fallback": False})
+    for size in (3, 5):
+        found = []
+        for function in (program, compiled):
+            start = torch.arange(2.0).requires_grad_()
+            x = start.expand(size, 2)
+            results = function(x)
+            facts = [(y.shape, y.stride(), y._is_view()) for y in results]
+            sum((y * y).sum() * n for n, y in enumerate(results)).backward()
+            found.append((facts, start.grad.tolist()))
+        assert found[0] == found[1]
+
+
+# Views of arguments whose elements repeat in memory ---------------------------------
+
+OF_REPEATED = {
+    "part": lambda x: (x[::2], x.sin()),
+    "part of a part": lambda x: (x[:1].t(), x * 2),
+    "whole": lambda x: (x.unsqueeze(0), x.cos()),
+    "beside a copy": lambda x: (x[1], x[1].clone()),
+    "without grad mode": lambda x: (_without_grad(x), x.sin()),
+}
+
+
+def _without_grad(x):
+    with torch.no_grad():
+        return x[:1]
+
+
+def _written(function, is_leaf):
+    """Gradients behind a write to a view of an argument that repeats elements."""
+    leaf = torch.arange(4.0, dtype=torch.float64).view(1, 4).requires_grad_()
+    x = leaf.expand(2, 4)
+    x = x.detach().requires_grad_() if is_leaf else x
+    view, other = function(x)
+    bases = view._base is (x if is_leaf else leaf), view._is_view(), view.is_leaf
+    wanted = x if is_leaf else leaf
+    (before,) = torch.autograd.grad(other.sum() + x.exp().sum(), wanted)
+    found = [bases, view.tolist(), view.stride(), before.tolist()]
+    if view.requires_grad and view.grad_fn is not None:
+        total = (view * view.cumsum(-1)).sum()
+        found.append(torch.autograd.grad(total, wanted)[0].tolist())
+    return found
+
+
+def _write_fails(function):
+    x = torch.ones(1, 4).expand(2, 4).detach().requires_grad_()
+    try:
+        function(x)[0].mul_(2)
+    except RuntimeError as error:
+        return str(error)[:20]
+    return "no error"
+
+
+@pytest.mark.parametrize("is_leaf", [False, True])
+@pytest.mark.parametrize("name", OF_REPEATED)
+def test_views_of_repeated_elements(name, is_leaf):
+    compiled = girih.compile(OF_REPEATED[name], fullgraph=True)
+    assert _written(compiled, is_leaf) == _written(OF_REPEATED[name], is_leaf)
+    assert _write_fails(compiled) == _write_fails(OF_REPEATED[name])
+
+
+def test_a_write_to_a_view_of_repeated_elements_is_seen():
+    found = []
+    for function in (lambda x: x[::2], girih.compile(lambda x: x[::2])):
+        leaf = torch.ones(1, 4, requires_grad=True)
+        x = (leaf * 1).expand(2, 4)
+        function(x).mul_(3)
+        (gradient,) = torch.autograd.grad(x.sum(), leaf)
+        found.append((x.tolist(), gradient.tolist()))
+    assert found[0] == found[1]

@@ -267,7 +267,7 @@ def test_returned_views_share_storage_as_in_eager():
     program = build(
         f"""
         %0 = "host.view"(%x) {{offset = 1 : i64}} : ({F2X3}) -> {column}
-        "host.return"(%0, %x) : ({column}, {F2X3}) -> ()
+        "host.return"(%0, %x) {{views = array<i64: 0>}} : ({column}, {F2X3}) -> ()
         """,
         arguments=f"%x: {F2X3}",
         results=f"{column}, {F2X3}",
@@ -279,6 +279,28 @@ def test_returned_views_share_storage_as_in_eager():
     version = x._version
     column.zero_()
     assert x[:, 1].eq(0).all() and x._version == version + 1
+
+
+def test_results_are_views_only_where_the_program_says_so():
+    square = "!tile.buffer<f32, [2, 2], [2, 1]>"
+    flat, half = "!tile.buffer<f32, [4], [1]>", "!tile.buffer<f32, [2], [1]>"
+    program = build(
+        f"""
+        %0 = "host.extern"(%x) {{op = "aten.clone.default",
+          args = [{{operand = 0 : i64}}], kwargs = {{}}}} : ({square}) -> {square}
+        %1 = "host.view"(%0) {{offset = 0 : i64}} : ({square}) -> {flat}
+        %2 = "host.view"(%1) {{offset = 2 : i64}} : ({flat}) -> {half}
+        "host.return"(%1, %2) {{views = array<i64: 1>}} : ({flat}, {half}) -> ()
+        """,
+        arguments=f"%x: {square}",
+        results=f"{flat}, {half}",
+    )
+    x = torch.randn(2, 2)
+    whole, part = program(x)
+    assert whole._base is None and part._base is whole
+    assert torch.equal(whole, x.view(-1)) and torch.equal(part, x[1])
+    part.zero_()
+    assert whole._version == 1
 
 
 def test_copies_write_into_inputs():

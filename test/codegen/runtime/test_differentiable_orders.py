@@ -5,6 +5,8 @@ import torch
 from torch import nn
 from training_scenario import Scenarios, check, leaf, outcome_of
 
+import girih
+
 scenarios = Scenarios()
 
 
@@ -294,3 +296,17 @@ def of_one_element_everywhere(compile):
     result = compile(program)(x)
     (g,) = torch.autograd.grad(result.sin().sum(), [x], create_graph=True)
     return g, torch.autograd.grad(g.square().sum(), [x])
+
+
+def test_arguments_that_were_written_are_told():
+    """Eager keeps the result of a sigmoid alone; girih derives by its argument."""
+    x = leaf(3)
+    y = x * 1
+    result = girih.compile(torch.sigmoid, fullgraph=True)(y)
+    (expected,) = torch.autograd.grad(torch.sigmoid(x).sum(), x)
+    with torch.no_grad():
+        y.mul_(2)
+    (first,) = torch.autograd.grad(result.sum(), x, retain_graph=True)
+    torch.testing.assert_close(first, expected)
+    with pytest.raises(RuntimeError, match="modified by an inplace .* clone the arg"):
+        torch.autograd.grad(result.sum(), x, create_graph=True)

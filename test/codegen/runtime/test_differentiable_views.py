@@ -537,14 +537,14 @@ def detached_results_of_calls_of_aten(compile):
 # Leaves that the program makes -----------------------------------------------------
 
 
-@scenarios.add(eager="a result is derived by nothing that the graph is given")
+@scenarios.add
 def result_of_a_leaf_that_nobody_has(compile):
     x = leaf(3, grad=False)
     result = compile(lambda x: x.detach().clone().requires_grad_() * 2)(x)
     return result, outcome_of(result.sum().backward)
 
 
-@scenarios.add(eager="a result is derived by nothing that the graph is given")
+@scenarios.add
 def result_beside_its_gradient(compile):
     def program(x):
         y = x.detach().requires_grad_()
@@ -554,7 +554,7 @@ def result_beside_its_gradient(compile):
     return compile(program)(leaf(3, grad=False))
 
 
-@scenarios.add(eager="a result is derived by nothing that the graph is given")
+@scenarios.add
 def results_of_a_leaf_and_of_an_argument(compile):
     w = leaf(3)
 

@@ -104,11 +104,6 @@ class Dirty(Function):
         return g * 2
 
 
-def new_leaf(x, w):
-    z = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    return z, x * w
-
-
 def batched_gradients(x, w):
     y = x * w
     (g,) = grad(y, x, torch.eye(3, dtype=torch.float64), is_grads_batched=True)
@@ -125,7 +120,6 @@ def history_of_a_detached_view(x, w):
 @pytest.mark.parametrize(
     "program, reason",
     [
-        (new_leaf, "result that is a new leaf"),
         (batched_gradients, "batched gradients"),
         (history_of_a_detached_view, "history of a detached view"),
     ],

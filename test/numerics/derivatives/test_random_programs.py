@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import girih
-from girih.compiler.gradient_function import OverwrittenError
+from girih.codegen.runtime.kept import OverwrittenError
 from girih.errors import UnsupportedError
 
 TOLERANCE = 1e-8
 # What is left to eager, which is told, and right then; all else has to be compiled.
 # After a graph break arguments may share memory that the rest of the program writes.
-LEFT_TO_EAGER = ("history of a detached view", "gradient of a result", "overlap")
+LEFT_TO_EAGER = ("history of a detached view", "overlap")
 
 
 def bounded(examples):
@@ -54,7 +54,7 @@ def _compare(program, order: int, expected: list, settings: dict, **options) -> 
             observed = program.observe(compiled, order)
         except OverwrittenError:
             # A gradient of the second order needs an argument as it was before a
-            # write without grad mode; eager may have kept what it computed from it.
+            # write; eager has kept what it computed from it.
             assume(False)
         _assert_same(observed, expected)
 

@@ -1,0 +1,151 @@
+"""Results that other results of the program are computed of, and who asks about them.
+
+[Note: inner results] In eager the graph of a result leads through every result that it
+was computed of::
+
+    state, loss = f(weight, x):      loss ──► state ──► (weight, x)
+
+So ``autograd.grad(loss, state)`` finds a gradient, ``state.retain_grad()`` keeps one,
+and hooks of ``state`` see it and may change it: what they return goes on to ``weight``.
+Compiled nodes have these edges, too, but as a rule nothing comes along them: the
+backward program goes from all results to the arguments at once. Only where somebody
+asks about an inner result in a pass, the results above it stop there: their gradients
+are computed as far as to it (``Derivatives.derivative``), and it goes on as eager's.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from functools import cache
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from girih.codegen.runtime.interface import Interface, View
+
+
+class Step(NamedTuple):
+    """How a result is made for the user.
+
+    Attributes:
+        number: Of the result.
+        position: Where the program returns it.
+        place: Its place among the results with a cotangent, or None.
+        inner: Numbers of the results that its node leads to; for a view that has no
+            node of the program, of the result that it is a view of.
+        argument: The argument that becomes the result, or None.
+        view: As which view it is made, or None.
+    """
+
+    number: int
+    position: int
+    place: int | None
+    inner: tuple[int, ...]
+    argument: int | None
+    view: View | None
+
+
+def steps_of(interface: Interface, position: Mapping[int, int]) -> tuple[Step, ...]:
+    """The results with nodes, and views, each behind those that it is made of.
+
+    Args:
+        interface: Of a program; there are no steps where it has no inner results.
+        position: For the numbers of results their places in what the program returns.
+    """
+    if not interface.inner:
+        return ()
+    updates = dict(interface.updates)
+    written = {argument: number for number, argument in interface.updates}
+    places = {number: place for place, number in enumerate(interface.differentiable)}
+    views = {view.result: view for view in interface.views}
+    before = {
+        number: {*interface.inner.get(number, ()), *_owner(views.get(number), written)}
+        for number in (*places, *views)
+    }
+    return tuple(
+        Step(
+            number,
+            position[number],
+            places.get(number),
+            _behind(number, interface, views, written),
+            updates.get(number),
+            views.get(number),
+        )
+        for number in TopologicalSorter(before).static_order()
+        if number in before
+    )
+
+
+def _behind(
+    number: int,
+    interface: Interface,
+    views: Mapping[int, View],
+    written: Mapping[int, int],
+) -> tuple[int, ...]:
+    """What the node of a result leads to; of a view, what shows the same memory.
+
+    A view's owner may be a result that the program does not return: eager's graph, from
+    which inner results are read, leads on to what that was computed of.
+    """
+    inner = interface.inner.get(number, ())
+    if number not in views or number in interface.differentiable:
+        return inner
+    owner = views[number][1:3]
+    owners = set(_owner(views[number], written))
+    return tuple(
+        n for n in inner if n in owners or (n in views and views[n][1:3] == owner)
+    )
+
+
+def _owner(view: View | None, written: Mapping[int, int]) -> Iterable[int]:
+    """The result that a view is made of, or the one that an argument becomes."""
+    if view is None or (view.kind, view.index) == ("result", view.result):
+        return ()
+    if view.kind == "result":
+        return (view.index,)
+    return (written[view.index],) if view.index in written else ()
+
+
+def below_of(inner: Mapping[int, tuple[int, ...]]) -> dict[int, frozenset[int]]:
+    """For inner results themselves and all that lie behind them."""
+    found: dict[int, frozenset[int]] = {}
+    for number in TopologicalSorter(inner).static_order():
+        found[number] = frozenset({number}).union(
+            *(found[other] for other in inner.get(number, ()))
+        )
+    return found
+
+
+class Asked:
+    """Whether somebody asks about a tensor in every backward pass that comes by."""
+
+    __slots__ = ("_hooks", "_tensor")
+
+    def __init__(self, tensor: Tensor):
+        if tensor._backward_hooks is None:
+            # As `Tensor.register_hook` makes it: later hooks come into this one.
+            tensor._backward_hooks = OrderedDict()
+            tensor.grad_fn._register_hook_dict(tensor)
+        self._hooks = tensor._backward_hooks
+        self._tensor = weakref.ref(tensor)
+
+    def __bool__(self) -> bool:
+        if self._hooks:
+            return True
+        tensor = self._tensor()
+        return tensor is not None and tensor.retains_grad
+
+
+@cache
+def anchor() -> Tensor:
+    """A leaf that nobody else has: a pass comes to it where it goes to all leaves."""
+    return torch.empty(0, requires_grad=True)
+
+
+def node_of_anchor(node: Any) -> Any:
+    """The node of the anchor, to which the last edge of a node leads."""
+    return node.next_functions[-1][0]
