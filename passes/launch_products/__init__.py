@@ -65,10 +65,9 @@ def run(op: ir.OpView, options: LaunchProductsOptions) -> None:
         return
     if options.library != "cublaslt":
         raise ValueError(f"library must be aten or cublaslt, got {options.library!r}")
-    for function in op.regions[0].blocks[0].operations:
-        if function.operation.name != "func.func":
-            continue
-        for call in list(function.operation.regions[0].blocks[0].operations):
+    # Launches, views and kernels are erased on the way, calls only each in its turn.
+    for function in _named("func.func", op):
+        for call in _named("host.extern", function):
             product = product_of(call)
             if product is None or not is_plain(product, call.results[0]):
                 continue
@@ -77,3 +76,8 @@ def run(op: ir.OpView, options: LaunchProductsOptions) -> None:
                 launch(call, product)
             else:
                 launch_in_rows(call, product, copy)
+
+
+def _named(name: str, parent: ir.OpView) -> list[ir.OpView]:
+    operations = parent.operation.regions[0].blocks[0].operations
+    return [op for op in operations if op.operation.name == name]
