@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "test" / "support" / "guarded_memory.c"
 LIBRARY = ROOT / "build" / "guarded_memory.so"
 
+OVERWRITE_FREED = "glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"
+"""What is freed is overwritten at once, as far as malloc itself gives it out: ops."""
+
 TESTED = (
     "test/numerics/test_*.py",
     "test/numerics/derivatives/test_*.py",
@@ -67,6 +70,7 @@ def environment(library: Path) -> dict[str, str]:
     return {
         **os.environ,
         "LD_PRELOAD": str(library),
+        "GLIBC_TUNABLES": OVERWRITE_FREED,
         "GIRIH_WORKSPACE": "0",
         "GUARDED_MEMORY_ALIGNMENT": os.environ.get("GUARDED_MEMORY_ALIGNMENT", "4"),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "2"),

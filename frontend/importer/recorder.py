@@ -591,8 +591,7 @@ def _check_values(func, values, specs, symbols: Symbols) -> None:
 
 def _check_acceptance(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
     """Leaves a call to eager that eager refuses: it will raise its own error."""
-    error = refusal_of(func, args, kwargs)
-    if error is not None:
+    if (error := refusal_of(func, args, kwargs)) is not None:
         unsupported(
             kind="operation that eager refuses",
             context=f"{func}: {type(error).__name__}: {error}",
