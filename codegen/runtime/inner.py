@@ -27,6 +27,18 @@ from torch import Tensor
 
 from girih.codegen.runtime.interface import Interface, View
 
+_WRITTEN = (
+    "one of the variables needed for gradient computation has been modified by an "
+    "inplace operation: a result of a compiled graph, of which others were computed, "
+    "is at version {0}; expected version {1} instead. A gradient by it, or through it "
+    "to given inputs, is computed of it, also where eager has saved something else; "
+    "clone the result before it is written."
+)
+_GONE = (
+    "a result of a compiled graph that has hooks, and of which others were computed, "
+    "is gone: keep the tensor for derivatives of higher order."
+)
+
 
 class Step(NamedTuple):
     """How a result is made for the user.
@@ -120,24 +132,73 @@ def below_of(inner: Mapping[int, tuple[int, ...]]) -> dict[int, frozenset[int]]:
     return found
 
 
-class Asked:
-    """Whether somebody asks about a tensor in every backward pass that comes by."""
+class _Hooks(OrderedDict):
+    """Hooks of a tensor, as ``Tensor.register_hook`` keeps them; and its content.
 
-    __slots__ = ("_hooks", "_tensor")
+    Attributes:
+        tensor: Weakly, what they are hooks of.
+        content: The same detached, once there has been a hook: whoever has set one asks
+            for a gradient although the tensor may be gone.
+    """
 
     def __init__(self, tensor: Tensor):
+        super().__init__()
+        self.tensor = weakref.ref(tensor)
+        self.content: Tensor | None = None
+
+    def __setitem__(self, key: Any, hook: Any) -> None:
+        if self.content is None and (tensor := self.tensor()) is not None:
+            self.content = tensor.detach()
+        super().__setitem__(key, hook)
+
+
+class Asked:
+    """An inner result, which is not held: whether somebody asks about it in a pass."""
+
+    __slots__ = ("_hooks", "_version")
+
+    def __init__(self, tensor: Tensor):
+        self._version = tensor._version
+        self._hooks = _Hooks(tensor)
         if tensor._backward_hooks is None:
             # As `Tensor.register_hook` makes it: later hooks come into this one.
-            tensor._backward_hooks = OrderedDict()
+            tensor._backward_hooks = self._hooks
             tensor.grad_fn._register_hook_dict(tensor)
-        self._hooks = tensor._backward_hooks
-        self._tensor = weakref.ref(tensor)
+        elif isinstance(tensor._backward_hooks, _Hooks):  # one tensor is two results
+            self._hooks = tensor._backward_hooks
 
     def __bool__(self) -> bool:
+        """Whether there are hooks, or the gradient is retained."""
         if self._hooks:
             return True
-        tensor = self._tensor()
+        tensor = self._alive()
         return tensor is not None and tensor.retains_grad
+
+    def is_alive(self) -> bool:
+        """Whether the user may ask for the gradient by the tensor itself."""
+        return self._alive() is not None
+
+    def tensor(self) -> Tensor:
+        """The result, for derivatives of what was computed of it.
+
+        Raises:
+            RuntimeError: It has been written since, or only its hooks are left, in a
+                pass that is differentiated again.
+        """
+        found = self._alive()
+        if found is None:
+            if torch.is_grad_enabled() or self._hooks.content is None:
+                raise RuntimeError(_GONE)
+            found = self._hooks.content
+        if found._version != self._version:
+            raise RuntimeError(_WRITTEN.format(found._version, self._version))
+        return found
+
+    def _alive(self) -> Tensor | None:
+        tensor = self._hooks.tensor()
+        if tensor is not None:
+            tensor._fix_weakref()  # autograd may have been the only one that had it
+        return tensor
 
 
 @cache

@@ -158,7 +158,7 @@ class Nodes:
         shared = self._shared
         links = [self._links[number] for number in shared.groups.behind[place]]
         further = (*inner, anchor()) if inner else ()
-        return _apply_to_result(shared, place, [result], len(links), *links, *further)
+        return _apply_to_result(shared, place, [result], *links, *further)
 
     def watch(self, tensors: Mapping[int, Tensor]) -> None:
         """Has passes find out who asks about inner results."""
@@ -195,13 +195,11 @@ class CompiledResult(Function):
     """The node of a result: see [Note: which nodes there are]."""
 
     @staticmethod
-    def forward(ctx, shared: _Shared, place: int, result: list, links: int, *behind):
+    def forward(ctx, shared: _Shared, place: int, result: list, *behind):
         """Gives the result of a program that has run; in a list, as it is no input."""
         ctx.set_materialize_grads(False)
         ctx.shared, ctx.place = shared, place
         shared.nodes[place] = weakref.ref(ctx)
-        if links < len(behind):
-            ctx.save_for_backward(*behind[links:-1])
         return result[0]
 
     @staticmethod
@@ -264,6 +262,14 @@ def _executed(node: Any, members: Sequence[int]) -> frozenset[int]:
         )
     except RuntimeError:  # autograd.grad does not tell of leaves
         return frozenset(members)
+
+
+def _will_run(node: Any) -> bool:
+    """Whether a pass runs the node of a result; one may end at its result."""
+    behind = (other for other, _ in node.next_functions)
+    return _is_executed(node) and any(
+        other is not None and _is_executed(other) for other in behind
+    )
 
 
 # Without the wrapper, which looks for transforms of torch.func: no compiled code runs
@@ -366,11 +372,10 @@ class _Shared:
         if not chosen:
             return []
         del now.cotangents[place]
-        saved = node.saved_tensors
         inner = tuple(numbers[n] for n in chosen)
         visited = owner.visited_to(inner, place, self._needed_behind(node))
         now.visited |= visited
-        tensors = [saved[n] for n in chosen]
+        tensors = [self.asked[number].tensor() for number in inner]
         found, arguments = self.kept.gradients_to(
             inner, tensors, place, cotangent, visited
         )
@@ -392,7 +397,7 @@ class _Shared:
         """Which of a node's inner results the pass has to stop at.
 
         A pass to all leaves asks nothing itself. Another one may be asked for the
-        gradient of any inner result that it comes to.
+        gradient of any inner result that it comes to, and that the user has.
         """
         if now.asked is None:
             now.asked = frozenset(n for n, asked in self.asked.items() if asked)
@@ -403,7 +408,7 @@ class _Shared:
             for place, (number, (node, _)) in enumerate(
                 zip(numbers, edges, strict=True)
             )
-            if (is_chosen and _is_executed(node))
+            if (is_chosen and _is_executed(node) and self.asked[number].is_alive())
             or not now.asked.isdisjoint(below[number])
         ]
 
@@ -458,6 +463,6 @@ class _Shared:
         """Whether other nodes of results will run: those of another device are late."""
         for place, reference in self.nodes.items():
             node = reference()
-            if place not in now.arrived and node is not None and _is_executed(node):
+            if place not in now.arrived and node is not None and _will_run(node):
                 return True
         return False
