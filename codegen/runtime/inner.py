@@ -34,9 +34,9 @@ _WRITTEN = (
     "to given inputs, is computed of it, also where eager has saved something else; "
     "clone the result before it is written."
 )
-_GONE = (
-    "a result of a compiled graph that has hooks, and of which others were computed, "
-    "is gone: keep the tensor for derivatives of higher order."
+GONE = (
+    "a result of a compiled graph is gone, of which others were computed, and a hook, "
+    "or a retained gradient, asks for what comes by it: keep the tensor."
 )
 
 
@@ -178,17 +178,19 @@ class Asked:
         """Whether the user may ask for the gradient by the tensor itself."""
         return self._alive() is not None
 
-    def tensor(self) -> Tensor:
-        """The result, for derivatives of what was computed of it.
+    def tensor(self) -> Tensor | None:
+        """The result, for derivatives of what was computed of it; None if it is gone.
 
         Raises:
-            RuntimeError: It has been written since, or only its hooks are left, in a
-                pass that is differentiated again.
+            RuntimeError: It has been written since, or it is gone, in a pass that is
+                differentiated again.
         """
         found = self._alive()
         if found is None:
-            if torch.is_grad_enabled() or self._hooks.content is None:
-                raise RuntimeError(_GONE)
+            if torch.is_grad_enabled():
+                raise RuntimeError(GONE)
+            if self._hooks.content is None:
+                return None
             found = self._hooks.content
         if found._version != self._version:
             raise RuntimeError(_WRITTEN.format(found._version, self._version))

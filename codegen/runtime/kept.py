@@ -25,6 +25,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+from girih.codegen.runtime.inner import GONE
+
 _is_batch = torch._C._functorch.is_legacy_batchedtensor
 _levels = torch._C._functorch.get_dynamic_layer_stack_depth
 _hooks = torch._C._autograd._top_saved_tensors_default_hooks
@@ -204,6 +206,19 @@ class Kept:
         if _is_transformed([cotangent]):
             return self._in_transform((place,), inner, tensors, [cotangent])
         return self._differentiable((place,), inner, tensors, [cotangent], frozenset())
+
+    def computed_again(self, number: int) -> Tensor:
+        """A result that is gone, of the arguments, as it was.
+
+        Raises:
+            RuntimeError: They were written since, or the program writes them.
+        """
+        owner = self.owner
+        if owner.interface.writes or self.arguments is None:
+            raise RuntimeError(GONE)
+        self._check(owner.watches.arguments.values())
+        with torch.no_grad(), _drawing_again(self.drawn):
+            return owner.forward(*self.arguments)[owner.position[number]]
 
     def _come_to(self, visited: frozenset[int]) -> None:
         """Raises where eager does, in a pass that visits what it keeps."""

@@ -375,7 +375,7 @@ class _Shared:
         inner = tuple(numbers[n] for n in chosen)
         visited = owner.visited_to(inner, place, self._needed_behind(node))
         now.visited |= visited
-        tensors = [self.asked[number].tensor() for number in inner]
+        tensors = [self._value_of(number) for number in inner]
         found, arguments = self.kept.gradients_to(
             inner, tensors, place, cotangent, visited
         )
@@ -390,6 +390,11 @@ class _Shared:
                 now.apart[number] = gradient
         self._end(now)
         return given
+
+    def _value_of(self, number: int) -> Tensor:
+        """An inner result; one that nobody holds any more is computed again."""
+        tensor = self.asked[number].tensor()
+        return self.kept.computed_again(number) if tensor is None else tensor
 
     def _stops(
         self, now: _Pass, numbers: Sequence[int], edges: Sequence, anchor: Any

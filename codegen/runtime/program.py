@@ -76,7 +76,11 @@ def build_program(
     """
     function = _main_function(module)
     builder = _Builder(function, addresses, device)
-    for op in function.regions[0].blocks[0].operations:
+    operations = list(function.regions[0].blocks[0].operations)
+    if any(op.operation.name == "host.extern" for op in operations):
+        # Held to the end of the program.
+        builder.assembler.call(torch_entry.without_autocast, [])
+    for op in operations:
         builder.visit(op)
     return builder.assembler.program(
         fallback=fallback,

@@ -24,6 +24,7 @@ as_strided = _base.as_strided
 copy_ = _base.copy_
 increment_version = torch._C._increment_version
 item = _base.item
+_is_autocast_on = torch._C._is_any_autocast_enabled
 
 
 def _empty_strided_generic(
@@ -221,6 +222,19 @@ def entry(name: str) -> Callable:
     for part in FAST_ENTRIES.get(name, "").split("."):
         target = getattr(target, part, None) if part else None
     return target if callable(target) else found._op
+
+
+def without_autocast() -> object | None:
+    """Switches autocast off until what is returned is dropped.
+
+    What autocast casts was recorded as casts; around a backward program it may be on
+    where it was off. Buffers have the dtypes of the program.
+    """
+    if not _is_autocast_on():
+        return None
+    guard = torch._C._DisableAutocast()
+    guard.__enter__()
+    return guard
 
 
 def tensor_of_number(number: float | int) -> torch.Tensor:

@@ -10,6 +10,7 @@ from girih.compiler.modules import functions_of
 from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
+from girih.passes.autograd import resolve_gradients
 from girih.passes.autograd.joint import Signature
 from girih.passes.autograd.ties import tied
 from girih.passes.graph_builder import erase_dead_ops
@@ -45,6 +46,8 @@ def make_gradient_function(
         results count behind the arguments.
     """
     function = functions_of(module)["main"]
+    if inner:  # what the program itself derives goes through them
+        resolve_gradients(function.regions[0].blocks[0])
     signature = Signature.of(function)
     for number, attributes in enumerate(signature.results):
         if number not in results:

@@ -438,6 +438,47 @@ def views_that_were_written(compile):
     return found
 
 
+@scenarios.add
+def a_hook_behind_a_result_that_is_gone(compile):
+    """On the way from the loss to the hook lies what nobody has any more."""
+    seen = []
+
+    def function(x, w):
+        y = (x @ w).sin()
+        z = y.exp()
+        return y, z, (z * z * y * x.sum()).sum()
+
+    x, w, y, z, loss = called(compile, function)
+    y.register_hook(lambda gradient: seen.append(gradient * 1))
+    del z
+    loss.backward()
+    return seen, x.grad, w.grad
+
+
+def derives_inside(power):
+    """A program that derives a result by an argument, and returns both."""
+
+    def function(x, w):
+        y = power(x * w)
+        (gradient,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        return y, (gradient * y + gradient).sum()
+
+    return function
+
+
+@scenarios.add
+def gradients_inside_by_way_of_an_inner_result(compile):
+    """What eager's inner derivative reads decides which way its gradients go."""
+    found = []
+    for power in (torch.tanh, torch.exp, lambda x: x**3, torch.sin):
+        x, w, y, loss = called(compile, derives_inside(power))
+        y.register_hook(lambda gradient: gradient * 2)
+        y.retain_grad()
+        loss.backward(retain_graph=True)
+        found += [x.grad, w.grad, y.grad, torch.autograd.grad(loss, [x, y])]
+    return found
+
+
 def test_an_inner_result_is_not_held():
     """Whoever keeps the loss alone has no logits in memory meanwhile."""
 
