@@ -1,8 +1,9 @@
 """Reading and writing at indices that are data.
 
-Indices are ``i64`` or ``i32``; negative ones count from the end; one out of range
-raises eager's error. ``take`` and ``gather`` are primitives; ``embedding``, ``index``,
-``tril`` and ``triu`` are composites; scatters and ``index_put`` are library ops.
+Indices are ``i64`` or ``i32``; one out of range raises eager's error, as do negative
+ones, but for ``index``, and where ``from_end`` says that they count from the end.
+``take`` and ``gather`` are primitives; ``embedding``, ``index``, ``tril`` and ``triu``
+are composites; scatters and ``index_put`` are library ops.
 Source: https://docs.pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import BOOL, INT, INTS, LAYOUTS
+from girih.dialects.attributes import BOOL, INT, INTS, LAYOUTS, UNIT
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.fields import (
@@ -44,6 +45,7 @@ class TakeOp(GraphOp, name="take"):
     x = operand()
     index = operand()
     dim = attribute(INT)
+    from_end = optional_attribute(UNIT)
     y = result()
 
     @staticmethod

@@ -416,10 +416,13 @@ class Builder:
         shape = tuple(1 if d in dims else size for d, size in enumerate(x.shape))
         return self.op(name, [x], {"dims": sorted(dims)}, (shape, x.dtype))
 
-    def take(self, x: Operand, index: Operand, dim: int) -> Operand:
-        """The entries along ``dim`` that ``index`` names."""
+    def take(
+        self, x: Operand, index: Operand, dim: int, from_end: bool = False
+    ) -> Operand:
+        """The entries along ``dim`` that ``index`` names, maybe from the end."""
         shape = (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :])
-        return self.op("take", [x, index], {"dim": dim}, (shape, x.dtype))
+        attributes = {"dim": dim} | ({"from_end": True} if from_end else {})
+        return self.op("take", [x, index], attributes, (shape, x.dtype))
 
 
 def as_element(number: Any, dtype: torch.dtype) -> Any:

@@ -49,7 +49,7 @@ def take(b: Builder, self, index):
     """Elements picked from the flattened tensor."""
     if index.dtype not in _INDEX_DTYPES:
         return NotImplemented
-    return b.take(b.reshape(self, (product(self.shape),)), index, 0)
+    return b.take(b.reshape(self, (product(self.shape),)), index, 0, from_end=True)
 
 
 def _tensor_indices(indices) -> tuple[list[int], list[Operand]] | None:

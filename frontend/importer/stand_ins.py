@@ -39,6 +39,15 @@ def _without_checkpoint(module, *args: Any) -> Any:
     return module(*args)
 
 
+def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """``torch.nn.functional.one_hot``; classes are looked up, which checks them."""
+    if num_classes == -1 or tensor.dtype is not torch.int64 or not tensor.numel():
+        return torch.nn.functional.one_hot(tensor, num_classes)
+    classes = torch.arange(num_classes, device=tensor.device)
+    found = classes.index_select(0, tensor.reshape(-1)).reshape(tensor.shape)
+    return (found.unsqueeze(-1) == classes).to(torch.int64)
+
+
 def _fill_diagonal(
     tensor: torch.Tensor, fill_value: Any, wrap: bool = False
 ) -> torch.Tensor:
@@ -110,4 +119,5 @@ def _exit_dual_level(level: int) -> None:
 _STAND_INS: dict[Callable, Callable] = {
     **dict.fromkeys(known("_enter_dual_level"), forward_ad.enter_dual_level),
     **dict.fromkeys(known("_exit_dual_level"), _exit_dual_level),
+    torch.nn.functional.one_hot: _one_hot,
 }

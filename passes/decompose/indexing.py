@@ -18,7 +18,7 @@ def decompose_embedding(op, b: GraphBuilder) -> list[ir.Value]:
 def decompose_index(op, b: GraphBuilder) -> list[ir.Value]:
     """One index: whole slices. Several: ATen's own indexing."""
     if len(op.dims) == 1:
-        return [b.op("take", op.x, op.indices[0], dim=op.dims[0])]
+        return [b.op("take", op.x, op.indices[0], dim=op.dims[0], from_end=True)]
     rank = len(ty.shape_of(op.x.type))
     indices: list[OperandRef | None] = [None] * rank
     for operand, dim in enumerate(op.dims, start=1):

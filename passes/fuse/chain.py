@@ -76,6 +76,7 @@ class Take(Step):
     dim: int
     index: object
     index_rank: int
+    from_end: bool = False
 
 
 @dataclass(frozen=True)

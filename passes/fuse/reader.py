@@ -298,7 +298,8 @@ def _read_take(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
         return _read_whole(reader, op)
     index = reader.read_index(op.operands[1])
     rank = len(ty.shape_of(op.operands[1].type))
-    step = Take(_result_shape(op), op.dim, index, rank)
+    from_end = op.from_end is not None
+    step = Take(_result_shape(op), op.dim, index, rank, from_end)
     return (reader.read(op.operands[0], step), index)
 
 

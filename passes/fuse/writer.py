@@ -152,5 +152,9 @@ _SHAPE_OPS: dict[type[Step], Callable[[Step], tuple[str, dict]]] = {
         "slice",
         {"starts": _sizes(step.starts), "steps": _ints(step.steps)},
     ),
-    Take: lambda step: ("take", {"dim": i64(step.dim)}),
+    Take: lambda step: (
+        "take",
+        {"dim": i64(step.dim)}
+        | ({"from_end": ir.UnitAttr.get()} if step.from_end else {}),
+    ),
 }

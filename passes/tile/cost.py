@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from girih.passes.tile.index import Affine, Coordinate, coordinates_of
 from girih.passes.tile.nodes import (
+    CheckedIndexNode,
     ComputeNode,
     ConstantNode,
     IndexNode,
@@ -14,7 +15,6 @@ from girih.passes.tile.nodes import (
     Node,
     ReduceNode,
     SelectNode,
-    WrapNode,
 )
 from girih.passes.tile.sizes import is_constant
 
@@ -72,7 +72,7 @@ def node_cost(node: Node) -> int:
     if isinstance(node, ComputeNode):
         slow = SLOW_INSTRUCTIONS.get(node.name, 1)
         return FUNCTION_COSTS.get(node.name, slow)
-    if isinstance(node, (SelectNode, WrapNode)):
+    if isinstance(node, (SelectNode, CheckedIndexNode)):
         return 3
     return 1
 

@@ -161,27 +161,34 @@ class SelectNode(Node):
 
 
 @dataclass(eq=False, slots=True)
-class WrapNode(Node):
-    """An index as ``[0, size)``: negative ones count from the end, others fail.
+class CheckedIndexNode(Node):
+    """An index in ``[0, size)``: others fail; negative ones may count from the end.
 
     The failure is recorded (``tile.check``) only where the guards hold.
     """
 
     size: Size = 0
     guards: Guards = ()
+    from_end: bool = False
 
     def key(self) -> tuple:
         """What makes two of them the same value."""
-        return ("wrap", self.size, self.guards, self.operands[0].number)
+        number = self.operands[0].number
+        return ("checked", self.size, self.guards, self.from_end, number)
 
     def indices(self) -> tuple[Affine, ...]:
         """The index expressions that it holds."""
         return tuple(guard.expression for guard in self.guards)
 
-    def with_indices(self, rewrite) -> "WrapNode":
+    def with_indices(self, rewrite) -> "CheckedIndexNode":
         """A copy over rewritten index expressions."""
-        guards = rewrite_guards(self.guards, rewrite)
-        return WrapNode(self.element, self.operands, size=self.size, guards=guards)
+        return CheckedIndexNode(
+            self.element,
+            self.operands,
+            size=self.size,
+            guards=rewrite_guards(self.guards, rewrite),
+            from_end=self.from_end,
+        )
 
 
 @dataclass(eq=False, slots=True)

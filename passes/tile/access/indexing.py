@@ -1,15 +1,15 @@
 """take and gather: one coordinate of the operand is a value read at run time.
 
 Source: https://pytorch.org/docs/stable/generated/torch.gather.html and
-https://pytorch.org/docs/stable/generated/torch.index_select.html; negative indices
-count from the end as in ``x[index]``.
+https://pytorch.org/docs/stable/generated/torch.index_select.html; with ``from_end``
+negative indices count from the end as in ``x[index]``.
 """
 
 from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
 from girih.passes.tile.elements import I64
 from girih.passes.tile.index import Affine, Dynamic, of
 from girih.passes.tile.kernel import OpRecord
-from girih.passes.tile.nodes import Guards, Node, WrapNode
+from girih.passes.tile.nodes import CheckedIndexNode, Guards, Node
 from girih.passes.tile.sizes import Size
 
 
@@ -23,7 +23,8 @@ def read_take(
     rank = len(evaluator.shape(index))
     number = evaluator.value(index, at[dim : dim + rank], guards)
     size = evaluator.shape(operand)[dim]
-    found = wrapped(evaluator, record, number, size, guards)
+    from_end = "from_end" in record.attributes
+    found = checked(evaluator, record, number, size, guards, from_end)
     source = (*at[:dim], found, *at[dim + rank :])
     return evaluator.value(operand, source, guards)
 
@@ -37,13 +38,18 @@ def read_gather(
     dim = record.attributes["dim"].value
     number = evaluator.value(index, at, guards)
     size = evaluator.shape(operand)[dim]
-    found = wrapped(evaluator, record, number, size, guards)
+    found = checked(evaluator, record, number, size, guards)
     return evaluator.value(operand, (*at[:dim], found, *at[dim + 1 :]), guards)
 
 
-def wrapped(
-    evaluator: Evaluator, record: OpRecord, index: Node, size: Size, guards: Guards
+def checked(
+    evaluator: Evaluator,
+    record: OpRecord,
+    index: Node,
+    size: Size,
+    guards: Guards,
+    from_end: bool = False,
 ) -> Affine:
     """The index as a coordinate in ``[0, size)``."""
-    node = WrapNode(I64, (index,), size=size, guards=guards)
+    node = CheckedIndexNode(I64, (index,), size=size, guards=guards, from_end=from_end)
     return of(Dynamic(evaluator.add(node, record), size))

@@ -12,6 +12,7 @@ from girih.passes.tile.emit.precision import narrowed, widened
 from girih.passes.tile.emit.rules import emit_elementwise
 from girih.passes.tile.index import Affine
 from girih.passes.tile.nodes import (
+    CheckedIndexNode,
     ComputeNode,
     ConstantNode,
     Guard,
@@ -20,7 +21,6 @@ from girih.passes.tile.nodes import (
     LoadNode,
     Node,
     SelectNode,
-    WrapNode,
     sources_of,
 )
 from girih.passes.tile.sizes import is_constant
@@ -143,7 +143,7 @@ class Values:
         inside = self._condition(node.guards, depth, width)
         return self.indices.at(depth, width).select(inside, then, otherwise)
 
-    def _wrap(self, node: WrapNode, depth: int, width: int) -> ir.Value:
+    def _checked(self, node: CheckedIndexNode, depth: int, width: int) -> ir.Value:
         source = node.operands[0]
         index = self._widened_to(source, width)
         inside = self._condition(node.guards, depth, width) if node.guards else None
@@ -152,8 +152,9 @@ class Values:
         b = self.indices.at(depth, width)
         index = cast(b, index, source.element, I64)
         limit, zero = b.splat(limit, "i64"), b.constant(0, "i64")
-        from_end = b.same("arith.addi", index, limit)
-        index = b.select(b.compare_ints("slt", index, zero), from_end, index)
+        if node.from_end:
+            from_end = b.same("arith.addi", index, limit)
+            index = b.select(b.compare_ints("slt", index, zero), from_end, index)
         is_valid = b.compare_ints("ult", index, limit)
         b.mask = self._combined(inside, self._mask(width), depth)
         b.check(is_valid)
@@ -271,5 +272,5 @@ _EMITTERS = {
     IndexNode: "_index",
     LoadNode: "_load",
     SelectNode: "_select",
-    WrapNode: "_wrap",
+    CheckedIndexNode: "_checked",
 }

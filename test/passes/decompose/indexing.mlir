@@ -9,7 +9,7 @@ func.func @embedding(%w: tensor<16x4xf32>, %i: tensor<2x3xi64>) -> tensor<2x3x4x
 }
 
 // CHECK-LABEL: func.func @index_in_one_dim
-// CHECK: "graph.take"(%arg0, %arg1) {dim = 1 : i64}
+// CHECK: "graph.take"(%arg0, %arg1) {dim = 1 : i64, from_end}
 func.func @index_in_one_dim(%x: tensor<5x6xf32>, %i: tensor<3xi64>) -> tensor<5x3xf32> {
   %0 = "graph.index"(%x, %i) {dims = array<i64: 1>}
       : (tensor<5x6xf32>, tensor<3xi64>) -> tensor<5x3xf32>

@@ -129,7 +129,7 @@
 ^bb0(%w: !tile.buffer<f32, [50, 64], [64, 1]>, %i: !tile.buffer<i64, [7], [1]>, %y: !tile.buffer<f32, [7, 64], [64, 1]>):
   %0 = "tile.read"(%w) : (!tile.buffer<f32, [50, 64], [64, 1]>) -> tensor<50x64xf32>
   %1 = "tile.read"(%i) : (!tile.buffer<i64, [7], [1]>) -> tensor<7xi64>
-  %2 = "graph.take"(%0, %1) {dim = 0 : i64} : (tensor<50x64xf32>, tensor<7xi64>) -> tensor<7x64xf32>
+  %2 = "graph.take"(%0, %1) {dim = 0 : i64, from_end} : (tensor<50x64xf32>, tensor<7xi64>) -> tensor<7x64xf32>
   %3 = "graph.neg"(%2) : (tensor<7x64xf32>) -> tensor<7x64xf32>
   "tile.write"(%3, %y) : (tensor<7x64xf32>, !tile.buffer<f32, [7, 64], [64, 1]>) -> ()
 }) {domain = [7, 64], outputs = 1 : i64, reduced = array<i64>, sym_name = "rows_by_index", symbols = []} : () -> ()

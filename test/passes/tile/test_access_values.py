@@ -151,7 +151,8 @@ def test_embedding(width, index_type):
     index = torch.randint(-50, 50, (6, 7)).to(index_type)
 
     def body(b, w, i):
-        rows = b("take", w, i, dim=0, results=[tensor((6, 7, width))])
+        options = {"dim": 0, "from_end": True, "results": [tensor((6, 7, width))]}
+        rows = b("take", w, i, **options)
         return [exp_free(b, rows)]
 
     expected = weight[index.long()]
@@ -171,15 +172,17 @@ def test_gather(dim):
     check([x, index], body, expected + expected)
 
 
-def test_index_out_of_range_sets_the_status():
+@pytest.mark.parametrize("counts", [{}, {"from_end": True}])
+def test_index_out_of_range_sets_the_status(counts):
     module = build_kernel(
         [((10, 4), "f32"), ((3,), "i64")],
         (3, 4),
-        lambda b, w, i: [b("take", w, i, dim=0, results=[tensor((3, 4))])],
+        lambda b, w, i: [b("take", w, i, dim=0, results=[tensor((3, 4))], **counts)],
     )
     kernel = CompiledKernel(module)
     weight, output = torch.randn(10, 4), torch.empty(3, 4)
-    assert kernel([weight, torch.tensor([0, -10, 9]), output]) == 0
+    assert kernel([weight, torch.tensor([0, 3, 9]), output]) == 0
+    assert kernel([weight, torch.tensor([0, -10, 9]), output]) == (not counts)
     assert kernel([weight, torch.tensor([0, 10, 9]), output]) == 1
     assert kernel([weight, torch.tensor([0, 1, -11]), output]) == 1
 

@@ -210,7 +210,9 @@ def test_take(width, dim):
         return build_kernel(
             [(shape, "f32"), ((13,), "i64")],
             result,
-            lambda build, x, i: [build("neg", build("take", x, i, dim=dim))],
+            lambda build, x, i: [
+                build("neg", build("take", x, i, dim=dim, from_end=True))
+            ],
         )
 
     check(make, [torch.randn(shape), index], [torch.empty(result)])
