@@ -66,17 +66,45 @@ def _extremum(self, dim=(), keepdim=False):
     return _reduce(self, dim, keepdim, self.dtype, nonempty=True)
 
 
-@shape_rule("max", "min")
-def _extremum_of_all(self):
-    return _reduce(self, None, False, self.dtype, nonempty=True)
+@shape_rule("max")
+def _max(self):
+    return _extremum_of_all(torch.max, self)
 
 
-@shape_rule("max.dim", "min.dim")
-def _extremum_and_index(self, dim, keepdim=False):
-    values = _reduce(self, dim, keepdim, self.dtype, nonempty=True)
+@shape_rule("min")
+def _min(self):
+    return _extremum_of_all(torch.min, self)
+
+
+@shape_rule("max.dim")
+def _max_along(self, dim, keepdim=False):
+    return _extremum_and_index(torch.max, self, dim, keepdim)
+
+
+@shape_rule("min.dim")
+def _min_along(self, dim, keepdim=False):
+    return _extremum_and_index(torch.min, self, dim, keepdim)
+
+
+def _extremum_of_all(function, tensor):
+    values = _reduce(tensor, None, False, tensor.dtype, nonempty=True)
+    return _check_empty(function, tensor) if values is NotImplemented else values
+
+
+def _extremum_and_index(function, tensor, dim, keepdim):
+    values = _reduce(tensor, dim, keepdim, tensor.dtype, nonempty=True)
     if values is NotImplemented:
-        return NotImplemented
+        return _check_empty(function, tensor, dim)
     return values, Result(values.size, torch.int64)
+
+
+def _check_empty(function, tensor, *arguments):
+    """Has eager refuse an empty tensor, which kernels for fake ones take."""
+    if any(n == 0 for n in tensor.size()):
+        sizes = [int(n) for n in tensor.size()]
+        with torch._C._DisableTorchDispatch():
+            function(torch.empty(sizes, dtype=tensor.dtype), *arguments)
+    return NotImplemented
 
 
 @shape_rule("argmax", "argmin")

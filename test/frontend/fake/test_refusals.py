@@ -4,6 +4,8 @@ import pytest
 import torch
 from capture_differential import compile_eagerly
 
+import girih
+
 REFUSED = {
     "complex": lambda x: x.add_(torch.tensor(1j)),
     "complex_number": lambda x: x.mul_(1j),
@@ -35,6 +37,8 @@ REFUSED = {
     "norm_of_integers": lambda x: torch.linalg.norm(x.int()),
     "softmax_of_integers": lambda x: x.int().softmax(0),
     "mean_of_integers": lambda x: x.int().mean(),
+    "largest_of_none": lambda x: x[:0].max(),
+    "smallest_of_none": lambda x: x[:0].min(),
 }
 TAKEN = {
     "comparison": lambda x: x.eq_(1),
@@ -102,3 +106,18 @@ def test_what_is_around_it_catches_the_error(name):
 def test_what_fits_is_written(name):
     compiled = compile_eagerly(_program)
     assert _outcome(compiled, TAKEN[name]) == _outcome(_program, TAKEN[name])
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_no_dim_of_nothing_has_an_extreme(name, dynamic):
+    def largest(x):
+        return getattr(x, name)(-1)
+
+    compiled = girih.compile(largest, dynamic=dynamic, options={"fallback": False})
+    compiled(torch.ones(2, 3))
+    with pytest.raises(IndexError) as expected:
+        largest(torch.ones(2, 0))
+    with pytest.raises(IndexError) as caught:
+        compiled(torch.ones(2, 0))
+    assert str(caught.value) == str(expected.value)
