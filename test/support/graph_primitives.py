@@ -231,27 +231,28 @@ def _argmin(state, op, x):
 # Indexing -----------------------------------------------------------------------
 
 
-def _wrapped(index: Tensor, size: int) -> Tensor:
-    """Negative indices from the end; raises where one is out of range."""
-    assert bool(((index >= -size) & (index < size)).all()), "index out of range"
+def _checked(index: Tensor, size: int, from_end: bool = False) -> Tensor:
+    """Indices, negative ones maybe from the end; raises where one is out of range."""
+    least = -size if from_end else 0
+    assert bool(((index >= least) & (index < size)).all()), "index out of range"
     return torch.where(index < 0, index + size, index).long()
 
 
 @evaluates("take")
 def _take(state, op, x, index):
-    flat = _wrapped(index, x.shape[op.dim]).reshape(-1)
+    flat = _checked(index, x.shape[op.dim], op.from_end is not None).reshape(-1)
     taken = x.index_select(op.dim, flat)
     return taken.reshape(x.shape[: op.dim] + index.shape + x.shape[op.dim + 1 :])
 
 
 @evaluates("gather")
 def _gather(state, op, x, index):
-    return x.gather(op.dim, _wrapped(index, x.shape[op.dim]))
+    return x.gather(op.dim, _checked(index, x.shape[op.dim]))
 
 
 @evaluates("embedding")
 def _embedding(state, op, weight, index):
-    return weight[_wrapped(index, weight.shape[0])]
+    return weight[_checked(index, weight.shape[0])]
 
 
 def positions(op, indices) -> tuple:

@@ -169,7 +169,8 @@ def _take(w: GraphWriter, x, shape) -> None:
     if shape and len(shape) < 4:
         dim = w.rng.randrange(len(shape))
         if shape[dim] != 0:
-            w.add("take", [x, w.rng.choice(w.indices)], {"dim": dim})
+            given = {"dim": dim, "from_end": True}
+            w.add("take", [x, w.rng.choice(w.indices)], given)
 
 
 def _index(w: GraphWriter, x, shape) -> None:
@@ -182,7 +183,9 @@ def _index(w: GraphWriter, x, shape) -> None:
 
 def _gather(w: GraphWriter, x, shape) -> None:
     """Picks one element of each row."""
-    if len(shape) != 2 or not isinstance(shape[0], int) or 0 in shape:
+    if len(shape) != 2 or not all(isinstance(n, int) for n in shape):
+        return
+    if shape[0] == 0 or shape[1] < 2:
         return
     index = w.indices[0]
     if ty.shape_of(index.type)[0] < shape[0]:
@@ -191,7 +194,8 @@ def _gather(w: GraphWriter, x, shape) -> None:
     given = {"starts": [0], "steps": [1]}
     index = graph.build("slice", [index], given, results=[rows]).results[0]
     index = graph.build("reshape", [index], results=[picks]).results[0]
-    w.add("gather", [x, index], {"dim": 1})
+    square = graph.build("mul", [index, index]).results[0]  # 0 and 1
+    w.add("gather", [x, square], {"dim": 1})
 
 
 def _softmax(w: GraphWriter, x, shape) -> None:
