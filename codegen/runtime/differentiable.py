@@ -175,6 +175,8 @@ class Differentiable:
             return self._unrecorded(view, owner, shape)
         if is_alone:
             made = (severed(shape) if view.is_severed else shape)[...]
+        elif view.is_severed and not self._is_severed(view):
+            made = self._unrecorded(view, owner, shape)
         else:
             made = self._view_of(owner, view, shape, through)
         return made.unsqueeze(0).unbind()[0] if view.is_split else made
@@ -195,6 +197,13 @@ class Differentiable:
         if view.kind == "argument":
             return arguments[view.index]
         return results[self.position[view.index]]
+
+    def _is_severed(self, view: View) -> bool:
+        """Whether the owner of a view is a severed result itself."""
+        if view.kind == "argument":
+            return False
+        found = {other.result for other in self.interface.views if other.is_severed}
+        return view.index in found or view.index in self.interface.severed
 
     def _offset(self, view: View, owner: Tensor, shape: Tensor) -> int:
         offset = shape.storage_offset()

@@ -317,3 +317,29 @@ def leaf_beside_arguments(compile):
     y, z, v = compile(program)(leaf(3, seed=1, grad=False), w)
     (z.sum() + v.sum()).backward()
     return y.is_leaf, y.grad, w.grad
+
+
+@scenarios.add
+def parts_of_views_without_history(compile):
+    """Several views at once, of one that was made without grad mode."""
+
+    def of_an_argument(x):
+        with torch.no_grad():
+            v = x.view(-1)
+        return v.unbind()[1], v.chunk(2)[0]
+
+    def of_a_result(x):
+        y = x * 2
+        with torch.no_grad():
+            v = y.view(-1)
+        return y, v.split(2)[1], v[1:]
+
+    found = []
+    for function in (of_an_argument, of_a_result):
+        x = leaf(4)
+        for result in compile(function)(x):
+            (gradient,) = torch.autograd.grad(
+                result.sum(), [x], allow_unused=True, retain_graph=True
+            )
+            found += [result.requires_grad, result.grad_fn is None, gradient]
+    return found
