@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+import hypothesis
 import pytest
 
 
@@ -22,6 +23,11 @@ def _warns_anew():
 
 
 def pytest_configure():
+    # `make test` tries the same random programs each time; others are for the long form
+    # and for the fuzzers.
+    is_long = bool(os.environ.get("GIRIH_TEST_LONG"))
+    hypothesis.settings.register_profile("girih", derandomize=not is_long)
+    hypothesis.settings.load_profile("girih")
     # Before modules make tensors: `make test-gpu` runs suites with theirs on a device.
     if name := os.environ.get("GIRIH_TEST_DEVICE"):
         import torch
