@@ -70,6 +70,8 @@ class Differentiable:
         self.steps = steps_of(interface, position)
         self.watched = sorted(set(chain.from_iterable(interface.inner.values())))
         self.below = below_of(interface.inner)
+        views = {view.result for view in interface.views if view.is_severed}
+        self.severed = views.union(interface.severed)
 
     def __call__(self, *arguments: Any) -> tuple:
         """Runs the program.
@@ -175,7 +177,7 @@ class Differentiable:
             return self._unrecorded(view, owner, shape)
         if is_alone:
             made = (severed(shape) if view.is_severed else shape)[...]
-        elif view.is_severed and not self._is_severed(view):
+        elif view.is_severed and not self._has_severed_owner(view):
             made = self._unrecorded(view, owner, shape)
         else:
             made = self._view_of(owner, view, shape, through)
@@ -198,12 +200,8 @@ class Differentiable:
             return arguments[view.index]
         return results[self.position[view.index]]
 
-    def _is_severed(self, view: View) -> bool:
-        """Whether the owner of a view is a severed result itself."""
-        if view.kind == "argument":
-            return False
-        found = {other.result for other in self.interface.views if other.is_severed}
-        return view.index in found or view.index in self.interface.severed
+    def _has_severed_owner(self, view: View) -> bool:
+        return view.kind == "result" and view.index in self.severed
 
     def _offset(self, view: View, owner: Tensor, shape: Tensor) -> int:
         offset = shape.storage_offset()

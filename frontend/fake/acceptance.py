@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -64,6 +65,21 @@ class _TensorLike(NamedTuple):
     shape: tuple[int, ...]
     repeated: tuple[int, ...] = ()
     twin: int | None = None
+
+
+@contextmanager
+def asking_kernels() -> Iterator[None]:
+    """Calls in here are of real tensors, and run as they stand.
+
+    Neither the importer nor modes and transforms of the program see them.
+    """
+    with (
+        torch._C._DisableTorchDispatch(),
+        torch._C._DisableFuncTorch(),
+        torch._C._DisableAutocast(),
+        torch.no_grad(),
+    ):
+        yield
 
 
 def refusal_of(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> Exception | None:
@@ -221,13 +237,7 @@ def _refusal(
     func, leaves: tuple, spec, roles: list[str]
 ) -> tuple[type[Exception], tuple] | None:
     """What ATen raises for these dtypes, if they are what it refuses."""
-    # Neither the importer nor modes and transforms of the program see these calls.
-    with (
-        torch._C._DisableTorchDispatch(),
-        torch._C._DisableFuncTorch(),
-        torch._C._DisableAutocast(),
-        torch.no_grad(),
-    ):
+    with asking_kernels():
         state = torch.default_generator.get_state()
         try:
             raised = [_raised(func, leaves, spec, fill) for fill in (1, 0)]

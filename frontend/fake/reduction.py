@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from girih.frontend.fake.acceptance import asking_kernels
 from girih.frontend.fake.layout import preserved_strides, wrap_dims
 from girih.frontend.fake.promotion import sum_dtype
 from girih.frontend.fake.rules import Result, shape_rule
@@ -102,7 +103,7 @@ def _check_empty(function, tensor, *arguments):
     """Has eager refuse an empty tensor, which kernels for fake ones take."""
     if any(n == 0 for n in tensor.size()):
         sizes = [int(n) for n in tensor.size()]
-        with torch._C._DisableTorchDispatch():
+        with asking_kernels():
             function(torch.empty(sizes, dtype=tensor.dtype), *arguments)
     return NotImplemented
 

@@ -27,7 +27,10 @@ ADD_ROWS = "aten.index_add.default"
 @vjp("take")
 def vjp_take(op, cotangents, b: VjpBuilder) -> list:
     """x[index[k]] is the sum of the gradients of all y[k]."""
-    return [_take_gradient(b, cotangents[0], op.x, op.index, op.dim), None]
+    index = op.index
+    if op.from_end is not None:
+        index = wrapped(b, index, ty.shape_of(op.x.type)[op.dim])
+    return [_take_gradient(b, cotangents[0], op.x, index, op.dim), None]
 
 
 @vjp("embedding")
@@ -64,7 +67,6 @@ def _take_gradient(
         padded = _padded_along(b, g, dim, start, sizes[dim])
         if padded is not None:
             return padded
-    index = wrapped(b, index, sizes[dim])
     if count == 1:
         chosen = b.reshape(index, (1,) * (len(sizes) - dim))
         return b.masked(_is_at(b, chosen, sizes, dim), g)
@@ -138,7 +140,7 @@ def vjp_gather(op, cotangents, b: VjpBuilder) -> list:
     sizes, dim = ty.shape_of(op.x.type), op.dim
     if not sizes:
         return [g, None]
-    index = wrapped(b, op.index, sizes[dim])
+    index = op.index
     if ty.shape_of(index.type)[dim] != 1:
         index = b.cast(index, ty.i64())
         gathered = b.op("scatter_add", b.zeros(op.x.type), index, g, dim=dim)

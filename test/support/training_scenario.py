@@ -63,6 +63,18 @@ def leaf(*shape: int, seed: int = 0, grad: bool = True, dtype=torch.float64) -> 
     return values.to(dtype).requires_grad_(grad)
 
 
+def features(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """What is inside, and what is computed of it and of an argument."""
+    y = (x @ w).sin()
+    return y, (y * y * x.sum()).sum()
+
+
+def called(compile: Callable, function: Callable = features) -> tuple:
+    """Two leaves, and the results of a function of theirs, compiled."""
+    x, w = leaf(3, 3), leaf(3, 3, seed=1)
+    return x, w, *compile(function)(x, w)
+
+
 def outcome_of(action: Callable[[], Any]) -> str:
     """What an action raises: the type and the start of the message."""
     try:

@@ -3,7 +3,14 @@
 import pytest
 import torch
 from torch.utils import checkpoint as checkpoints
-from training_scenario import Scenarios, check, leaf, outcome_of
+from training_scenario import (
+    Scenarios,
+    called,
+    check,
+    features,
+    leaf,
+    outcome_of,
+)
 
 import girih
 
@@ -15,16 +22,23 @@ def test_like_eager(name):
     check(scenarios.table[name])
 
 
-def features(x, w):
-    """What is inside, and what is computed of it and of an argument."""
-    y = (x @ w).sin()
-    return y, (y * y * x.sum()).sum()
+def retained(compile, function, asked):
+    """Gradients of the leaves, and of the results that retain theirs, by result 2.
 
-
-def called(compile, function=features):
-    """Two leaves, and the results for them."""
-    x, w = leaf(3, 3), leaf(3, 3, seed=1)
-    return x, w, *compile(function)(x, w)
+    Args:
+        compile: What compiles the function.
+        function: Of two leaves.
+        asked: Numbers of the results that retain their gradient, each time anew.
+    """
+    observed = []
+    for numbers in asked:
+        x, w, *results = called(compile, function)
+        for number in numbers:
+            results[number].retain_grad()
+        results[2].backward()
+        observed.append([results[number].grad for number in numbers])
+        observed.append([x.grad, w.grad])
+    return observed
 
 
 @scenarios.add
@@ -152,15 +166,7 @@ def views_inside(compile):
         row = y[1]
         return row, turned, (row * w[0]).sum() + (turned * y).sum(), y
 
-    observed = []
-    for asked in ([0], [1], [3], [0, 3], [0, 1, 3]):
-        x, w, *results = called(compile, function)
-        for number in asked:
-            results[number].retain_grad()
-        results[2].backward()
-        observed.append([results[number].grad for number in asked])
-        observed.append([x.grad, w.grad])
-    return observed
+    return retained(compile, function, asked=([0], [1], [3], [0, 3], [0, 1, 3]))
 
 
 @scenarios.add
@@ -170,15 +176,7 @@ def views_of_what_is_not_returned(compile):
         parts = y.chunk(3)
         return parts[0], y, (parts[1] * y[:3]).sum() + parts[0].exp().sum()
 
-    observed = []
-    for asked in ([0], [1], [0, 1]):
-        x, w, *results = called(compile, function)
-        for number in asked:
-            results[number].retain_grad()
-        results[2].backward()
-        observed.append([results[number].grad for number in asked])
-        observed.append([x.grad, w.grad])
-    return observed
+    return retained(compile, function, asked=([0], [1], [0, 1]))
 
 
 @scenarios.add
@@ -199,15 +197,7 @@ def a_view_in_front_of_its_base(compile):
         turned = y.t()
         return turned, y, (turned * x).sum()
 
-    observed = []
-    for asked in ([0], [1], [0, 1]):
-        x, w, *results = called(compile, function)
-        for number in asked:
-            results[number].retain_grad()
-        results[2].backward()
-        observed.append([results[number].grad for number in asked])
-        observed.append([x.grad, w.grad])
-    return observed
+    return retained(compile, function, asked=([0], [1], [0, 1]))
 
 
 @scenarios.add

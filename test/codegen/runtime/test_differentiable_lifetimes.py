@@ -5,21 +5,9 @@ import weakref
 
 import pytest
 import torch
-from training_scenario import leaf
+from training_scenario import called
 
 import girih
-
-
-def features(x, w):
-    """What is inside, and what is computed of it and of an argument."""
-    y = (x @ w).sin()
-    return y, (y * y * x.sum()).sum()
-
-
-def called(compile, function=features):
-    """Two leaves, and the results for them."""
-    x, w = leaf(3, 3), leaf(3, 3, seed=1)
-    return x, w, *compile(function)(x, w)
 
 
 def test_an_inner_result_is_not_held():
