@@ -65,6 +65,9 @@ class Differentiable:
         self.groups = groups_of(len(self.made), pairs)
         places = range(len(self.made))
         self.kept_for = [self.visited((place,), None) for place in places]
+        self.failing = frozenset(
+            place for place, kept in enumerate(interface.keepers) if kept.error
+        )
         self.readers = [_bits(places) for places in interface.readers]
         self.watches = watches_of(interface, position, self._updated)
         self.steps = steps_of(interface, position)

@@ -81,6 +81,8 @@ class Keeper(NamedTuple):
         tensors: The user's among what they keep: who writes these gets an error.
         above: Numbers of the inner results (``Interface.inner``) that lead to them.
         inner: Numbers of the inner results that they lead to.
+        error: What eager raises where a backward pass comes to the nodes: the program
+            itself has written what they keep. None as a rule.
     """
 
     results: frozenset[int]
@@ -88,6 +90,7 @@ class Keeper(NamedTuple):
     tensors: tuple[Saved, ...]
     above: frozenset[int] = frozenset()
     inner: frozenset[int] = frozenset()
+    error: str | None = None
 
 
 @dataclass(frozen=True)

@@ -227,6 +227,8 @@ class Kept:
         if self.packed is None:  # as eager, which sees no versions behind hooks
             eager = self.owner.watches.eager
             self._check(chain.from_iterable(eager[keeper] for keeper in visited))
+            for keeper in visited & self.owner.failing:
+                raise RuntimeError(self.owner.interface.keepers[keeper].error)
 
     def _compiled(self, given: tuple, cotangents: list, freed: frozenset) -> tuple:
         """By the compiled backward program."""

@@ -306,7 +306,10 @@ class _Import:
         check_device(value, self.device)
         fake, mode = value, self.recorder.fake_mode
         is_usable = isinstance(value, FakeTensor) and value.fake_mode is mode
-        if not is_usable or (self.differentiates and value.requires_grad):
+        if is_usable and self.differentiates:
+            # Eager's graph is read later: a write in here would count there, too.
+            is_usable = not (value.requires_grad or _is_written(value))
+        if not is_usable:
             fake = fake_like(mode, value)
             # A tensor that stands for a float of the program knows its symbol.
             if isinstance(value, FakeTensor) and value.item_memo is not None:
@@ -449,6 +452,11 @@ def _check_constant(value: Any) -> None:
             context=type(value).__name__,
             explanation="Inputs of a graph are tensors and numbers.",
         )
+
+
+def _is_written(fake: FakeTensor) -> bool:
+    """Whether capture has written it; inference tensors do not count that."""
+    return fake.is_inference() or fake._version > 0
 
 
 def _is_symbolic(value: Any) -> bool:

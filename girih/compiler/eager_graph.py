@@ -24,6 +24,21 @@ from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
 
 _STATISTICS = "_raw_saved_running_"
+# What functions in Python keep; those in C++ have it by its own name.
+_CHECKED = {"_raw_saved_tensors": "saved_tensors"}
+
+
+class Kept(NamedTuple):
+    """What nodes of eager's graph keep.
+
+    Attributes:
+        storages: Names of the storages of the tensors.
+        error: What eager raises where it comes to them, as the program itself has
+            written one since; None as a rule.
+    """
+
+    storages: frozenset[int] = frozenset()
+    error: str | None = None
 
 
 class EagerGraph(NamedTuple):
@@ -33,15 +48,15 @@ class EagerGraph(NamedTuple):
         roots: The results that have a node, and the arguments that the program writes.
         leaves: The arguments that are found in it.
         kept: From a bit for each root that leads to a node, one for each leaf that the
-            node leads to, and one for each such root, to names of the storages that
-            such nodes keep; None where that is not known.
+            node leads to, and one for each such root, to what such nodes keep; None
+            where that is not known.
         storages: For each argument and result the name of its storage.
         inner: For each root those that its backward pass comes to next.
     """
 
     roots: tuple[Saved, ...]
     leaves: tuple[Saved, ...]
-    kept: Mapping[tuple[int, int, int], frozenset[int]] | None
+    kept: Mapping[tuple[int, int, int], Kept] | None
     storages: Mapping[Saved, int]
     inner: Mapping[Saved, tuple[Saved, ...]]
 
@@ -84,16 +99,17 @@ def read_eager_graph(
 
 def _kept(
     order: Sequence, roots: Collection, leaves: Iterable
-) -> dict[tuple[int, int, int], frozenset[int]]:
+) -> dict[tuple[int, int, int], Kept]:
     """What nodes keep: see ``EagerGraph.kept``."""
     above = _above(order, roots)
     below, inner = _below(order, leaves), _below(order, roots)
-    kept: dict[tuple[int, int, int], frozenset[int]] = {}
+    kept: dict[tuple[int, int, int], Kept] = {}
     for node in order:
         if tensors := _kept_by(node):
             key = above[node], below[node], inner[node]
-            names = frozenset(map(_storage, tensors))
-            kept[key] = kept.get(key, frozenset()) | names
+            before = kept.get(key, Kept())
+            names = before.storages.union(map(_storage, tensors))
+            kept[key] = Kept(names, before.error or _error_of(node))
     return kept
 
 
@@ -156,7 +172,7 @@ def mark_unkept(function: ir.OpView, eager: EagerGraph | None) -> None:
     """
     if eager is None or eager.kept is None:
         return
-    kept = frozenset().union(*eager.kept.values())
+    kept = frozenset().union(*(kept.storages for kept in eager.kept.values()))
     given = {name for saved, name in eager.storages.items() if saved.kind == "argument"}
     signature = Signature.of(function)
     groups = {"argument": signature.arguments, "result": signature.results}
@@ -200,11 +216,12 @@ def keepers_of(
         Keeper(
             _chosen(places, above),
             _chosen(numbers, below),
-            tuple(saved for name, saved in names.items() if name in storages),
+            tuple(saved for name, saved in names.items() if name in kept.storages),
             _chosen(others, above),
             _chosen(others, within),
+            kept.error,
         )
-        for (above, below, within), storages in eager.kept.items()
+        for (above, below, within), kept in eager.kept.items()
     )
 
 
@@ -312,15 +329,32 @@ def _kept_by(node: Any) -> list[torch.Tensor]:
     A batch norm in training keeps its statistics, too, does not read them, and writes
     them without counting a version: several calls may come before the backward pass.
     """
-    is_batch_norm = getattr(node, "_saved_training", False)
     found = []
-    for name in _names(type(node)):
-        if is_batch_norm and name.startswith(_STATISTICS):
-            continue
+    for name in _names_of(node):
         values = getattr(node, name)
         values = values if isinstance(values, (tuple, list)) else (values,)
         found += [value.data for value in values]
     return [tensor for tensor in found if tensor is not None]
+
+
+def _error_of(node: Any) -> str | None:
+    """What autograd says of a node that keeps what was written since."""
+    for name in _names_of(node):
+        try:
+            getattr(node, _CHECKED.get(name) or name.removeprefix("_raw"))
+        except RuntimeError as error:
+            if "modified by an inplace operation" in str(error):
+                return str(error)
+    return None
+
+
+def _names_of(node: Any) -> Iterable[str]:
+    is_batch_norm = getattr(node, "_saved_training", False)
+    return (
+        name
+        for name in _names(type(node))
+        if not (is_batch_norm and name.startswith(_STATISTICS))
+    )
 
 
 @cache

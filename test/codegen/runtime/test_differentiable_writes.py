@@ -261,3 +261,69 @@ def a_view_of_a_written_input(compile):
     row.mul_(5)
     inner.sin().sum().backward()
     return inner, row, x.grad
+
+
+def _writes_what_is_kept(write):
+    def program(x, w):
+        y = (x * w).exp()
+        other = w.sin()
+        write(y)
+        return y.sum(), other.sum(), y
+
+    return program
+
+
+def _in_place(y):
+    y.add_(1)
+
+
+def _through_a_view(y):
+    y.view(-1)[2:4].mul_(2)
+
+
+def _without_grad_mode(y):
+    with torch.no_grad():
+        y.zero_()
+
+
+def _of_a_detached_one(y):
+    y.detach().neg_()
+
+
+@scenarios.add
+def writes_to_what_is_kept(compile):
+    """Eager raises in a backward pass that comes to it, and in no other."""
+    observed = []
+    for write in (_in_place, _through_a_view, _without_grad_mode, _of_a_detached_one):
+        function = compile(_writes_what_is_kept(write))
+        for chosen in (0, 1, 2):
+            x, w = leaf(3, 4), leaf(3, 4, seed=1)
+            result = function(x, w)[chosen].sum()
+            observed.append(outcome_of(result.backward))
+            observed.append([x.grad, w.grad])
+            again = function(x, w)[chosen].sum()
+            for create_graph in (False, True):
+                observed.append(
+                    outcome_of(
+                        lambda g=create_graph, r=again: torch.autograd.grad(
+                            r, [w], retain_graph=True, create_graph=g
+                        )
+                    )
+                )
+    return observed
+
+
+@scenarios.add
+def writes_to_an_argument_that_is_kept(compile):
+    def program(x, other):
+        y = (x * other).sum()
+        other[0] = 0
+        return y + (x * other.clone()).sum(), (x * other).sum()
+
+    observed = []
+    for chosen in (0, 1):
+        x, other = leaf(3), leaf(3, seed=1, grad=False)
+        results = compile(program)(x, other)
+        observed.append(outcome_of(results[chosen].backward))
+        observed += [x.grad, other]
+    return observed
