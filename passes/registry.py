@@ -268,7 +268,8 @@ def run_pipeline(
     """Runs passes on a module.
 
     What the first pass takes and the last one leaves is checked: by MLIR's verifier,
-    and for being of the level that these passes take and leave.
+    and for being of the level that these passes take and leave. By the verifier what
+    upstream passes take, too.
 
     Args:
         module: changed in place.
@@ -469,6 +470,8 @@ def _run_stage(
 ) -> None:
     if verify:
         _check(stage, module, stage.levels(ran=False), ran=False)
+    elif stage.manager is not None:
+        _check(stage, module, (), ran=False)  # upstream passes may crash otherwise
     held = levels.held_by(module) if verify and stage.keeps_level else []
     if observer is not None:
         observer.before(stage.name, module)

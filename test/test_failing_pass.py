@@ -14,7 +14,7 @@ from processes import run_python
 import girih
 from girih.compiler import reproducers
 from girih.dialects import host
-from girih.dialects.bindings import ir
+from girih.dialects.bindings import arith, ir, vector
 from girih.passes import pipelines, registry
 
 
@@ -229,6 +229,23 @@ def calls_what_no_library_has(module, options):
     parsed.body.operations[0].operation.clone(ip=ip)
 
 
+def casts_vectors_to_numbers(module, options):
+    """What upstream's canonicalize crashes on."""
+    ints = ir.Type.parse("vector<4xi64>")
+    pending = [module]
+    while pending:
+        for region in pending.pop().regions:
+            for block in region:
+                for op in list(block.operations):
+                    pending.append(op.operation)
+                    if op.operation.name == "arith.minsi":
+                        place = {"ip": ir.InsertionPoint(op), "loc": op.location}
+                        whole = arith.IndexCastOp(ints.element_type, op.lhs, **place)
+                        many = vector.BroadcastOp(ints, whole, **place)
+                        one = arith.IndexCastOp(op.lhs.type, many, **place)
+                        op.operands[0] = one.result
+
+
 CALL = """
 llvm.func @nowhere()
 llvm.func @caller() { llvm.call @nowhere() : () -> () llvm.return }
@@ -245,6 +262,7 @@ BREAKING = {
     ),
     runs_what_is_not_there: ("host", 5, "'host.native' expected function to name"),
     calls_what_is_not_declared: ("cpu", 3, "'nowhere' does not reference a symbol"),
+    casts_vectors_to_numbers: ("cpu", 3, "op requires the same shape for all operands"),
 }
 
 

@@ -126,8 +126,8 @@ class _Chooser:
                 fits = element == node.element.computing
                 if not fits or store.buffer in self.used_outputs:
                     continue
-                covers = all(store.offset.coefficient(c) != 0 for c in everywhere)
-                if covers and store.offset.coefficient(self.lanes) == 1:
+                atoms = {atom for atom, _ in store.offset.terms}
+                if atoms == everywhere and store.offset.coefficient(self.lanes) == 1:
                     return store
         return None
 

@@ -194,9 +194,8 @@ def _is_turned(load: LoadNode, rows: Coordinate, lanes: Coordinate) -> bool:
         or not is_constant(load.offset.coefficient(rows), 1)
     ):
         return False
-    plain = {atom for atom, _ in load.offset.terms if isinstance(atom, Coordinate)}
-    if plain != load.coordinates:
-        return False
+    if not all(isinstance(atom, Coordinate) for atom, _ in load.offset.terms):
+        return False  # a square is loaded by its strides
     step = load.offset.coefficient(lanes)
     return not (isinstance(step, int) and step in (-1, 0, 1))
 

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from samples import Sample, Spec, check_sample, each_dtype, index, mask
 from tensors import ALL, transposed
 
+import girih
+
 FLOATS = (torch.float32, torch.bfloat16)
 
 
@@ -130,3 +132,30 @@ SAMPLES = (
 @pytest.mark.parametrize(("sample", "dtype"), each_dtype(SAMPLES))
 def test_indexing(sample, dtype):
     check_sample(sample, dtype, sums=True)
+
+
+# Places that squares of registers are not loaded from: no strides lead to them.
+TURNED = {
+    "gathered rows": lambda x: x.gather(0, x.argsort(0)) * 2,
+    "gathered columns": lambda x: x.gather(1, x.argsort(1)) * 2,
+    "one row": lambda x: x[None].gather(0, x.argsort(0)[None] * 0) * 2,
+    "rows twice": lambda x: x[torch.arange(len(x)) // 2] + 1,
+    "repeated rows": lambda x: x.repeat_interleave(2, 0) + 1,
+    "repeated": lambda x: x.repeat(2, 3) + 1,
+    "rolled rows": lambda x: x.roll(5, 0) + 1,
+    "rolled columns": lambda x: x.roll(5, 1) + 1,
+    "windows": lambda x: x.unfold(0, 4, 2) * 2,
+    "parts flipped": lambda x: x.unflatten(0, (3, -1)).flip(1).flatten(0, 1) * 2,
+    "skewed": lambda x: x[torch.arange(len(x)) * 3 // 2 % len(x)] * x,
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", TURNED)
+def test_places_of_turned_inputs(name, dynamic):
+    function = TURNED[name]
+    compiled = girih.compile(function, dynamic=dynamic, options={"fallback": False})
+    for turned in (lambda x: x, lambda x: x.t().contiguous().t()):
+        for sizes in ((66, 70), (258, 37), (33, 300)):
+            x = turned(torch.randn(sizes))
+            assert torch.equal(compiled(x), function(x)), sizes

@@ -1,5 +1,7 @@
 """Writes to values, inputs and parts of them in functions that train."""
 
+from functools import partial
+
 import pytest
 import torch
 from training_scenario import Scenarios, check, leaf, outcome_of
@@ -303,13 +305,14 @@ def writes_to_what_is_kept(compile):
             observed.append([x.grad, w.grad])
             again = function(x, w)[chosen].sum()
             for create_graph in (False, True):
-                observed.append(
-                    outcome_of(
-                        lambda g=create_graph, r=again: torch.autograd.grad(
-                            r, [w], retain_graph=True, create_graph=g
-                        )
-                    )
+                derive = partial(
+                    torch.autograd.grad,
+                    again,
+                    [w],
+                    retain_graph=True,
+                    create_graph=create_graph,
                 )
+                observed.append(outcome_of(derive))
     return observed
 
 
