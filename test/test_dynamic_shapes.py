@@ -237,7 +237,21 @@ def padded(x, y):
     return torch.cat((left * right, right), 0).sin()
 
 
+def last_of_pieces(x, y):
+    """The last piece has one row, by the number of pieces and what else is asked."""
+    last = x.chunk(2)[-1].split(2)[-1]
+    return torch.cat((last, x, last * y), 0).sin()
+
+
+def diagonals(x, scale):
+    """As long as rows of the weight, by the range of a symbol, without a guard."""
+    weight = torch.ones(4, 2, dtype=x.dtype)
+    return functional.linear(x[:2].diagonal(), weight) * scale
+
+
 EQUAL_SIZES = {
+    diagonals: [((2, 3, 5), (4,)), ((2, 5, 5), (1,))],
+    last_of_pieces: [((10, 3), (1, 3)), ((11, 2), (1, 2))],
     halves: [((4, 12), (4, 18)), ((5, 14), (5, 21))],
     flattened: [((3, 4, 6), (7, 24)), ((5, 6, 5), (8, 30))],
     padded: [((13, 2), (12, 2)), ((18, 3), (20, 3))],

@@ -39,7 +39,7 @@ class Symbols:
             if self.is_number(value):
                 return int(value)  # a constant, and a guard of whoever captured it
             shape_env = value.node.shape_env
-            known = self._equal.simplest(_convert(expression, shape_env), shape_env)
+            known = self._equal.simplest(expression, shape_env)
             self._sizes[expression] = known
             in_size = dims.symbols_of(known)
             for symbol in expression.free_symbols | self._equal.symbols:
@@ -98,8 +98,8 @@ class EqualSizes:
         self._is_filled = False
         self._equations = Equations()
 
-    def simplest(self, size: Size, shape_env: object) -> Size:
-        """The number, symbol or simplest expression that a size is equal to."""
+    def simplest(self, expression: object, shape_env: object) -> Size:
+        """The number, symbol or simplest size that sympy's expression is equal to."""
         if not self._is_filled:
             self._is_filled = True
             # Sizes have been written already when importing brings another guard; the
@@ -107,6 +107,10 @@ class EqualSizes:
             for guard in shape_env.guards:
                 if type(guard.expr).__name__ == "Equality":
                     self._add(*guard.expr.args, shape_env)
+        size = _convert(expression, shape_env)
+        if size == 1 and not (expression.is_Integer or expression.is_Symbol):
+            # What it is part of will be written without it.
+            self._equations.add(_with_arguments(expression, shape_env), 1)
         return self._equations.simplest(size)
 
     def are_equal(self, one: Size, other: Size) -> bool:
@@ -141,6 +145,13 @@ def _convert(expression: object, shape_env: object) -> Size:
         return dims.symbol(str(expression))
     if _is_one(expression, shape_env):
         return 1
+    bounds = shape_env.bound_sympy(expression)
+    if bounds.is_singleton():  # min(s0, 2) where s0 is 2 at least
+        return int(bounds.lower)
+    return _with_arguments(expression, shape_env)
+
+
+def _with_arguments(expression: object, shape_env: object) -> Size:
     args = [_convert(arg, shape_env) for arg in expression.args]
     function = _FUNCTIONS.get(type(expression).__name__)
     if function is None or not all(isinstance(arg, (int, Dim)) for arg in args):

@@ -76,6 +76,8 @@ def judge(program: Program) -> Verdict:
         return Verdict(*wrong, refused)
     if refused and not heard:
         return Verdict("eager in silence", "; ".join(refused), refused)
+    if faults := [reason for reason in refused if "girih bug" in reason]:
+        return Verdict("fault", "; ".join(faults), refused)
     return Verdict("right", refused=refused)
 
 
