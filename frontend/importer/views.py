@@ -309,9 +309,26 @@ def as_strided(recorder, func, args, kwargs):
     where = (sizes, strides, offset, not is_argument)
     # Names of codegen/runtime/windows.py.
     copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
+    if not _is_apart(result):
+        scatter = None  # a write to some of its elements is one to others, too
     step = _extern_step(recorder.builder, copy, where, scatter, where)
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
+
+
+def _is_apart(window: torch.Tensor) -> bool:
+    """Whether it is evident that elements of a window have a place each."""
+    dims = [*zip(window.stride(), window.shape, strict=True)]
+    if any(isinstance(n, torch.SymInt) for pair in dims for n in pair):
+        strides = window.stride()
+        is_vector = len(dims) == 1 and type(strides[0]) is int and strides[0] > 0
+        return is_vector or is_contiguous(window)
+    end = 0
+    for stride, size in sorted(dims):
+        if size > 1 and stride <= end:
+            return False
+        end += (size - 1) * stride
+    return True
 
 
 @views("unfold")

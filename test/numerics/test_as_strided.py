@@ -134,3 +134,34 @@ def test_gradients_past_a_diagonal():
 def _inside(entries, shape, begin):
     """A matrix that begins somewhere in the storage."""
     return entries[begin : begin + shape[0] * shape[1]].view(shape)
+
+
+OVERLAPPING = {
+    "one column": lambda window, x: window[:, 1].fill_(7.0),
+    "the other": lambda window, x: window[..., 0].mul_(x[1:]),
+    "a row": lambda window, x: window[2].neg_(),
+    "a mask": lambda window, x: window[:, 0].masked_fill_(x[1:] > 0, 3.0),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_writes_to_part_of_what_overlaps(name, dynamic):
+    """Other elements of the window change, too; girih leaves these to eager."""
+
+    def program(x):
+        y = x * 2
+        window = y.as_strided((len(x) - 1, 2), (1, 1))
+        OVERLAPPING[name](window, x)
+        return y.square(), window.sin()
+
+    girih.reset()
+    compiled = girih.compile(program, dynamic=dynamic)
+    for count in (6, 9):
+        found = []
+        for function in (program, compiled):
+            x = (ENTRIES[:count] - 3).double().requires_grad_()
+            results = function(x)
+            loss = sum((r * ENTRIES[: r.numel()].view_as(r)).sum() for r in results)
+            found.append([*results, *torch.autograd.grad(loss, x)])
+        torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-12)
