@@ -135,9 +135,19 @@ def _clamp(self, min=None, max=None):
     "xlogy.Tensor",
     "xlogy.Scalar_Self",
     "xlogy.Scalar_Other",
+    "special_xlog1py",
+    "special_xlog1py.self_scalar",
+    "special_xlog1py.other_scalar",
 )
 def _dividing(self, other):
     return elementwise_result((self, other), promote_to_float(self, other))
+
+
+@shape_rule("logaddexp", "logaddexp2")
+def _logarithm_of_sum(self, other):
+    if not promote(self, other).is_floating_point:
+        return NotImplemented
+    return _dividing(self, other)
 
 
 @shape_rule("div.Tensor_mode", "div.Scalar_mode")

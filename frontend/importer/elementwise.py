@@ -138,18 +138,22 @@ def floor_divide(b: Builder, self, other):
 @imports("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(b: Builder, self, other):
     """The remainder with the sign of the divisor."""
-    lhs, rhs = promoted(b, self, other)
-    if lhs.dtype == torch.bool:
+    dtype = promoted_dtype(self, other)
+    if dtype == torch.bool:
         return NotImplemented
+    # Eager rounds a number; without that, the result would jump somewhere else.
+    lhs, rhs = rounded(b, self, dtype), rounded(b, other, dtype)
     return b.binary("remainder", lhs, rhs)
 
 
 @imports("fmod.Tensor", "fmod.Scalar")
 def fmod(b: Builder, self, other):
     """The remainder with the sign of the dividend."""
-    lhs, rhs = promoted(b, self, other)
-    if lhs.dtype == torch.bool:
+    dtype = promoted_dtype(self, other)
+    if dtype == torch.bool:
         return NotImplemented
+    # Eager rounds a number; without that, the result would jump somewhere else.
+    lhs, rhs = rounded(b, self, dtype), rounded(b, other, dtype)
     return b.binary("fmod", lhs, rhs)
 
 

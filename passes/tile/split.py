@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from girih.dialects.dims import ceildiv, maximum
 from girih.passes.tile.domain import Store
-from girih.passes.tile.elements import I64
+from girih.passes.tile.elements import I64, Element
 from girih.passes.tile.index import Affine, Coordinate, Dynamic, affine, of
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.options import TileOptions
@@ -53,6 +53,12 @@ def parallel_of(grid: Grid) -> tuple[Coordinate, ...]:
     """The parallel coordinates of a grid, outermost first."""
     bound = [axis.coordinate for axis in grid.axes]
     return (*(c for c in bound if c not in grid.loops), *grid.loops)
+
+
+def kept_element(node: ReduceNode) -> Element:
+    """What parts of a reduction are stored as: extremes are elements of the operand."""
+    is_extreme = node.name in ARGUMENT_VALUES.values()
+    return node.element if is_extreme else node.element.computing
 
 
 @dataclass(slots=True)
@@ -158,7 +164,7 @@ class Splitter:
         """What is stored of each part of a reduction, and the workspace it goes to."""
         size = self.results * self.cut.parts_limit
         return [
-            (n, self.workspace.take(n.element.computing, size))
+            (n, self.workspace.take(kept_element(n), size))
             for n in self.stored_of(node)
         ]
 
@@ -244,7 +250,7 @@ class Splitter:
         """The reduction of the parts' results, loaded."""
         loads = [
             self.table.add(
-                LoadNode(n.element.computing, buffer=number, offset=self._place())
+                LoadNode(kept_element(n), buffer=number, offset=self._place())
             )
             for n, number in partials
         ]
@@ -262,7 +268,7 @@ class Splitter:
 
     def _finished(self, node: ReduceNode, _: Node, combined: Node) -> Store:
         """The store of a finished result; later grids load it from there."""
-        element = I64 if node.name in ARGUMENT_VALUES else node.element.computing
+        element = I64 if node.name in ARGUMENT_VALUES else kept_element(node)
         number = self.workspace.take(element, self.results)
         load = LoadNode(element, buffer=number, offset=self._linear())
         self.known[node.number] = (node, self.table.add(load, node.location))

@@ -162,6 +162,35 @@ def test_sums_of_a_symbolic_number_of_columns_are_accurate(dim):
     assert error < 4 * torch.finfo(torch.float32).eps
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dim", [0, -1], ids=str)
+def test_extremes_are_found_again(dim, dtype):
+    """What is compared with them, and which of equals is the first, is of 16 bits."""
+
+    def found(x):
+        y = x * 0.9
+        largest, least = y.amax(dim, keepdim=True), y.amin(dim, keepdim=True)
+        places = (x + 100).argmax(dim), (x + 100).min(dim).indices
+        return y == largest, y <= least, y == y.max(), *places
+
+    shapes = [(2, 3), (50, 40), (4, 3000), (3000, 4), (200_003,)]
+    check(found, {shape: (normal(shape, dtype),) for shape in shapes})
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dim", [0, -1], ids=str)
+def test_gradients_of_extremes(dim, dtype):
+    @torch.enable_grad()
+    def gradient(x):
+        x = x.detach().requires_grad_()
+        y = x * 0.9
+        loss = y.amax(dim).sum() + (x + 100).max(dim).values.sum() + y.min()
+        return torch.autograd.grad(loss, x)
+
+    shapes = [(2, 3), (50, 40), (4, 3000), (3000, 4), (20_003,)]
+    check(gradient, {shape: (normal(shape, dtype),) for shape in shapes})
+
+
 def test_sum_in_blocks_inside_another_loop():
     x = torch.rand(70009)
     calls = {"whole": (x,), "every other": (x.repeat(2, 1)[:, ::2],)}

@@ -2,14 +2,14 @@
 
 Floats of 16 bits are computed in 32, and have the digits of 32 from one op to the next
 in a kernel. What jumps, a comparison or a rounding to integers, would then jump where
-eager's does not; `decided_on` gives such an op what eager would have stored.
+eager's does not (or find no element that is equal to the largest one); `decided_on` gives such an op what eager would have stored.
 """
 
 from collections.abc import Sequence
 
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder, Value
-from girih.passes.tile.nodes import ComputeNode, Node
+from girih.passes.tile.nodes import ComputeNode, Node, ReduceNode
 
 _DECIDES = frozenset(
     {
@@ -17,11 +17,12 @@ _DECIDES = frozenset(
         *("logical_and", "logical_or", "logical_xor", "logical_not"),
         *("floor", "ceil", "round", "trunc", "cast"),
         *("floor_divide", "trunc_divide", "remainder", "fmod"),
+        *("argmax", "argmin"),  # which of equals is the first
     }
 )
 # Results that 16 bits hold, given operands that they hold.
 _EXACT = frozenset({"cast", "sign", "floor", "ceil", "round", "trunc", "trunc_divide"})
-_SAME_DIGITS = frozenset({"neg", "abs"})
+_SAME_DIGITS = frozenset({"neg", "abs", "reduce_max", "reduce_min"})
 
 
 def widened(b: Builder, value: Value, element: Element) -> Value:
@@ -44,7 +45,7 @@ def rounded(b: Builder, value: Value, element: Element) -> Value:
 
 
 def decided_on(
-    b: Builder, node: ComputeNode, values: Sequence[Value]
+    b: Builder, node: ComputeNode | ReduceNode, values: Sequence[Value]
 ) -> Sequence[Value]:
     """The operands' values, as stored where the node's value jumps."""
     if node.name not in _DECIDES or (node.name == "cast" and node.element.is_float):
@@ -58,7 +59,9 @@ def decided_on(
 
 def _is_finer(node: Node) -> bool:
     """Whether a value may have more digits than its element keeps."""
-    if not isinstance(node, ComputeNode) or node.element.computing == node.element:
+    if node.element.computing == node.element:
+        return False
+    if not isinstance(node, (ComputeNode, ReduceNode)):
         return False
     if node.name in _SAME_DIGITS:
         return _is_finer(node.operands[0])

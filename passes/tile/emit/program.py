@@ -9,6 +9,7 @@ from girih.passes.tile.emit import reduction
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
+from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode
@@ -334,6 +335,7 @@ class Program:
         position = None if node.position is None else self._position(node, width)
         self.builder.location = node.location
         b = self.indices.at(self.stack.depth, width)
+        (value,) = decided_on(b, node, [value])
         results = reduction.combine(b, node, accumulator, value, position)
         if not self._is_masked(width):
             return results

@@ -9,6 +9,7 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.emit import reduction
 from girih.passes.tile.emit.builder import Builder, Width
 from girih.passes.tile.emit.frame import FrameStack
+from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.one_pass import is_online
@@ -100,7 +101,9 @@ class BlockReductions:
     def _elements(self, node: ReduceNode) -> list[ir.Value]:
         """The elements where the loops stand, and their positions if needed."""
         shape = self._shape(node)
-        elements = [self.values.of_shape(node.operands[0], shape)]
+        value = self.values.of_shape(node.operands[0], shape)
+        b = self.indices.at(self.stack.depth, shape)
+        elements = [*decided_on(b, node, [value])]
         if node.position is not None:
             elements.append(self._position(node, shape))
         return elements

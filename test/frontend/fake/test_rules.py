@@ -37,7 +37,7 @@ _ACTIVATIONS = (
 )
 _BINARY = """add sub mul div rsub maximum minimum fmax fmin pow floor_divide remainder
 fmod atan2 eq ne lt le gt ge logical_and logical_or logical_xor copysign
-xlogy""".split()
+xlogy logaddexp logaddexp2""".split()
 _REDUCTIONS = "sum prod mean var std amax amin max min argmax argmin any all".split()
 _SCALAR_BINARY = [n for n in _BINARY if n not in ("maximum", "minimum", "fmax", "fmin")]
 
@@ -58,7 +58,7 @@ CALLS |= {
 CALLS |= {
     f"{name} with number": _with(getattr(torch, name), 2)
     for name in _SCALAR_BINARY
-    if name not in ("atan2", "logical_and", "logical_or", "logical_xor")
+    if not name.startswith(("atan2", "logaddexp", "logical_"))
 }
 CALLS |= {f"{name} of all": _with(getattr(torch, name)) for name in _REDUCTIONS}
 CALLS |= {
@@ -198,6 +198,7 @@ CALLS |= dict(
     ),
     count=lambda x: [torch.count_nonzero(x, dim) for dim in (None, 1, (0, 1))],
     xlogy=lambda x: (torch.xlogy(2, x), torch.xlogy(x, 2)),
+    xlog1py=lambda x: [torch.special.xlog1py(*p) for p in ((x, x), (2, x), (x, 2))],
     norm=lambda x: (x.norm(), x.norm(dim=1), torch.linalg.vector_norm(x, 1, (0, 1))),
     sort=lambda x: (x.sort(1), x.sort(stable=True, descending=True)),
     topk=lambda x: x.topk(2, 1),

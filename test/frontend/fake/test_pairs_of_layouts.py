@@ -1,0 +1,55 @@
+"""Strides of what two tensors give, for all pairs of layouts and all such functions.
+
+The functions are those of PyTorch's own table of operators: where girih has no shape
+rule, a decomposition of PyTorch's may have given other strides than its kernel.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo
+
+import girih
+
+FUNCTIONS = {
+    op.name: op.op
+    for op in op_db
+    if isinstance(op, BinaryUfuncInfo) and "jiterator" not in op.name
+}
+WHOLE = torch.linspace(0.5, 3, 60).reshape(3, 4, 5)
+TURNED = WHOLE.permute(2, 1, 0).contiguous().permute(2, 1, 0)
+LAYOUTS = {
+    "contiguous": WHOLE,
+    "turned": TURNED,
+    "gaps": torch.cat((WHOLE, WHOLE), -1)[..., ::2],
+    "expanded": WHOLE[:, :1, :1].expand(3, 4, 5),
+    "column": WHOLE[..., :1],
+    "row": WHOLE[0, 0],
+    "number": WHOLE[0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_strides(name):
+    function, calls = FUNCTIONS[name], {}
+    dtypes = (torch.float32, torch.int64)
+    for left, right, dtype in product(LAYOUTS, LAYOUTS, dtypes):
+        pair = [LAYOUTS[layout].to(dtype) for layout in (left, right)]
+        try:
+            calls[left, right, dtype] = pair, function(*pair)
+        except (RuntimeError, NotImplementedError):  # eager takes no such dtypes
+            continue
+
+    def program(pairs):
+        return [function(*pair) for pair in pairs]
+
+    results = girih.compile(program, dynamic=False)(
+        [pair for pair, _ in calls.values()]
+    )
+    for (call, (_, expected)), actual in zip(calls.items(), results, strict=True):
+        assert actual.stride() == expected.stride(), call
+        assert actual.dtype == expected.dtype, call
