@@ -2,7 +2,8 @@
 
 Floats of 16 bits are computed in 32, and have the digits of 32 from one op to the next
 in a kernel. What jumps, a comparison or a rounding to integers, would then jump where
-eager's does not (or find no element that is equal to the largest one); `decided_on` gives such an op what eager would have stored.
+eager's does not, or find no element that is equal to the largest one; `decided_on`
+gives such an op what eager would have stored.
 """
 
 from collections.abc import Sequence
