@@ -7,7 +7,7 @@ higher order. Source: https://docs.pytorch.org/docs/stable/notes/autograd.html
 from collections.abc import Mapping
 from typing import Any
 
-from girih.dialects.attributes import UNIT
+from girih.dialects.attributes import INTS, UNIT
 from girih.dialects.bindings import ir
 from girih.dialects.fields import (
     operand,
@@ -76,13 +76,23 @@ class CustomVjpOp(GraphOp, name="custom_vjp"):
 
     The block takes a cotangent for each value, then maybe the outputs themselves. It
     yields a gradient for each input: of the input's type, or a tensor without dims of
-    its elements that stands for zeros. Values from outside may be used in it.
+    its elements that stands for zeros. Values from outside may be used in it. Inputs
+    with numbers in ``absent`` get no gradient, which is not the same as zeros. With
+    ``materializes`` what is computed behind values that get none is given zeros.
     """
 
     values = variadic_operand()
     inputs = variadic_operand()
+    absent = optional_attribute(INTS)
+    materializes = optional_attribute(UNIT)
     body = region(ends_in=YieldOp.OPERATION_NAME)
     outputs = variadic_result()
+
+    @property
+    def derived(self) -> list[ir.Value]:
+        """The inputs that get a gradient."""
+        absent = self.absent or ()
+        return [value for n, value in enumerate(self.inputs) if n not in absent]
 
     @staticmethod
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -101,6 +111,8 @@ class CustomVjpOp(GraphOp, name="custom_vjp"):
         expect(name == terminator, "body", f"end in {terminator}", name)
         gradients, inputs = list(last.operands), self.inputs
         count = len(inputs)
+        for number in self.absent or ():
+            expect(0 <= number < count, "absent", "have numbers of inputs", number)
         expect(len(gradients) == count, "body", f"yield {count} values", len(gradients))
         for gradient, given in zip(gradients, inputs, strict=True):
             zero = ir.RankedTensorType.get([], given.type.element_type)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.function import Function
 
+from girih.dialects.attributes import INTS, UNIT
 from girih.dialects.bindings import ir
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
@@ -163,8 +164,18 @@ class _Region:
                 once = recorder.derivatives.once
                 gradients = [once(gradient, sources) for gradient in gradients]
             builder.finish(gradients)
+        self._mark(made[0].value.owner, given)
         self._put(made)
         self._drop_outputs(block)
+
+    def _mark(self, op: ir.OpView, given: tuple) -> None:
+        """Says which inputs get no gradient, and what the backward is given for none."""
+        needed = self._context.needs_input_grad
+        found = [x for x, need in zip(given, needed, strict=False) if need]
+        if absent := [n for n, gradient in enumerate(found) if gradient is None]:
+            op.attributes["absent"] = INTS.encode(absent)
+        if self._context.materialize_grads:
+            op.attributes["materializes"] = UNIT.encode(True)
 
     def _put(self, values: Sequence[Operand]) -> None:
         for tensor, value in zip(self._outputs, values, strict=True):

@@ -40,9 +40,10 @@ def vjp_custom(op, cotangents, b: VjpBuilder) -> list:
     has_outputs = len(block.arguments) > len(given)
     given += list(op.outputs) if has_outputs else []
     gradients = _inlined(block, given, b)
+    absent = op.absent or ()
     full = [
-        b.broadcast_to(gradient, ty.shape_of(value.type))
-        for gradient, value in zip(gradients, op.inputs, strict=True)
+        None if n in absent else b.broadcast_to(gradient, ty.shape_of(value.type))
+        for n, (gradient, value) in enumerate(zip(gradients, op.inputs, strict=True))
     ]
     return [None, full]
 

@@ -7,11 +7,13 @@ from girih.dialects import attributes as attr
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.dialects.graph.differentiation import CustomVjpOp
 from girih.passes.autograd.kept import read_behind
 from girih.passes.autograd.reverse import (
     active_values,
     can_be_active,
     gradients_of,
+    reached_values,
     reaching,
 )
 from girih.passes.convert_graph_to_host import layout as layouts
@@ -79,6 +81,7 @@ def make_joint(function: ir.OpView) -> None:
         return
     *ops, terminator = block.operations
     active = active_values(ops, wanted)
+    _sever(ops, signature, active, wanted)
     seeds = _add_cotangents(block, signature, active, terminator.location)
     ip = ir.InsertionPoint(terminator)
     gradients = gradients_of(ops, seeds, wanted, ip)
@@ -94,6 +97,22 @@ def make_joint(function: ir.OpView) -> None:
     if ops:
         _mark_kept(block, signature, ops[-1])
     signature.apply(function)
+
+
+def _sever(
+    ops: list[ir.OpView],
+    signature: Signature,
+    active: set[ir.Value],
+    wanted: list[ir.Value],
+) -> None:
+    """Marks results that depend on arguments, none of which gets a gradient of them."""
+    if not any(isinstance(op, CustomVjpOp) and op.absent for op in ops):
+        return
+    for value, given in zip(signature.values, signature.results, strict=True):
+        if value not in active or "graph.detached" in given:
+            continue
+        if reached_values(ops, [value], active).derived.isdisjoint(wanted):
+            given["graph.detached"] = given["graph.severed"] = ir.UnitAttr.get()
 
 
 def _reached_by(

@@ -1,6 +1,7 @@
 """The backward sweep: cotangents of outputs become cotangents of inputs."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -36,6 +37,15 @@ def differentiable_operands(op: ir.OpView) -> list[ir.Value]:
     return [value for value in op.operands if can_be_active(value.type)]
 
 
+def _derived_operands(op: ir.OpView) -> list[ir.Value]:
+    """Those of them that get a gradient, as a rule all."""
+    return op.derived if _name(op) == "custom_vjp" else differentiable_operands(op)
+
+
+def _materializes(op: ir.OpView) -> bool:
+    return _name(op) == "custom_vjp" and op.materializes is not None
+
+
 def active_values(
     ops: Iterable[ir.OpView], inputs: Iterable[ir.Value]
 ) -> set[ir.Value]:
@@ -47,32 +57,55 @@ def active_values(
     return active
 
 
+class Reached(NamedTuple):
+    """What some outputs depend on.
+
+    Attributes:
+        visited: The active values that they depend on.
+        derived: Those of them that get a gradient.
+    """
+
+    visited: set[ir.Value]
+    derived: set[ir.Value]
+
+
 def reached_values(
     ops: Sequence[ir.OpView], outputs: Iterable[ir.Value], active: set[ir.Value]
-) -> set[ir.Value]:
+) -> Reached:
     """The active values that some output depends on."""
-    reached = {value for value in outputs if value in active}
+    visited = {value for value in outputs if value in active}
+    derived = set(visited)
     for op in reversed(ops):
-        if any(value in reached for value in op.results):
-            reached.update(v for v in differentiable_operands(op) if v in active)
-    return reached
+        if any(value in visited for value in op.results):
+            visited.update(v for v in differentiable_operands(op) if v in active)
+            if _materializes(op) or any(value in derived for value in op.results):
+                derived.update(v for v in _derived_operands(op) if v in active)
+    return Reached(visited, derived)
 
 
 def reaching(
     ops: Sequence[ir.OpView], outputs: Sequence[ir.Value], active: set[ir.Value]
 ) -> dict[ir.Value, int]:
-    """For values that outputs depend on, a bit for the number of each of these."""
-    found = dict.fromkeys(outputs, 0)
+    """For values that get gradients, a bit for the number of each output they are of."""
+    visited = dict.fromkeys(outputs, 0)
     for number, value in enumerate(outputs):
-        found[value] |= 1 << number
+        visited[value] |= 1 << number
+    found = dict(visited)
     for op in reversed(ops):
-        bits = 0
+        seen = bits = 0
         for value in op.results:
+            seen |= visited.get(value, 0)
             bits |= found.get(value, 0)
-        if bits:
-            for value in differentiable_operands(op):
-                if value in active:
-                    found[value] = found.get(value, 0) | bits
+        if _materializes(op):
+            bits = seen
+        for table, operands, reaches in (
+            (visited, differentiable_operands, seen),
+            (found, _derived_operands, bits),
+        ):
+            if reaches:
+                for value in operands(op):
+                    if value in active:
+                        table[value] = table.get(value, 0) | reaches
     return found
 
 
@@ -94,7 +127,8 @@ class Sweep:
         seeds = list(seeds)
         active = active_values(ops, inputs)
         self._ops = ops
-        self._reached = reached_values(ops, [value for value, _ in seeds], active)
+        reached = reached_values(ops, [value for value, _ in seeds], active)
+        self._visited, self._reached = reached
         self._inputs = set(inputs)
         self.builder = VjpBuilder(ip, self._reached)
         self.cotangents: dict[ir.Value, ir.Value] = {}
@@ -118,9 +152,11 @@ class Sweep:
 
     def _differentiate(self, op: ir.OpView) -> None:
         cotangents = [self._take(value) for value in op.results]
-        if all(cotangent is None for cotangent in cotangents):
+        if all(cotangent is None for cotangent in cotangents) and not (
+            _materializes(op) and any(value in self._visited for value in op.results)
+        ):
             return
-        targets = [v for v in differentiable_operands(op) if v in self._reached]
+        targets = [v for v in _derived_operands(op) if v in self._reached]
         name = _name(op)
         if not targets or name in NOT_DIFFERENTIABLE:
             return

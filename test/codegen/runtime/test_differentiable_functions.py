@@ -358,3 +358,73 @@ def conditional_operator(compile):
         function(x).sum().backward()
         observed.append(x.grad)
     return observed
+
+
+class _First(torch.autograd.Function):
+    """A product by which only the first factor gets a gradient."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        return x * w
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2, None
+
+
+class _Nothing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
+
+
+class _One(torch.autograd.Function):
+    """Its gradient is 1 where it is given zeros: as eager has it, for what is None."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient + 1
+
+
+WITHOUT_GRADIENTS = {
+    "one of two": lambda x, w: _First.apply(x, w),
+    "of what is computed": lambda x, w: _First.apply(x, w * 2),
+    "by another way": lambda x, w: _First.apply(x, w) + w,
+    "none": lambda x, w: _Nothing.apply(x),
+    "none, and another": lambda x, w: _Nothing.apply(x) * w,
+    "behind one": lambda x, w: _Nothing.apply(_One.apply(x)) + w,
+    "behind zeros": lambda x, w: _One.apply(x).floor() + w,
+    "two results": lambda x, w: (_First.apply(x, w), _Nothing.apply(w), x.sin()),
+}
+
+
+@scenarios.add
+def gradients_that_are_none(compile):
+    """They are None for arguments, too: decay of an optimizer moves what has zeros."""
+    observed = []
+    for program in WITHOUT_GRADIENTS.values():
+        function = compile(program)
+        for create_graph in (False, True):
+            x, w = leaf(3), leaf(3, seed=1)
+            results = function(x, w)
+            results = results if isinstance(results, tuple) else (results,)
+            for result in results:
+                observed.append(result.requires_grad)
+                given = {"allow_unused": True, "create_graph": create_graph}
+                given["retain_graph"] = True
+                found = torch.autograd.grad(result.sum(), [x, w], **given)
+                observed.append([str(g is None or g.requires_grad) for g in found])
+                observed.append(found)
+        optimizer = torch.optim.AdamW([x, w], lr=0.1, weight_decay=0.5)
+        results[0].sum().backward()
+        optimizer.step()
+        observed += [x, w, x.grad, w.grad]
+    return observed

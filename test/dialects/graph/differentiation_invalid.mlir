@@ -84,3 +84,14 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<2xf32>) {
   }) {operandSegmentSizes = array<i32: 1, 1>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.custom_vjp' expected absent to have numbers of inputs, got 1}}
+  %0 = "graph.custom_vjp"(%x, %x) ({
+  ^bb0(%g: tensor<4xf32>):
+    "graph.yield"(%g) : (tensor<4xf32>) -> ()
+  }) {absent = array<i64: 1>, operandSegmentSizes = array<i32: 1, 1>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}

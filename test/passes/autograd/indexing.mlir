@@ -3,14 +3,24 @@
 // CHECK-LABEL: func.func @take
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x6x4xf32> {graph.cotangent = 0 : i64}
 // CHECK: [[ROWS:%.+]] = "graph.reshape"([[G]]) {{.*}} -> tensor<12x4xf32>
-// CHECK: [[PLACE:%.+]] = "graph.where"({{.*}}, %arg1)
-// CHECK: [[INDEX:%.+]] = "graph.reshape"([[PLACE]]) {{.*}} -> tensor<12xi64>
+// CHECK: [[INDEX:%.+]] = "graph.reshape"(%arg1) {{.*}} -> tensor<12xi64>
 // CHECK: [[ZEROS:%.+]] = "graph.full"() {value = 0.000000e+00 : f64}
 // CHECK: "graph.extern"([[ZEROS]], [[INDEX]], [[ROWS]])
 // CHECK-SAME: op = "aten.index_add.default"
 func.func @take(%x: tensor<8x4xf32> {graph.requires_grad}, %i: tensor<2x6xi64>)
     -> tensor<2x6x4xf32> {
   %0 = "graph.take"(%x, %i) {dim = 0 : i64}
+      : (tensor<8x4xf32>, tensor<2x6xi64>) -> tensor<2x6x4xf32>
+  return %0 : tensor<2x6x4xf32>
+}
+
+// Indexes that may count from the end do so in the gradient, too.
+// CHECK-LABEL: func.func @take_from_end
+// CHECK: [[PLACE:%.+]] = "graph.where"({{.*}}, %arg1)
+// CHECK: "graph.reshape"([[PLACE]]) {{.*}} -> tensor<12xi64>
+func.func @take_from_end(%x: tensor<8x4xf32> {graph.requires_grad},
+    %i: tensor<2x6xi64>) -> tensor<2x6x4xf32> {
+  %0 = "graph.take"(%x, %i) {dim = 0 : i64, from_end}
       : (tensor<8x4xf32>, tensor<2x6xi64>) -> tensor<2x6x4xf32>
   return %0 : tensor<2x6x4xf32>
 }
