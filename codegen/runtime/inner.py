@@ -30,9 +30,9 @@ from girih.codegen.runtime.interface import Interface, View
 _WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an "
     "inplace operation: a result of a compiled graph, of which others were computed, "
-    "is at version {0}; expected version {1} instead. A gradient by it, or through it "
-    "to given inputs, is computed of it, also where eager has saved something else; "
-    "clone the result before it is written."
+    "is at version {0}; expected version {1} instead. A gradient by it, or through it, "
+    "that is differentiated again is computed of it, also where eager has saved "
+    "something else; clone the result before it is written."
 )
 GONE = (
     "a result of a compiled graph is gone, of which others were computed, and a hook, "
@@ -174,16 +174,21 @@ class Asked:
         tensor = self._alive()
         return tensor is not None and tensor.retains_grad
 
-    def is_alive(self) -> bool:
-        """Whether the user may ask for the gradient by the tensor itself."""
-        return self._alive() is not None
+    def is_at(self, node: Any) -> bool:
+        """Whether who asks for the gradient by the tensor asks this node for it.
+
+        A tensor that autograd has seen written since has another one.
+        """
+        tensor = self._alive()
+        return tensor is not None and tensor.grad_fn is node
 
     def tensor(self) -> Tensor | None:
-        """The result, for derivatives of what was computed of it; None if it is gone.
+        """The result, for derivatives of what was computed of it.
+
+        None if it is gone, or has been written since, where eager keeps something else.
 
         Raises:
-            RuntimeError: It has been written since, or it is gone, in a pass that is
-                differentiated again.
+            RuntimeError: Likewise, in a pass that is differentiated again.
         """
         found = self._alive()
         if found is None:
@@ -192,9 +197,11 @@ class Asked:
             if self._hooks.content is None:
                 return None
             found = self._hooks.content
-        if found._version != self._version:
+        if found._version == self._version:
+            return found
+        if torch.is_grad_enabled():
             raise RuntimeError(_WRITTEN.format(found._version, self._version))
-        return found
+        return None
 
     def _alive(self) -> Tensor | None:
         tensor = self._hooks.tensor()

@@ -392,7 +392,7 @@ class _Shared:
         return given
 
     def _value_of(self, number: int) -> Tensor:
-        """An inner result; one that nobody holds any more is computed again."""
+        """An inner result; one that is gone, or was written, is computed again."""
         tensor = self.asked[number].tensor()
         return self.kept.computed_again(number) if tensor is None else tensor
 
@@ -413,7 +413,7 @@ class _Shared:
             for place, (number, (node, _)) in enumerate(
                 zip(numbers, edges, strict=True)
             )
-            if (is_chosen and _is_executed(node) and self.asked[number].is_alive())
+            if (is_chosen and _is_executed(node) and self.asked[number].is_at(node))
             or not now.asked.isdisjoint(below[number])
         ]
 

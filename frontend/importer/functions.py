@@ -169,7 +169,7 @@ class _Region:
         self._drop_outputs(block)
 
     def _mark(self, op: ir.OpView, given: tuple) -> None:
-        """Says which inputs get no gradient, and what the backward is given for none."""
+        """Says which inputs get no gradient, and that zeros are given for none."""
         needed = self._context.needs_input_grad
         found = [x for x, need in zip(given, needed, strict=False) if need]
         if absent := [n for n, gradient in enumerate(found) if gradient is None]:

@@ -86,7 +86,7 @@ def reached_values(
 def reaching(
     ops: Sequence[ir.OpView], outputs: Sequence[ir.Value], active: set[ir.Value]
 ) -> dict[ir.Value, int]:
-    """For values that get gradients, a bit for the number of each output they are of."""
+    """For values that get gradients, a bit for the number of each output."""
     visited = dict.fromkeys(outputs, 0)
     for number, value in enumerate(outputs):
         visited[value] |= 1 << number

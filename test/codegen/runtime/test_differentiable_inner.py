@@ -353,6 +353,34 @@ def a_result_that_is_written_later(compile):
     return outcome_of(lambda: loss.backward())
 
 
+@scenarios.add
+def results_that_are_written_and_not_kept(compile):
+    """Softmax keeps what it gives: what it was computed of may be written."""
+
+    def function(x, w):
+        y = (x @ w).sin()
+        return y, y.softmax(0)
+
+    def without_grad_mode(y):
+        with torch.no_grad():
+            y.mul_(2)
+
+    def put(y):
+        y[0] = y[1] * 2
+
+    found = []
+    for write in (without_grad_mode, put, lambda y: y.mul_(2), lambda y: y[0].neg_()):
+        for number in (0, 1, 2):
+            x, w, y, z = called(compile, function)
+            write(y)
+            wanted = [[x, w], [y], [y, x]][number]
+            loss = y.exp().sum() + z.exp().sum()
+            found.append(torch.autograd.grad(loss, wanted, retain_graph=True))
+            loss.backward()
+            found += [x.grad, w.grad]
+    return found
+
+
 @scenarios.add(eager="a transform")
 def batches_of_gradients(compile):
     def function(x, w):
