@@ -188,6 +188,14 @@ class Splitter:
         """Where a result's part lies in its workspace."""
         return self._linear() + affine({self.part: self.results})
 
+    def _from(self, node: ReduceNode, place: Affine) -> Affine:
+        """Where a node's result is loaded: at 0 of the coordinates it is equal along.
+
+        What is computed of it does not vary along these, either.
+        """
+        equal = frozenset(self.parallel) - node.coordinates
+        return affine({atom: n for atom, n in place.terms if atom not in equal})
+
     def partial_stores(self, walk: Pass, partials) -> tuple[Pass, tuple[Store, ...]]:
         """The pass over one part, and the stores of its results."""
         stored = [each for own in partials.values() for each in own]
@@ -250,7 +258,9 @@ class Splitter:
         """The reduction of the parts' results, loaded."""
         loads = [
             self.table.add(
-                LoadNode(kept_element(n), buffer=number, offset=self._place())
+                LoadNode(
+                    kept_element(n), buffer=number, offset=self._from(n, self._place())
+                )
             )
             for n, number in partials
         ]
@@ -270,6 +280,6 @@ class Splitter:
         """The store of a finished result; later grids load it from there."""
         element = I64 if node.name in ARGUMENT_VALUES else kept_element(node)
         number = self.workspace.take(element, self.results)
-        load = LoadNode(element, buffer=number, offset=self._linear())
+        load = LoadNode(element, buffer=number, offset=self._from(node, self._linear()))
         self.known[node.number] = (node, self.table.add(load, node.location))
         return Store(number, self._linear(), combined, node.location)

@@ -191,6 +191,25 @@ def test_gradients_of_extremes(dim, dtype):
     check(gradient, {shape: (normal(shape, dtype),) for shape in shapes})
 
 
+EQUAL_ALONG = {
+    "rows": lambda x: x.expand(3, -1).sum(1) / 5,
+    "columns": lambda x: x[:, None].expand(-1, 5).amax(0).exp() - 1,
+    "a dim between": lambda x: x.view(-1, 1, 256).expand(-1, 7, -1).sum((0, 2)) / 3,
+    "constants": lambda x: torch.full((3, 65536), 0.5).sum(1) / 5 + x[:3],
+    "places": lambda x: x.expand(3, -1).argmax(1) * 2,
+    "both extremes": lambda x: x.expand(40, -1).aminmax(dim=1),
+    "several rounds": lambda x: x.expand(3, -1).softmax(1).amax(1) * 2,
+    "variance": lambda x: x.expand(3, -1).var(1) + 1,
+}
+
+
+@pytest.mark.parametrize("count", [256, 65_536])
+@pytest.mark.parametrize("name", EQUAL_ALONG)
+def test_results_that_are_equal_along_a_dim(name, count):
+    """What is expanded is reduced once, also in parts."""
+    check(EQUAL_ALONG[name], {"normal": (normal((count,), torch.float32),)}, sums=True)
+
+
 def test_sum_in_blocks_inside_another_loop():
     x = torch.rand(70009)
     calls = {"whole": (x,), "every other": (x.repeat(2, 1)[:, ::2],)}
