@@ -111,6 +111,23 @@ def test_result_that_is_an_argument(door):
     assert same is x
 
 
+@torch.enable_grad()
+def test_result_that_is_an_argument_written_later(door):
+    """Dropout outside of training gives its argument itself."""
+
+    def program(x, y):
+        given = F.dropout(x, 0.5, training=False)
+        inner = F.dropout(y * 2, 0.5, training=False)
+        x[0] = y.mean()
+        return given, inner
+
+    x, y = torch.randn(3, 4), torch.randn(5, requires_grad=True)
+    given, inner = door(program)(x, y)
+    assert given is x and x.requires_grad and inner.requires_grad
+    (gradient,) = torch.autograd.grad(given.sum(), y)
+    torch.testing.assert_close(gradient, torch.full((5,), 4 / 5))
+
+
 def test_random_numbers_are_those_of_eager(door):
     def noisy(x):
         return F.dropout(x, 0.5, training=True) + torch.rand_like(x)

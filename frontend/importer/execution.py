@@ -95,9 +95,16 @@ def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
 
 
 def _note_results(node, environment, derivatives: Derivatives) -> None:
-    """Tells which results require a gradient, where capture has seen it."""
+    """Tells which results require a gradient, where capture has seen it.
+
+    Where several nodes give one tensor, as dropout does outside of training, the first
+    one's value has seen the writes: Dynamo notes another value for each.
+    """
+    first: dict[int, torch.fx.Node] = {}
+    for made, value in environment.items():
+        first.setdefault(id(value), made)
     for result in node.all_input_nodes:
-        known = value_of(result)
+        known = value_of(first[id(environment[result])])
         if isinstance(known, torch.Tensor):
             derivatives.note_result(environment[result], known)
 
