@@ -174,6 +174,14 @@ def suggested_strides(tensor: torch.Tensor, size: tuple) -> tuple | None:
     return _permuted_strides(size, _channels_first(len(size)))
 
 
+def is_row_by_row(images: torch.Tensor) -> bool:
+    """Whether ATen takes a contiguous batch of images for one: see the memory format.
+
+    One channel, or one pixel, may lie with channels innermost as well.
+    """
+    return is_contiguous(images) and not _has_channels_innermost(images)
+
+
 def split_strides(size: Sequence, stride: Sequence, target: Sequence) -> tuple:
     """Strides of a view that splits dims, also of dims of one element.
 

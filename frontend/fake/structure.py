@@ -9,6 +9,7 @@ from girih.frontend.fake.layout import (
     broadcast,
     has_any,
     is_contiguous,
+    is_row_by_row,
     preserved_strides,
     split_strides,
     suggested_strides,
@@ -72,7 +73,7 @@ def _cat(tensors, dim=0):
     rank = first.dim()
     if not -rank <= dim < rank or any(t.dim() != rank for t in tensors):
         return NotImplemented
-    if not all(is_contiguous(tensor) for tensor in tensors):
+    if not all(is_row_by_row(tensor) for tensor in tensors):
         return NotImplemented
     dim, size = dim % rank, list(first.size())
     for tensor in tensors[1:]:
@@ -325,10 +326,11 @@ def _layer_norm(input, normalized_shape, weight, bias, eps):
 
 @shape_rule("native_group_norm")
 def _group_norm(input, weight, bias, N, C, HxW, group, eps):
-    if C % group or not _same_dtype(input, weight, bias) or not is_contiguous(input):
+    if C % group or not _same_dtype(input, weight, bias):
         return NotImplemented
-    statistics = Result((N, group), input.dtype)
-    return Result(tuple(input.size()), input.dtype), statistics, statistics
+    size, statistics = tuple(input.size()), Result((N, group), input.dtype)
+    normed = Result(size, input.dtype, suggested_strides(input, size))
+    return normed, statistics, statistics
 
 
 @shape_rule("_native_batch_norm_legit_no_training")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from girih.frontend.fake.layout import is_contiguous
+from girih.frontend.fake.layout import is_row_by_row
 from girih.frontend.fake.rules import Result, shape_rule
 
 
@@ -38,7 +38,7 @@ def _convolution(
     spatial = input.dim() - 2
     if spatial < 1 or weight.dim() != input.dim() or input.dtype != weight.dtype:
         return NotImplemented
-    if not is_contiguous(input) or not is_contiguous(weight):
+    if not is_row_by_row(input) or not is_row_by_row(weight):
         return NotImplemented
     lists = (stride, padding, dilation, output_padding)
     if any(len(values) not in (1, spatial) for values in lists):
@@ -80,7 +80,7 @@ def _pooled(size, kernel, stride, padding, dilation, ceil_mode):
 def _pool(input, count: int, window: tuple, ceil_mode: bool, *dtypes):
     kernel, stride, padding, dilation = window
     rank = input.dim()
-    if rank not in (count + 1, count + 2) or not is_contiguous(input):
+    if rank not in (count + 1, count + 2) or not is_row_by_row(input):
         return NotImplemented
     kernel = _full_list(kernel, count)
     lists = [kernel, _full_list(stride, count) or kernel]
@@ -109,6 +109,6 @@ def _avg_pool2d(input, kernel_size, stride=(), padding=0, ceil_mode=False, *mode
 
 @shape_rule("_adaptive_avg_pool2d")
 def _adaptive_avg_pool2d(input, output_size):
-    if input.dim() not in (3, 4) or not is_contiguous(input):
+    if input.dim() not in (3, 4) or not is_row_by_row(input):
         return NotImplemented
     return _result(input, input.size()[:-2], tuple(output_size), input.dtype)

@@ -153,7 +153,7 @@ def to_copy(b: Builder, self, dtype=None, device=None, **options):
     return b.cast(self, self.dtype if dtype is None else dtype)
 
 
-@imports("clone", "contiguous", "view_copy", "_reshape_copy")
+@imports("clone", "view_copy", "_reshape_copy")
 def clone(b: Builder, self, *size, memory_format=None):
     """The same value; its layout is chosen later."""
     return b.reshape(self, b.out[0].shape)

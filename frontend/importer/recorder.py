@@ -262,7 +262,7 @@ class Recorder(TorchDispatchMode):
             return Recorder._import_write
         if info.is_view:
             return Recorder._refuse_view
-        return Recorder._import_value
+        return Recorder.import_value
 
     def _read_number(self, func, args, kwargs):
         known = self.numbers.get(id(args[0]))
@@ -280,7 +280,8 @@ class Recorder(TorchDispatchMode):
         check_made(results, self.builder.device)
         self.builder.out = [self.spec(tensor) for tensor in results]
 
-    def _import_value(self, func, args, kwargs):
+    def import_value(self, func, args, kwargs):
+        """Imports a call that gives new tensors."""
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         if not tensors and not op_info(func).is_random:

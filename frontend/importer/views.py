@@ -281,6 +281,19 @@ def _copied_diagonal(b: Builder, *args) -> ViewStep:
     )
 
 
+@effects("contiguous")
+def contiguous(recorder, func, args, kwargs):
+    """A copy, or the tensor itself where it lies like that.
+
+    Decompositions of PyTorch's call it where autograd does not see it.
+    """
+    where = kwargs.get("memory_format", torch.contiguous_format)
+    if args[0].is_contiguous(memory_format=where):
+        return args[0]
+    clone = torch.ops.aten.clone.default
+    return recorder.import_value(clone, args[:1], {"memory_format": where})
+
+
 @effects("as_strided")
 def as_strided(recorder, func, args, kwargs):
     """Any sizes and strides over the memory of the base, which must be contiguous.

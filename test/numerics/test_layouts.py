@@ -162,3 +162,62 @@ def test_what_eager_refuses_is_refused_with_symbolic_sizes():
     compiled = girih.compile(F.hardshrink, dynamic=True)
     with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
         compiled(torch.arange(20).reshape(4, 5))
+
+
+# Images of one channel, or of one pixel, that lie with channels innermost all the same.
+IMAGES = {
+    "channels innermost": lambda *sizes: torch.randn(sizes).contiguous(
+        memory_format=torch.channels_last
+    ),
+    "row by row": torch.randn,
+    "as if innermost": lambda n, c, h, w: torch.randn(n, h, w, c).permute(0, 3, 1, 2),
+}
+LAYERS = {
+    "convolution": lambda c: nn.Conv2d(c, 4, 3, padding=1, bias=False),
+    "channels last weight": lambda c: nn.Conv2d(c, 4, 3, padding=1).to(
+        memory_format=torch.channels_last
+    ),
+    "transposed": lambda c: nn.ConvTranspose2d(c, 4, 3, 2),
+    "two convolutions": lambda c: nn.Sequential(nn.Conv2d(c, 1, 1), nn.Conv2d(1, 8, 1)),
+    "maximum": lambda c: nn.MaxPool2d(3, 2, 1),
+    "average": lambda c: nn.AvgPool2d(3, 2, 1),
+    "adaptive": lambda c: nn.AdaptiveAvgPool2d(2),
+    "batch norm": nn.BatchNorm2d,
+    "group norm": lambda c: nn.GroupNorm(1, c),
+    "bilinear": lambda c: nn.Upsample(scale_factor=2, mode="bilinear"),
+    "padding": lambda c: nn.ZeroPad2d(1),
+    "relu": lambda c: nn.ReLU(),
+    "joined": lambda c: lambda x: torch.cat([x, x], 1),
+    "side by side": lambda c: lambda x: torch.cat([x, x], 3),
+    "larger": lambda c: lambda x: x + torch.ones(1, 4, 1, 1) if c == 1 else x,
+}
+
+
+@pytest.mark.parametrize("sizes", [(1, 6, 6), (3, 1, 1), (1, 1, 1), (3, 6, 6)], ids=str)
+@pytest.mark.parametrize("name", LAYERS)
+def test_memory_formats_of_small_images(name, sizes):
+    torch.manual_seed(0)
+    layer = LAYERS[name](sizes[0])
+    compiled = girih.compile(layer, dynamic=False, options={"fallback": False})
+    for image in IMAGES.values():
+        x = image(2, *sizes)
+        expected, actual = layer(x), compiled(x)
+        assert actual.stride() == expected.stride()
+        torch.testing.assert_close(actual, expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_images_that_are_resized(mode, gradients):
+    """PyTorch's decompositions lay results out where autograd does not see it."""
+    layer = nn.Upsample(size=(9, 4), mode=mode)
+    compiled = girih.compile(layer, options={"fallback": False})
+    for image in IMAGES.values():
+        x = image(2, 3, 6, 6).requires_grad_(gradients)
+        expected, actual = layer(x), compiled(x)
+        assert actual.stride() == expected.stride()
+        torch.testing.assert_close(actual, expected, **TOLERANCE)
+        if gradients:
+            (mine,) = torch.autograd.grad(actual.square().sum(), x)
+            (theirs,) = torch.autograd.grad(expected.square().sum(), x)
+            torch.testing.assert_close(mine, theirs, **TOLERANCE)
