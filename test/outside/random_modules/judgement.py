@@ -72,6 +72,8 @@ def judge(program: Program) -> Verdict:
         except _Invalid as reason:
             return Verdict("invalid", str(reason))
         refused = _refused(program, compiled)
+    if wrong and program.door == "torch" and _fails_in_dynamo(program):
+        return Verdict("invalid", "TorchDynamo fails, with eager as its backend, too")
     if wrong:
         return Verdict(*wrong, refused)
     if refused and not heard:
@@ -79,6 +81,22 @@ def judge(program: Program) -> Verdict:
     if faults := [reason for reason in refused if "girih bug" in reason]:
         return Verdict("fault", "; ".join(faults), refused)
     return Verdict("right", refused=refused)
+
+
+def _fails_in_dynamo(program: Program) -> bool:
+    """Whether TorchDynamo refuses what eager takes: girih sees nothing of it then."""
+    torch._dynamo.reset()
+    namespace = program.namespace()
+    module = program.module(namespace)
+    compiled = torch.compile(module, backend="eager", dynamic=program.dynamic)
+    try:
+        for size in program.sizes:
+            compiled(*namespace["inputs"](size))
+    except torch._dynamo.exc.TorchDynamoException:
+        return True
+    except Exception:
+        return False
+    return False
 
 
 def run_in_eager(program: Program) -> None:
