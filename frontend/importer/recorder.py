@@ -47,7 +47,6 @@ _DETACH = ("detach", "detach_")
 
 # Ops that give nothing, and raise where their data is wrong.
 _CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
-
 _QUERIES = ("prim::", "aten::sym_", "profiler::")
 
 
