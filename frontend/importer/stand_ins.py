@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -46,6 +47,20 @@ def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     classes = torch.arange(num_classes, device=tensor.device)
     found = classes.index_select(0, tensor.reshape(-1)).reshape(tensor.shape)
     return (found.unsqueeze(-1) == classes).to(torch.int64)
+
+
+def _attention(
+    query: torch.Tensor, *args: Any, scale: float | None = None, **kwargs: Any
+) -> torch.Tensor:
+    """``F.scaled_dot_product_attention``; the size of a head is a guard.
+
+    The scale is a number of the program, and models have heads of one size.
+    """
+    depth = query.size(-1)
+    if scale is None and isinstance(depth, torch.SymInt):
+        scale = 1 / math.sqrt(int(depth))
+    attention = torch.nn.functional.scaled_dot_product_attention
+    return attention(query, *args, scale=scale, **kwargs)
 
 
 def _fill_diagonal(
@@ -120,4 +135,5 @@ _STAND_INS: dict[Callable, Callable] = {
     **dict.fromkeys(known("_enter_dual_level"), forward_ad.enter_dual_level),
     **dict.fromkeys(known("_exit_dual_level"), _exit_dual_level),
     torch.nn.functional.one_hot: _one_hot,
+    torch.nn.functional.scaled_dot_product_attention: _attention,
 }
