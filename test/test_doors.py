@@ -128,6 +128,25 @@ def test_result_that_is_an_argument_written_later(door):
     torch.testing.assert_close(gradient, torch.full((5,), 4 / 5))
 
 
+@torch.enable_grad()
+def test_result_that_is_a_view_older_than_a_write(door):
+    """Autograd makes such a view again to say what its history is."""
+
+    def program(x):
+        both = torch.stack((x, x), -2)
+        window = both.as_strided((7, 2), (1, 1))
+        both[::2].sigmoid_()
+        return window, both.narrow(0, 0, 3)
+
+    x = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+    found = []
+    for function in (program, door(program)):
+        results = function(x)
+        loss = sum((result * result.exp()).sum() for result in results)
+        found.append([*results, *torch.autograd.grad(loss, x)])
+    torch.testing.assert_close(found[1], found[0])
+
+
 def test_random_numbers_are_those_of_eager(door):
     def noisy(x):
         return F.dropout(x, 0.5, training=True) + torch.rand_like(x)

@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
     UnsupportedOperatorException,
 )
+from torch.utils._python_dispatch import _disable_current_modes
 
 from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
@@ -103,10 +104,12 @@ def _note_results(node, environment, derivatives: Derivatives) -> None:
     first: dict[int, torch.fx.Node] = {}
     for made, value in environment.items():
         first.setdefault(id(value), made)
-    for result in node.all_input_nodes:
-        known = value_of(first[id(environment[result])])
-        if isinstance(known, torch.Tensor):
-            derivatives.note_result(environment[result], known)
+    # Autograd may make views again to say what their history is: in their own mode.
+    with _disable_current_modes():
+        for result in node.all_input_nodes:
+            known = value_of(first[id(environment[result])])
+            if isinstance(known, torch.Tensor):
+                derivatives.note_result(environment[result], known)
 
 
 def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
