@@ -38,7 +38,7 @@ class Row:
         parameters: How many numbers it learns.
         parts: Records by part; see ``measure``.
         skipped: Why it could not be built.
-        output: What a dying child wrote last.
+        output: What a child wrote last that died or whose model failed.
         seconds: All of it.
         commit: Of girih; empty outside of a checkout.
     """
@@ -145,6 +145,6 @@ def _row(name: str, outcome: Outcome) -> Row:
             setattr(row, what, value)
     if outcome.ended:
         row.parts[begun] = {"verdict": "crashed", "why": outcome.ended}
-    else:
+    elif row.is_right:
         row.output = ""
     return row
