@@ -10,6 +10,10 @@ nothing.
 Where tensors are large, sizes above 1 become 2, and numbers among the arguments that
 are sizes, or products of neighbouring ones, follow.
 
+On a GPU a kernel that is given a bad index stops the device for good, so integers are 0
+there, which every tensor with an element has. Where one is empty, or numbers mean more
+than that (the pivots of a factorisation), nothing is asked.
+
 A call that is refused is asked again with common dtypes, and is the same call: a
 boolean that is a number (``mask + True``) becomes 1, one that says how (``transposed``)
 stays, and so do indices, whose dtype says how many elements are meant.
@@ -41,6 +45,8 @@ _OPS_ON_OTHERS = (
     "scatter",
     "take",
 )
+# Integers that are 0 are no pivots, and what is asserted must be true.
+_NOT_ON_DEVICES = ("_assert", "_linalg_", "ldl_", "linalg_", "lu_", "ormqr")
 _MOST_ELEMENTS = 1 << 12
 # As schemas write the types of options and of indices. Numbers stand for tensors, too.
 _OPTION = "bool"
@@ -141,6 +147,8 @@ def _refusal_of(
     devices = _ON_CPU if torch.Tag.nondeterministic_seeded in func.tags else _ASKED_ON
     if not all(_can_be_asked(leaf, devices) for leaf in likes):
         return None
+    if any(map(_is_on_device, likes)) and not _is_harmless(func, likes):
+        return None
     key = (func, likes, tuple(map(type, likes)), str(spec))
     if key not in _known:
         if len(_known) >= _MOST_KNOWN:
@@ -233,6 +241,23 @@ def _can_be_asked(leaf: Any, devices: tuple[str, ...]) -> bool:
     return leaf is None or isinstance(leaf, (*kinds, torch.memory_format))
 
 
+def _is_on_device(leaf: Any) -> bool:
+    return isinstance(leaf, _TensorLike) and leaf.device != "cpu"
+
+
+def _holds_integers(leaf: _TensorLike) -> bool:
+    return not (leaf.dtype.is_floating_point or leaf.dtype.is_complex)
+
+
+def _is_harmless(func, leaves: tuple) -> bool:
+    """Whether integers that are 0 can't make a kernel of a device fail."""
+    if func.__name__.startswith(_NOT_ON_DEVICES):
+        return False
+    likes = [leaf for leaf in leaves if isinstance(leaf, _TensorLike)]
+    has_indices = any(map(_holds_integers, likes))
+    return not (has_indices and any(0 in like.shape for like in likes))
+
+
 def _refusal(
     func, leaves: tuple, spec, roles: list[str]
 ) -> tuple[type[Exception], tuple] | None:
@@ -240,13 +265,13 @@ def _refusal(
     with asking_kernels():
         state = torch.default_generator.get_state()
         try:
-            raised = [_raised(func, leaves, spec, fill) for fill in (1, 0)]
-            if None in raised:
+            error = _raised(func, leaves, spec, 1)
+            if error is None or _raised(func, leaves, spec, 0) is None:
                 return None
             common = _common(leaves, roles)
             if all(_raised(func, others, spec, 1) for others in common):
                 return None
-            return type(raised[0]), raised[0].args
+            return type(error), error.args
         finally:
             torch.default_generator.set_state(state)
 
@@ -280,8 +305,7 @@ def _with_common_dtype(
     leaf = leaf._replace(repeated=(), twin=None)
     if role == _INDICES:
         return leaf
-    is_float = leaf.dtype.is_floating_point or leaf.dtype.is_complex
-    return leaf._replace(dtype=floats if is_float else integers)
+    return leaf._replace(dtype=integers if _holds_integers(leaf) else floats)
 
 
 def _raised(func, leaves: tuple, spec, fill: int) -> Exception | None:
@@ -301,7 +325,13 @@ def _raised(func, leaves: tuple, spec, fill: int) -> Exception | None:
 def _real(leaf: Any, fill: int) -> Any:
     if not isinstance(leaf, _TensorLike):
         return leaf
+    if _is_on_device(leaf) and _holds_integers(leaf):
+        fill = 0
     shape = [1 if n in leaf.repeated else size for n, size in enumerate(leaf.shape)]
-    full = torch.ops.aten.full.default
-    made = full(shape, fill, dtype=leaf.dtype, device=torch.device(leaf.device))
+    made = _full(shape, fill, leaf.dtype, leaf.device)
     return made.expand(leaf.shape) if leaf.repeated else made
+
+
+def _full(shape: list[int], fill: int, dtype: torch.dtype, device: str) -> torch.Tensor:
+    full = torch.ops.aten.full.default
+    return full(shape, fill, dtype=dtype, device=torch.device(device))

@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 import torch
-from gpu_device import HAS_CUDA, compiled, normal
+from gpu_device import DEVICE, HAS_CUDA, compiled, normal
+from torch.nn import functional as F
 
 import girih
 
@@ -94,3 +95,21 @@ def test_out_of_memory():
         run(normal(1 << 20))
     x = normal(65)
     torch.testing.assert_close(run(x), (x[:, None] + x[None]).exp())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, index: F.cross_entropy(x, index[:, 0]),
+        lambda x, index: torch.gather(x, 1, index) * 2,
+        lambda x, index: F.embedding(index, x) + 1,
+        lambda x, index: x[index] + x[:, index[0]].sum(),
+        lambda x, index: x.scatter(1, index, x[:, :1]) + x.index_add(0, index[:, 0], x),
+        lambda x, index: torch.take(x, index) + x.index_select(1, index[0]),
+    ],
+)
+def test_asking_eager_harms_nothing(function):
+    """Eager is asked about dtypes; an index of its kernels that is bad ends all."""
+    x, index = normal(1, 1), torch.zeros(1, 1, dtype=torch.int64, device=DEVICE)
+    torch.testing.assert_close(compiled(function)(x, index), function(x, index))
+    torch.testing.assert_close(normal(2) * 0, torch.zeros(2, device=DEVICE))

@@ -6,11 +6,16 @@ import itertools
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import girih
+from girih.frontend.fake import acceptance
 from girih.frontend.fake.acceptance import refusal_of
+from girih.frontend.fake.mode import make_fake_mode
 
 aten = torch.ops.aten
+ONE = torch.zeros(1, 1, dtype=torch.bfloat16)
+CLASS = torch.zeros(1, dtype=torch.int64)
 
 
 @pytest.mark.parametrize("groups", [2, 8, 64])
@@ -65,3 +70,60 @@ def test_what_eager_refuses_is_refused(func, args):
     error = refusal_of(func, args, {})
     assert type(error) is expected.type
     assert str(error) == str(expected.value)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Asks about a call on a GPU; gives the integers that its tensors would hold."""
+    integers = []
+
+    def on_the_cpu(shape, fill, dtype, device):
+        assert device == "cuda"
+        if not dtype.is_floating_point:
+            integers.append(fill)
+        return aten.full.default(shape, fill, dtype=dtype)
+
+    monkeypatch.setattr(acceptance, "_full", on_the_cpu)
+
+    def ask(func, *args):
+        with make_fake_mode():
+            fakes = pytree.tree_map_only(torch.Tensor, on_a_gpu, args)
+            return refusal_of(func, fakes, {}), integers
+
+    return ask
+
+
+def on_a_gpu(x):
+    return torch.empty(x.shape, dtype=x.dtype, device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.nll_loss_forward.default, (ONE, CLASS, None, 1, -100)),
+        (aten.embedding.default, (ONE, CLASS)),
+        (aten.gather.default, (ONE, 1, CLASS[:, None])),
+        (aten.index_select.default, (ONE, 0, CLASS)),
+        (aten.index.Tensor, (ONE, [CLASS])),
+        (aten.take.default, (ONE, CLASS)),
+    ],
+    ids=lambda value: str(value) if callable(value) else "",
+)
+def test_a_device_is_asked_with_indices_that_are_right(asked, func, args):
+    """A bad one would stop it for good: of tensors of one element only 0 is not."""
+    error, integers = asked(func, *args)
+    assert error is None
+    assert integers and set(integers) == {0}
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.index_select.default, (ONE[:0], 0, CLASS)),
+        (aten._assert_async.default, (CLASS,)),
+        (aten.linalg_lu_solve.default, (ONE, CLASS[:, None], ONE)),
+    ],
+    ids=lambda value: str(value) if callable(value) else "",
+)
+def test_a_device_is_not_asked_where_no_index_is_right(asked, func, args):
+    assert asked(func, *args) == (None, [])

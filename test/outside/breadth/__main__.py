@@ -22,9 +22,6 @@ sys.path[:] = [str(HERE.parent), str(HERE.parents[1] / "support"), *sys.path[1:]
 # Models come with random weights; nothing is to be looked up anywhere.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# A library that asks for a GPU when it is imported must not start CUDA: its driver is
-# asked, so that children can still be forked.
-os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
 
 from breadth import run, table  # noqa: E402
 from breadth.measure import PARTS, Settings  # noqa: E402

@@ -6,10 +6,12 @@ import os
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from children import Outcome, in_children
@@ -63,12 +65,26 @@ def names(libraries: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     found, missing = [], {}
     for library in libraries:
         try:
-            module = import_module(f"breadth.{library}_models")
+            with _devices_hidden():
+                module = import_module(f"breadth.{library}_models")
         except ImportError as error:
             missing[library] = str(error)
         else:
             found += [f"{library}/{name}" for name in module.NAMES]
     return found, missing
+
+
+@contextmanager
+def _devices_hidden() -> Iterator[None]:
+    """Who asks for a device finds none: after an answer no child can be forked.
+
+    diffusers asks when it is imported, for constants of its own tests.
+    """
+    with (
+        mock.patch("torch.accelerator.is_available", lambda: False),
+        mock.patch("torch.cuda.is_available", lambda: False),
+    ):
+        yield
 
 
 def load(name: str) -> Model:
