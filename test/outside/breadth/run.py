@@ -78,9 +78,11 @@ def names(libraries: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 def _devices_hidden() -> Iterator[None]:
     """Who asks for a device finds none: after an answer no child can be forked.
 
-    diffusers asks when it is imported, for constants of its own tests.
+    diffusers asks when it is imported, for constants of its own tests, and
+    torch_geometric has PyTorch describe itself, devices and all.
     """
     with (
+        mock.patch("torch.__config__.show", lambda: ""),
         mock.patch("torch.accelerator.is_available", lambda: False),
         mock.patch("torch.cuda.is_available", lambda: False),
     ):
