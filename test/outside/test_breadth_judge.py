@@ -79,6 +79,17 @@ def test_hardsigmoids_are_right_in_the_reference(inplace):
     assert (of_eager - inside / 6).abs().max() > 1e-9
 
 
+@pytest.mark.parametrize("inplace", [False, True])
+def test_hardswish_is_right_in_the_reference(inplace):
+    x = torch.linspace(-4, 4, 9, dtype=torch.float64, requires_grad=True)
+    with right_derivatives():
+        right = F.hardswish(x * 1, inplace)
+    torch.testing.assert_close(right, x * (x + 3).clamp(0, 6) / 6, rtol=1e-15, atol=0)
+    (gradient,) = torch.autograd.grad(right.sum(), x)
+    inside = (2 * x + 3) / 6 * (x.abs() < 3) + (x >= 3)
+    torch.testing.assert_close(gradient, inside, rtol=1e-15, atol=0)
+
+
 class Gates(nn.Conv2d):
     """A gate as in MobileNet: eager's gradients are 3e-8 from right ones."""
 
