@@ -81,8 +81,10 @@ class UnsupportedError(GirihError):
         is_final: The program says that a graph break is an error here.
         met_tensors: Whether what was being captured had met tensors.
         told_compiling: Whether the program had been told that it is compiled.
+        is_of_graph: The backend refused a captured graph.
     """
 
+    is_of_graph: bool = False
     told_compiling: bool = False
     met_tensors: bool = False
     break_points: tuple | None = None

@@ -232,7 +232,11 @@ class _Capture:
 
 def _compiled(backend: Backend, graph, examples: list[Any]) -> Callable:
     """What a backend makes of a graph, which has to be a callable."""
-    compiled = backend(graph, examples)
+    try:
+        compiled = backend(graph, examples)
+    except UnsupportedError as error:
+        error.is_of_graph = True
+        raise
     if not callable(compiled):
         name = getattr(backend, "__qualname__", type(backend).__qualname__)
         raise TypeError(
@@ -293,18 +297,24 @@ def capture(call: Call) -> CapturedFrame:
 
 
 def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
-    """Captures up to the innermost frame that can be broken, or to the root."""
-    points = error.break_points
+    """Captures up to the innermost frame that can be broken, or to the root.
+
+    Where the backend refuses the graph in front of the break, that is the reason: a
+    break by itself is none.
+    """
+    points, refusal = error.break_points, None
     for point in dict.fromkeys((points[0], points[-1])):
         try:
             captured = _attempt(call, point)
         except UnsupportedError as obstacle:
             _LOG.debug("no break before %s: %s", point, obstacle.summary())
+            if obstacle.is_of_graph:
+                refusal = obstacle
         else:
             captured.broken = error.with_traceback(None)  # holds no frames alive
             error.__context__ = error.__cause__ = None
             return captured
-    raise error
+    raise refusal or error
 
 
 def _attempt(call: Call, stop: BreakPoint | None) -> CapturedFrame:

@@ -243,6 +243,22 @@ def test_each_kind_is_explained(kind, request):
     assert found.to_dict()["fallbacks"][0]["kind"] == kind
 
 
+def test_the_graph_in_front_of_a_break_is_the_reason_if_it_is_refused():
+    """A break by itself is none: it cost users the line that was in the way."""
+
+    def program(x):
+        y = torch.sin(x)
+        x.detach().mul_(0.7)
+        if y.sum() > 0:
+            y = y + 1
+        return x, y.detach()
+
+    strict = girih.compile(program, options={"fallback": False})
+    x = ones(3).requires_grad_()
+    with pytest.raises(girih.UnsupportedError, match="history of a detached view"):
+        strict(x * 2)
+
+
 # Kinds that no call of a compiled function comes to ------------------------------
 
 
