@@ -247,11 +247,12 @@ def test_the_graph_in_front_of_a_break_is_the_reason_if_it_is_refused():
     """A break by itself is none: it cost users the line that was in the way."""
 
     def program(x):
-        y = torch.sin(x)
-        x.detach().mul_(0.7)
-        if y.sum() > 0:
-            y = y + 1
-        return x, y.detach()
+        torch.sin(x)
+        detached = x.detach()
+        detached.mul_(0.7)
+        if detached.sum() > 0:
+            torch.sin(detached)
+        return x
 
     strict = girih.compile(program, options={"fallback": False})
     x = ones(3).requires_grad_()
