@@ -195,12 +195,14 @@ class CheckedIndexNode(Node):
 class ReduceNode(Node):
     """A reduction of the operand over all reduced coordinates, or all closing ones.
 
-    ``position`` is the coordinate along the reduced dim, for argmax and argmin.
+    ``position`` is the coordinate along the reduced dim, for argmax and argmin. What
+    ``is_rough`` may be off by a few units in the last place of its largest term.
     """
 
     name: str = ""
     position: Affine = None
     is_closing: bool = False
+    is_rough: bool = False
 
     def key(self) -> tuple:
         """What makes two of them the same value."""
@@ -219,6 +221,7 @@ class ReduceNode(Node):
             name=self.name,
             position=position,
             is_closing=self.is_closing,
+            is_rough=self.is_rough,
         )
 
 

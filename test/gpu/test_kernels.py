@@ -106,6 +106,18 @@ def test_rows(columns, dtype):
     check(program, (normal(9, columns, dtype=dtype), normal(columns, dtype=dtype)))
 
 
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("shape", [(2048, 50257), (4096, 20000), (3, 300000)], ids=str)
+def test_logarithms_of_long_rows(shape, scale):
+    """One walk over each, whose exponentials are the device's approximations."""
+
+    def program(x, target):
+        return x.logsumexp(1), F.cross_entropy(x, target, reduction="none")
+
+    x = normal(*shape) * scale
+    check(program, (x, torch.arange(shape[0], device=x.device)))
+
+
 @pytest.mark.parametrize("rows", [1, 2, 1000, 70001])
 def test_columns(rows):
     check(lambda x: (x.sum(0), x.amax(0), x.var(0)), (normal(rows, 67),))

@@ -49,7 +49,7 @@ def _with_exponential(
     one = b.constant(1.0, node.element.register_name)
     distance = b.same("arith.subf", x, largest)
     below = b.same("arith.negf", b.same("math.absf", distance))
-    power = b.same("math.exp", below)
+    power = _exponential(b, node, below)
     zero = b.constant(0.0, node.element.register_name)
     grows = b.compare_floats("ogt", distance, zero)
     scaled = b.same("arith.addf", b.same("arith.mulf", total, power), one)
@@ -114,19 +114,26 @@ def combine_groups(
     x = groups.filled(b, groups.elements, name, -math.inf)
     largest = groups.combined(b, "maximumf", name, x)
     if node.name == EXPONENTIALS:
-        return _with_exponentials(b, name, accumulator, (groups, x, largest))
+        return _with_exponentials(b, node, accumulator, (groups, x, largest))
     return _with_deviations(b, name, accumulator, (groups, x, largest))
 
 
+def _exponential(b: Builder, node: ReduceNode, x: Value) -> Value:
+    """The device's approximation where it does."""
+    flags = {"fastmath": b.parsed("#arith.fastmath<afn>")} if node.is_rough else {}
+    return b.same("math.exp", x, **flags)
+
+
 def _with_exponentials(
-    b: Builder, name: str, accumulator: Sequence[Value], block: tuple
+    b: Builder, node: ReduceNode, accumulator: Sequence[Value], block: tuple
 ) -> list[Value]:
     groups, x, found = block
     largest, total = accumulator
+    name = node.element.register_name
     grown = b.same("arith.maximumf", largest, found)
-    factor = b.same("math.exp", b.same("arith.subf", largest, grown))
+    factor = _exponential(b, node, b.same("arith.subf", largest, grown))
     distance = b.same("arith.subf", x, groups.spread(b, name, grown))
-    powers = groups.combined(b, "add", name, b.same("math.exp", distance))
+    powers = groups.combined(b, "add", name, _exponential(b, node, distance))
     return [grown, b.same("math.fma", total, factor, powers)]
 
 

@@ -15,7 +15,7 @@ Golub and LeVeque, Algorithms for computing the sample variance (1983).
 
 import math
 
-from girih.passes.tile.domain import Formula, rebuild
+from girih.passes.tile.domain import Formula, reachable, rebuild
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import (
     ComputeNode,
@@ -24,6 +24,7 @@ from girih.passes.tile.nodes import (
     Node,
     NodeTable,
     ReduceNode,
+    sources_of,
 )
 from girih.passes.tile.sizes import Size, is_constant, product
 
@@ -44,7 +45,31 @@ def in_one_pass(formula: Formula) -> Formula:
         found = _exponentials(node, table) or _deviations(node, table, count)
         return found or node
 
-    return rebuild(formula, renew)
+    merged = rebuild(formula, renew)
+    _relax_below_logarithms(merged)
+    return merged
+
+
+def _relax_below_logarithms(formula: Formula) -> None:
+    """Lets sums of exponentials of which only logarithms are taken be rough.
+
+    A power of 2 that the device approximates, of a rounded product, is off by ``|x|``
+    roundings for ``exp(x)``. Weighed by ``exp(x)``, as in a sum that is at least 1,
+    that is at most ``log(n)`` roundings of it, and as many of 1 in its logarithm: what
+    the logarithm of the largest such sum has.
+    """
+    nodes = reachable(formula.stores)
+    users: dict[int, list[Node]] = {node.number: [] for node in nodes}
+    for node in nodes:
+        for source in sources_of(node):
+            users[source.number].append(node)
+    stored = {store.node.number for store in formula.stores}
+    for node in nodes:
+        if isinstance(node, ReduceNode) and node.name == EXPONENTIALS:
+            totals = users[node.number]  # each plus 0, or plus NaN
+            ends = [user for total in totals for user in users[total.number]]
+            is_stored = any(n.number in stored for n in (node, *totals))
+            node.is_rough = not is_stored and all(_call(end, "log") for end in ends)
 
 
 def with_reciprocals(formula: Formula) -> Formula:
