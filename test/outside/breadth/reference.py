@@ -6,21 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
-from unittest import mock
 
 import torch
 import torch.nn.functional as F
-from torch import _VF
-
-_CELLS = ("gru", "lstm", "rnn_relu", "rnn_tanh")
 
 
 @contextmanager
 def right_derivatives() -> Iterator[None]:
-    """Norms, ``F.hardsigmoid`` and ``F.hardswish`` of the block are right.
-
-    Recurrent networks draw their dropout from the generator.
-    """
+    """Norms, ``F.hardsigmoid`` and ``F.hardswish`` of the block are right."""
     changed = {
         "batch_norm": _right_norm,
         "instance_norm": _right_norm,
@@ -30,10 +23,8 @@ def right_derivatives() -> Iterator[None]:
     originals = {name: getattr(F, name) for name in changed}
     for name, right in changed.items():
         setattr(F, name, right(originals[name]))
-    cells = {name: _with_generators_masks(getattr(_VF, name)) for name in _CELLS}
     try:
-        with mock.patch.multiple(_VF, create=True, **cells):
-            yield
+        yield
     finally:
         for name, original in originals.items():
             setattr(F, name, original)
@@ -91,17 +82,3 @@ def _right_hardswish(original: Callable) -> Callable:
         return input.copy_(result) if inplace else result
 
     return hardswish
-
-
-def _with_generators_masks(original: Callable) -> Callable:
-    """cuDNN draws the dropout between layers from a state of its own.
-
-    PyTorch's own kernels draw it from the generator, as compiled code does.
-    """
-
-    @wraps(original)
-    def cell(*args: Any) -> Any:
-        with torch.backends.cudnn.flags(enabled=False):
-            return original(*args)
-
-    return cell
