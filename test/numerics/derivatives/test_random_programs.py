@@ -14,8 +14,10 @@ from girih.errors import UnsupportedError
 
 TOLERANCE = 1e-8
 # What is left to eager, which is told, and right then; all else has to be compiled.
-# After a graph break arguments may share memory that the rest of the program writes.
-LEFT_TO_EAGER = ("history of a detached view", "overlap")
+# After a graph break arguments may share memory that the rest of the program writes. A
+# view that is made and written without gradients requires one all the same, of what its
+# base was made of.
+LEFT_TO_EAGER = ("gradient of a result", "history of a detached view", "overlap")
 
 
 def bounded(examples):
