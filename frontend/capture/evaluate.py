@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import (
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
 from girih.frontend.fake.mode import is_undecided
+from girih.frontend.fake.recurrent import cudnn_layers, is_recurrent, runs_in_cudnn
 
 # Methods that may return the tensor itself, and never change it.
 _NO_CHANGE = frozenset(
@@ -39,16 +40,15 @@ class NeedsSymbols(Exception):
     """A size is to be symbolic: the capture starts again with symbols."""
 
 
-# Recurrent layers of packed sequences: ATen's code follows the address of the batches'
-# sizes, which a fake tensor has not, and which it checks only where sizes are numbers.
-_RECURRENT = frozenset(("gru", "lstm", "rnn_relu", "rnn_tanh"))
-
-
 def _reads_batch_sizes(target: Any, args: list) -> bool:
+    """Whether this is a recurrent layer of packed sequences.
+
+    ATen's code follows the address of the batches' sizes, which a fake tensor has not,
+    and which it checks only where sizes are numbers.
+    """
     if len(args) < 2 or not isinstance(args[1], torch.Tensor):
         return False
-    name = getattr(target, "__name__", "").partition(".")[0]
-    return name in _RECURRENT and not args[1].is_floating_point()
+    return is_recurrent(target) and not args[1].is_floating_point()
 
 
 class Evaluator:
@@ -122,6 +122,8 @@ class Evaluator:
         if _reads_batch_sizes(target, args):
             raise DataDependentOutputException("the sizes of its batches")
         with self.mode, self.mode.asking_eager():
+            if runs_in_cudnn(target, args):
+                return cudnn_layers(args, kwargs)
             if kind == "call_function":
                 return target(*args, **kwargs)
             return getattr(args[0], target)(*args[1:], **kwargs)

@@ -140,7 +140,7 @@ def _plan_for(func: torch._ops.OpOverload) -> _Plan | None:
         return None
     if name in ("lift_fresh", "lift_fresh_copy"):
         return _LIFT
-    if name in _QUANTIZES:
+    if name in _QUANTIZES or name == _KEPT_IN_CPP:
         raise UnsupportedOperatorException(func)
     if name in _META_IN_CPP:
         return _Plan(None, in_cpp=True)
@@ -166,6 +166,9 @@ _QUANTIZES = (
     "quantize_per_tensor.tensor_qparams",
     "quantize_per_tensor.tensors",
 )
+
+# C++ keeps what it gives for the process: a fake tensor would meet eager there.
+_KEPT_IN_CPP = "_cudnn_init_dropout_state"
 
 # In-place ops whose functional twin has another overload name.
 _RENAMED = {"pow_.Scalar": "pow.Tensor_Scalar", "pow_.Tensor": "pow.Tensor_Tensor"}

@@ -1,15 +1,68 @@
-"""Layers of recurrent networks one after the other, as torch's kernels in C++ do it.
+"""Layers of recurrent networks: those of cuDNN, and torch's own.
 
-torch's Python kernels never drop anything between them (2.13: ``_rnn_helper`` compares
-the numbers of layers the wrong way round). Those kernels call this instead.
+What cuDNN computes is no sum of ATen's operations: between layers it drops by random
+numbers of its own, which outlive the call in C++. No operation of a graph gives that,
+so Python calls it. To ask it about fake tensors would leave one of them there for good.
+
+torch's Python kernels of the others never drop anything between layers (2.13:
+``_rnn_helper`` compares the numbers of layers the wrong way round). Those kernels call
+``run_layers`` instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+
+from girih.frontend.control_flow import linked
+
+_LAYERS = ("gru", "lstm", "rnn_relu", "rnn_tanh")
+_AUTOCAST = torch.float16  # of these layers, whatever autocast's dtype is
+_PARAMETERS = (
+    *("input", "hx", "params", "has_biases", "num_layers", "dropout", "train"),
+    *("bidirectional", "batch_first"),
+)
+
+
+def is_recurrent(target: Any) -> bool:
+    """Whether a function is a recurrent layer, or several: ``torch.lstm``, ..."""
+    name = getattr(target, "__name__", "")
+    return isinstance(name, str) and name.partition(".")[0] in _LAYERS
+
+
+def runs_in_cudnn(target: Any, args: Sequence) -> bool:
+    """Whether a call of a function with these tensors goes to cuDNN, as a whole."""
+    if not is_recurrent(target) or not args or not isinstance(args[0], torch.Tensor):
+        return False
+    return _is_acceptable(args[0])
+
+
+def _is_acceptable(tensor: torch.Tensor) -> bool:
+    is_on_gpu = tensor.device.type == "cuda"
+    return is_on_gpu and torch.backends.cudnn.is_acceptable(tensor)
+
+
+def cudnn_layers(args: Sequence, kwargs: dict) -> tuple[torch.Tensor, ...]:
+    """What layers give, without data; eager tells of arguments that don't fit.
+
+    The arguments are those of ``torch.lstm`` or ``torch.gru``: a tensor [length, batch,
+    features], or [batch, length, features] where the last one says so, one or two
+    states [layers * directions, batch, size], the parameters, ...
+    """
+    named = dict(zip(_PARAMETERS, args, strict=False)) | kwargs
+    tensor, hidden = named["input"], named["hx"]
+    states = list(hidden) if isinstance(hidden, (tuple, list)) else [hidden]
+    dtype = _AUTOCAST if torch.is_autocast_enabled("cuda") else tensor.dtype
+    size = states[0].shape[-1] * (2 if named["bidirectional"] else 1)
+    turned = tensor.transpose(0, 1) if named["batch_first"] else tensor
+    output = tensor.new_empty((*turned.shape[:2], size), dtype=dtype)
+    if named["batch_first"]:
+        output = output.transpose(0, 1)
+    lasts = [x.new_empty(x.shape, dtype=dtype) for x in states]
+    return linked((output, *lasts), (tensor, *states, *named["params"]))
 
 
 @contextmanager

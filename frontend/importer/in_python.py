@@ -2,8 +2,9 @@
 
 A graph with such an operation is no single program. ``in_python`` gives it as a graph
 that Python runs: each operation is a function that calls its bodies, which are compiled
-apart. What decides on data, or works with a generator of random numbers, is Python; all
-that is between is compiled (``girih/compiler/pieces.py``).
+apart. What decides on data, or works with a generator of random numbers, is Python, as
+are layers of cuDNN (``fake/recurrent.py``); all that is between is compiled
+(``girih/compiler/pieces.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from girih.frontend.capture.generated import note_places
 from girih.frontend.capture.models.torch_control import Operation
 from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.control_flow import choose, map_rows, repeat, scan_rows
+from girih.frontend.fake.recurrent import runs_in_cudnn
 from girih.frontend.importer.execution import source_of
+from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.schema import op_info
 from girih.marks import DISABLED, RECURSIVE
 
@@ -81,10 +84,17 @@ def in_python(
 
 
 def _is_outside(node: Node, gm: GraphModule) -> bool:
-    if "girih_eager" in node.meta or _chooses(node):
+    if "girih_eager" in node.meta or _chooses(node) or _is_of_cudnn(node):
         return True
     is_checkpoint = isinstance(node.target, Checkpoint)
     return is_checkpoint and any(map(is_decided_in_python, _bodies(node, gm)))
+
+
+def _is_of_cudnn(node: Node) -> bool:
+    given = node.args[:1]
+    if node.op != "call_function" or not given or not isinstance(given[0], Node):
+        return False
+    return runs_in_cudnn(node.target, [value_of(given[0])])
 
 
 def _chooses(node: Node) -> bool:

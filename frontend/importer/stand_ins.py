@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from girih.frontend.checkpoint import Checkpoint
+from girih.frontend.fake.recurrent import is_recurrent
 from girih.frontend.importer.levels import known
 from girih.frontend.importer.schema import op_info
 
@@ -25,6 +26,8 @@ def stand_in(target: Callable) -> Callable:
         return _without_checkpoint
     if isinstance(target, HigherOrderOperator) and target.name() == _FUNCTIONALIZED:
         return _written_out
+    if is_recurrent(target):
+        return partial(_without_cudnn, target)
     return _STAND_INS.get(target, target)
 
 
@@ -38,6 +41,19 @@ def method(owner: Any, name: str) -> Callable:
 def _without_checkpoint(module, *args: Any) -> Any:
     """Nothing is kept where nobody asks for gradients."""
     return module(*args)
+
+
+def _without_cudnn(target: Callable, *args: Any, **kwargs: Any) -> Any:
+    """A recurrent layer under a transform, on a GPU as on the processor.
+
+    What cuDNN would keep of the call is no tensor of the program.
+    """
+    before = torch.backends.cudnn.enabled
+    torch.backends.cudnn.enabled = False
+    try:
+        return target(*args, **kwargs)
+    finally:
+        torch.backends.cudnn.enabled = before
 
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:

@@ -1,9 +1,10 @@
 """Graphs that are no single program: they are captured again, and broken into pieces.
 
 Python decides in them (``torch.cond``), a size depends on data, a generator of random
-numbers is seeded, or derivatives end at a tensor that the graph makes. Capture knows
-how to break a graph as a Python function: what is around such an operation is compiled,
-and the operation's bodies are compiled apart.
+numbers is seeded, derivatives end at a tensor that the graph makes, or cuDNN runs the
+layers of a recurrent network. Capture knows how to break a graph as a Python function:
+what is around such an operation is compiled, and the operation's bodies are compiled
+apart.
 """
 
 from __future__ import annotations

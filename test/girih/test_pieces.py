@@ -7,8 +7,10 @@ import torch
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
+from torch._subclasses.fake_tensor import UnsupportedOperatorException
 
 import girih
+from girih.frontend.fake import make_fake_mode, recurrent
 
 WEIGHT = torch.linspace(0.5, 1.5, 3, dtype=torch.float64).requires_grad_()
 
@@ -205,3 +207,67 @@ def test_a_piece_that_runs_eager_is_told_at_the_users_line():
     assert fallback.kind == "import"
     with pytest.raises(girih.UnsupportedError, match="resize_"):
         girih.compile(resizes, options={"fallback": False})(torch.ones(4))
+
+
+class Tagger(torch.nn.Module):
+    """Layers of a recurrent network between operations that are compiled."""
+
+    def __init__(self, layers, device="cpu", **options):
+        super().__init__()
+        self.first = torch.nn.Linear(3, 5, device=device)
+        self.layers = layers(5, 4, 2, dropout=0.5, device=device, **options)
+
+    def forward(self, x):
+        y, last = self.layers(self.first(x).sin())
+        state = last if isinstance(last, torch.Tensor) else last[1]
+        return y.exp().sum(-1), state.cos()
+
+
+@pytest.mark.parametrize("sideways", [False, True])
+@pytest.mark.parametrize(
+    ("layers", "options"),
+    [
+        (torch.nn.LSTM, {}),
+        (torch.nn.LSTM, {"proj_size": 2}),
+        (torch.nn.GRU, {}),
+        (torch.nn.RNN, {}),
+    ],
+)
+def test_layers_of_cudnn(layers, options, sideways, monkeypatch):
+    """As if the CPU had cuDNN, where nobody may ask what is inside."""
+    monkeypatch.setattr(recurrent, "_is_acceptable", lambda tensor: True)
+    torch.manual_seed(0)
+    model = Tagger(layers, batch_first=sideways, bidirectional=sideways, **options)
+    candidate = girih.compile(model, fullgraph=True)
+    for size in (6, 7):
+        x = torch.randn(size, 2, 3, requires_grad=True)
+        check_step(model, candidate, x)
+        with torch.no_grad():
+            assert_same(run_seeded(candidate, x), run_seeded(model, x))
+    assert not girih.counters()["eager_calls"]
+
+
+def check_step(model, candidate, x):
+    leaves = [x, *model.parameters()]
+    found, expected = ([], [])
+    for run, kept in ((candidate, found), (model, expected)):
+        results = run_seeded(run, x)
+        loss = sum(result.sum() for result in results)
+        kept += [*results, *torch.autograd.grad(loss, leaves)]
+    assert_same(found, expected)
+
+
+def run_seeded(run, x):
+    torch.manual_seed(1)
+    return run(x)
+
+
+def assert_same(found, expected):
+    torch.testing.assert_close(found, expected)
+    assert [x.stride() for x in found] == [x.stride() for x in expected]
+
+
+def test_what_cudnn_keeps_is_never_a_fake():
+    """Whoever gets there in another way is left to eager, told."""
+    with make_fake_mode(), pytest.raises(UnsupportedOperatorException):
+        torch.ops.aten._cudnn_init_dropout_state(0.5, True, 1, dtype=torch.uint8)

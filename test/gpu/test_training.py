@@ -6,6 +6,7 @@ from gpu_device import DEVICE, HAS_CUDA, compiled, normal
 from torch import nn
 from torch.nn import functional as F
 
+import girih
 from benchmarks.training_cases import CASES
 
 NAMES = ("mlp-32", "digits", "resnet", "transformer")
@@ -100,3 +101,49 @@ def test_memory_is_given_back():
         torch.cuda.synchronize()
         counts.append(torch.cuda.memory_allocated())
     assert counts[1] == counts[2] == counts[3]
+
+
+class Tagger(nn.Module):
+    """Layers of a recurrent network between operations that are compiled."""
+
+    def __init__(self, layers, **options):
+        super().__init__()
+        self.first = nn.Linear(3, 8)
+        self.layers = layers(8, 16, 2, dropout=0.5, **options)
+
+    def forward(self, x):
+        y, last = self.layers(self.first(x).sin())
+        state = last if isinstance(last, torch.Tensor) else last[1]
+        return y.float().sin().sum(-1), state.float().cos()
+
+
+def steps(run, model, x, autocast):
+    torch.manual_seed(1)
+    made = []
+    for _ in range(3):
+        with torch.autocast("cuda", autocast, enabled=autocast is not None):
+            results = run(x)
+        loss = sum(result.sum() for result in results)
+        made.append([*results, *torch.autograd.grad(loss, list(model.parameters()))])
+    return made
+
+
+@pytest.mark.skipif(not HAS_CUDA, reason="only devices have cuDNN")
+@pytest.mark.parametrize("autocast", [None, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("sideways", [False, True])
+@pytest.mark.parametrize("layers", [nn.LSTM, nn.GRU, nn.RNN])
+def test_layers_of_cudnn(layers, sideways, autocast):
+    """They drop by random numbers of cuDNN, which go on from step to step."""
+    torch.manual_seed(0)
+    options = {"batch_first": sideways, "bidirectional": sideways}
+    model = Tagger(layers, **options).to(DEVICE)
+    candidate = girih.compile(model, fullgraph=True, options={"fallback": False})
+    for size in (5, 6):
+        x = torch.randn(size, 4, 3, device=DEVICE)
+        found = steps(candidate, model, x, autocast)
+        expected = steps(model, model, x, autocast)
+        torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-3)
+        assert not torch.equal(found[0][0], found[1][0])  # another mask
+    model.eval()
+    with torch.inference_mode():
+        torch.testing.assert_close(candidate(x), model(x), rtol=2e-3, atol=2e-3)

@@ -35,6 +35,7 @@ FAILURES = ("wrong", "raises", "bug", "crash", "slow")
 
 _MEMORY = 6 << 30  # bytes of addresses, more than torch takes by itself
 _BUG = "girih bug"
+_TIMES = 40  # TestPStdev.test_compare_to_variance of CPython 3.11 fails one in six
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,15 @@ def judge(test: unittest.TestCase, seconds: float) -> Verdict:
     if _attempt(test, None, seconds)[0] != "pass":
         return Verdict(test.id(), "")
     verdict, detail = _judge_compiled(test, seconds)
+    if verdict == "wrong" and not _always_passes(test, seconds):
+        return Verdict(test.id(), "")
     return Verdict(test.id(), verdict, detail, round(time.monotonic() - start, 2))
+
+
+def _always_passes(test: unittest.TestCase, seconds: float) -> bool:
+    """Whether a method passes by itself each time; some draw their data, unseeded."""
+    attempts = (_attempt(test, None, seconds)[0] for _ in range(_TIMES))
+    return all(outcome == "pass" for outcome in attempts)
 
 
 def _judge_compiled(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
