@@ -9,6 +9,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from typing import Any
@@ -66,7 +67,8 @@ class _Child:
     def end(self, why: str = "") -> Outcome:
         """Waits for its end, or kills it with all that it started."""
         if why:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended just now
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.join()
         self.outcome.ended = why or _ending(self.process.exitcode)
         self.outcome.seconds = time.monotonic() - self.started

@@ -26,6 +26,10 @@ _FACTS = (
     torch.backends.cuda.is_flash_attention_available,
     torch._C._get_privateuse1_backend_name,
     torch._C._is_tracing,
+    torch._C._is_flash_attention_available,
+    torch._C._is_xnnpack_enabled,
+    torch._C._get_cpu_capability,
+    torch._C._has_distributed,
     torch._C._accelerator_getAccelerator,
 )
 
@@ -34,6 +38,9 @@ _COVERED = (
     torch.is_grad_enabled,
     torch.is_autocast_enabled,
     torch.is_autocast_cache_enabled,
+    torch._C._is_any_autocast_enabled,
+    torch.is_autocast_cpu_enabled,
+    torch.is_autocast_xla_enabled,
 )
 
 # State that has a guard where it is read.

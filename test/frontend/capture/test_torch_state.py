@@ -279,3 +279,32 @@ def test_what_raises_either_way_raises():
 
     with pytest.raises(ValueError, match="eager"):
         girih.compile(fails)(torch.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore:torch.is_autocast_cpu_enabled")
+@pytest.mark.parametrize(
+    "ask", [torch._C._is_any_autocast_enabled, torch.is_autocast_cpu_enabled]
+)
+def test_other_questions_about_autocast(ask):
+    compiled = whole(lambda x: x + ask())
+    for enabled in (True, False, True):
+        with torch.autocast("cpu", enabled=enabled):
+            assert compiled(torch.zeros(1)) == enabled
+    with torch.autocast("cpu"):
+        assert whole(inside)(torch.zeros(2)).tolist() == [1, 0]
+
+
+def inside(x):
+    before = torch._C._is_any_autocast_enabled()
+    with torch.autocast("cpu", enabled=False):
+        return x + torch.tensor([before, torch._C._is_any_autocast_enabled()])
+
+
+def test_layers_ask_about_autocast_where_dtypes_differ():
+    layers = torch.nn.GRU(4, 4)
+    compiled = whole(lambda x: layers(x)[0])
+    x = torch.randn(3, 2, 4)
+    with pytest.raises(ValueError, match="does not match weight dtype"):
+        girih.compile(lambda x: layers(x)[0])(x.bfloat16())
+    with torch.autocast("cpu"):
+        torch.testing.assert_close(compiled(x.bfloat16()), layers(x.bfloat16())[0])
