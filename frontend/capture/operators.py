@@ -70,6 +70,7 @@ _SET_METHODS = {
 }
 _NUMBERS = (int, float, complex, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_NO_NUMBERS = (SequenceValue, DictValue, SetValue, DequeValue, ObjectValue)
 
 
 class Operators:
@@ -143,7 +144,8 @@ class Operators:
         attempts = self._attempts(left, right, name)
         if in_place:
             attempts.insert(0, (left, f"__i{name}__", right))
-        return self._ask(attempts)
+        named = IN_PLACE[function] if in_place else function
+        return self._ask(named, left, right, attempts)
 
     def _attempts(self, left: Value, right: Value, name: str) -> list[tuple]:
         """The methods that an operator asks, in Python's order."""
@@ -165,9 +167,14 @@ class Operators:
 
     def divmod_of_objects(self, left: Value, right: Value) -> Value | None:
         """``divmod(left, right)`` as the classes of the operands define it."""
-        return self._ask(self._attempts(left, right, "divmod"))
+        return self._ask(divmod, left, right, self._attempts(left, right, "divmod"))
 
-    def _ask(self, attempts: list[tuple]) -> Value | None:
+    def _ask(self, function, left, right, attempts: list[tuple]) -> Value | None:
+        """What the first method gives that is not ``NotImplemented``.
+
+        None where there is none, and a builtin's own operator is left to ask.
+        """
+        is_left = any(isinstance(x, TensorValue) for x in (left, right))
         for owner, special, other in attempts:
             found = None
             if isinstance(owner, TensorValue):
@@ -180,6 +187,9 @@ class Operators:
                 return None  # an OrderedDict makes another one
             if found is not None and not is_not_implemented(found):
                 return found
+            is_left = is_left or found is None and _may_take(owner, special, other)
+        if not is_left:  # raises
+            self.fold(function, *(stand_in(x.python_type()) for x in (left, right)))
         return None
 
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
@@ -454,7 +464,7 @@ class Operators:
 
     def same(self, left: Value, right: Value) -> bool:
         """``left is right``."""
-        if left is right:
+        if left is right or (_is_empty_tuple(left) and _is_empty_tuple(right)):
             return True
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Constant) and not isinstance(other, Constant):
@@ -556,6 +566,26 @@ def _example_of(value: Value) -> Any:
     if value is part:
         return content[0] if content else cls()
     return type(value.cls.__name__, (cls,), {})(*content)
+
+
+def _may_take(owner: Value, special: str, other: Value) -> bool:
+    """Whether a builtin's own operator, of a value or its class, may take another."""
+    method = getattr(owner.python_type(), special, None)
+    part = builtin_part(other)
+    if method is None or not isinstance(owner, Constant):
+        return method is not None
+    if not isinstance(part, Constant):
+        is_number = isinstance(owner.value, _NUMBERS)
+        return not (is_number and isinstance(part, _NO_NUMBERS))
+    try:
+        return method(owner.value, part.value) is not NotImplemented
+    except Exception:  # of the data: it is the program's
+        return True
+
+
+def _is_empty_tuple(value: Value) -> bool:
+    """Whether this is the one empty tuple that there is."""
+    return isinstance(value, TupleValue) and value.cls is tuple and not value.items
 
 
 def _compare_by_identity(left: Value, right: Value) -> bool:

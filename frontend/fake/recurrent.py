@@ -41,8 +41,11 @@ def runs_in_cudnn(target: Any, args: Sequence) -> bool:
 
 
 def _is_acceptable(tensor: torch.Tensor) -> bool:
-    is_on_gpu = tensor.device.type == "cuda"
-    return is_on_gpu and torch.backends.cudnn.is_acceptable(tensor)
+    if tensor.device.type != "cuda":
+        return False
+    if tensor.dtype is torch.bfloat16:  # which only layers of this kind may be
+        return torch.backends.cudnn.enabled and torch.backends.cudnn.is_available()
+    return torch.backends.cudnn.is_acceptable(tensor)
 
 
 def cudnn_layers(args: Sequence, kwargs: dict) -> tuple[torch.Tensor, ...]:
@@ -55,7 +58,9 @@ def cudnn_layers(args: Sequence, kwargs: dict) -> tuple[torch.Tensor, ...]:
     named = dict(zip(_PARAMETERS, args, strict=False)) | kwargs
     tensor, hidden = named["input"], named["hx"]
     states = list(hidden) if isinstance(hidden, (tuple, list)) else [hidden]
-    dtype = _AUTOCAST if torch.is_autocast_enabled("cuda") else tensor.dtype
+    dtype = tensor.dtype
+    if torch.is_autocast_enabled("cuda") and dtype is not torch.float64:
+        dtype = _AUTOCAST
     size = states[0].shape[-1] * (2 if named["bidirectional"] else 1)
     turned = tensor.transpose(0, 1) if named["batch_first"] else tensor
     output = tensor.new_empty((*turned.shape[:2], size), dtype=dtype)

@@ -48,12 +48,12 @@ def _without_cudnn(target: Callable, *args: Any, **kwargs: Any) -> Any:
 
     What cuDNN would keep of the call is no tensor of the program.
     """
-    before = torch.backends.cudnn.enabled
-    torch.backends.cudnn.enabled = False
+    before = torch._C._get_cudnn_enabled()
+    torch._C._set_cudnn_enabled(False)  # also where nobody else may change flags
     try:
         return target(*args, **kwargs)
     finally:
-        torch.backends.cudnn.enabled = before
+        torch._C._set_cudnn_enabled(before)
 
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:

@@ -85,7 +85,8 @@ def _wide_dtype(value: Any) -> Any:
 class Noise(TorchDispatchMode):
     """Moves each float that an operation makes by about a unit in its last place.
 
-    What an operation only hands on, or draws, stays as it is.
+    What an operation only hands on, or draws, stays as it is. Normalised values move by
+    a unit of what the mean is subtracted from.
     """
 
     def __init__(self) -> None:
@@ -96,7 +97,19 @@ class Noise(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if torch.Tag.nondeterministic_seeded in func.tags or _hands_on(func):
             return result
+        if func._schema.name.removeprefix("aten::") in _NORMALISES:
+            self._move_normalised(args, *result[:3])
         return _pytree.tree_map_only(torch.Tensor, self.moved, result)
+
+    def _move_normalised(self, args: tuple, made, mean, scale) -> None:
+        """Adds what is left where ``x * scale`` and ``mean * scale`` cancel."""
+        if not made.numel() or not scale.numel():
+            return
+        weights = [x for x in args[1:3] if isinstance(x, torch.Tensor)][:1]
+        size = args[0].detach().abs().max() * scale.detach().abs().max()
+        for weight in weights:
+            size = size * weight.detach().abs().max()
+        made.add_((self.moved(torch.ones_like(made)) - 1) * size)
 
     def copied(self, elements: torch.Tensor) -> torch.Tensor:
         """The elements in other memory, moved."""
@@ -117,7 +130,7 @@ class Noise(TorchDispatchMode):
 
 
 def _hands_on(func: Any) -> bool:
-    """Whether an operation computes nothing: views, copies, what fills tensors."""
+    """Whether an operation computes nothing: views, copies, what chooses elements."""
     return (
         func.is_view
         or torch.Tag.pointwise not in func.tags
@@ -125,4 +138,10 @@ def _hands_on(func: Any) -> bool:
     )
 
 
-_COPIES = frozenset({"clone", "copy_", "_to_copy", "cat", "stack", "index", "gather"})
+_NORMALISES = frozenset(
+    ("native_group_norm", "native_layer_norm", "native_batch_norm", "cudnn_batch_norm")
+)
+_COPIES = frozenset(
+    """clone copy_ _to_copy cat stack index gather amax amin max min median kthvalue
+    sort topk cummax cummin""".split()
+)

@@ -243,14 +243,6 @@ def _all(tracer, items):
     return tracer.constant(all(item.truth(tracer) for item in tracer.iterate(items)))
 
 
-@models(sum)
-def _sum(tracer, items, start=None):
-    total = tracer.constant(0) if start is None else start
-    for item in tracer.iterate(items):
-        total = tracer.binary(operator.add, total, item)
-    return total
-
-
 def _extreme(tracer, function, comparison, args, key, default):
     items = tracer.iterate(args[0]) if len(args) == 1 else args
     key = None if key is None or tracer.is_none(key) else key

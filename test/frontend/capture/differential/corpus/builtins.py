@@ -55,6 +55,24 @@ def sums(x):
     return sum([x, x, x]), sum([1, 2], 10), sum([[1], [2]], []), sum(())
 
 
+@program(rand(3), [0.1] * 10).then(rand(3), [1e16, 1.0, -1e16])
+def sums_of_floats(x, items):
+    """From CPython 3.12 on they are rounded once."""
+    mixed = sum([*items, x, 0.1]), sum([1e16, 1, True, 1.0, -1e16]), sum(items, 0.5)
+    return *mixed, sum(items), sum(iter(items), 1), sum([1, 0.1, 1 + 2j, 0.1])
+
+
+@program(rand(3))
+def sums_of_texts(x):
+    told = []
+    for items, start in ((["a"], ""), ((), ""), ([b"a"], b"")):
+        try:
+            told.append(sum(items, start))
+        except TypeError as error:
+            told.append(str(error))
+    return x + 1, told
+
+
 @program(rand(3))
 def any_and_all(x):
     return x, any([0, 1]), all([1, 0]), any([]), all([]), all(v > 0 for v in (1, 2))
