@@ -56,6 +56,8 @@ class ImportedGraph:
             the program and tensors that hang on the graph module.
         outputs: Where each value that the program returns is found.
         tree: How the values are nested (a pytree spec), None for a flat tuple.
+        has_checks: Whether there are results, behind the others, that nobody gets: to
+            compute them raises eager's errors.
     """
 
     module: ir.Module
@@ -65,6 +67,7 @@ class ImportedGraph:
     lifted: list[torch.Tensor]
     outputs: list[OutputSlot]
     tree: object | None = None
+    has_checks: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -76,6 +79,7 @@ class ImportedGraph:
         """
         return (
             self.tree is None
+            and not self.has_checks
             and self.input_indices == list(range(self.input_count))
             and self.outputs
             == [OutputSlot("result", i) for i in range(len(self.outputs))]
@@ -222,6 +226,7 @@ class _Import:
             results.share_views(values)
             slots = [results.place(value) for value in values]
             results.add_writes()
+            has_checks = results.add_checks()
             if self.builder.seeds is not None:
                 self.builder.seeds.finish(self.builder)
             self._close_function(function, results)
@@ -234,6 +239,7 @@ class _Import:
             self.lifted,
             slots,
             tree,
+            has_checks,
         )
 
     @functools.cached_property

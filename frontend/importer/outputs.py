@@ -17,6 +17,7 @@ from girih.frontend.importer.differentiation import is_differentiable, origin_of
 from girih.frontend.importer.leaves import NEW_LEAF
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
+from girih.frontend.importer.unused import unused_checks
 
 
 class OutputSlot(NamedTuple):
@@ -220,6 +221,16 @@ class Results:
         if self._keeps_history(tensor, storage):
             attributes["graph.detached"] = ir.UnitAttr.get()
         self._add(value, attributes)
+
+    def add_checks(self) -> bool:
+        """Adds what nobody uses, and what eager may raise for; whether there is any."""
+        found = list(unused_checks(self._recorder.builder.block, self.values))
+        for value in found:
+            element = value.type.element_type
+            has_derivative = ty.is_float(element) or ty.is_complex(element)
+            asks = self._recorder.derivatives is not None and has_derivative
+            self._add(value, {"graph.detached": ir.UnitAttr.get()} if asks else {})
+        return len(found) > 0
 
     def _keeps_history(self, tensor: torch.Tensor, storage: Storage) -> bool:
         """Whether an argument has the history that it had, after all writes."""

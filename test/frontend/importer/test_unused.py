@@ -1,0 +1,71 @@
+"""Results that nobody uses: eager looks at the data that they are made of."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import girih
+
+WEIGHT = torch.linspace(-1, 1, 15).reshape(5, 3)
+ROWS = torch.zeros(4, 3)
+
+# Given 4 rows of 3 columns and numbers that are to be rows: two of them.
+PROGRAMS = {
+    "index": lambda x, i: x[i],
+    "its results": lambda x, i: (x[i].sin() * 2).sum(),
+    "select": lambda x, i: x.index_select(0, i),
+    "take": lambda x, i: x.take(i * 3),
+    "gather": lambda x, i: x.gather(0, i[None]),
+    "embedding": lambda x, i: F.embedding(i, WEIGHT[:4]),
+    "bags": lambda x, i: F.embedding_bag(i, WEIGHT[:4], torch.tensor([0])),
+    "one hot": lambda x, i: F.one_hot(i, 4),
+    "scatter": lambda x, i: ROWS.scatter(0, i[None], 1.0),
+    "scatter and add": lambda x, i: ROWS.scatter_add(0, i[None], x),
+    "add": lambda x, i: ROWS.index_add(0, i, x[:2]),
+    "put": lambda x, i: ROWS.index_put((i,), torch.ones(3)),
+    "written": lambda x, i: ROWS.clone().__setitem__(i, 1.0),
+    "loss": lambda x, i: F.cross_entropy(x[:2] @ WEIGHT[:4].t(), i),
+    "margins": lambda x, i: F.multi_margin_loss(x[:2] @ WEIGHT[:4].t(), i),
+    "probabilities": lambda x, i: F.binary_cross_entropy(i / 3.0, torch.ones(2)),
+    "quotients": lambda x, i: 7 // (i - 9),
+    "remainders": lambda x, i: i % (i - 9),
+    "in a product": lambda x, i: (x * 2)[i] @ WEIGHT.t(),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_data_is_looked_at_where_nobody_uses_the_result(name, requires_grad):
+    def function(x, i):
+        PROGRAMS[name](x, i)
+        return x + 1
+
+    compiled = girih.compile(function, fullgraph=True)
+    x = torch.randn(4, 3, requires_grad=requires_grad)
+    good, bad = torch.tensor([0, 3]), torch.tensor([0, 9])
+    girih.reset()
+    for _ in range(2):
+        result = compiled(x, good)
+        torch.testing.assert_close(result, x + 1)
+        if requires_grad:
+            result.sum().backward()
+            assert torch.equal(x.grad, torch.ones(4, 3))
+            x.grad = None
+        with pytest.raises((RuntimeError, IndexError)) as expected:
+            function(x, bad)
+        with pytest.raises(expected.type) as found:
+            compiled(x, bad)
+        assert str(found.value) == str(expected.value)
+    assert not girih.counters()["fallbacks"]
+
+
+def test_only_what_may_raise_is_computed():
+    def function(x, i):
+        unused = (x.exp() * 3) @ x
+        F.softmax(unused, -1), x / 0, x[0], x.sum().sqrt()
+        return x + 1
+
+    compiled = girih.compile(function)
+    compiled(torch.ones(3, 3), torch.tensor([0]))
+    (graph,) = girih.report(compiled).graphs
+    assert graph.launches == 1
