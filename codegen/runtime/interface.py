@@ -120,6 +120,8 @@ class Interface:
         keepers: What eager keeps.
         inner: For numbers of results those of the results that eager's backward pass
             comes to next on its way to the arguments; nothing for most.
+        read: Places in ``differentiable`` of the results of whose values eager computes
+            gradients, and which are given to derivatives of higher order.
         writes: Whether the program changes arguments.
         generator: The device whose generator the program draws from, or None.
         is_seeded: Whether its random numbers are others than eager's.
@@ -142,6 +144,7 @@ class Interface:
     readers: tuple[tuple[int, ...], ...]
     keepers: tuple[Keeper, ...]
     inner: Mapping[int, tuple[int, ...]]
+    read: frozenset[int]
     writes: bool
     generator: str | None
     is_seeded: bool
@@ -187,7 +190,9 @@ class Derivatives(NamedTuple):
         backward: ``backward(given)``: the program for the cotangents with these
             numbers in ``Interface.differentiable``.
         derivative: ``derivative(given, marked, inner)``: the same as a function, by
-            the inner results with these numbers, too, and not through them. ``marked``
+            the inner results with these numbers, too, and not through them; of given
+            results with such a number it is told the value, as what was kept of them.
+            ``marked``
             says which of the given cotangents require a gradient; None: it is not
             differentiated again.
         fall_back: From the kind of what failed and the arguments to results as torch

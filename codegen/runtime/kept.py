@@ -14,7 +14,7 @@ values are dropped when all that eager keeps for the results that read them is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -166,6 +166,7 @@ class Kept:
         cotangents: list,
         needed: frozenset[int] | None,
         retain: bool,
+        own: Mapping[int, Tensor],
     ) -> tuple[Sequence, tuple[int, ...]]:
         """Gradients for cotangents, and the numbers of their arguments.
 
@@ -174,6 +175,8 @@ class Kept:
             cotangents: These.
             needed: Numbers of the arguments that the pass goes to; None: to all.
             retain: Whether there may be another pass.
+            own: By their places given results that eager computes gradients of, where
+                these are differentiated again.
         """
         visited = self.owner.visited(given, needed)
         self._come_to(visited)
@@ -181,7 +184,9 @@ class Kept:
         if _is_transformed(cotangents):
             return self._in_transform(given, (), (), cotangents)
         if torch.is_grad_enabled():
-            return self._differentiable(given, (), (), cotangents, freed)
+            read = tuple(self.owner.interface.differentiable[place] for place in own)
+            tensors = [tensor.contiguous() for tensor in own.values()]
+            return self._differentiable(given, read, tensors, cotangents, freed)
         return self._compiled(given, cotangents, freed)
 
     def gradients_to(
@@ -195,8 +200,8 @@ class Kept:
         """Gradients for one cotangent, as far as to inner results; frees nothing.
 
         Args:
-            inner: Their numbers.
-            tensors: The inner results.
+            inner: Their numbers; that of the result itself stands for its own value.
+            tensors: These results.
             place: Which result has the cotangent.
             cotangent: This.
             visited: What of eager's the pass comes to.
@@ -204,7 +209,10 @@ class Kept:
         self._come_to(visited)
         tensors = [tensor.contiguous() for tensor in tensors]
         if _is_transformed([cotangent]):
-            return self._in_transform((place,), inner, tensors, [cotangent])
+            others = len(inner) - (self.owner.interface.differentiable[place] in inner)
+            return self._in_transform(
+                (place,), inner[:others], tensors[:others], [cotangent]
+            )
         return self._differentiable((place,), inner, tensors, [cotangent], frozenset())
 
     def computed_again(self, number: int) -> Tensor:

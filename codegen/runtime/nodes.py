@@ -174,6 +174,8 @@ class CompiledFunction(Function):
     def forward(ctx, call: Call, *arguments):
         """Runs the program, keeps what is to be kept."""
         made = call.run()
+        if call.owner.interface.read and call.kept.packed is None:
+            ctx.save_for_backward(made[0])
         ctx.set_materialize_grads(False)
         ctx.kept = call.kept
         return tuple(made)
@@ -185,8 +187,10 @@ class CompiledFunction(Function):
         members = groups[0].arguments if groups else ()
         if cotangent is None:
             return (None,) * (1 + len(members))
-        needed = _executed(ctx, members)
-        found, numbers = ctx.kept.gradients((0,), [cotangent], needed, _keeps_graph())
+        needed, own = _executed(ctx, members), _own(ctx, 0)
+        found, numbers = ctx.kept.gradients(
+            (0,), [cotangent], needed, _keeps_graph(), own
+        )
         gradients = dict(zip(numbers, found, strict=True))
         return (None, *[gradients.get(number) for number in members])
 
@@ -200,6 +204,8 @@ class CompiledResult(Function):
         ctx.set_materialize_grads(False)
         ctx.shared, ctx.place = shared, place
         shared.nodes[place] = weakref.ref(ctx)
+        if place in shared.kept.owner.interface.read and shared.kept.packed is None:
+            ctx.save_for_backward(result[0])
         return result[0]
 
     @staticmethod
@@ -251,6 +257,13 @@ def severed(result: Tensor) -> Tensor:
         return Severed.apply(anchor, [result])
 
 
+def _own(node: Any, place: int) -> dict[int, Tensor]:
+    """The result of a node, where gradients computed of it are differentiated again."""
+    if not torch.is_grad_enabled():
+        return {}
+    return dict.fromkeys((place,), *node.saved_tensors) if node.saved_tensors else {}
+
+
 def _executed(node: Any, members: Sequence[int]) -> frozenset[int]:
     """Those of the arguments behind a node that the pass goes to."""
     edges = zip(members, node.next_functions, strict=True)
@@ -297,6 +310,8 @@ class _Pass:
         gradients: By the number of their argument, those that nobody has taken.
         apart: The same, of results whose gradients were computed to inner results.
         asked: Numbers of inner results that somebody asks about; None: not known yet.
+        own: By their places the results that gradients are computed of, where these
+            are differentiated again.
         visited: What eager keeps between results and inner ones, and where the pass has
             come to: several results may share it, so it is freed when the pass ends.
     """
@@ -310,10 +325,12 @@ class _Pass:
         "given",
         "gradients",
         "needed",
+        "own",
         "visited",
     )
 
     def __init__(self):
+        self.own: dict[int, Tensor] = {}
         self.arrived: set[int] = set()
         self.awaited: set[int] = set()
         self.needed: set[int] = set()
@@ -354,6 +371,7 @@ class _Shared:
         now.arrived.add(place)
         if cotangent is not None:
             now.cotangents[place] = cotangent
+            now.own |= _own(node, place)
         edges = zip(self.groups.behind[place], node.next_functions, strict=False)
         for number, (other, _) in edges:
             if number not in now.awaited and other is not None and _is_executed(other):
@@ -376,6 +394,9 @@ class _Shared:
         visited = owner.visited_to(inner, place, self._needed_behind(node))
         now.visited |= visited
         tensors = [self._value_of(number) for number in inner]
+        if place in now.own:  # after the others: it has no gradient of its own
+            inner = (*inner, owner.interface.differentiable[place])
+            tensors.append(now.own[place])
         found, arguments = self.kept.gradients_to(
             inner, tensors, place, cotangent, visited
         )
@@ -460,7 +481,8 @@ class _Shared:
             now.cotangents = dict.fromkeys(given)  # to the program they belong
         retain = is_expected or _keeps_graph()
         needed = frozenset(now.needed)
-        found, numbers = self.kept.gradients(given, values, needed, retain)
+        own = {place: now.own[place] for place in given if place in now.own}
+        found, numbers = self.kept.gradients(given, values, needed, retain, own)
         now.gradients = dict(zip(numbers, found, strict=True))
         now.given = frozenset(given)
 

@@ -52,6 +52,8 @@ class EagerGraph(NamedTuple):
             where that is not known.
         storages: For each argument and result the name of its storage.
         inner: For each root those that its backward pass comes to next.
+        read: The roots whose own values their nodes keep, as that of ``tanh`` does:
+            gradients are computed of them.
     """
 
     roots: tuple[Saved, ...]
@@ -59,6 +61,7 @@ class EagerGraph(NamedTuple):
     kept: Mapping[tuple[int, int, int], Kept] | None
     storages: Mapping[Saved, int]
     inner: Mapping[Saved, tuple[Saved, ...]]
+    read: frozenset[Saved] = frozenset()
 
 
 class Eager(NamedTuple):
@@ -94,7 +97,13 @@ def read_eager_graph(
         _kept(order, nodes.values(), leaves.values()) if is_known else None,
         {saved: _storage(tensor) for saved, tensor in examples.items()},
         _inner(roots),
+        frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
     )
+
+
+def _keeps_result(node: Any) -> bool:
+    names = (f"_saved_{name}" for name in ("result", "output"))
+    return any(hasattr(type(node), name) for name in names)
 
 
 def _kept(

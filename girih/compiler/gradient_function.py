@@ -18,6 +18,9 @@ from girih.passes.graph_builder import erase_dead_ops
 # Marks what an argument was before the program wrote it.
 _BEFORE = "graph.before_write"
 
+# Marks an argument that is the value of a result.
+_VALUE = "graph.value"
+
 
 def make_gradient_function(
     module: ir.Module,
@@ -39,7 +42,8 @@ def make_gradient_function(
         marked: Which of these cotangents require a gradient; None: nothing does.
         copied: Numbers of arguments that are passed as they were before the program
             wrote them.
-        inner: Numbers of the inner results.
+        inner: Numbers of the inner results, and of those among ``results`` whose value
+            is an argument to what the gradients are computed of.
 
     Returns:
         For each result of the function the number of the argument it belongs to; inner
@@ -52,11 +56,12 @@ def make_gradient_function(
     for number, attributes in enumerate(signature.results):
         if number not in results:
             attributes["graph.detached"] = ir.UnitAttr.get()
-    _cut(function, signature, inner)
+    _cut(function, signature, inner, results)
     signature.apply(function)
     _read_after_writes(function, signature, copied)
     lowering.run_texts("autograd", ["autograd"], module.operation)
     signature = Signature.of(function)
+    _give_values(function, signature, inner, results, marked is not None)
     flags = iter(marked or [False] * len(results))
     for attributes in signature.arguments:
         if marked is None:
@@ -79,18 +84,47 @@ def make_gradient_function(
     return numbers
 
 
-def _cut(function: ir.OpView, signature: Signature, inner: Sequence[int]) -> None:
+def _cut(
+    function: ir.OpView,
+    signature: Signature,
+    inner: Sequence[int],
+    results: Sequence[int],
+) -> None:
     """Has all that is computed of inner results be computed of arguments instead."""
     block = function.regions[0].blocks[0]
     for number in inner:
         value = signature.values[number]
         argument = block.add_argument(value.type, function.location)
+        if number in results:
+            signature.arguments.append({_VALUE: ir.UnitAttr.get()})
+            continue
         value.replace_all_uses_with(argument)
         signature.values = [
             argument if other == value and place != number else other
             for place, other in enumerate(signature.values)
         ]
         signature.arguments.append({"graph.requires_grad": ir.UnitAttr.get()})
+
+
+def _give_values(
+    function: ir.OpView,
+    signature: Signature,
+    inner: Sequence[int],
+    results: Sequence[int],
+    are_derived: bool,
+) -> None:
+    """Has gradients be computed of the values of results that are given."""
+    block = function.regions[0].blocks[0]
+    given = zip(block.arguments, signature.arguments, strict=True)
+    arguments = [
+        (value, attributes) for value, attributes in given if _VALUE in attributes
+    ]
+    numbers = [number for number in inner if number in results]
+    for number, (argument, attributes) in zip(numbers, arguments, strict=True):
+        del attributes[_VALUE]
+        if are_derived:
+            attributes["graph.requires_grad"] = ir.UnitAttr.get()
+        signature.values[number].replace_all_uses_with(argument)
 
 
 def _read_after_writes(

@@ -70,6 +70,11 @@ def interface_of(
             cuts,
         ),
         inner=inner,
+        read=frozenset(
+            place
+            for place, n in enumerate(derived)
+            if eager is not None and _place_behind(signature, n) in eager.read
+        ),
         writes=writes,
         generator=_device_of(main) if _is_random(main) else None,
         is_seeded=any(op.operation.name == "graph.seed" for op in _ops(main)),

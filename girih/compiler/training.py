@@ -250,9 +250,10 @@ class _Level:
         """Gradients for these cotangents as torch computes them."""
         results = [self.interface.differentiable[i] for i in given]
         first = self.interface.arguments
-        wanted = (*self.interface.wanted, *range(first, first + len(inner)))
+        others = [first + n for n, number in enumerate(inner) if number not in results]
+        wanted = (*self.interface.wanted, *others)
         eager = self.eager
-        is_derivable = eager.is_derivable and not inner
+        is_derivable = eager.is_derivable and not others
         return _EagerGradients(eager.function, results, inner, wanted, is_derivable)
 
     def _told_gradients(
@@ -278,7 +279,8 @@ class _EagerGradients:
     Attributes:
         function: From arguments to results.
         results: Numbers of the results that have a cotangent.
-        inner: Numbers of inner results, which gradients don't go through.
+        inner: Numbers of inner results, which gradients don't go through; those of the
+            results themselves mean nothing here.
         arguments: Numbers of the arguments whose gradients are returned; inner results
             count behind the arguments.
         is_derivable: Whether the gradients can be derived again.
@@ -301,7 +303,8 @@ class _EagerGradients:
                 if not arguments[number].requires_grad:
                     arguments[number] = arguments[number].detach().requires_grad_()
             results = self.function(*arguments)
-            inner = [_Stopped(results[number]) for number in self.inner]
+            others = [number for number in self.inner if number not in self.results]
+            inner = [_Stopped(results[number]) for number in others]
             inputs = [arguments[number] for number in numbers]
             found = torch.autograd.grad(
                 [results[number] for number in self.results],

@@ -302,7 +302,7 @@ def test_arguments_that_were_written_are_told():
     """Eager keeps the result of a sigmoid alone; girih derives by its argument."""
     x = leaf(3)
     y = x * 1
-    result = girih.compile(torch.sigmoid, fullgraph=True)(y)
+    result = girih.compile(lambda y: torch.sigmoid(y) * 1, fullgraph=True)(y)
     (expected,) = torch.autograd.grad(torch.sigmoid(x).sum(), x)
     with torch.no_grad():
         y.mul_(2)
@@ -310,3 +310,72 @@ def test_arguments_that_were_written_are_told():
     torch.testing.assert_close(first, expected)
     with pytest.raises(RuntimeError, match="modified by an inplace .* clone the arg"):
         torch.autograd.grad(result.sum(), x, create_graph=True)
+
+
+OF_THEIR_RESULTS = {
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "sigmoid": torch.sigmoid,
+    "softmax": lambda x: torch.softmax(x, 0),
+    "log_softmax": lambda x: torch.log_softmax(x, 0),
+    "sqrt": lambda x: (x * x + 1).sqrt(),
+    "reciprocal": lambda x: (x * x + 1).reciprocal(),
+    "elu": torch.nn.functional.elu,
+    "powers": lambda x: torch.pow(x * x + 1, x),
+}
+
+
+def gradients_of_gradients(function, ways):
+    """By a result of which the first gradient is computed, and by the argument."""
+    found = []
+    for chosen, wanted in ways:
+        x = leaf(5, seed=3)
+        results = function(x)
+        results = results if isinstance(results, tuple) else (results,)
+        loss = sum((results[n] * results[n]).sum() for n in chosen)
+        (first,) = torch.autograd.grad(loss, x, create_graph=True)
+        leaves = [x, *(results[n] for n in wanted)]
+        options = {"create_graph": True, "allow_unused": True}
+        second = torch.autograd.grad((first * first).sum(), leaves, **options)
+        total = sum((g * g).sum() for g in second if g is not None)
+        third = torch.autograd.grad(total, leaves, allow_unused=True)
+        found.append([first, *second, *third])
+    return found
+
+
+@pytest.mark.parametrize("name", OF_THEIR_RESULTS)
+def test_by_results_of_which_gradients_are_computed(name):
+    function = OF_THEIR_RESULTS[name]
+
+    def several(x):
+        y = function(x)
+        return y, y * x
+
+    compiled = girih.compile(function, fullgraph=True)
+    ways = [((0,), ()), ((0,), (0,))]
+    torch.testing.assert_close(
+        gradients_of_gradients(compiled, ways), gradients_of_gradients(function, ways)
+    )
+    compiled = girih.compile(several, fullgraph=True)
+    ways += [((1,), (0,)), ((0, 1), (0,)), ((0, 1), (0, 1)), ((1,), (1,))]
+    torch.testing.assert_close(
+        gradients_of_gradients(compiled, ways), gradients_of_gradients(several, ways)
+    )
+
+
+def test_a_result_that_is_gone_or_written_again():
+    """Eager keeps it in what has its node, and raises where it was written."""
+    x = leaf(3)
+    (first,) = torch.autograd.grad(
+        girih.compile(torch.tanh)(x).sum(), x, create_graph=True
+    )
+    (expected,) = torch.autograd.grad(torch.tanh(x).sum(), x, create_graph=True)
+    for made in (first, expected):
+        made.second = torch.autograd.grad(made.sum(), x)
+    torch.testing.assert_close(first.second, expected.second)
+    for function in (torch.tanh, girih.compile(torch.tanh)):
+        y = function(x)
+        with torch.no_grad():
+            y.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.grad(y.sum(), x, create_graph=True)
