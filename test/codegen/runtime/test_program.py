@@ -1,8 +1,8 @@
 """The C object `Program` on hand-made code: instructions, errors, leaks, threads."""
 
 import ctypes
-import os
 import gc
+import os
 import sys
 import threading
 import weakref
