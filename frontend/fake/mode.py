@@ -260,7 +260,9 @@ def _python_kernels() -> Iterator[None]:
 #   derivative without a dispatch key of autograd, and rounds otherwise on the CPU;
 # - of batch norms it has the strides of arithmetic, and decomposes them;
 # - of hardshrink it takes integers.
-_LEFT_TO_CPP = ("dropout", "hardshrink", "native_batch_norm")
+_LEFT_TO_CPP = (
+    *("dropout", "hardshrink", "native_batch_norm", "multilabel_margin_loss_forward"),
+)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from girih.frontend.fake.layout import is_row_by_row
+from girih.frontend.fake.layout import is_row_by_row, suggested_strides
 from girih.frontend.fake.rules import Result, shape_rule
 
 
@@ -99,6 +99,21 @@ def _pool(input, count: int, window: tuple, ceil_mode: bool, *dtypes):
 def _max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
     window = (kernel_size, stride, padding, dilation)
     return _pool(input, 2, window, ceil_mode, input.dtype, torch.int64)
+
+
+@shape_rule("max_unpool2d")
+def _max_unpool2d(input, indices, output_size):
+    """ATen's kernel for the CPU keeps the channels innermost; its meta kernel does not.
+
+    Source: ``max_unpooling2d_forward_out_cpu`` in MaxUnpooling.cpp (2.13)
+    """
+    is_image = input.dim() == 4 and len(output_size) == 2
+    if not is_image or input.device.type != "cpu" or input.shape != indices.shape:
+        return NotImplemented
+    size = (*input.shape[:2], *output_size)
+    if any(n < 1 for n in size):
+        return NotImplemented
+    return Result(size, input.dtype, suggested_strides(input, size))
 
 
 @shape_rule("avg_pool2d")

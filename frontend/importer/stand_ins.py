@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from girih.frontend.checkpoint import Checkpoint
+from girih.frontend.fake.layout import suggested_strides
 from girih.frontend.fake.recurrent import is_recurrent
 from girih.frontend.importer.levels import known
 from girih.frontend.importer.schema import op_info
@@ -41,6 +42,19 @@ def method(owner: Any, name: str) -> Callable:
 def _without_checkpoint(module, *args: Any) -> Any:
     """Nothing is kept where nobody asks for gradients."""
     return module(*args)
+
+
+def _channel_shuffle(tensor: torch.Tensor, groups: int) -> torch.Tensor:
+    """``channel_shuffle``; the CPU's kernel keeps channels innermost, ATen's math not.
+
+    Source: ``channel_shuffle_cpu`` in ChanelShuffle.cpp (2.13)
+    """
+    made = torch.channel_shuffle(tensor, groups)
+    is_image = tensor.device.type == "cpu" and tensor.dim() in (4, 5)
+    if not is_image or suggested_strides(tensor, tuple(tensor.shape)) is None:
+        return made
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return made.contiguous(memory_format=formats[tensor.dim()])
 
 
 def _without_cudnn(target: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -150,6 +164,8 @@ def _exit_dual_level(level: int) -> None:
 _STAND_INS: dict[Callable, Callable] = {
     **dict.fromkeys(known("_enter_dual_level"), forward_ad.enter_dual_level),
     **dict.fromkeys(known("_exit_dual_level"), _exit_dual_level),
+    torch.channel_shuffle: _channel_shuffle,
+    torch.native_channel_shuffle: _channel_shuffle,
     torch.nn.functional.one_hot: _one_hot,
     torch.nn.functional.scaled_dot_product_attention: _attention,
 }

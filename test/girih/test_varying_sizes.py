@@ -118,3 +118,16 @@ def test_recurrent_layers_take_batches_of_any_size(layer):
         x = torch.randn(sizes, dtype=leaves[0].dtype)
         torch.testing.assert_close(run(compiled, x, leaves), run(program, x, leaves))
     assert girih.counters()["graphs"] == 1
+
+
+def test_targets_end_where_a_class_is_negative():
+    """torch's own kernel in Python goes on behind them."""
+    loss = torch.nn.functional.multilabel_margin_loss
+    candidate = girih.compile(loss, dynamic=True)
+    for size in (5, 6):
+        x = torch.randn(size, 4, dtype=torch.float64, requires_grad=True)
+        target = torch.tensor([[1, 0, -1, 2]] * size)
+        found, expected = candidate(x, target), loss(x, target)
+        torch.testing.assert_close(found, expected)
+        pair = [torch.autograd.grad(made, x)[0] for made in (found, expected)]
+        torch.testing.assert_close(*pair)

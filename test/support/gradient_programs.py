@@ -94,7 +94,7 @@ ASSIGNMENTS = (
     "{a}.masked_fill_({b} > 0, -0.3)",
 )
 CONDITIONS = ("flag", "not flag", "{a}.shape[0] > 3", "{a}.dim() == 3")
-ON_DATA = ("{a}.sum() > 0", "bool(({a} > 0.5).any())")
+ON_DATA = ("{a}.sum() > 0.001", "bool(({a} > 0.5).any())")
 
 
 @dataclass

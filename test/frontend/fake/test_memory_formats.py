@@ -1,0 +1,77 @@
+"""Memory formats of what functions of images give, where they are to be derived.
+
+The functions are those of PyTorch's own table of operators: where girih has no shape
+rule, a meta kernel of PyTorch's may have other strides than the kernel.
+"""
+
+from functools import partial
+
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_leaves
+
+import girih
+
+FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+# They draw random numbers, or give sizes that depend on data.
+LEFT_OUT = (
+    *("rand", "normal", "bernoulli", "dropout", "uniform", "exponential", "cauchy"),
+    *("geometric", "rrelu", "fractional", "empty", "resize", "nonzero", "unique"),
+    *("masked_select", "argwhere", "to_sparse", "jiterator", "multinomial", "item"),
+)
+PARTS = 16
+FUNCTIONS = {
+    f"{op.name} {op.variant_test_name}".strip(): op
+    for op in op_db
+    if torch.float64 in op.dtypes and not any(part in op.name for part in LEFT_OUT)
+}
+
+
+def with_channels_innermost(value):
+    if not isinstance(value, torch.Tensor) or value.dim() not in FORMATS:
+        return value
+    made = value.detach().contiguous(memory_format=FORMATS[value.dim()])
+    return made.requires_grad_(value.is_floating_point())
+
+
+def images_of(op):
+    """Some of the operator's samples whose first tensor may be a batch of images."""
+    found = []
+    for sample in op.sample_inputs("cpu", torch.float64, requires_grad=False):
+        x = sample.input
+        if isinstance(x, torch.Tensor) and x.dim() in FORMATS and x.numel():
+            args = [with_channels_innermost(value) for value in (x, *sample.args)]
+            found.append((args, sample.kwargs))
+        if len(found) == 2:
+            break
+    return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_strides(part):
+    count = 0
+    for name in sorted(FUNCTIONS)[part::PARTS]:
+        op = FUNCTIONS[name]
+        try:
+            calls = images_of(op)
+        except Exception:  # some samples need libraries that are not here
+            continue
+        for args, kwargs in calls:
+            check(name, partial(call, op.op, kwargs), args)
+            count += 1
+    assert count > 4
+
+
+def call(function, kwargs, *args):
+    return function(*args, **kwargs)
+
+
+def check(name, program, args):
+    expected = tree_leaves(program(*args))
+    for dynamic in (False, True):
+        found = tree_leaves(girih.compile(program, dynamic=dynamic)(*args))
+        for actual, wanted in zip(found, expected, strict=True):
+            torch.testing.assert_close(actual, wanted, msg=lambda m: f"{name}: {m}")
+            if isinstance(wanted, torch.Tensor):
+                assert actual.stride() == wanted.stride(), name
