@@ -153,7 +153,9 @@ CALLS |= dict(
     conv_stride=lambda x: F.conv2d(x, torch.ones(6, 2, 2, 3), None, (2, 1), groups=2),
     conv_transposed=lambda x: F.conv_transpose2d(x, torch.ones(4, 3, 2, 2), None, 2, 1),
     max_pool=lambda x: F.max_pool2d(x, 2),
-    max_unpool=lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2),
+    max_unpool=lambda x: F.max_unpool2d(
+        *F.max_pool2d(x, 2, return_indices=True), 2, output_size=x.shape
+    ),
     max_pool_ceil=lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True),
     avg_pool=lambda x: F.avg_pool2d(x, 2, 1, 1),
     adaptive=lambda x: F.adaptive_avg_pool2d(x, (2, 3)),
