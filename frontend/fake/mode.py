@@ -29,6 +29,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from girih.frontend.fake.acceptance import refusal_of
+from girih.frontend.fake.demands import demand_of
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.images import whole_images
@@ -318,6 +319,9 @@ class LightFakeTensorMode(FakeTensorMode):
         plan = _plan_for(func)
         if plan is _LIFT:
             return self._lift(args[0])
+        demand = demand_of(func)
+        if demand is not None:
+            self._check_sizes(demand, args, kwargs or {})
         result = self._run(plan, func, types, args, kwargs or {})
         if self._asks_eager and func.namespace == "aten" and not (plan and plan.in_cpp):
             error = refusal_of(func, args, kwargs or {})
@@ -333,6 +337,13 @@ class LightFakeTensorMode(FakeTensorMode):
             yield
         finally:
             self._asks_eager = before
+
+    def _check_sizes(self, demand, args, kwargs):
+        try:
+            demand(*args, **kwargs)
+        except Exception as error:
+            if not is_undecided(error):
+                raise
 
     def _run(self, plan, func, types, args, kwargs):
         if plan is not None:

@@ -9,8 +9,8 @@ from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
 from girih.passes.tile.elements import I64
 from girih.passes.tile.index import Affine, Dynamic, of
 from girih.passes.tile.kernel import OpRecord
-from girih.passes.tile.nodes import CheckedIndexNode, Guards, Node
-from girih.passes.tile.sizes import Size
+from girih.passes.tile.nodes import CheckedIndexNode, Guard, Guards, Node
+from girih.passes.tile.sizes import Size, is_at_least
 
 
 @reads("graph.take")
@@ -26,7 +26,7 @@ def read_take(
     from_end = "from_end" in record.attributes
     found = checked(evaluator, record, number, size, guards, from_end)
     source = (*at[:dim], found, *at[dim + rank :])
-    return evaluator.value(operand, source, guards)
+    return evaluator.value(operand, source, guards + _holds_something(size))
 
 
 @reads("graph.gather")
@@ -39,7 +39,8 @@ def read_gather(
     number = evaluator.value(index, at, guards)
     size = evaluator.shape(operand)[dim]
     found = checked(evaluator, record, number, size, guards)
-    return evaluator.value(operand, (*at[:dim], found, *at[dim + 1 :]), guards)
+    source = (*at[:dim], found, *at[dim + 1 :])
+    return evaluator.value(operand, source, guards + _holds_something(size))
 
 
 def checked(
@@ -53,3 +54,11 @@ def checked(
     """The index as a coordinate in ``[0, size)``."""
     node = CheckedIndexNode(I64, (index,), size=size, guards=guards, from_end=from_end)
     return of(Dynamic(evaluator.add(node, record), size))
+
+
+def _holds_something(size: Size) -> Guards:
+    """The guard of reading along a dim that may have no elements.
+
+    An invalid index reads element 0 until the error is raised, and here that is none.
+    """
+    return () if is_at_least(size, 1) else (Guard(Affine((), 0), 0, size),)

@@ -1,0 +1,196 @@
+"""What eager's kernels demand of sizes, where meta kernels demand nothing.
+
+A meta kernel says what a call gives; that of many an op takes sizes which the kernel
+refuses (a layer norm's weight of another shape, a part that does not fit its place).
+The code that girih makes trusts the sizes, so what is not refused here is read beyond
+its end. A symbolic size that is compared becomes a guard, and two that have to be equal
+become one.
+
+Each demand has the signature of its op and raises ``Refused`` where eager raises; eager
+then runs the call itself, so the text is for logs only.
+Found by test/frontend/fake/test_refused_sizes.py, which compares all ops with eager.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+
+from girih.frontend.fake.geometry import VIEW_RULES
+from girih.frontend.fake.layout import broadcast
+
+DEMANDS: dict[str, Callable] = {}
+
+
+class Refused(RuntimeError):
+    """Eager refuses this call for the sizes of its operands."""
+
+
+def demands(*names: str):
+    """Registers a function as what ATen ops demand, named ``add.Tensor``."""
+
+    def register(function: Callable) -> Callable:
+        for name in names:
+            if name in DEMANDS:
+                raise ValueError(f"second demand of aten.{name}")
+            DEMANDS[name] = function
+        return function
+
+    return register
+
+
+@functools.cache
+def demand_of(func: torch._ops.OpOverload) -> Callable | None:
+    """What an op demands of its sizes; an op in place demands what its twin does."""
+    namespace, name = func.name().split("::")
+    if namespace != "aten":
+        return None
+    base, _, overload = name.partition(".")
+    twin = base.removesuffix("_") + ("." + overload if overload else "")
+    return DEMANDS.get(name) or DEMANDS.get(twin)
+
+
+def _check(holds: bool, what: str) -> None:
+    if not holds:
+        raise Refused(what)
+
+
+def _check_size(tensor: torch.Tensor | None, size: tuple, what: str) -> None:
+    if tensor is not None:
+        _check(tuple(tensor.size()) == tuple(size), f"{what} is not of size {size}")
+
+
+# Normalisation ----------------------------------------------------------------------
+
+
+@demands("native_layer_norm")
+def _layer_norm(input, normalized_shape, weight, bias, eps):
+    _check_size(weight, normalized_shape, "weight")
+    _check_size(bias, normalized_shape, "bias")
+
+
+@demands("native_group_norm")
+def _group_norm(input, weight, bias, N, C, HxW, group, eps):
+    _check(input.numel() == N * C * HxW, "input has not N * C * HxW elements")
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        _check_size(parameter, (C,), name)
+
+
+@demands(
+    "native_batch_norm",
+    "cudnn_batch_norm",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit.no_stats",
+    "_batch_norm_with_update",
+    "_batch_norm_no_update",
+)
+def _batch_norm(input, *parameters, **options):
+    _check(input.dim() >= 2, "input has no channels")
+    for parameter in parameters:
+        if isinstance(parameter, torch.Tensor):
+            _check_size(parameter, (input.size()[1],), "parameter")
+
+
+# Products ---------------------------------------------------------------------------
+
+
+@demands("addmv")
+def _addmv(self, mat, vec, *, beta=1, alpha=1):
+    _check(mat.dim() == 2 and vec.dim() == 1 and self.dim() <= 1, "not of these ranks")
+    rows, columns = mat.size()
+    _check_size(vec, (columns,), "vec")
+    fits = broadcast([self.size(), (rows,)])
+    _check(fits is not None and fits[0] == rows, "self does not expand to the product")
+
+
+# Losses -----------------------------------------------------------------------------
+
+
+@demands("nll_loss_forward")
+def _nll_loss(self, target, weight, reduction, ignore_index):
+    _check(self.dim() in (1, 2) and target.dim() <= 1, "not of these ranks")
+    # A target of one class is taken for one sample with a batch of one or without it.
+    if self.dim() == 2 and target.dim() == 1:
+        _check_size(target, self.size()[:1], "target")
+    elif target.dim() == 1:
+        _check_size(target, (1,), "target")
+    elif self.dim() == 2:
+        _check(self.size()[0] == 1, "target has no samples")
+    _check_size(weight, self.size()[-1:], "weight")
+
+
+@demands("nll_loss2d_forward")
+def _nll_loss_of_images(self, target, weight, reduction, ignore_index):
+    _check(self.dim() == 4 and target.dim() == 3, "not of these ranks")
+    batch, classes, rows, columns = self.size()
+    _check_size(target, (batch, rows, columns), "target")
+    _check_size(weight, (classes,), "weight")
+
+
+@demands("soft_margin_loss")
+def _soft_margin_loss(self, target, reduction=1):
+    _expands_to(target, self.size(), "target")
+
+
+@demands("_softmax_backward_data", "_log_softmax_backward_data")
+def _softmax_backward(grad_output, output, dim, input_dtype):
+    _check_size(grad_output, output.size(), "grad_output")
+
+
+# Writing ----------------------------------------------------------------------------
+
+
+def _expands_to(tensor: torch.Tensor, size: tuple, what: str) -> None:
+    fits = broadcast([tensor.size(), size])
+    expands = fits is not None and len(fits) == len(size) and fits == tuple(size)
+    _check(expands, f"{what} does not expand to {size}")
+
+
+def _put_into_view(view: str) -> Callable:
+    def demand(self, src, *args, **kwargs):
+        place = VIEW_RULES[view](self, *args, **kwargs)
+        if place is not NotImplemented:
+            _check_size(src, place[0], "src")
+
+    return demand
+
+
+for _name, _view in (
+    ("diagonal_scatter", "diagonal"),
+    ("select_scatter", "select.int"),
+    ("slice_scatter", "slice.Tensor"),
+):
+    if _view in VIEW_RULES:
+        demands(_name)(_put_into_view(_view))
+
+
+@demands("masked_fill.Tensor")
+def _masked_fill(self, mask, value):
+    _check(value.dim() == 0, "value is no number")
+
+
+@demands("index_put", "_unsafe_index_put", "_index_put_impl")
+def _index_put(self, indices, values, accumulate=False, unsafe=False):
+    used = [index for index in indices if index is not None]
+    if any(index.dtype in (torch.bool, torch.uint8) for index in used):
+        return  # how many elements a mask takes is data
+    shape = broadcast([index.size() for index in used])
+    _check(shape is not None, "indices do not expand to one shape")
+    _check(len(indices) <= self.dim(), "more indices than dims")
+    taken = [dim for dim, index in enumerate(indices) if index is not None]
+    rest = [size for dim, size in enumerate(self.size()) if dim not in taken]
+    adjacent = taken[-1] - taken[0] == len(taken) - 1
+    first = taken[0] if adjacent else 0
+    _fills(values, (*rest[:first], *shape, *rest[first:]))
+
+
+def _fills(values: torch.Tensor, size: tuple) -> None:
+    """Leading dims of one element are dropped."""
+    given = list(values.size())
+    while len(given) > len(size) and given[0] == 1:
+        del given[0]
+    fits = broadcast([given, size])
+    _check(fits is not None and fits == size, f"values do not expand to {size}")
