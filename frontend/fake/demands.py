@@ -19,7 +19,7 @@ from collections.abc import Callable
 import torch
 
 from girih.frontend.fake.geometry import VIEW_RULES
-from girih.frontend.fake.layout import broadcast
+from girih.frontend.fake.layout import broadcast, wrap_dims
 
 DEMANDS: dict[str, Callable] = {}
 
@@ -62,6 +62,10 @@ def _check_size(tensor: torch.Tensor | None, size: tuple, what: str) -> None:
         _check(tuple(tensor.size()) == tuple(size), f"{what} is not of size {size}")
 
 
+def _check_dim(tensor: torch.Tensor, dim: int) -> None:
+    _check(wrap_dims(dim, tensor.dim()) is not None, f"no dim {dim}")
+
+
 # Normalisation ----------------------------------------------------------------------
 
 
@@ -92,6 +96,21 @@ def _batch_norm(input, *parameters, **options):
     for parameter in parameters:
         if isinstance(parameter, torch.Tensor):
             _check_size(parameter, (input.size()[1],), "parameter")
+
+
+@demands("_softmax", "_log_softmax")
+def _softmax(self, dim, half_to_float):
+    _check_dim(self, dim)
+
+
+@demands("sort")
+def _sort(self, dim=-1, descending=False):
+    _check_dim(self, dim)
+
+
+@demands("sort.stable")
+def _sort_stably(self, stable=None, dim=-1, descending=False):
+    _check_dim(self, dim)
 
 
 # Products ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from girih.passes.fuse.chain import (
     Chain,
     Pad,
     Reshape,
+    Take,
     extend,
     result_shape,
     without_trailing_broadcast,
@@ -55,6 +56,7 @@ class RegionBuilder:
         self._built: dict[Key, Emitted] = {}
         self._views: dict[tuple[int, Chain], Emitted] = {}
         self._coordinates: dict[tuple[Size, Chain], Emitted] = {}
+        self._indices: dict[Read, Emitted] = {}
 
     def build_outputs(self, outputs: tuple[int, ...]) -> list[ir.Value]:
         """Builds the values that the fusion yields, at full size."""
@@ -215,6 +217,26 @@ class RegionBuilder:
         # Take, gather and copying reshapes are steps of the chain of their operand.
         return operands[0]
 
+    def _build_indexed(self, node, chain, operands) -> Emitted:
+        # A chain drops the index of what is the same for each; it is looked at beside.
+        (found,), (_, index) = operands, node.reads
+        if _reads_at(found.value, self._index(index).value):
+            return found
+        operation, loc = self.reader.operations[node.position], self._loc(node)
+        shape = ty.shape_of(operation.operands[1].type)
+        size = ty.shape_of(operation.operands[0].type)[operation.dim]
+        from_end = "from_end" in operation.attributes
+        steps = [Take(shape, 0, index, len(shape), from_end)]
+        if node.name == "take":
+            after = len(node.shape) - operation.dim - len(shape)
+            steps.append(Reshape((1,) * operation.dim + shape + (1,) * after))
+        steps = extend((size,), (), [*steps, Broadcast(node.shape), *chain])
+        steps = without_trailing_broadcast(steps)
+        place = self._writer.apply(self._writer.counter(size, loc), steps, loc)
+        operands = [place, self._writer.number(0, loc)]
+        holds = self._writer.make("ge", operands, place.shape, ty.i1(), {}, loc)
+        return self._select(node, holds, found, found)
+
     # Coordinates --------------------------------------------------------------
 
     def _compare(self, node: Node, chain: Chain, dim: int, name: str, bound) -> Emitted:
@@ -275,10 +297,14 @@ class RegionBuilder:
 
     def _index(self, read: Read) -> Emitted:
         """Builds an index at its own coordinates, at full size."""
-        value = self.program.values[read.value]
-        emitted = self._get(self._key(read.value, read.chain))
-        loc = _location_of(self.reader.ir_values[read.value])
-        return self._writer.widen(emitted, result_shape(value.shape, read.chain), loc)
+        known = self._indices.get(read)
+        if known is None:
+            value = self.program.values[read.value]
+            emitted = self._get(self._key(read.value, read.chain))
+            loc = _location_of(self.reader.ir_values[read.value])
+            shape = result_shape(value.shape, read.chain)
+            known = self._indices[read] = self._writer.widen(emitted, shape, loc)
+        return known
 
     # Ops ----------------------------------------------------------------------
 
@@ -296,6 +322,21 @@ class RegionBuilder:
         return self._writer.make(name, operands, shape, element, attributes, loc)
 
 
+def _reads_at(value: ir.Value, index: ir.Value) -> bool:
+    """Whether an element at an index is read for a value."""
+    pending, seen = [value], set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value.owner, ir.Block) or value in seen:
+            continue
+        seen.add(value)
+        operands = list(value.owner.operands)
+        if value.owner.name in ("graph.take", "graph.gather") and operands[1] == index:
+            return True
+        pending += operands
+    return False
+
+
 def _location_of(value: ir.Value) -> ir.Location:
     owner = value.owner
     if isinstance(owner, ir.Block):
@@ -307,10 +348,10 @@ _BUILDERS: dict[str, Callable[..., Emitted]] = {
     "concat": RegionBuilder._build_concat,
     "constant": RegionBuilder._build_constant,
     "full": RegionBuilder._build_constant,
-    "gather": RegionBuilder._build_first_operand,
+    "gather": RegionBuilder._build_indexed,
     "iota": RegionBuilder._build_iota,
     "pad": RegionBuilder._build_pad,
     "reshape": RegionBuilder._build_first_operand,
     "size": RegionBuilder._build_constant,
-    "take": RegionBuilder._build_first_operand,
+    "take": RegionBuilder._build_indexed,
 }

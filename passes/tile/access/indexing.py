@@ -6,10 +6,17 @@ negative indices count from the end as in ``x[index]``.
 """
 
 from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
-from girih.passes.tile.elements import I64
-from girih.passes.tile.index import Affine, Dynamic, of
+from girih.passes.tile.elements import BOOL, I64
+from girih.passes.tile.index import Dynamic, constant, dynamic_nodes, of
 from girih.passes.tile.kernel import OpRecord
-from girih.passes.tile.nodes import CheckedIndexNode, Guard, Guards, Node
+from girih.passes.tile.nodes import (
+    CheckedIndexNode,
+    ComputeNode,
+    ConstantNode,
+    Guard,
+    Guards,
+    Node,
+)
 from girih.passes.tile.sizes import Size, is_at_least
 
 
@@ -22,11 +29,8 @@ def read_take(
     dim = record.attributes["dim"].value
     rank = len(evaluator.shape(index))
     number = evaluator.value(index, at[dim : dim + rank], guards)
-    size = evaluator.shape(operand)[dim]
-    from_end = "from_end" in record.attributes
-    found = checked(evaluator, record, number, size, guards, from_end)
-    source = (*at[:dim], found, *at[dim + rank :])
-    return evaluator.value(operand, source, guards + _holds_something(size))
+    around = at[:dim], at[dim + rank :]
+    return _read_along(evaluator, record, number, around, guards)
 
 
 @reads("graph.gather")
@@ -34,26 +38,33 @@ def read_gather(
     evaluator: Evaluator, record: OpRecord, at: Coordinates, guards: Guards
 ) -> Node:
     """``y[a..., i, b...] = x[a..., index[a..., i, b...], b...]``."""
-    operand, index = record.operands
+    _, index = record.operands
     dim = record.attributes["dim"].value
     number = evaluator.value(index, at, guards)
-    size = evaluator.shape(operand)[dim]
-    found = checked(evaluator, record, number, size, guards)
-    source = (*at[:dim], found, *at[dim + 1 :])
-    return evaluator.value(operand, source, guards + _holds_something(size))
+    return _read_along(evaluator, record, number, (at[:dim], at[dim + 1 :]), guards)
 
 
-def checked(
+def _read_along(
     evaluator: Evaluator,
     record: OpRecord,
-    index: Node,
-    size: Size,
+    number: Node,
+    around: tuple[Coordinates, Coordinates],
     guards: Guards,
-    from_end: bool = False,
-) -> Affine:
-    """The index as a coordinate in ``[0, size)``."""
-    node = CheckedIndexNode(I64, (index,), size=size, guards=guards, from_end=from_end)
-    return of(Dynamic(evaluator.add(node, record), size))
+) -> Node:
+    """The operand's element at an index that is looked at, whether it is used or not.
+
+    A table that was repeated along the dim has no use for the index.
+    """
+    operand, dim = record.operands[0], record.attributes["dim"].value
+    size = evaluator.shape(operand)[dim]
+    from_end = "from_end" in record.attributes
+    check = CheckedIndexNode(
+        I64, (number,), size=size, guards=guards, from_end=from_end
+    )
+    check = evaluator.add(check, record)
+    source = (*around[0], of(Dynamic(check, size)), *around[1])
+    found = evaluator.value(operand, source, guards + _holds_something(size))
+    return found if _needs(found, check) else _behind(evaluator, record, found, check)
 
 
 def _holds_something(size: Size) -> Guards:
@@ -61,4 +72,27 @@ def _holds_something(size: Size) -> Guards:
 
     An invalid index reads element 0 until the error is raised, and here that is none.
     """
-    return () if is_at_least(size, 1) else (Guard(Affine((), 0), 0, size),)
+    return () if is_at_least(size, 1) else (Guard(constant(0), 0, size),)
+
+
+def _needs(node: Node, check: Node) -> bool:
+    """Whether computing a node computes the check."""
+    pending, seen = [node], set()
+    while pending:
+        node = pending.pop()
+        if node is check:
+            return True
+        # What a node needs was numbered before it.
+        if node.number > check.number and node.number not in seen:
+            seen.add(node.number)
+            pending += node.operands
+            pending += [n for index in node.indices() for n in dynamic_nodes(index)]
+    return False
+
+
+def _behind(evaluator: Evaluator, record: OpRecord, node: Node, check: Node) -> Node:
+    """The same value, for which the check is computed as well."""
+    zero = evaluator.add(ConstantNode(I64, value=0), record)
+    holds = evaluator.add(ComputeNode(BOOL, (check, zero), name="ge"), record)
+    both = ComputeNode(record.element, (holds, node, node), name="where")
+    return evaluator.add(both, record)

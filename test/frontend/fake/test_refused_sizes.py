@@ -89,6 +89,15 @@ def evaluated(function, leaves):
         function(*fakes)
 
 
+@pytest.mark.parametrize("function", [torch.softmax, torch.log_softmax, torch.sort])
+def test_dims_that_symbolic_sizes_have_not(function):
+    compiled = girih.compile(lambda x: function(x, 1), dynamic=True)
+    compiled(torch.ones(5, 5))
+    for outcome in (lambda x: function(x, 1), compiled):
+        with pytest.raises(IndexError, match="expected to be in range"):
+            outcome(torch.ones(5))
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.filterwarnings("ignore")
 def test_what_eager_refuses(part):
