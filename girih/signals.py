@@ -6,7 +6,10 @@ traced program, tensors that it makes would be fake, and a function that it comp
 would be compiled inside of another one. So a compilation is like one call of a C
 function: handlers run when it ends, at the call that it was for.
 
-``KeyboardInterrupt`` does not wait: what Python itself does at Ctrl-C is not replaced.
+Ctrl-C's ``KeyboardInterrupt`` does not wait for that. Only where graphs are lowered it
+waits for the end of the pass (``in_steps``, ``let_interrupts_in``): the bindings drop
+what a callback raises in some places, and make another error of it in others.
+
 A signal still wakes ``signal.set_wakeup_fd``, and kills where the program asked for no
 handler.
 """
@@ -48,6 +51,28 @@ def deferred() -> Iterator[None]:
         waiting.end()
 
 
+@contextmanager
+def in_steps() -> Iterator[None]:
+    """Lets Ctrl-C wait for ``let_interrupts_in``, or the end; in ``deferred``."""
+    waiting = _waiting
+    if waiting is None or threading.get_ident() != waiting.thread:
+        yield
+        return
+    waiting.steps += 1
+    try:
+        yield
+    finally:
+        waiting.steps -= 1
+        let_interrupts_in()
+
+
+def let_interrupts_in() -> None:
+    """Raises the ``KeyboardInterrupt`` of a Ctrl-C that came since the last step."""
+    waiting = _waiting
+    if waiting is not None and threading.get_ident() == waiting.thread:
+        waiting.interrupt()
+
+
 class _Waiting:
     """The handlers that wait, and the signals that came for them.
 
@@ -59,24 +84,39 @@ class _Waiting:
         self.is_over = False
         self.stand_ins: dict[int, tuple[Handler, Handler]] = {}
         self.came: dict[int, None] = {}
+        self.interrupts: list[int] = []
+        self.steps = 0
+        self.thread = threading.get_ident()
+
+    def interrupt(self) -> None:
+        """Does what Python does at Ctrl-C, if that came."""
+        if self.interrupts:
+            number = self.interrupts.pop()
+            self.interrupts.clear()
+            signal.default_int_handler(number, None)
 
     def begin(self) -> None:
         """Puts stand-ins in place of the program's handlers."""
         for number in signal.valid_signals():
             handler = signal.getsignal(number)
-            if callable(handler) and handler is not signal.default_int_handler:
+            if callable(handler):
                 stand_in = self._stand_in(handler)
                 self.stand_ins[number] = stand_in, handler
                 _set(number, stand_in)
 
     def _stand_in(self, handler: Handler) -> Handler:
+        is_interrupt = handler is signal.default_int_handler
+
         def note(number: int, frame: FrameType | None) -> None:
-            if self.is_over:
+            if self.is_over or (is_interrupt and not self.steps):
                 handler(number, frame)
             else:
-                self.came[number] = None
+                (self.interrupts.append if is_interrupt else self._note)(number)
 
         return note
+
+    def _note(self, number: int) -> None:
+        self.came[number] = None
 
     def end(self) -> None:
         """Puts the handlers back and runs those whose signals came."""

@@ -264,6 +264,7 @@ def run_pipeline(
     checks_input: bool = True,
     replayable: bool = False,
     reproducer_path: Path | None = None,
+    before_each: Callable[[], None] | None = None,
 ) -> None:
     """Runs passes on a module.
 
@@ -282,6 +283,7 @@ def run_pipeline(
         replayable: whether a failure says how it is replayed. The module is copied
             first.
         reproducer_path: where to write a file that replays a failure.
+        before_each: called before each pass; what it raises ends the run.
 
     Raises:
         PipelineSyntaxError: The pipeline cannot be read.
@@ -298,6 +300,8 @@ def run_pipeline(
             if checks_input:
                 _check_ends(stages[:1], operation, contract)
             for stage in stages:
+                if before_each is not None:
+                    before_each()
                 _run_stage(stage, operation, observer, verify)
             _check_ends(stages[-1:], operation, contract, ran=True)
         except PassError as error:

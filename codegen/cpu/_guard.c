@@ -148,16 +148,22 @@ on_fatal_error(const char *reason)
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, STOP_SIGNAL};
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
-static struct sigaction previous[FAULTS];
+#define SIGNALS 65
+static struct sigaction previous[SIGNALS]; /* of all signals, by number */
 static int guarded_runs; /* protected by the GIL */
+
+static bool
+is_code_of_library(uintptr_t at)
+{
+    return code_start <= at && at < code_end;
+}
 
 static bool
 is_in_library(const void *context)
 {
 #if defined(__x86_64__)
     const ucontext_t *state = context;
-    uintptr_t at = (uintptr_t)state->uc_mcontext.gregs[REG_RIP];
-    return code_start <= at && at < code_end;
+    return is_code_of_library((uintptr_t)state->uc_mcontext.gregs[REG_RIP]);
 #else
     return false;
 #endif
@@ -167,9 +173,7 @@ static void
 hand_on(int number)
 {
     /* The instruction runs again, and meets the handler that was there before. */
-    for (size_t i = 0; i < FAULTS; i++)
-        if (faults[i] == number)
-            sigaction(number, &previous[i], NULL);
+    sigaction(number, &previous[number], NULL);
 }
 
 static void
@@ -202,8 +206,10 @@ install_handlers(void)
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigfillset(&action.sa_mask);
+    for (int number = 1; number < SIGNALS; number++)
+        sigaction(number, NULL, &previous[number]);
     for (size_t i = 0; i < FAULTS; i++)
-        sigaction(faults[i], &action, &previous[i]);
+        sigaction(faults[i], &action, NULL);
     library.install_handler(on_fatal_error);
 }
 
@@ -213,11 +219,14 @@ remove_handlers(void)
     if (--guarded_runs > 0)
         return;
     library.reset_handler();
-    for (size_t i = 0; i < FAULTS; i++) {
+    /* LLVM, where it first writes a file, takes the handlers of a dozen signals, once. */
+    for (int number = 1; number < SIGNALS; number++) {
         struct sigaction now;
-        sigaction(faults[i], NULL, &now);
-        if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal)
-            sigaction(faults[i], &previous[i], NULL);
+        if (sigaction(number, NULL, &now) != 0)
+            continue;
+        uintptr_t handler = (uintptr_t)now.sa_sigaction; /* or sa_handler: one place */
+        if (handler == (uintptr_t)on_signal || is_code_of_library(handler))
+            sigaction(number, &previous[number], NULL);
     }
 }
 

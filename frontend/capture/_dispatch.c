@@ -120,7 +120,7 @@ static PyObject *try_entry(Entry *entry, PyObject *function, PyObject *const *lo
         slots = PyMem_Malloc((size_t)slot_count * sizeof(PyObject *));
         if (!slots) return PyErr_NoMemory();
     }
-    if (Guards_evaluate(entry->guards, function, locals, count, slots)) {
+    if (Guards_evaluate(entry->guards, function, locals, count, slots) == 1) {
         result = call_entry(entry, slots, slot_count);
         if (!result && entry->again != Py_None && PyErr_ExceptionMatches(PyExc_Exception))
             result = after_failure(entry);

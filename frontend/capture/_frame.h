@@ -20,7 +20,8 @@ extern PyTypeObject Dispatcher_Type;
 extern PyTypeObject Tail_Type;
 
 /* Evaluates the guards of one call. On success (1) `slots` holds new references to
- * the fetched values; on failure (0) nothing is held and no exception is set. */
+ * the fetched values; on failure (0) nothing is held and no exception is set. -1 is an
+ * exception that the handler of a signal raised. */
 int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
                     Py_ssize_t count, PyObject **slots);
 Py_ssize_t Guards_slot_count(Guards *self);

@@ -431,8 +431,8 @@ static int evaluate_together(Guards *self, PyObject **slots) {
     return 1;
 }
 
-int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
-                    Py_ssize_t count, PyObject **slots) {
+static int evaluate_once(Guards *self, PyObject *function, PyObject *const *locals,
+                         Py_ssize_t count, PyObject **slots) {
     memset(slots, 0, sizeof(PyObject *) * (size_t)self->slot_count);
     int held = 1;
     for (Py_ssize_t i = 0; held && i < self->group_count; i++) {
@@ -443,9 +443,32 @@ int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
     }
     held = held && evaluate_together(self, slots);
     if (held) return 1;
-    if (PyErr_Occurred()) PyErr_Clear();
     for (Py_ssize_t i = 0; i < self->slot_count; i++) Py_CLEAR(slots[i]);
     return 0;
+}
+
+/* [Note: guards that raise] A guard that raises does not hold. But the handler of a
+ * signal raises wherever Python runs, also in a guard, and that is no answer. Asked
+ * again, a guard raises again, and the handler does not. */
+int Guards_evaluate(Guards *self, PyObject *function, PyObject *const *locals,
+                    Py_ssize_t count, PyObject **slots) {
+    int held = evaluate_once(self, function, locals, count, slots);
+    if (held || !PyErr_Occurred()) return held;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    held = evaluate_once(self, function, locals, count, slots);
+    int raises = PyErr_Occurred() != NULL;
+    if (raises) PyErr_Clear();
+    if (raises && PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return 0;
+    }
+    if (held)
+        for (Py_ssize_t i = 0; i < self->slot_count; i++) Py_CLEAR(slots[i]);
+    PyErr_Restore(type, value, traceback);
+    return -1;
 }
 
 Py_ssize_t Guards_slot_count(Guards *self) { return self->slot_count; }
@@ -519,10 +542,11 @@ static PyObject *Guards_check(Guards *self, PyObject *args) {
     PyObject **slots = PyMem_Calloc((size_t)self->slot_count + 1, sizeof(PyObject *));
     if (!slots) return PyErr_NoMemory();
     PyObject *result = NULL;
-    if (!Guards_evaluate(self, function, &PyTuple_GET_ITEM(locals, 0),
-                         PyTuple_GET_SIZE(locals), slots)) {
+    int held = Guards_evaluate(self, function, &PyTuple_GET_ITEM(locals, 0),
+                               PyTuple_GET_SIZE(locals), slots);
+    if (held == 0) {
         result = Py_NewRef(Py_None);
-    } else if ((result = PyTuple_New(self->slot_count))) {
+    } else if (held == 1 && (result = PyTuple_New(self->slot_count))) {
         for (Py_ssize_t i = 0; i < self->slot_count; i++)
             PyTuple_SET_ITEM(result, i, slots[i] ? slots[i] : Py_NewRef(Py_None));
     }

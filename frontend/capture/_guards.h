@@ -121,7 +121,7 @@ int girih_has_check(const Node *node, int first, int last);
 int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations, PyObject *sets);
 void girih_free_guards(Guards *self);
 
-/* Whether `check(*args)` is True; an exception counts as no, and is cleared. */
+/* Whether `check(*args)` is True; an exception counts as no, and stays set. */
 int girih_ask(PyObject *check, PyObject *const *args, Py_ssize_t count);
 
 int girih_tensors_hold(TensorChecks *self, PyObject *const *slots);

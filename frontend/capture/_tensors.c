@@ -92,7 +92,6 @@ static int fingerprints_hold(const TensorChecks *self, PyObject *const *slots) {
 int girih_ask(PyObject *check, PyObject *const *args, Py_ssize_t count) {
     PyObject *result = PyObject_Vectorcall(check, args, (size_t)count, NULL);
     int held = result == Py_True;
-    if (!result) PyErr_Clear();
     Py_XDECREF(result);
     return held;
 }

@@ -27,6 +27,8 @@ from girih.errors import (
     RecompileError,
     SourceLocation,
     UnsupportedError,
+    exhaustion,
+    is_exhaustion,
 )
 from girih.fallbacks import Fallback, Site
 from girih.frontend.capture import _frame, budget
@@ -244,6 +246,10 @@ class Compiler:
                 captured = capture(call)
         except UnsupportedError as reason:
             error = reason
+        except OSError as lack:  # of files, where a module is first imported
+            if not is_exhaustion(lack):
+                raise
+            error = exhaustion(lack)
         if self.settings.observer is not None:
             seconds = time.perf_counter() - start
             self.settings.observer(Attempt(call, captured, error, seconds))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +125,7 @@ class _Call:
 
     def _mapping(self, value: DictValue) -> tuple[dict, dict]:
         pairs = {
-            key.value.as_python(): self.convert(item)
+            _without_class(key.value.as_python()): self.convert(item)
             for key, item in value.items.items()
         }
         nodes = {key: pair[0] for key, pair in pairs.items()}
@@ -142,7 +143,28 @@ class _Call:
         number = python_number(python)
         if not isinstance(number, _PRINTABLE):
             _not_an_argument(value)
+        number = _without_class(number)
         return number, number
+
+
+# How a number or text of a subclass becomes one of the class itself, which prints as
+# what it is: graphs are code.
+_TO_THE_CLASS: dict[type, Callable[[Any], Any]] = {
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: str.__str__,
+}
+
+
+def _without_class(value: Any) -> Any:
+    """A number or text as one of Python's own class; others as they are."""
+    if type(value) in _TO_THE_CLASS or isinstance(value, bool):
+        return value
+    for base, convert in _TO_THE_CLASS.items():
+        if isinstance(value, base):
+            return convert(value)
+    return value
 
 
 def node_of(value: Value):
@@ -213,6 +235,7 @@ class Graph:
 
     def _placeholder(self, text: str, before: list[Input]):
         name = re.sub(r"\W+", "_", text).strip("_").removeprefix("L_")
+        name = "self_" if name == "self" else name  # the module's, in its code
         if before:
             with self.fx.inserting_after(before[-1].value.node):
                 node = self.fx.placeholder(name)

@@ -7,6 +7,10 @@ asked: with real tensors of these dtypes, of a few elements. What it refuses for
 reasons (a size that does not fit any more) it refuses for common dtypes, too; that says
 nothing.
 
+Numbers are asked about as well: eager refuses those that the dtype can't hold. What
+holds one number holds all up to the next end of a type, so one is asked for each such
+range; a symbolic number is guarded to stay in its range.
+
 Where tensors are large, sizes above 1 become 2, and numbers among the arguments that
 are sizes, or products of neighbouring ones, follow.
 
@@ -22,6 +26,7 @@ stays, and so do indices, whose dtype says how many elements are meant.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -50,7 +55,23 @@ _NOT_ON_DEVICES = ("_assert", "_linalg_", "ldl_", "linalg_", "lu_", "ormqr")
 _MOST_ELEMENTS = 1 << 12
 # As schemas write the types of options and of indices. Numbers stand for tensors, too.
 _OPTION = "bool"
+_SIZES = "List[int]"
+_SYMBOLS = (torch.SymInt, torch.SymFloat)
 _INDICES = "List[Optional[Tensor]]"
+# Made of a number and sizes alone.
+_MADE_OF_A_NUMBER = ("full.", "scalar_tensor.")
+# Where the numbers of some type end; finite ones beyond the last are only integers.
+_ENDS = sorted(
+    end
+    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+    for end in (torch.finfo(dtype).max,)
+) + [
+    end
+    for bits in (8, 16, 32, 64)
+    for end in (2 ** (bits - 1) - 1, 2 ** (bits - 1), 2**bits - 1)
+]
+_ENDS.sort()
+_FLOATS_END = bisect_left(_ENDS, 2**63)
 _taken: set[tuple] = set()
 _known: dict[tuple, tuple[type[Exception], tuple] | None] = {}
 
@@ -96,6 +117,8 @@ def refusal_of(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> Exception
         args: With fake tensors.
         kwargs: Likewise.
     """
+    if any(isinstance(value, _SYMBOLS) for value in (*args, *kwargs.values())):
+        _keep_in_range(func, args, kwargs)
     if func._schema.is_mutable and _has_twins(args):
         return _refusal_of(func, args, kwargs)
     outline = (func, *_outlines(args), *kwargs, *_outlines(kwargs.values()))
@@ -124,10 +147,35 @@ def _outlines(values: Iterable) -> Iterator[Any]:
             yield value.dtype, value.dim() == 0, value.device.type, repeated
         elif isinstance(value, (tuple, list)):
             yield from _outlines(value)
-        elif type(value) in (int, float):
-            yield type(value), value < 0, value == 0
+        elif isinstance(value := _number(value), (int, float)):
+            yield type(value), value < 0, value == 0, _range(value)
         else:
             yield value if isinstance(value, torch.dtype) else type(value)
+
+
+def _range(number: float) -> int:
+    """Which types hold a number: the place of the end that it does not pass."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return -1
+    return bisect_left(_ENDS, abs(number))
+
+
+def _is_about_numbers(role: str) -> bool:
+    """Whether an argument is a number, and no size or place."""
+    return "number" in role or "float" in role
+
+
+def _keep_in_range(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
+    """Guards that symbolic numbers fit into the types into which they fit now."""
+    leaves = pytree.tree_leaves((args, kwargs))
+    for leaf, role in zip(leaves, _roles(func, args, kwargs), strict=True):
+        if isinstance(leaf, _SYMBOLS) and _is_about_numbers(role):
+            hint = leaf.node.hint
+            if hint is None or _range(hint) in (-1, len(_ENDS)):
+                continue
+            end = _ENDS[_range(hint)]
+            bool(leaf <= end)
+            bool(leaf >= -end)
 
 
 def _refusal_of(
@@ -136,7 +184,12 @@ def _refusal_of(
     leaves, spec = pytree.tree_flatten((args, kwargs))
     roles = _roles(func, args, kwargs)
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    if not tensors or _is_usual(func, tensors, leaves, roles):
+    if not tensors:
+        if not func.__name__.startswith(_MADE_OF_A_NUMBER):
+            return None
+        sizes = zip(leaves, roles, strict=True)
+        leaves = [min(_number(n), 2) if role == _SIZES else n for n, role in sizes]
+    elif _is_usual(func, tensors, leaves, roles):
         return None
     smaller = _smaller_sizes(leaves)
     places: dict[int, int] = {}
@@ -188,6 +241,8 @@ def _is_usual(func, tensors: list, leaves: list, roles: list[str]) -> bool:
 
 
 def _is_odd_number(leaf: Any, role: str) -> bool:
+    if type(leaf) in (int, float):
+        return _range(leaf) >= _FLOATS_END and _is_about_numbers(role)
     return type(leaf) is complex or (type(leaf) is bool and _OPTION not in role)
 
 
@@ -208,7 +263,7 @@ def _smaller_sizes(leaves: list) -> dict[int, int] | None:
 
 def _number(value: Any) -> Any:
     """A number, an example of a symbolic one, or any other value as it is."""
-    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+    if isinstance(value, _SYMBOLS):
         hint = value.node.hint
         return 2 if hint is None else hint
     return value
@@ -280,7 +335,7 @@ def _common(leaves: tuple, roles: list[str]) -> Iterator[tuple]:
     """The same call with dtypes, and numbers, that are taken mostly everywhere."""
     float32, int64 = torch.float32, torch.int64
     numbers = tuple(
-        1 if _is_odd_number(leaf, role) else leaf
+        1 if _is_odd_number(leaf, role) or _is_large(leaf, role) else leaf
         for leaf, role in zip(leaves, roles, strict=True)
     )
     for given in (leaves, numbers):
@@ -289,12 +344,20 @@ def _common(leaves: tuple, roles: list[str]) -> Iterator[tuple]:
                 _with_common_dtype(leaf, role, floats, integers)
                 for leaf, role in zip(given, roles, strict=True)
             )
-    first, *others = (n for n, x in enumerate(numbers) if isinstance(x, _TensorLike))
-    kinds = {first: float32, **dict.fromkeys(others, torch.bool)}  # masks
+    tensors = [n for n, x in enumerate(numbers) if isinstance(x, _TensorLike)]
+    if not tensors:
+        return
+    kinds = dict.fromkeys(tensors, torch.bool) | {tensors[0]: float32}  # masks
     yield tuple(
         _with_common_dtype(leaf, role, kinds.get(n), kinds.get(n))
         for n, (leaf, role) in enumerate(zip(numbers, roles, strict=True))
     )
+
+
+def _is_large(leaf: Any, role: str) -> bool:
+    """Whether small types can't hold a number."""
+    is_number = type(leaf) in (int, float) and _is_about_numbers(role)
+    return is_number and _range(leaf) != _range(1)
 
 
 def _with_common_dtype(

@@ -199,13 +199,16 @@ def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
 @imports("lerp.Scalar", "lerp.Tensor")
 def lerp(b: Builder, self, end, weight):
     """Between self and end, computed from the nearer one as ATen does."""
-    x, y, w = (b.scalar(value, self.dtype) for value in (self, end, weight))
+    # Floats of 16 bits need not hold a number, which eager computes with as it is.
+    is_half = self.dtype in (torch.float16, torch.bfloat16)
+    dtype = torch.float32 if is_half else self.dtype
+    x, y, w = (b.scalar(value, dtype) for value in (self, end, weight))
     difference = b.sub(y, x)
     near = b.add(x, b.mul(w, difference))
     rest = b.sub(b.constant(1, w.dtype), w)
     far = b.sub(y, b.mul(difference, rest))
     small = b.compare("lt", b.unary("abs", w), b.constant(0.5, w.dtype))
-    return b.where(small, near, far)
+    return b.cast(b.where(small, near, far), self.dtype)
 
 
 @imports("square")

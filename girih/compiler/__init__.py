@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from girih import collector, exclusive, tally
+from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
 from girih.compiler.aliases import aliases_of
@@ -116,8 +116,10 @@ def compile_graph(
     if needs_pieces(gm):
         return compile_pieces(gm, example_inputs, options, report)
     try:
-        with collector.paused():
+        with collector.paused(), signals.in_steps():
             compiled = _compile(gm, example_inputs, options, report, site)
+    except Warning:  # the program made errors of warnings
+        raise
     except Exception as error:
         if may_be_broken(gm, error):
             return compile_pieces(gm, example_inputs, options, report, error)

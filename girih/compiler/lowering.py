@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from girih import signals
 from girih.compiler import gpu_code
 from girih.compiler.cpu_code import CpuCode
 from girih.compiler.gpu_code import GpuCode
@@ -142,6 +143,7 @@ class Lowering:
                     checks_input=not self._has_checked,
                     observer=self.dumper if is_about_kernels else None,
                     replayable=True,
+                    before_each=signals.let_interrupts_in,
                 )
             except PassError as error:
                 error.folder = self.options.dump_folder()

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from girih import collector, exclusive, tally
+from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime.differentiable import Differentiable
 from girih.codegen.runtime.interface import (
     BackwardProgram,
@@ -135,7 +135,7 @@ class _Level:
         """The backward program for these cotangents; None: eager has to do it."""
         report = self._report("backward")
         try:
-            with collector.paused():
+            with collector.paused(), signals.in_steps():
                 lowering = Lowering(self.options, report, self.device)
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
@@ -219,7 +219,7 @@ class _Level:
         results = [self.interface.differentiable[i] for i in given]
         eager = self._eager_gradients(given, inner)
         try:
-            with collector.paused():
+            with collector.paused(), signals.in_steps():
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
                     lowering = Lowering(self.options, report, self.device)

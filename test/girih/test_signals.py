@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 import girih
 from girih import exclusive, signals
 from girih.compiler import lowering, training
+from girih.passes import registry
 
 
 class Timeout(Exception):
@@ -156,3 +158,40 @@ def test_a_child_process_is_not_deaf():
             signal.raise_signal(signal.SIGUSR1)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, raising])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_guards_do_not_swallow_what_a_handler_raises(handler, dynamic):
+    compiled = girih.compile(lambda x: x + 1, dynamic=dynamic)
+    x = torch.ones(3)
+    compiled(x)
+    before = girih.counters()["recompilations"]
+    with handled(handler, signal.SIGALRM):
+        for _ in range(100):
+            signal.setitimer(signal.ITIMER_REAL, 0.0005)
+            with pytest.raises((KeyboardInterrupt, Timeout)):
+                end = time.monotonic() + 5
+                while time.monotonic() < end:
+                    compiled(x)
+    assert girih.counters()["recompilations"] == before
+
+
+def test_an_interrupt_waits_for_the_end_of_a_pass(monkeypatch):
+    """The bindings make another error of what is raised in a callback, or drop it."""
+    compiled = girih.compile(lambda x: x.sin() + 1)
+    original = registry._run_stage
+    ran = []
+
+    def run(*args):
+        signal.raise_signal(signal.SIGINT)
+        ran.append(original(*args))
+
+    monkeypatch.setattr(registry, "_run_stage", run)
+    with handled(signal.default_int_handler, signal.SIGINT):
+        with pytest.raises(KeyboardInterrupt):
+            compiled(torch.ones(3))
+    monkeypatch.undo()
+    assert len(ran) == 1
+    torch.testing.assert_close(compiled(torch.ones(3)), torch.ones(3).sin() + 1)
+    assert not girih.report(compiled).fallbacks

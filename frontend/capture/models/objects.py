@@ -91,8 +91,20 @@ def _weak_reference(tracer, value, callback=None):
     made = tracer.fold_raw(weakref.ref, real, *args)
     source = tracer.roots.constant(made)
     if value.source is not None:
-        tracer.guards.add(value.source, "is", real)
+        tracer.guards.add(value.source, "call", IsReferent(real))
     return WeakReferenceValue(made, source)
+
+
+class IsReferent:
+    """A guard: an object is the one of a weak reference, which does not keep it."""
+
+    def __init__(self, referent: object):
+        self._reference = weakref.ref(referent)
+        self.__qualname__ = f"{type(referent).__qualname__} that is referred to by "
+
+    def __call__(self, obj: object) -> bool:
+        """Whether it is."""
+        return self._reference() is obj
 
 
 @models(object.__reduce_ex__)

@@ -6,6 +6,7 @@ import abc
 import builtins
 import operator
 import types
+import weakref
 from typing import Any
 
 import torch
@@ -94,6 +95,8 @@ def _is_of_class(tracer, value: Value, cls: type) -> bool:
     """Whether the class of a value, or what it says is its class, is a subclass."""
     if tracer.is_subclass(value.python_type(), cls):
         return True
+    if issubclass(value.python_type(), weakref.ProxyTypes):
+        value.used("'s class is asked for")
     if tracer.lookup(value.python_type(), "__class__")[1] is object:
         return False
     claimed = tracer.find_attr(value, "__class__")
@@ -123,6 +126,9 @@ _UNIONS_CHECK_FIRST = _unions_check_first()
 def _is_tensor_instance(tracer, value: TensorValue, classes: Any) -> bool:
     if classes is torch.nn.Parameter:
         return issubclass(value.cls, torch.nn.Parameter)
+    if classes is torch.nn.Buffer:
+        mark = tracer.find_attr(value, "_is_buffer")
+        return mark is not None and mark.truth(tracer)
     legacy = getattr(classes, "__instancecheck__", None)
     if type(classes) is type(torch.FloatTensor) and legacy is not None:
         return isinstance(value.fake, classes)  # torch.FloatTensor and the like

@@ -96,7 +96,15 @@ class TorchCalls:
         types_ = TupleValue([self.constant(owner.cls)])
         named = self.dict_of([(self.constant(k), v) for k, v in kwargs.items()])
         positional = TupleValue(list(args))
-        return self.call(override, [self.held(function), types_, positional, named], {})
+        args = [self.held(function), types_, positional, named]
+        found = self.call(override, args, {})
+        if isinstance(found, Constant) and found.value is NotImplemented:
+            unsupported(
+                kind="operation that an argument's __torch_function__ refuses",
+                context=f"{function} of a {owner.cls.__name__}",
+                explanation="Eager has an error of its own for that.",
+            )
+        return found
 
 
 # Factories that take the type of a NumPy number; other operations take the number.

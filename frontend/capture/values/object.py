@@ -230,12 +230,13 @@ class ObjectValue(SpecialMethods):
         """``self.name = value``, by Python's rules; None deletes."""
         setter_name = "__setattr__" if value is not None else "__delattr__"
         setter, _ = tracer.lookup(self.cls, setter_name)
-        if isinstance(setter, types.FunctionType):
-            function = tracer.class_member(self.cls, setter_name)
-            args = [self, tracer.constant(name)]
-            tracer.call(function, args + ([value] if value is not None else []), {})
+        is_slot = isinstance(setter, types.WrapperDescriptorType)
+        if is_slot and setter.__name__ == setter_name:
+            self.generic_set_attr(tracer, name, value)
             return
-        self.generic_set_attr(tracer, name, value)
+        # Anything may stand there, such as the ``__setitem__`` of a dict.
+        args = [tracer.constant(name)] + ([value] if value is not None else [])
+        tracer.call(self._bind(tracer, setter_name, setter), args, {})
 
     def generic_set_attr(self, tracer, name: str, value: Value | None) -> None:
         """``object.__setattr__``."""

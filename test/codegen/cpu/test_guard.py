@@ -195,3 +195,30 @@ def test_without_fallback_the_error_is_raised(endless_flips):
     f = girih.compile(flipped, options={**OPTIONS, "fallback": False})
     with pytest.raises(CompileError, match="kernel k0 .*test_guard.py"):
         f(torch.ones(11, dtype=torch.uint8))
+
+
+def test_handlers_of_signals_are_as_they_were():
+    """LLVM takes those of a dozen signals where it first writes a file."""
+    program = """
+import ctypes, faulthandler, signal
+import torch
+import girih
+
+faulthandler.enable()
+library = ctypes.CDLL(None)
+
+def handlers():
+    found = []
+    for number in signal.valid_signals():
+        action = (ctypes.c_ulong * 20)()
+        library.sigaction(number, None, action)
+        found.append((number, action[0]))
+    return found
+
+before = handlers()
+for number in range(3):
+    function = eval(f"lambda x: (x.sin() * {number} + 1).softmax(-1)")
+    girih.compile(function)(torch.ones(3))
+    assert handlers() == before, number
+"""
+    run_python(program, GIRIH_NO_CACHE="1")

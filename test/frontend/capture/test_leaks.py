@@ -150,3 +150,23 @@ def test_arguments_are_not_kept():
     del x, result
     gc.collect()
     assert reference() is None
+
+
+def test_what_is_referred_to_weakly_dies():
+    class Thing:
+        pass
+
+    def note(x, known, references, thing):
+        known[thing] = x + 1
+        references.append(weakref.ref(thing))
+        return x
+
+    known, references, thing = weakref.WeakKeyDictionary(), [], Thing()
+    compiled = girih.compile(note)
+    compiled(torch.ones(3), known, references, thing)
+    del thing
+    gc.collect()
+    assert not known and references[0]() is None
+    another = Thing()
+    compiled(torch.ones(3), known, references, another)
+    assert list(known) == [another] and references[1]() is another
