@@ -57,6 +57,7 @@ _MOST_ELEMENTS = 1 << 12
 _OPTION = "bool"
 _SIZES = "List[int]"
 _SYMBOLS = (torch.SymInt, torch.SymFloat)
+_COMMON = {torch.float32, torch.float64}
 _INDICES = "List[Optional[Tensor]]"
 # Made of a number and sizes alone.
 _MADE_OF_A_NUMBER = ("full.", "scalar_tensor.")
@@ -168,6 +169,10 @@ def _is_about_numbers(role: str) -> bool:
 def _keep_in_range(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
     """Guards that symbolic numbers fit into the types into which they fit now."""
     leaves = pytree.tree_leaves((args, kwargs))
+    kinds = {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
+    kinds |= {leaf for leaf in leaves if isinstance(leaf, torch.dtype)}
+    if kinds - {torch.bool} <= _COMMON:  # they hold nearly all numbers
+        return
     for leaf, role in zip(leaves, _roles(func, args, kwargs), strict=True):
         if isinstance(leaf, _SYMBOLS) and _is_about_numbers(role):
             hint = leaf.node.hint
@@ -229,7 +234,7 @@ def _is_usual(func, tensors: list, leaves: list, roles: list[str]) -> bool:
     """Whether a call has one of the dtypes that all take but ops on bits and masks."""
     dtypes = {tensor.dtype for tensor in tensors}
     dtypes |= {leaf for leaf in leaves if isinstance(leaf, torch.dtype)}
-    if len(dtypes) != 1 or not dtypes <= {torch.float32, torch.float64}:
+    if len(dtypes) != 1 or not dtypes <= _COMMON:
         return False
     if func._schema.is_mutable:
         is_apart = len(set(map(id, tensors))) == len(tensors)

@@ -169,8 +169,8 @@ def test_guards_do_not_swallow_what_a_handler_raises(handler, dynamic):
     before = girih.counters()["recompilations"]
     with handled(handler, signal.SIGALRM):
         for _ in range(100):
-            signal.setitimer(signal.ITIMER_REAL, 0.0005)
             with pytest.raises((KeyboardInterrupt, Timeout)):
+                signal.setitimer(signal.ITIMER_REAL, 0.0005)
                 end = time.monotonic() + 5
                 while time.monotonic() < end:
                     compiled(x)
