@@ -241,7 +241,7 @@ def _is_usual(func, tensors: list, leaves: list, roles: list[str]) -> bool:
         if not is_apart or any(map(_repeated_dims, tensors)):
             return False
     is_about_others = func.__name__.startswith(_OPS_ON_OTHERS)
-    are_odd = map(_is_odd_number, leaves, roles)
+    are_odd = map(_is_odd_number, map(_number, leaves), roles)
     return not is_about_others and not any(are_odd)
 
 
