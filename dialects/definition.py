@@ -45,6 +45,7 @@ from girih.dialects.fields import (
     ResultField,
 )
 from girih.dialects.rules import InvalidOp, expect
+from girih.dialects.traits import NO_TRAITS, Cost, Role, Trait
 
 
 class Effects(enum.Enum):
@@ -60,19 +61,31 @@ class Op(ir.OpView):
     """The base of all ops.
 
     Attributes:
+        OPERATION_NAME, SHORT_NAME: the name with and without the dialect's.
         OPERANDS, RESULTS, ATTRIBUTES, REGIONS: the declared fields, in order.
-        FAMILY: the file that defines the op, such as ``elementwise``.
+        FAMILY: the file that defines the op, for tables in documents and tests.
+        ROLE: how the op becomes code; None outside ``graph``.
+        TRAITS: what passes may know of it; see ``girih.dialects.traits``.
+        COST: what computing an element costs.
+        INSTRUCTIONS: how many vector instructions of a CPU that takes, roughly.
+        ZERO_IF: groups of operands; where all of one group are zero, so is the result.
         EFFECTS: what the op does besides computing; see ``effects_of``.
         IS_TERMINATOR: whether it ends a block.
     """
 
     OPERATION_NAME: ClassVar[str] = ""
+    SHORT_NAME: ClassVar[str] = ""
     OPERANDS: ClassVar[tuple[OperandField, ...]] = ()
     RESULTS: ClassVar[tuple[ResultField, ...]] = ()
     ATTRIBUTES: ClassVar[dict[str, AttributeField]] = {}
     REGIONS: ClassVar[tuple[RegionField, ...]] = ()
     DIALECT: ClassVar[str] = ""
     FAMILY: ClassVar[str] = ""
+    ROLE: ClassVar[Role | None] = None
+    TRAITS: ClassVar[frozenset[Trait]] = NO_TRAITS
+    COST: ClassVar[Cost] = Cost.FUNCTION
+    INSTRUCTIONS: ClassVar[int] = 1
+    ZERO_IF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     EFFECTS: ClassVar[Effects] = Effects.PURE
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
@@ -80,11 +93,14 @@ class Op(ir.OpView):
     HAS_SEGMENTS: ClassVar[bool] = False
     _ODS_REGIONS: ClassVar[tuple[int, bool]] = (0, True)
 
-    def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any):
+    def __init_subclass__(
+        cls, *, name: str | None = None, traits: Iterable[Trait] = (), **kwargs: Any
+    ):
         super().__init_subclass__(**kwargs)
+        cls.TRAITS = cls.TRAITS.union(traits)
         cls._collect_fields()
         if name is not None:
-            cls.OPERATION_NAME = f"{cls.DIALECT}.{name}"
+            cls.OPERATION_NAME, cls.SHORT_NAME = f"{cls.DIALECT}.{name}", name
             cls.FAMILY = cls.__module__.rpartition(".")[2]
             _add_class(cls)
 
@@ -263,6 +279,37 @@ def effects_of(op: ir.OpView) -> Effects:
     return Effects.ORDERED if "effects" in op.attributes else cls.EFFECTS
 
 
+AnyOp = ir.OpView | ir.Operation | type[Op] | str | None
+
+
+def class_of(op: AnyOp) -> type[Op] | None:
+    """Returns the class of an op, given it, its class or its name with the dialect.
+
+    None for ops of other dialects, and for None.
+    """
+    if op is None or isinstance(op, type):
+        return op
+    return OPS.get(op if isinstance(op, str) else op.operation.name)
+
+
+def has(op: AnyOp, trait: Trait) -> bool:
+    """Returns whether an op (as for ``class_of``) has a trait."""
+    cls = class_of(op)
+    return cls is not None and trait in cls.TRAITS
+
+
+def has_any(op: AnyOp, *traits: Trait) -> bool:
+    """Returns whether an op (as for ``class_of``) has one of these traits."""
+    cls = class_of(op)
+    return cls is not None and not cls.TRAITS.isdisjoint(traits)
+
+
+def role_of(op: AnyOp) -> Role | None:
+    """Returns how an op (as for ``class_of``) becomes code."""
+    cls = class_of(op)
+    return None if cls is None else cls.ROLE
+
+
 _PURE_DIALECTS = frozenset({"arith", "math"})
 
 # Every op of girih by its full name; filled as the classes are defined.
@@ -288,6 +335,19 @@ def ops_by_family(dialect: str) -> dict[str, tuple[type[Op], ...]]:
         if cls.DIALECT == dialect:
             families.setdefault(cls.FAMILY, []).append(cls)
     return {family: tuple(classes) for family, classes in families.items()}
+
+
+def ops_with(
+    dialect: str, *traits: Trait, role: Role | None = None
+) -> tuple[type[Op], ...]:
+    """Returns the op classes of a dialect with all these traits, and with this role."""
+    return tuple(
+        cls
+        for cls in OPS.values()
+        if cls.DIALECT == dialect
+        and cls.TRAITS.issuperset(traits)
+        and role in (None, cls.ROLE)
+    )
 
 
 def build(dialect: str, name: str, *args: Any, **kwargs: Any) -> ir.Operation:

@@ -36,13 +36,14 @@ from dataclasses import dataclass, field
 
 from girih.dialects import host
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has_any
+from girih.dialects.traits import ELEMENTWISE, TRANSFERS
 from girih.dialects.types import buffer_parts, element_of
 from girih.passes.convert_graph_to_host.layout import Layout, elements
 from girih.passes.lifetimes import buffer_bytes, launches_of, storage_roots
 from girih.passes.registry import register_pass
 
 _WORD = 8  # bytes of an argument
-_ELEMENTWISE = frozenset({"graph.constant", "tile.read", "tile.write"})
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def is_elementwise(kernel: ir.OpView) -> bool:
     if kernel.reduced or kernel.closing or kernel.sets is not None:
         return False
     return all(
-        op.name in _ELEMENTWISE or getattr(op, "FAMILY", None) == "elementwise"
+        op.name == "graph.constant" or has_any(op, ELEMENTWISE, TRANSFERS)
         for op in kernel.block.operations
     )
 

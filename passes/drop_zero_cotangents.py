@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.dialects import attributes as attr
+from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
@@ -136,16 +137,30 @@ class _Zeros:
         """Decides what zero operands make of an op."""
         if not any(value in self._zeros for value in op.operands):
             return
-        rule = _RULES.get(op.operation.name.removeprefix("graph."))
         found = None
-        if rule is not None and effects_of(op) is Effects.PURE:
-            found = rule(op, self, GraphBuilder(op))
+        if effects_of(op) is Effects.PURE:
+            found = ZERO if self._makes_zero(op) else self._simplified(op)
         if found is None:
             self.materialize(op)
         elif found is ZERO:
             self._zeros.update(op.results)
         else:
             op.results[0].replace_all_uses_with(found)
+
+    def _makes_zero(self, op: ir.OpView) -> bool:
+        """Whether the result is zero, by what the op's class says of its operands."""
+        cls = graph.OPS.get(op.operation.name)
+        groups = () if cls is None else cls.ZERO_IF
+        return any(all(self._is_nothing(getattr(op, x)) for x in g) for g in groups)
+
+    def _is_nothing(self, operand: Any) -> bool:
+        """Whether an operand is left out or zero; a list, whether all in it are."""
+        values = operand if isinstance(operand, list | tuple) else [operand]
+        return all(value is None or value in self._zeros for value in values)
+
+    def _simplified(self, op: ir.OpView) -> Any:
+        rule = _RULES.get(op.operation.name.removeprefix("graph."))
+        return None if rule is None else rule(op, self, GraphBuilder(op))
 
     def materialize(self, op: ir.OpView, places: Collection[int] | None = None) -> None:
         """Lets an op read tensors of zeros, as these operands or as any."""
@@ -201,53 +216,16 @@ def _as(op: Any, b: GraphBuilder, value: ir.Value) -> ir.Value:
     return b.typed("broadcast_to", [value], ty.shape_of(type_), type_.element_type)
 
 
-@_drops(
-    "broadcast_to", "cast", "cumsum", "flip", "gather", "neg", "permute", "reduce_sum",
-    "reshape", "slice", "take", "tril", "triu",
-)  # fmt: skip
-def _linear(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Linear in the first operand, and nothing else is a cotangent."""
-    return ZERO if op.operands[0] in zeros else None
-
-
-@_drops("bmm", "mm", "mul")
-def _bilinear(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """A product with zero."""
-    return ZERO
-
-
-@_drops("div")
-def _div(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """0 / y is zero."""
-    return None if op.rhs in zeros else ZERO
-
-
 @_drops("add")
 def _add(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     """The other operand."""
-    if op.lhs in zeros and op.rhs in zeros:
-        return ZERO
     return _as(op, b, op.rhs if op.lhs in zeros else op.lhs)
 
 
 @_drops("sub")
 def _sub(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     """The left operand, or the right one with the other sign."""
-    if op.lhs in zeros and op.rhs in zeros:
-        return ZERO
     return _as(op, b, b.op("neg", op.rhs) if op.lhs in zeros else op.lhs)
-
-
-@_drops("where")
-def _where(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Zero where both branches are."""
-    return ZERO if all(value in zeros for value in list(op.operands)[1:]) else None
-
-
-@_drops("concat")
-def _concat(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Zero where all parts are."""
-    return ZERO if all(value in zeros for value in op.inputs) else None
 
 
 @_drops("pad")
@@ -259,45 +237,23 @@ def _pad(op, zeros: _Zeros, b: GraphBuilder) -> Any:
 @_drops("scatter_add")
 def _scatter_add(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     """What is added to, if nothing is added."""
-    if op.src not in zeros:
-        return None
-    return ZERO if op.x in zeros else op.x
-
-
-@_drops("scatter")
-def _scatter(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Zero where zeros are written over zeros."""
-    return ZERO if op.x in zeros and op.src in zeros else None
+    return op.x if op.src in zeros else None
 
 
 @_drops("index_put")
 def _index_put(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """As scatter, or as scatter_add."""
-    if op.values not in zeros:
-        return None
-    if op.x in zeros:
-        return ZERO
-    return op.x if op.accumulate else None
+    """What is added to, if nothing is added."""
+    return op.x if op.values in zeros and op.accumulate else None
 
 
 @_drops("addmm", "baddbmm")
 def _add_matmul(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     """The bias or the product."""
     if op.lhs in zeros or op.rhs in zeros:
-        if op.bias in zeros:
-            return ZERO
         return _as(op, b, op.bias) if op.beta == 1 else None
     if op.alpha != 1 or "strides" in op.attributes:
         return None
     return b.op("mm" if _name(op) == "addmm" else "bmm", op.lhs, op.rhs)
-
-
-@_drops("linear", "convolution")
-def _with_bias(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Zero without a bias, or with one that is zero."""
-    has_bias = op.bias is not None and op.bias not in zeros
-    is_zero = op.x in zeros or op.weight in zeros
-    return ZERO if is_zero and not has_bias else None
 
 
 @_drops("extern")
@@ -308,11 +264,6 @@ def _extern(op, zeros: _Zeros, b: GraphBuilder) -> Any:
         return None
     operands = list(op.operands)
     return ZERO if all(operands[index] in zeros for index in cotangents) else None
-
-
-@_drops("flash_attention_backward")
-def _attention(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    return ZERO if op.gradient in zeros else None
 
 
 def _cotangents(name: str, arguments: tuple) -> list[int]:

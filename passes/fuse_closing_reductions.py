@@ -31,11 +31,11 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has, has_any
 from girih.dialects.dims import Size, product
+from girih.dialects.traits import ELEMENTWISE, REDUCES
 from girih.passes.graph_builder import function_bodies, make_fusion
 from girih.passes.registry import register_pass
-
-_COMPUTING = frozenset({"elementwise", "reduction"})
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _is_plain_reduction(op: ir.OpView) -> bool:
     *body, last = op.regions[0].blocks[0].operations
     after: set[ir.Value] = set()
     for inner in body:
-        is_reduction = inner.FAMILY == "reduction"
+        is_reduction = has(inner, REDUCES)
         follows = any(value in after for value in inner.operands)
         if is_reduction and follows:
             return False
@@ -135,7 +135,9 @@ class _Pair:
         for argument, value in pairs:
             if value.owner != self.producer.operation:
                 continue
-            if any(use.owner.opview.FAMILY not in _COMPUTING for use in argument.uses):
+            if not all(
+                has_any(use.owner, ELEMENTWISE, REDUCES) for use in argument.uses
+            ):
                 return False
             is_large |= ty.shape_of(value.type) == tuple(self.producer.domain)
         return is_large

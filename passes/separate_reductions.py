@@ -32,14 +32,16 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has_any
 from girih.dialects.dims import Size, product
+from girih.dialects.traits import ASSEMBLES, GATHERS, Cost
 from girih.passes.fuse.program import Kind
-from girih.passes.fuse.reader import CHEAP_OPS, primitive_kind
+from girih.passes.fuse.reader import primitive_kind
 from girih.passes.graph_builder import function_bodies
 from girih.passes.registry import register_pass
 
 # Pointwise for ``fuse``, but more than arithmetic on the elements of one place.
-_GATHERING = frozenset({"concat", "gather", "pad", "take"})
+_GATHERING = (ASSEMBLES, GATHERS)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def _kind(op: ir.OpView) -> Kind | None:
 
 
 def _is_arithmetic(op: ir.OpView) -> bool:
-    return _kind(op) in (Kind.POINTWISE, Kind.VIEW) and _name(op) not in _GATHERING
+    return _kind(op) in (Kind.POINTWISE, Kind.VIEW) and not has_any(op, *_GATHERING)
 
 
 def _elements(value: ir.Value) -> Size:
@@ -258,7 +260,7 @@ class _Cost:
     def is_at_most(self, options: SeparateOptions) -> bool:
         """Whether that is cheaper than to store and read it."""
         computed = [op for op in self.twice if _kind(op) is Kind.POINTWISE]
-        expensive = [op for op in computed if _name(op) not in CHEAP_OPS]
+        expensive = [op for op in computed if op.COST is not Cost.CHEAP]
         return (
             len(computed) <= options.max_ops
             and len(expensive) <= options.max_expensive_ops

@@ -30,7 +30,9 @@ from dataclasses import dataclass
 
 from girih.dialects.attributes import SIZES
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
 from girih.dialects.dims import symbol
+from girih.dialects.traits import ELEMENTWISE, TRANSFERS
 from girih.dialects.types import (
     buffer_parts,
     buffer_type,
@@ -41,7 +43,6 @@ from girih.dialects.types import (
 from girih.passes.registry import register_pass
 
 _LENGTH = symbol("s0")
-_ACCESSES = ("tile.read", "tile.write")
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,9 @@ def _is_line(parts, domain: tuple) -> bool:
 
 
 def _is_pointwise(op: ir.OpView, domain: tuple) -> bool:
-    if op.name in _ACCESSES:
+    if has(op, TRANSFERS):
         return True
-    if op.name != "graph.constant" and op.FAMILY != "elementwise":
+    if op.name != "graph.constant" and not has(op, ELEMENTWISE):
         return False
     return all(shape_of(result.type) in ((), domain) for result in op.results)
 

@@ -40,6 +40,7 @@ from girih.dialects.graph import (
     structure,
 )
 from girih.dialects.graph.base import GraphOp, LibraryOp, OrderedOp
+from girih.dialects.traits import Role, Trait
 
 NAME = "graph"
 
@@ -72,6 +73,7 @@ __all__ = [
     "indexing",
     "load",
     "normalization",
+    "ops_with",
     "pooling",
     "random",
     "reduction",
@@ -81,32 +83,19 @@ __all__ = [
 ]
 __all__ += [cls.__name__ for cls in OPS.values()]
 
-COMPOSITES = frozenset(
-    {
-        "graph.embedding",
-        "graph.index",
-        "graph.mean",
-        "graph.tril",
-        "graph.triu",
-        "graph.var",
-    }
-) | {
-    cls.OPERATION_NAME
-    for family in ("activation", "normalization")
-    for cls in OPS_BY_FAMILY[family]
-}
-DIFFERENTIATION = frozenset(
-    cls.OPERATION_NAME for cls in OPS_BY_FAMILY["differentiation"]
-)
-LIBRARY = frozenset(name for name, cls in OPS.items() if issubclass(cls, LibraryOp)) | {
-    "graph.extern"
-}
-# Ops that are a kernel each, with a schedule of their own.
-KERNELS = frozenset(cls.OPERATION_NAME for cls in OPS_BY_FAMILY["flash_attention"])
-_STRUCTURE = frozenset({"graph.fusion", "graph.yield"})
-PRIMITIVES = (
-    frozenset(OPS) - COMPOSITES - LIBRARY - DIFFERENTIATION - KERNELS - _STRUCTURE
-)
+
+def ops_with(*traits: Trait, role: Role | None = None) -> tuple[type[Op], ...]:
+    """Returns the op classes with all these traits, and with this role."""
+    return definition.ops_with(NAME, *traits, role=role)
+
+
+def _names(role: Role) -> frozenset[str]:
+    return frozenset(cls.OPERATION_NAME for cls in ops_with(role=role))
+
+
+PRIMITIVES, COMPOSITES = _names(Role.PRIMITIVE), _names(Role.COMPOSITE)
+LIBRARY, KERNELS = _names(Role.LIBRARY), _names(Role.KERNEL)
+DIFFERENTIATION = _names(Role.DERIVATIVE)
 
 _loaded = False
 

@@ -13,7 +13,7 @@ from girih.dialects.attributes import FLOAT, SCALAR, STRING
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, optional_operand, result
 from girih.dialects.graph.base import (
-    GraphOp,
+    CompositeOp,
     broadcast,
     element_of,
     expect_float,
@@ -23,7 +23,7 @@ from girih.dialects.graph.creation import expect_number_fits
 from girih.dialects.rules import expect
 
 
-class Activation(GraphOp):
+class Activation(CompositeOp):
     """One float operand; the result has its type."""
 
     x = operand()
@@ -92,7 +92,7 @@ class HardswishOp(Activation, name="hardswish"):
     """y = x * min(max(x + 3, 0), 6) / 6."""
 
 
-class HardtanhOp(GraphOp, name="hardtanh"):
+class HardtanhOp(CompositeOp, name="hardtanh"):
     """y = min(max(x, min_value), max_value); NaN stays NaN."""
 
     x = operand()
@@ -109,7 +109,7 @@ class HardtanhOp(GraphOp, name="hardtanh"):
         return [types[0]]
 
 
-class ClampOp(GraphOp, name="clamp"):
+class ClampOp(CompositeOp, name="clamp"):
     """y = min(max(x, low), high); high wins where low > high; NaN stays NaN.
 
     low and high are tensors that broadcast with x (constants for numbers).

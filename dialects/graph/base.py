@@ -7,16 +7,20 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, Op
 from girih.dialects.dims import Dim, Size
 from girih.dialects.rules import InvalidOp, expect
+from girih.dialects.traits import Role
 
 
 class GraphOp(Op):
-    """The base of ops on tensor values."""
+    """The base of ops on tensor values; those that say nothing else are primitives."""
 
     DIALECT = "graph"
+    ROLE = Role.PRIMITIVE
 
 
 class LibraryOp(GraphOp):
     """The base of ops that run as the ATen op that they name, never in a kernel."""
+
+    ROLE = Role.LIBRARY
 
     @classmethod
     def check_result(cls, index: int, inferred: ir.Type, actual: ir.Type) -> None:
@@ -29,6 +33,18 @@ class LibraryOp(GraphOp):
             for a, b in zip(*shapes, strict=True)
         )
         expect(same_element and agree, name, f"have type {inferred}", actual)
+
+
+class CompositeOp(GraphOp):
+    """The base of ops that are written with primitives before kernels are made."""
+
+    ROLE = Role.COMPOSITE
+
+
+class DerivativeOp(GraphOp):
+    """The base of ops that only say something about derivatives."""
+
+    ROLE = Role.DERIVATIVE
 
 
 class OrderedOp(LibraryOp):

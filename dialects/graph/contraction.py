@@ -27,6 +27,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.rules import expect
+from girih.dialects.traits import CONTRACTION, PRODUCT
 
 
 def expect_size(shape: tuple[Size, ...], dim: int, expected: Size, name: str) -> None:
@@ -46,8 +47,10 @@ def _matmul_type(lhs: ir.Type, rhs: ir.Type, rank: int) -> ir.Type:
     return ty.tensor_type((*left[:-1], right[-1]), lhs.element_type)
 
 
-class MmOp(LibraryOp, name="mm"):
+class MmOp(LibraryOp, name="mm", traits={CONTRACTION, PRODUCT}):
     """y[m, n] = sum over k of lhs[m, k] * rhs[k, n]."""
+
+    ZERO_IF = (("lhs",), ("rhs",))
 
     lhs = operand()
     rhs = operand()
@@ -60,8 +63,10 @@ class MmOp(LibraryOp, name="mm"):
         return [_matmul_type(*types, rank=2)]
 
 
-class BmmOp(LibraryOp, name="bmm"):
+class BmmOp(LibraryOp, name="bmm", traits={CONTRACTION, PRODUCT}):
     """y[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]."""
+
+    ZERO_IF = (("lhs",), ("rhs",))
 
     lhs = operand()
     rhs = operand()
@@ -74,9 +79,10 @@ class BmmOp(LibraryOp, name="bmm"):
         return [_matmul_type(*types, rank=3)]
 
 
-class _AddMatmulOp(LibraryOp):
+class _AddMatmulOp(LibraryOp, traits={CONTRACTION, PRODUCT}):
     """y = beta * bias + alpha * lhs @ rhs; bias broadcasts."""
 
+    ZERO_IF = (("bias", "lhs"), ("bias", "rhs"))
     RANK = 2
 
     bias = operand()
@@ -110,6 +116,8 @@ class BaddbmmOp(_AddMatmulOp, name="baddbmm"):
 class LinearOp(LibraryOp, name="linear"):
     """y[..., n] = sum over k of x[..., k] * weight[n, k], plus bias[n]."""
 
+    ZERO_IF = (("x", "bias"), ("weight", "bias"))
+
     x = operand()
     weight = operand()
     bias = optional_operand()
@@ -131,12 +139,14 @@ class LinearOp(LibraryOp, name="linear"):
         return [ty.tensor_type((*shape[:-1], n), x.element_type)]
 
 
-class ConvolutionOp(LibraryOp, name="convolution"):
+class ConvolutionOp(LibraryOp, name="convolution", traits={CONTRACTION}):
     """y = the cross-correlation of x with weight, plus bias, as aten.convolution.
 
     x: [n, c_in, ...]; weight: [c_out, c_in / groups, ...] (transposed:
     [c_in, c_out / groups, ...]); bias: [c_out]; y: [n, c_out, ...].
     """
+
+    ZERO_IF = (("x", "bias"), ("weight", "bias"))
 
     x = operand()
     weight = operand()

@@ -14,6 +14,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, result
 from girih.dialects.graph.base import GraphOp, element_of, expect_rank
 from girih.dialects.rules import expect
+from girih.dialects.traits import CREATES, Cost
 
 
 def expect_number_fits(value: Any, element: ir.Type, name: str) -> None:
@@ -29,8 +30,10 @@ def expect_number_fits(value: Any, element: ir.Type, name: str) -> None:
     expect(fits, name, f"{rule} for element type {element}", value)
 
 
-class ConstantOp(GraphOp, name="constant"):
+class ConstantOp(GraphOp, name="constant", traits={CREATES}):
     """y = value, a rank-0 tensor."""
+
+    COST = Cost.CHEAP
 
     value = attribute(SCALAR)
     y = result()
@@ -41,8 +44,10 @@ class ConstantOp(GraphOp, name="constant"):
         expect_number_fits(self.value, element_of(self.y.type, "y"), "value")
 
 
-class FullOp(GraphOp, name="full"):
+class FullOp(GraphOp, name="full", traits={CREATES}):
     """y[i...] = value, of any shape."""
+
+    COST = Cost.CHEAP
 
     value = attribute(SCALAR)
     y = result()
@@ -52,11 +57,13 @@ class FullOp(GraphOp, name="full"):
         expect_number_fits(self.value, element_of(self.y.type, "y"), "value")
 
 
-class IotaOp(GraphOp, name="iota"):
+class IotaOp(GraphOp, name="iota", traits={CREATES}):
     """y[i] = start + step * i, of rank 1.
 
     ``start`` and ``step`` are numbers; integers may be dim expressions.
     """
+
+    COST = Cost.CHEAP
 
     start = attribute(NUMBER, default=0)
     step = attribute(NUMBER, default=1)
@@ -70,8 +77,10 @@ class IotaOp(GraphOp, name="iota"):
         expect_number_fits(self.step, element, "step")
 
 
-class SizeOp(GraphOp, name="size"):
+class SizeOp(GraphOp, name="size", traits={CREATES}):
     """y = the value of a dim expression, a rank-0 tensor of ``i64``."""
+
+    COST = Cost.CHEAP
 
     expr = attribute(SIZE)
     y = result()

@@ -17,13 +17,14 @@ from girih.dialects.fields import (
     variadic_operand,
     variadic_result,
 )
-from girih.dialects.graph.base import GraphOp, expect_tensor
+from girih.dialects.graph.base import DerivativeOp, expect_tensor
 from girih.dialects.graph.structure import YieldOp
 from girih.dialects.regions import expect_arguments, only_block
 from girih.dialects.rules import expect
+from girih.dialects.traits import MAY_ALIAS, VIEW
 
 
-class _Identity(GraphOp):
+class _Identity(DerivativeOp, traits={VIEW, MAY_ALIAS}):
     """y = x."""
 
     x = operand()
@@ -52,7 +53,7 @@ class AliasOp(_Identity, name="alias"):
     once = optional_attribute(UNIT)
 
 
-class SubstituteOp(GraphOp, name="substitute"):
+class SubstituteOp(DerivativeOp, name="substitute"):
     """y = value; its derivative is that of ``original``.
 
     What a tensor is worth after a write that autograd did not see.
@@ -71,7 +72,7 @@ class SubstituteOp(GraphOp, name="substitute"):
         return [value]
 
 
-class CustomVjpOp(GraphOp, name="custom_vjp"):
+class CustomVjpOp(DerivativeOp, name="custom_vjp"):
     """outputs = values; the region says how gradients go from them to ``inputs``.
 
     The block takes a cotangent for each value, then maybe the outputs themselves. It
@@ -120,7 +121,7 @@ class CustomVjpOp(GraphOp, name="custom_vjp"):
             expect(fits, "body", f"yield {given.type} or {zero}", gradient.type)
 
 
-class GradientOp(GraphOp, name="gradient"):
+class GradientOp(DerivativeOp, name="gradient"):
     """gradients = the derivative of ``outputs`` by ``inputs``, times ``cotangents``.
 
     One cotangent for each output, one gradient for each input: zeros where no output

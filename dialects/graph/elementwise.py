@@ -28,11 +28,20 @@ from girih.dialects.graph.base import (
     with_element,
 )
 from girih.dialects.rules import expect
+from girih.dialects.traits import (
+    COMPARES,
+    ELEMENTWISE,
+    JUMPS,
+    KEEPS_DIGITS,
+    MAY_FAIL,
+    PASSES_DIGITS,
+    Cost,
+)
 
 # Bases --------------------------------------------------------------------------
 
 
-class Unary(GraphOp):
+class Unary(GraphOp, traits={ELEMENTWISE}):
     """One operand; the result has its type. ``ELEMENTS`` says what it may hold."""
 
     ELEMENTS = "any"
@@ -47,7 +56,7 @@ class Unary(GraphOp):
         return [types[0]]
 
 
-class Binary(GraphOp):
+class Binary(GraphOp, traits={ELEMENTWISE}):
     """Two operands that broadcast; the result has their element type."""
 
     ELEMENTS = "any"
@@ -122,6 +131,7 @@ class RealFloatUnary(Unary):
 class Predicate(Unary):
     """The result is ``i1``."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "ordered"
 
     @classmethod
@@ -143,9 +153,10 @@ class RealBinary(Binary):
     ELEMENTS = "real"
 
 
-class Comparison(Binary):
+class Comparison(Binary, traits={COMPARES, JUMPS}):
     """The result is ``i1``."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "ordered"
 
     @classmethod
@@ -154,24 +165,27 @@ class Comparison(Binary):
         return [with_element(super().infer_types(types, attributes)[0], ty.i1())]
 
 
-class LogicalBinary(Binary):
+class LogicalBinary(Binary, traits={JUMPS}):
     """Bools to bools."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "bool"
 
 
 class BitwiseBinary(Binary):
     """Integers and bools."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "bits"
 
 
 # Unary: arithmetic --------------------------------------------------------------
 
 
-class AbsOp(Unary, name="abs"):
+class AbsOp(Unary, name="abs", traits={PASSES_DIGITS}):
     """y = |x|; real part type for complex operands."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "number"
 
     @classmethod
@@ -184,48 +198,70 @@ class AbsOp(Unary, name="abs"):
         return [with_element(types[0], ty.real_part(element))]
 
 
-class NegOp(NumericUnary, name="neg"):
+class NegOp(NumericUnary, name="neg", traits={PASSES_DIGITS}):
     """y = -x."""
 
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
-class SignOp(RealFloatUnary, name="sign"):
+
+class SignOp(RealFloatUnary, name="sign", traits={JUMPS, KEEPS_DIGITS}):
     """y = -1, 0 or 1, the sign of x; 0 for NaN, as torch gives."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "real"
 
 
-class FloorOp(RealFloatUnary, name="floor"):
+class FloorOp(RealFloatUnary, name="floor", traits={JUMPS, KEEPS_DIGITS}):
     """y = the largest integer not above x."""
 
+    COST = Cost.CHEAP
 
-class CeilOp(RealFloatUnary, name="ceil"):
+
+class CeilOp(RealFloatUnary, name="ceil", traits={JUMPS, KEEPS_DIGITS}):
     """y = the smallest integer not below x."""
 
+    COST = Cost.CHEAP
 
-class RoundOp(RealFloatUnary, name="round"):
+
+class RoundOp(RealFloatUnary, name="round", traits={JUMPS, KEEPS_DIGITS}):
     """y = the nearest integer, halves to even."""
 
+    COST = Cost.CHEAP
 
-class TruncOp(RealFloatUnary, name="trunc"):
+
+class TruncOp(RealFloatUnary, name="trunc", traits={JUMPS, KEEPS_DIGITS}):
     """y = x without its fraction."""
+
+    COST = Cost.CHEAP
 
 
 class ReluOp(Unary, name="relu"):
     """y = max(x, 0); NaN stays NaN."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "real"
 
 
 class ReciprocalOp(FloatUnary, name="reciprocal"):
     """y = 1 / x."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 5
+
 
 class SqrtOp(FloatUnary, name="sqrt"):
     """y = x**0.5; NaN below 0."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 6
+
 
 class RsqrtOp(FloatUnary, name="rsqrt"):
     """y = x**-0.5."""
+
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 10
 
 
 # Unary: exponentials and logarithms ---------------------------------------------
@@ -234,41 +270,61 @@ class RsqrtOp(FloatUnary, name="rsqrt"):
 class ExpOp(FloatUnary, name="exp"):
     """y = e**x."""
 
+    INSTRUCTIONS = 12
+
 
 class Exp2Op(RealFloatUnary, name="exp2"):
     """y = 2**x."""
+
+    INSTRUCTIONS = 10
 
 
 class Expm1Op(FloatUnary, name="expm1"):
     """y = e**x - 1, exact near 0."""
 
+    INSTRUCTIONS = 20
+
 
 class LogOp(FloatUnary, name="log"):
     """y = ln x; NaN below 0, -inf at 0."""
+
+    INSTRUCTIONS = 18
 
 
 class Log2Op(FloatUnary, name="log2"):
     """y = log2 x."""
 
+    INSTRUCTIONS = 18
+
 
 class Log10Op(FloatUnary, name="log10"):
     """y = log10 x."""
+
+    INSTRUCTIONS = 20
 
 
 class Log1pOp(FloatUnary, name="log1p"):
     """y = ln(1 + x), exact near 0."""
 
+    INSTRUCTIONS = 25
+
 
 class SigmoidOp(FloatUnary, name="sigmoid"):
     """y = 1 / (1 + e**-x)."""
+
+    INSTRUCTIONS = 16
 
 
 class ErfOp(RealFloatUnary, name="erf"):
     """y = 2 / sqrt(pi) * the integral of e**(-t*t) from 0 to x."""
 
+    INSTRUCTIONS = 25
+
 
 class ErfcOp(RealFloatUnary, name="erfc"):
     """y = 1 - erf(x), exact for large x."""
+
+    INSTRUCTIONS = 30
 
 
 # Unary: trigonometric and hyperbolic --------------------------------------------
@@ -277,49 +333,73 @@ class ErfcOp(RealFloatUnary, name="erfc"):
 class SinOp(FloatUnary, name="sin"):
     """y = sin x."""
 
+    INSTRUCTIONS = 30
+
 
 class CosOp(FloatUnary, name="cos"):
     """y = cos x."""
+
+    INSTRUCTIONS = 30
 
 
 class TanOp(FloatUnary, name="tan"):
     """y = tan x."""
 
+    INSTRUCTIONS = 35
+
 
 class AsinOp(FloatUnary, name="asin"):
     """y = asin x; NaN outside [-1, 1]."""
+
+    INSTRUCTIONS = 25
 
 
 class AcosOp(FloatUnary, name="acos"):
     """y = acos x; NaN outside [-1, 1]."""
 
+    INSTRUCTIONS = 25
+
 
 class AtanOp(FloatUnary, name="atan"):
     """y = atan x."""
+
+    INSTRUCTIONS = 25
 
 
 class SinhOp(FloatUnary, name="sinh"):
     """y = (e**x - e**-x) / 2."""
 
+    INSTRUCTIONS = 25
+
 
 class CoshOp(FloatUnary, name="cosh"):
     """y = (e**x + e**-x) / 2."""
+
+    INSTRUCTIONS = 25
 
 
 class TanhOp(FloatUnary, name="tanh"):
     """y = (e**x - e**-x) / (e**x + e**-x)."""
 
+    INSTRUCTIONS = 20
+
 
 class AsinhOp(FloatUnary, name="asinh"):
     """y = ln(x + sqrt(x*x + 1))."""
+
+    INSTRUCTIONS = 40
 
 
 class AcoshOp(FloatUnary, name="acosh"):
     """y = ln(x + sqrt(x*x - 1)); NaN below 1."""
 
+    INSTRUCTIONS = 40
+
 
 class AtanhOp(FloatUnary, name="atanh"):
     """y = ln((1 + x) / (1 - x)) / 2; NaN outside [-1, 1]."""
+
+    INSTRUCTIONS = 40
 
 
 # Unary: predicates, logic, bits -------------------------------------------------
@@ -329,23 +409,25 @@ class IsnanOp(Predicate, name="isnan"):
     """y = x is NaN."""
 
 
-class IsinfOp(Predicate, name="isinf"):
+class IsinfOp(Predicate, name="isinf", traits={JUMPS}):
     """y = x is infinite."""
 
 
-class IsfiniteOp(Predicate, name="isfinite"):
+class IsfiniteOp(Predicate, name="isfinite", traits={JUMPS}):
     """y = x is neither NaN nor infinite."""
 
 
-class LogicalNotOp(Unary, name="logical_not"):
+class LogicalNotOp(Unary, name="logical_not", traits={JUMPS}):
     """y = not x."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "bool"
 
 
 class BitwiseNotOp(Unary, name="bitwise_not"):
     """y = x with all bits flipped; logical not for bools."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "bits"
 
 
@@ -355,59 +437,93 @@ class BitwiseNotOp(Unary, name="bitwise_not"):
 class AddOp(NumericBinary, name="add"):
     """y = lhs + rhs."""
 
+    COST = Cost.CHEAP
+    ZERO_IF = (("lhs", "rhs"),)
+
 
 class SubOp(NumericBinary, name="sub"):
     """y = lhs - rhs."""
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("lhs", "rhs"),)
 
 
 class MulOp(NumericBinary, name="mul"):
     """y = lhs * rhs."""
 
+    COST = Cost.CHEAP
+    ZERO_IF = (("lhs",), ("rhs",))
 
-class DivOp(Binary, name="div"):
+
+class DivOp(Binary, name="div", traits={MAY_FAIL}):
     """y = lhs / rhs, for floats (the importer casts integers first)."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 5
+    ZERO_IF = (("lhs",),)
     ELEMENTS = "float"
 
 
-class FloorDivideOp(RealBinary, name="floor_divide"):
+class FloorDivideOp(RealBinary, name="floor_divide", traits={JUMPS, MAY_FAIL}):
     """y = floor(lhs / rhs); an integer divided by 0 raises eager's error."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 20
 
-class TruncDivideOp(RealBinary, name="trunc_divide"):
+
+class TruncDivideOp(
+    RealBinary, name="trunc_divide", traits={JUMPS, KEEPS_DIGITS, MAY_FAIL}
+):
     """y = trunc(lhs / rhs); an integer divided by 0 raises eager's error."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 20
 
-class RemainderOp(RealBinary, name="remainder"):
+
+class RemainderOp(RealBinary, name="remainder", traits={JUMPS, MAY_FAIL}):
     """y = lhs - floor(lhs / rhs) * rhs: the sign of rhs, as Python's %."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 20
 
-class FmodOp(RealBinary, name="fmod"):
+
+class FmodOp(RealBinary, name="fmod", traits={JUMPS, MAY_FAIL}):
     """y = lhs - trunc(lhs / rhs) * rhs: the sign of lhs, as C's fmod."""
 
+    COST = Cost.DIVISION
+    INSTRUCTIONS = 20
 
-class PowOp(NumericBinary, name="pow"):
+
+class PowOp(NumericBinary, name="pow", traits={MAY_FAIL}):
     """y = lhs ** rhs; integers wrap, negative exponents give 0 unless |lhs| is 1."""
+
+    INSTRUCTIONS = 40
 
 
 class Atan2Op(Binary, name="atan2"):
     """y = the angle of the point (rhs, lhs), from -pi to pi."""
 
+    INSTRUCTIONS = 35
     ELEMENTS = "real float"
 
 
 class CopysignOp(Binary, name="copysign"):
     """y = |lhs| with the sign of rhs."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "real float"
 
 
 class MaximumOp(RealBinary, name="maximum"):
     """y = the larger; NaN if either is."""
 
+    COST = Cost.CHEAP
+
 
 class MinimumOp(RealBinary, name="minimum"):
     """y = the smaller; NaN if either is."""
+
+    COST = Cost.CHEAP
 
 
 # Binary: comparison, logic, bits ------------------------------------------------
@@ -468,23 +584,28 @@ class BitwiseXorOp(BitwiseBinary, name="bitwise_xor"):
 class ShiftLeftOp(Binary, name="shift_left"):
     """y = lhs << rhs; 0 where rhs is negative or not below the width."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "integer"
 
 
 class ShiftRightOp(Binary, name="shift_right"):
     """y = lhs >> rhs, arithmetic for signed; a rhs out of range shifts all bits out."""
 
+    COST = Cost.CHEAP
     ELEMENTS = "integer"
 
 
 # Other --------------------------------------------------------------------------
 
 
-class WhereOp(GraphOp, name="where"):
+class WhereOp(GraphOp, name="where", traits={ELEMENTWISE}):
     """y = a where cond, else b.
 
     Operands: cond of ``i1``; a and b of one element type; all three broadcast.
     """
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("a", "b"),)
 
     cond = operand()
     a = operand()
@@ -501,11 +622,14 @@ class WhereOp(GraphOp, name="where"):
         return [ty.tensor_type(shape, a.element_type)]
 
 
-class CastOp(GraphOp, name="cast"):
+class CastOp(GraphOp, name="cast", traits={ELEMENTWISE, JUMPS, KEEPS_DIGITS}):
     """y = x converted to the result's element type, as ``Tensor.to`` does.
 
     To bool: x != 0. Floats to integers truncate. Result types are given when built.
     """
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     y = result()

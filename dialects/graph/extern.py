@@ -17,6 +17,7 @@ from girih.dialects.fields import (
 )
 from girih.dialects.graph.base import GraphOp
 from girih.dialects.rules import expect
+from girih.dialects.traits import MAY_ALIAS, Role
 
 
 def operand_references(argument: object) -> list[int]:
@@ -48,7 +49,7 @@ def verify_call(op: object) -> None:
         expect(len(strides) == results, "strides", rule, len(strides))
 
 
-class ExternOp(GraphOp, name="extern"):
+class ExternOp(GraphOp, name="extern", traits={MAY_ALIAS}):
     """results = the ATen op called with args and kwargs.
 
     ``op`` is its full name (``aten.sort.stable``); ``args`` and ``kwargs`` encode the
@@ -56,6 +57,8 @@ class ExternOp(GraphOp, name="extern"):
     result where eager's are not all contiguous; ``effects`` marks an op that must be
     neither removed, merged nor reordered.
     """
+
+    ROLE = Role.LIBRARY
 
     inputs = variadic_operand()
     op = attribute(STRING)

@@ -24,6 +24,7 @@ from girih.dialects.graph.base import (
 from girih.dialects.graph.structure import YieldOp
 from girih.dialects.regions import expect_arguments, only_block
 from girih.dialects.rules import expect
+from girih.dialects.traits import Role
 
 
 def _expect_size(actual: Size, wanted: Size, name: str) -> None:
@@ -95,6 +96,8 @@ class FlashAttentionOp(GraphOp, name="flash_attention"):
     Errors: operands of other shapes or types; a region with other types.
     """
 
+    ROLE = Role.KERNEL
+
     query = operand()
     key = operand()
     value = operand()
@@ -136,6 +139,9 @@ class FlashAttentionBackwardOp(GraphOp, name="flash_attention_backward"):
 
     Errors: as of ``flash_attention``.
     """
+
+    ROLE = Role.KERNEL
+    ZERO_IF = (("gradient",),)
 
     gradient = operand()
     query = operand()

@@ -22,6 +22,7 @@ from girih.dialects.fields import (
     variadic_operand,
 )
 from girih.dialects.graph.base import (
+    CompositeOp,
     GraphOp,
     LibraryOp,
     broadcast,
@@ -34,13 +35,17 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.rules import expect
+from girih.dialects.traits import GATHERS, MAY_FAIL, Cost
 
 
-class TakeOp(GraphOp, name="take"):
+class TakeOp(GraphOp, name="take", traits={GATHERS, MAY_FAIL}):
     """y = x with dim ``dim`` replaced by the dims of ``index``: whole slices of x.
 
     y: x.shape[:dim] + index.shape + x.shape[dim + 1:].
     """
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     index = operand()
@@ -59,11 +64,14 @@ class TakeOp(GraphOp, name="take"):
         return [ty.tensor_type(taken, x.element_type)]
 
 
-class GatherOp(GraphOp, name="gather"):
+class GatherOp(GraphOp, name="gather", traits={GATHERS, MAY_FAIL}):
     """y[i, j, k] = x[index[i, j, k], j, k] for ``dim`` = 0, as torch.gather.
 
     y and index: one shape, of x's rank.
     """
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     index = operand()
@@ -81,7 +89,7 @@ class GatherOp(GraphOp, name="gather"):
         return [ty.tensor_type(shape, x.element_type)]
 
 
-class EmbeddingOp(GraphOp, name="embedding"):
+class EmbeddingOp(CompositeOp, name="embedding"):
     """y[i..., :] = weight[index[i...], :].
 
     ``padding_idx`` (-1: none) only matters for the derivative.
@@ -101,7 +109,7 @@ class EmbeddingOp(GraphOp, name="embedding"):
         return [ty.tensor_type((*ty.shape_of(index), width), weight.element_type)]
 
 
-class IndexOp(GraphOp, name="index"):
+class IndexOp(CompositeOp, name="index"):
     """y = x[..., index, ...]: indices for ``dims``, as advanced indexing in torch.
 
     The indices broadcast. Their shape stands where the indexed dims stood if these
@@ -142,8 +150,10 @@ def indexed_shape(
     return rest[:start] + broadcasted + rest[start:]
 
 
-class _Triangle(GraphOp):
+class _Triangle(CompositeOp):
     """A triangle of the last two dims, zeros elsewhere."""
+
+    ZERO_IF = (("x",),)
 
     x = operand()
     diagonal = attribute(INT, default=0)
@@ -167,6 +177,8 @@ class TriuOp(_Triangle, name="triu"):
 
 class _Scatter(LibraryOp):
     """x with elements of ``src`` written along ``dim`` at ``index``."""
+
+    ZERO_IF = (("x", "src"),)
 
     x = operand()
     index = operand()
@@ -201,6 +213,8 @@ class IndexPutOp(LibraryOp, name="index_put"):
 
     Values broadcast to the shape that ``index`` would give.
     """
+
+    ZERO_IF = (("x", "values"),)
 
     x = operand()
     values = operand()

@@ -14,7 +14,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.fields import attribute, operand, optional_operand, result
 from girih.dialects.graph.base import (
-    GraphOp,
+    CompositeOp,
     expect_dim,
     expect_float,
     expect_tensor,
@@ -23,7 +23,7 @@ from girih.dialects.graph.base import (
 from girih.dialects.rules import expect
 
 
-class _Softmax(GraphOp):
+class _Softmax(CompositeOp):
     """A normalisation along ``dim``."""
 
     x = operand()
@@ -46,7 +46,7 @@ class LogSoftmaxOp(_Softmax, name="log_softmax"):
     """y = x - max x - log(sum(exp(x - max x))) along ``dim``."""
 
 
-class _StatisticsOp(GraphOp):
+class _StatisticsOp(CompositeOp):
     """A normalisation that also returns mean and rstd = 1 / sqrt(var + eps)."""
 
     @classmethod
@@ -99,7 +99,7 @@ class LayerNormOp(_StatisticsOp, name="layer_norm"):
         return [x, statistics, statistics]
 
 
-class RmsNormOp(GraphOp, name="rms_norm"):
+class RmsNormOp(CompositeOp, name="rms_norm"):
     """y = x / sqrt(mean(x**2) + eps) * weight, means over the last dims."""
 
     x = operand()
@@ -157,7 +157,7 @@ def _expect_channels(x: ir.Type) -> tuple[Size, ...]:
     return shape
 
 
-class BatchNormOp(GraphOp, name="batch_norm"):
+class BatchNormOp(CompositeOp, name="batch_norm"):
     """y = (x - running_mean) / sqrt(running_var + eps) * weight + bias, by channel.
 
     x: [n, c, ...]; the others: [c]. The form for inference.

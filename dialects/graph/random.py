@@ -25,6 +25,7 @@ from girih.dialects.graph.base import (
     with_element,
 )
 from girih.dialects.rules import expect
+from girih.dialects.traits import ELEMENTWISE, MAY_ALIAS, RANDOM, VIEW, Cost
 
 
 class _FloatSample(OrderedOp):
@@ -92,11 +93,13 @@ class DropoutOp(OrderedOp, name="dropout"):
         return [types[0], with_element(types[0], ty.i1())]
 
 
-class SeedOp(LibraryOp, name="seed"):
+class SeedOp(LibraryOp, name="seed", traits={VIEW, MAY_ALIAS}):
     """y = seeds[index], a rank-0 view.
 
     No kernel sees which seed it was given, so those of equal layers are one kernel.
     """
+
+    COST = Cost.CHEAP
 
     seeds = operand()
     index = attribute(INT)
@@ -112,7 +115,7 @@ class SeedOp(LibraryOp, name="seed"):
         return [ty.tensor_type((), ty.i64())]
 
 
-class PhiloxOp(GraphOp, name="philox"):
+class PhiloxOp(GraphOp, name="philox", traits={ELEMENTWISE, RANDOM}):
     """y[i...] = word ``index % 4`` of block ``index // 4`` of the seed's stream.
 
     Block n is Philox4x32-10 of the counter (n, 0), both of 64 bits, and the seed.
@@ -121,6 +124,9 @@ class PhiloxOp(GraphOp, name="philox"):
     Dtypes: ``ui32``, all 32 bits random.
     Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011
     """
+
+    COST = Cost.CHEAP
+    INSTRUCTIONS = 60
 
     seed = operand()
     index = operand()

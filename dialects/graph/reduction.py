@@ -6,7 +6,7 @@ https://docs.pytorch.org/docs/stable/torch.html#reduction-ops
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT, INTS, STRING
@@ -22,6 +22,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.rules import expect
+from girih.dialects.traits import FINDS_PLACE, JUMPS, REDUCES, Cost, Role
 
 
 def reduced_type(
@@ -32,11 +33,15 @@ def reduced_type(
     return ty.tensor_type(shape, element or type_.element_type)
 
 
-class Reduction(GraphOp):
+class Reduction(GraphOp, traits={REDUCES}):
     """y[..., 0, ...] = the combination of x over ``dims``; of x's element type.
 
     Errors: a dim out of range or named twice.
     """
+
+    COST = Cost.CHEAP
+    COMBINES: ClassVar[str] = ""
+    """How two partial results become one: add, mul, max, min, or, and."""
 
     x = operand()
     dims = attribute(INTS)
@@ -61,9 +66,14 @@ class Reduction(GraphOp):
 class ReduceSumOp(Reduction, name="reduce_sum"):
     """y = the sum; 0 over no elements. Integers wrap around."""
 
+    ZERO_IF = (("x",),)
+    COMBINES = "add"
+
 
 class ReduceProdOp(Reduction, name="reduce_prod"):
     """y = the product; 1 over no elements."""
+
+    COMBINES = "mul"
 
 
 TIES = ("first", "nan")
@@ -97,9 +107,13 @@ class _Extremum(Reduction):
 class ReduceMaxOp(_Extremum, name="reduce_max"):
     """y = the largest element; NaN if any is."""
 
+    COMBINES = "max"
+
 
 class ReduceMinOp(_Extremum, name="reduce_min"):
     """y = the smallest element; NaN if any is."""
+
+    COMBINES = "min"
 
 
 class _BoolReduction(Reduction):
@@ -114,13 +128,22 @@ class _BoolReduction(Reduction):
 class ReduceAnyOp(_BoolReduction, name="reduce_any"):
     """y = whether any element is true; false over no elements."""
 
+    COMBINES = "or"
+
 
 class ReduceAllOp(_BoolReduction, name="reduce_all"):
     """y = whether all elements are true; true over no elements."""
 
+    COMBINES = "and"
 
-class _ArgExtremum(GraphOp):
+
+class _ArgExtremum(GraphOp, traits={REDUCES, FINDS_PLACE, JUMPS}):
     """The index of an extremal element along ``dim``, as ``i64``; first of equals."""
+
+    COST = Cost.CHEAP
+    COMBINES: ClassVar[str] = ""
+    EXTREME: ClassVar[str] = ""
+    """The reduction that gives the element whose place this is."""
 
     x = operand()
     dim = attribute(INT)
@@ -137,13 +160,19 @@ class _ArgExtremum(GraphOp):
 class ArgmaxOp(_ArgExtremum, name="argmax"):
     """y = the index of the largest element along ``dim``; NaN wins."""
 
+    EXTREME = "reduce_max"
+
 
 class ArgminOp(_ArgExtremum, name="argmin"):
     """y = the index of the smallest element along ``dim``; NaN wins."""
 
+    EXTREME = "reduce_min"
+
 
 class _FloatReduction(Reduction):
     """Real or complex floating point."""
+
+    ROLE = Role.COMPOSITE
 
     @classmethod
     def check_element(cls, type_: ir.Type) -> None:

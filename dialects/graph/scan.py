@@ -16,6 +16,8 @@ from girih.dialects.graph.base import LibraryOp, expect_dim, expect_tensor, with
 class CumsumOp(LibraryOp, name="cumsum"):
     """y[i] = x[0] + ... + x[i] along ``dim``."""
 
+    ZERO_IF = (("x",),)
+
     x = operand()
     dim = attribute(INT)
     strides = optional_attribute(LAYOUTS)

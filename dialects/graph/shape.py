@@ -24,10 +24,14 @@ from girih.dialects.graph.base import (
 )
 from girih.dialects.graph.creation import expect_number_fits
 from girih.dialects.rules import expect
+from girih.dialects.traits import ASSEMBLES, BIJECTIVE, MAY_ALIAS, REINDEXES, VIEW, Cost
 
 
-class _SameElementView(GraphOp):
+class _SameElementView(GraphOp, traits={REINDEXES, VIEW, MAY_ALIAS}):
     """A view whose result type is given when built; it keeps the element type."""
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     y = result()
@@ -43,7 +47,7 @@ class _SameElementView(GraphOp):
         """Checks the result's shape against the operand's."""
 
 
-class ReshapeOp(_SameElementView, name="reshape"):
+class ReshapeOp(_SameElementView, name="reshape", traits={BIJECTIVE}):
     """y has the elements of x, in row-major order, in another shape.
 
     Errors: another number of elements, where both are known.
@@ -57,8 +61,13 @@ class ReshapeOp(_SameElementView, name="reshape"):
         expect(agree, "y", f"have {counts[0]} elements", shape_text(target))
 
 
-class PermuteOp(GraphOp, name="permute"):
+class PermuteOp(
+    GraphOp, name="permute", traits={REINDEXES, VIEW, BIJECTIVE, MAY_ALIAS}
+):
     """y[i[p[0]], i[p[1]], ...] = x[i]: dim d of y is dim permutation[d] of x."""
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     permutation = attribute(INTS)
@@ -122,11 +131,14 @@ def _expect_in_range(size: Any, count: Any, start: Any, step: int) -> None:
         expect(last < size, "y", f"end before the size {size}", last)
 
 
-class ConcatOp(GraphOp, name="concat"):
+class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES}):
     """y = the operands one after the other along ``dim``.
 
     Errors: no operand; other ranks, element types or sizes outside ``dim``.
     """
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("inputs",),)
 
     inputs = variadic_operand()
     dim = attribute(INT)
@@ -151,11 +163,13 @@ class ConcatOp(GraphOp, name="concat"):
         return [ty.tensor_type(first, element)]
 
 
-class PadOp(GraphOp, name="pad"):
+class PadOp(GraphOp, name="pad", traits={ASSEMBLES}):
     """y = x with ``low`` and ``high`` more elements, all ``value``, around each dim.
 
     ``low`` and ``high`` are at least 0 and may be dim expressions.
     """
+
+    COST = Cost.CHEAP
 
     x = operand()
     low = attribute(SIZES)
@@ -179,8 +193,11 @@ class PadOp(GraphOp, name="pad"):
         return [ty.tensor_type(padded, types[0].element_type)]
 
 
-class FlipOp(GraphOp, name="flip"):
+class FlipOp(GraphOp, name="flip", traits={REINDEXES}):
     """y = x with the order of elements along ``dims`` reversed."""
+
+    COST = Cost.CHEAP
+    ZERO_IF = (("x",),)
 
     x = operand()
     dims = attribute(INTS)

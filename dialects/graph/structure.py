@@ -11,10 +11,13 @@ from girih.dialects.fields import (
 from girih.dialects.graph.base import GraphOp, expect_dims
 from girih.dialects.regions import expect_arguments, expect_yield, only_block
 from girih.dialects.rules import expect
+from girih.dialects.traits import Role
 
 
 class YieldOp(GraphOp, name="yield"):
     """Ends the region of a fusion: its operands are the fusion's results."""
+
+    ROLE = Role.STRUCTURE
 
     IS_TERMINATOR = True
 
@@ -31,6 +34,8 @@ class FusionOp(GraphOp, name="fusion"):
     Errors: block arguments or yielded values that differ from inputs or results; dims
     that are both reduced and closing.
     """
+
+    ROLE = Role.STRUCTURE
 
     inputs = variadic_operand()
     domain = attribute(SIZES)

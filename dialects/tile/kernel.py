@@ -28,6 +28,7 @@ from girih.dialects.regions import (
 )
 from girih.dialects.rules import expect
 from girih.dialects.tile.base import TileOp, expect_buffer, expect_index
+from girih.dialects.traits import TRANSFERS
 
 T = TypeVar("T")
 
@@ -110,7 +111,7 @@ class KernelOp(TileOp, name="kernel"):
             expect(self.sets >= 1, "sets", "be positive", self.sets)
 
 
-class ReadOp(TileOp, name="read"):
+class ReadOp(TileOp, name="read", traits={TRANSFERS}):
     """value = the whole buffer as a tensor (unscheduled kernels only)."""
 
     EFFECTS = Effects.READS
@@ -125,7 +126,7 @@ class ReadOp(TileOp, name="read"):
         return [ty.tensor_type(parts.shape, parts.element_type)]
 
 
-class WriteOp(TileOp, name="write"):
+class WriteOp(TileOp, name="write", traits={TRANSFERS}):
     """Writes a tensor into a whole buffer of its sizes (unscheduled kernels only)."""
 
     EFFECTS = Effects.WRITES

@@ -2,12 +2,13 @@
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import has_any, role_of
 from girih.dialects.graph.flash_attention import (
     FlashAttentionBackwardOp,
     FlashAttentionOp,
     score_shape,
 )
+from girih.dialects.traits import ASSEMBLES, CREATES, ELEMENTWISE, REINDEXES, Role
 from girih.passes.autograd.attention import gradients
 from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder, vjp
 from girih.passes.canonicalize_graph import simplify
@@ -72,9 +73,10 @@ def _fill(made: ir.Operation, block: ir.Block) -> bool:
 
 def _stays_in_place(op: ir.OpView) -> bool:
     """Whether an op may stand in a score function."""
-    name = op.operation.name
-    elementwise = ("creation", "elementwise", "shape", "structure")
-    return name in OPS and OPS[name].FAMILY in elementwise
+    return role_of(op) is Role.STRUCTURE or has_any(op, *_IN_PLACE)
+
+
+_IN_PLACE = (ASSEMBLES, CREATES, ELEMENTWISE, REINDEXES)
 
 
 def _written_out(op: FlashAttentionOp, g: ir.Value, b: VjpBuilder) -> list:

@@ -7,14 +7,11 @@ is found out right after differentiation.
 from collections.abc import Iterable
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
+from girih.dialects.traits import VIEW
+
 
 # What shows or stands for the same tensor.
-_VIEWS = frozenset(
-    f"graph.{name}"
-    for name in ("alias", "broadcast_to", "detach", "permute", "reshape", "slice")
-)
-
-
 def read_behind(values: Iterable[ir.Value], op: ir.OpView) -> set[ir.Value]:
     """The values that ops behind ``op`` in its block read, directly or as views."""
     return {value for value in values if _is_read_behind(value, op)}
@@ -27,7 +24,7 @@ def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
             user = use.owner
             if user.name == "func.return" or "fresh" in user.attributes:
                 continue
-            if user.name in _VIEWS:
+            if has(user, VIEW):
                 pending.append(user.results[0])
             elif op.operation.is_before_in_block(user.operation):
                 return True
@@ -37,7 +34,7 @@ def _is_read_behind(value: ir.Value, op: ir.OpView) -> bool:
 def _viewed_by(value: ir.Value) -> ir.Value:
     """The value of whose tensor a value is a view: to read that is to read both."""
     while not isinstance(owner := value.owner, ir.Block):
-        if owner.name not in _VIEWS or "fresh" in owner.attributes:
+        if not has(owner, VIEW) or "fresh" in owner.attributes:
             break
         value = owner.operands[0]
     return value

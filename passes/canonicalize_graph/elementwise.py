@@ -9,6 +9,7 @@ from math import inf
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.traits import ELEMENTWISE, Role
 from girih.passes.canonicalize_graph.numbers import (
     FOLDABLE,
     compute,
@@ -19,8 +20,7 @@ from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
 from girih.passes.fuse.shapes import broadcast_shapes
 
 _ELEMENTWISE = tuple(
-    cls.OPERATION_NAME.removeprefix("graph.")
-    for cls in graph.OPS_BY_FAMILY["elementwise"]
+    cls.SHORT_NAME for cls in graph.ops_with(ELEMENTWISE, role=Role.PRIMITIVE)
 )
 
 

@@ -1,25 +1,26 @@
 """Reductions: dims of size 1, nested reductions of one kind, sums of one element."""
 
+from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
+from girih.dialects.traits import FINDS_PLACE, REDUCES, Role
 from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
 from girih.passes.graph_builder import has_one_use
 
-_REDUCTIONS = (
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
+_VALUES = tuple(
+    cls.SHORT_NAME
+    for cls in graph.ops_with(REDUCES, role=Role.PRIMITIVE)
+    if not has(cls, FINDS_PLACE)
 )
+_PLACES = tuple(cls.SHORT_NAME for cls in graph.ops_with(FINDS_PLACE))
 
 
 def _name(op: ir.OpView) -> str:
     return op.operation.name.removeprefix("graph.")
 
 
-@canonicalizes(*_REDUCTIONS)
+@canonicalizes(*_VALUES)
 def drop_unit_dims(op, b: Simplifier) -> ir.Value | None:
     """Reducing a dim of size 1 changes nothing."""
     shape, dims = ty.shape_of(op.x.type), op.dims
@@ -29,7 +30,7 @@ def drop_unit_dims(op, b: Simplifier) -> ir.Value | None:
     return b.op(_name(op), op.x, dims=kept) if kept else op.x
 
 
-@canonicalizes("argmax", "argmin")
+@canonicalizes(*_PLACES)
 def fold_position_in_unit_dim(op, b: Simplifier) -> ir.Value | None:
     """The only element is the extremal one."""
     if ty.shape_of(op.x.type)[op.dim] != 1:
@@ -37,7 +38,7 @@ def fold_position_in_unit_dim(op, b: Simplifier) -> ir.Value | None:
     return b.filled(0, op.y.type)
 
 
-@canonicalizes(*_REDUCTIONS)
+@canonicalizes(*_VALUES)
 def merge_reductions(op, b: Simplifier) -> ir.Value | None:
     """A reduction of a reduction reduces the dims of both at once.
 

@@ -19,29 +19,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has, has_any
 from girih.dialects.dims import Size
+from girih.dialects.traits import ELEMENTWISE, GATHERS, MAY_ALIAS, MAY_FAIL, REDUCES
 from girih.dialects.types import shape_of
 
 from . import layout as layouts
 from .externs import in_place_call, rule_for
 from .layout import Layout
 from .signature import ResultInfo
-
-MAY_FAIL_A_CHECK = frozenset(
-    {
-        "graph.div",
-        "graph.floor_divide",
-        "graph.fmod",
-        "graph.gather",
-        "graph.pow",
-        "graph.remainder",
-        "graph.take",
-        "graph.trunc_divide",
-    }
-)
-"""Indices out of range, integers divided by zero or taken to negative powers."""
-
-_POINT_BY_POINT = ("elementwise", "reduction")
 
 
 def plan_in_place(
@@ -136,14 +122,11 @@ def _writes(
 
 def _may_fail(op: ir.OpView) -> bool:
     inner = op.regions[0].blocks[0].operations if op.name == "graph.fusion" else [op]
-    return any(
-        each.name in MAY_FAIL_A_CHECK and not _is_float_arithmetic(each)
-        for each in inner
-    )
+    return any(has(each, MAY_FAIL) and not _is_float_arithmetic(each) for each in inner)
 
 
 def _is_float_arithmetic(op: ir.OpView) -> bool:
-    if op.name in ("graph.gather", "graph.take"):
+    if has(op, GATHERS):
         return False
     return isinstance(op.operands[0].type.element_type, ir.FloatType)
 
@@ -173,7 +156,7 @@ def is_last_reader(
 
 
 def _may_be_view(op: ir.OpView) -> bool:
-    return getattr(type(op), "FAMILY", None) in ("shape", "extern")
+    return has(op, MAY_ALIAS)
 
 
 def _reads_in_place(
@@ -201,7 +184,9 @@ def _is_read_in_place(value: ir.Value, shape: tuple[Size, ...]) -> bool:
             (result,) = op.results
             if shape_of(result.type) != shape or not _is_read_in_place(result, shape):
                 return False
-        elif op.operation.name != "graph.yield" and op.FAMILY not in _POINT_BY_POINT:
+        elif not (
+            op.operation.name == "graph.yield" or has_any(op, ELEMENTWISE, REDUCES)
+        ):
             return False
     return True
 
@@ -217,7 +202,7 @@ def _is_written_while_read(maker: ir.OpView, value: ir.Value) -> bool:
     rounds: dict[ir.Value, int] = {}
     for op in body:
         before = max((rounds.get(operand, 0) for operand in op.operands), default=0)
-        after = before + (op.FAMILY == "reduction")
+        after = before + has(op, REDUCES)
         rounds.update((result, after) for result in op.results)
     full = [v for v in last.operands if shape_of(v.type) == tuple(maker.domain)]
     is_one_walk = max(rounds.values(), default=0) <= 1

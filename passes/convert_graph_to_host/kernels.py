@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from girih.dialects import attributes as attr
 from girih.dialects import tile
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import OPS, has
 from girih.dialects.dims import Size, symbol, symbols_of
+from girih.dialects.traits import REDUCES
 from girih.dialects.types import buffer_parts, shape_of
 
 
@@ -161,7 +162,7 @@ def iteration_space(op: ir.OpView) -> tuple[tuple[Size, ...], tuple[int, ...]]:
     """Domain and reduced dims of a fusion, or of a primitive on its own."""
     if op.name == "graph.fusion":
         return op.domain, op.reduced
-    if op.FAMILY == "reduction":
+    if has(op, REDUCES):
         dims = attr.INTS if "dims" in op.attributes else None
         reduced = op.dims if dims else (op.dim,)
         return shape_of(op.operands[0].type), reduced

@@ -9,12 +9,12 @@ kernels make for products, have padded rows; who returns them copies them.
 from __future__ import annotations
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
 from girih.dialects.dims import Size
+from girih.dialects.traits import PRODUCT
 from girih.dialects.types import byte_width, contiguous_strides, element_of, shape_of
 
 from .kernel_ops import runs_in_kernel
-
-PRODUCTS = frozenset({"graph.addmm", "graph.bmm", "graph.linear", "graph.mm"})
 
 _ALIGNMENT = 16
 _LEAST_BYTES = 1 << 18
@@ -39,7 +39,7 @@ def padded_strides(type_: ir.Type) -> tuple[int, ...] | None:
 
 def padded_result(op: ir.OpView) -> tuple[int, ...] | None:
     """The strides of a product's result, None where they are not padded."""
-    if op.operation.name not in PRODUCTS:
+    if not has(op, PRODUCT):
         return None
     lhs = op.x if op.operation.name == "graph.linear" else op.lhs
     depth = shape_of(lhs.type)[-1]
@@ -52,7 +52,7 @@ def padded_operands(block: ir.Block) -> dict[ir.Value, tuple[Size, ...]]:
     """The values that kernels make for products, with their strides."""
     found: dict[ir.Value, tuple[Size, ...]] = {}
     for op in block.operations:
-        if op.operation.name not in PRODUCTS:
+        if not has(op, PRODUCT):
             continue
         for value in map(_source, op.operands):
             strides = None if value is None else padded_strides(value.type)

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from girih.dialects import attributes as attr
-from girih.dialects import dims, graph
+from girih.dialects import dims
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has, role_of
 from girih.dialects.dims import Size
+from girih.dialects.traits import CONTRACTION, PRODUCT, VIEW, Role
 from girih.dialects.types import contiguous_strides, shape_of
 from girih.passes.select_products import ONEDNN_LINEAR
 
@@ -126,7 +128,7 @@ def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None
 
     Those of eager; or those without which oneDNN's product would begin with a copy.
     """
-    if op.name in _TAKES_ANY_STRIDES or op.name not in graph.LIBRARY:
+    if has(op, PRODUCT) or role_of(op) is not Role.LIBRARY:
         return None
     if op.name == "graph.extern" and op.op == ONEDNN_LINEAR:
         shape = shape_of(op.operands[0].type)
@@ -136,25 +138,8 @@ def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None
     return tuple(contiguous_strides(shape_of(value.type)) for value in op.operands)
 
 
-_TAKES_ANY_STRIDES = frozenset(
-    {"graph.addmm", "graph.baddbmm", "graph.bmm", "graph.linear", "graph.mm"}
-)
-
-
-# Library ops whose result is a tensor of its own.
-_MAKES_A_TENSOR = frozenset(
-    {
-        "graph.addmm",
-        "graph.baddbmm",
-        "graph.bmm",
-        "graph.convolution",
-        "graph.mm",
-    }
-)
-
-
 def _makes_a_tensor(op: ir.OpView) -> bool:
-    return op.name in _MAKES_A_TENSOR or (
+    return has(op, CONTRACTION) or (
         op.name == "graph.extern" and op.op == ONEDNN_LINEAR
     )
 
@@ -185,8 +170,11 @@ class _Planner:
         if all(info.writes is None for info in infos):
             return
         # Those of attention read rows that other programs write.
-        excluded = graph.KERNELS.union(VIEWS)
-        kernels = [op for op in ops if op.name not in excluded and runs_in_kernel(op)]
+        kernels = [
+            op
+            for op in ops
+            if not (role_of(op) is Role.KERNEL or has(op, VIEW)) and runs_in_kernel(op)
+        ]
         layouts = {value: place.layout for value, place in self.places.items()}
         self._overwritten = plan_in_place(block, infos, kernels, layouts)
 

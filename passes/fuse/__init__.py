@@ -32,7 +32,7 @@ from girih.passes.fuse.grouping import group_program
 from girih.passes.fuse.order import order_units, outputs_of
 from girih.passes.fuse.placement import own_placement
 from girih.passes.fuse.plan import FuseOptions, FusionGroup, FusionPlan, Placement
-from girih.passes.fuse.program import Kind, Program, Role
+from girih.passes.fuse.program import Kind, Need, Program
 from girih.passes.fuse.reader import ProgramReader
 from girih.passes.fuse.report import plan_text
 from girih.passes.fuse.rewrite import apply_plan
@@ -78,7 +78,7 @@ def _stored_counters(program: Program) -> list[FusionGroup]:
         for node in program.nodes
         if node.name in ("iota", "size")
         and any(
-            read.role is Role.WHOLE for _, read in program.values[node.results[0]].uses
+            read.need is Need.WHOLE for _, read in program.values[node.results[0]].uses
         )
     ]
 

@@ -8,7 +8,7 @@ first in the program comes next.
 import heapq
 
 from girih.passes.fuse.plan import FusionGroup, Placement
-from girih.passes.fuse.program import Kind, Program, Role
+from girih.passes.fuse.program import Kind, Need, Program
 
 
 def order_units(
@@ -98,7 +98,7 @@ def outputs_of(program: Program, placement: Placement) -> tuple[int, ...]:
         for position in placement.members
         for value in program.nodes[position].results
         if any(
-            user not in members or read.role is Role.WHOLE
+            user not in members or read.need is Need.WHOLE
             for user, read in program.values[value].uses
         )
     )

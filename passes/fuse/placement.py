@@ -24,7 +24,7 @@ from girih.passes.fuse.plan import (
     is_in_place,
     reads_inside,
 )
-from girih.passes.fuse.program import Kind, Node, Program, Read, Role
+from girih.passes.fuse.program import Kind, Need, Node, Program, Read
 from girih.passes.fuse.shapes import (
     Refinement,
     align_right,
@@ -53,7 +53,7 @@ def own_placement(program: Program, node: Node) -> Placement:
     for read in node.reads:
         chain = without_trailing_broadcast(read.chain)
         merges = len(chain) > 1 and isinstance(chain[-1], Reshape)
-        if not merges or read.role is not Role.READ:
+        if not merges or read.need is not Need.READ:
             continue
         before = result_shape(program.values[read.value].shape, chain[:-1])
         refined = common_refinement(domain, before)
@@ -77,7 +77,7 @@ def fit(
 ) -> Placement | None:
     """Returns a placement for both groups in one, None if there is none."""
     edges = edges_between(program, producer, consumer)
-    if not any(read.role is Role.INDEX for _, _, read in edges):
+    if not any(read.need is Need.INDEX for _, _, read in edges):
         for merged in _anchored_candidates(producer, consumer):
             if _is_legal(program, merged, edges, options):
                 return merged
@@ -260,7 +260,7 @@ def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bo
     """Returns whether only the two groups use the values of ``producer``."""
     users = {*producer.levels, *producer.inline, *consumer.levels, *consumer.inline}
     return all(
-        user in users and read.role is not Role.WHOLE
+        user in users and read.need is not Need.WHOLE
         for position in producer.members
         for value in program.nodes[position].results
         for user, read in program.values[value].uses
@@ -271,7 +271,7 @@ def _recompute_factor(program: Program, edges: list[Edge]) -> float:
     """Returns how many times each element of the producer would be computed."""
     return sum(
         _index_ratio(consumer, read)
-        if read.role is Role.INDEX
+        if read.need is Need.INDEX
         else _ratio(program, consumer, read)
         for _, consumer, read in edges
     )

@@ -21,7 +21,7 @@ class Kind(Enum):
     BARRIER = "barrier"  # library ops, calls, the terminator
 
 
-class Role(Enum):
+class Need(Enum):
     """How an op needs an operand."""
 
     READ = "read"
@@ -37,12 +37,12 @@ class Read:
         value: the id of that value.
         chain: from the value's shape to the shape at which the op works: the views,
             then the broadcast, pad, take or gather that the op itself implies.
-        role: how the op needs it.
+        need: how the op needs it.
     """
 
     value: int
     chain: Chain
-    role: Role
+    need: Need
 
 
 @dataclass(slots=True)

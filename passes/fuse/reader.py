@@ -1,9 +1,9 @@
 """Reads the body of a function into a ``Program``."""
 
-from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of
+from girih.dialects.definition import Effects, effects_of, has, role_of
+from girih.dialects.traits import CREATES, REDUCES, REINDEXES, Cost, Role
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
 from girih.passes.fuse.chain import (
@@ -20,21 +20,8 @@ from girih.passes.fuse.chain import (
     extend,
 )
 from girih.passes.fuse.free import free_cheap_ops
-from girih.passes.fuse.program import Kind, Node, Program, Read, Role, Value
+from girih.passes.fuse.program import Kind, Need, Node, Program, Read, Value
 from girih.passes.fuse.shapes import Shape
-
-# Ops that move or compare bits or add: cheaper to compute again than to store. So is
-# ``philox``, of which no operand but a seed is in memory.
-CHEAP_OPS = frozenset(
-    {
-        "abs", "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast",
-        "ceil", "concat", "copysign", "eq", "floor", "gather", "ge", "gt", "isfinite",
-        "isinf", "isnan", "le", "logical_and", "logical_not", "logical_or",
-        "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pad", "philox",
-        "relu", "round", "shift_left", "shift_right", "sign", "sub", "take", "trunc",
-        "where",
-    }
-)  # fmt: skip
 
 # Element types that kernels compute with; other ops run as library ops.
 KERNEL_ELEMENTS = frozenset(
@@ -44,25 +31,17 @@ KERNEL_ELEMENTS = frozenset(
     }
 )  # fmt: skip
 
-_KIND_OF_FAMILY = {
-    "creation": Kind.FREE,
-    "elementwise": Kind.POINTWISE,
-    "indexing": Kind.POINTWISE,
-    "random": Kind.POINTWISE,
-    "reduction": Kind.REDUCTION,
-    "shape": Kind.VIEW,
-}
-_KIND_OF_OP = {"concat": Kind.POINTWISE, "pad": Kind.POINTWISE}
-
 
 def primitive_kind(name: str) -> Kind:
     """Returns what an op of ``graph`` (named without the dialect) is in a fusion."""
-    full_name = f"graph.{name}"
-    if full_name not in graph.PRIMITIVES:
+    op = f"graph.{name}"
+    if role_of(op) is not Role.PRIMITIVE:
         return Kind.BARRIER
-    if name in _KIND_OF_OP:
-        return _KIND_OF_OP[name]
-    return _KIND_OF_FAMILY[graph.OPS[full_name].FAMILY]
+    if has(op, CREATES):
+        return Kind.FREE
+    if has(op, REINDEXES):
+        return Kind.VIEW
+    return Kind.REDUCTION if has(op, REDUCES) else Kind.POINTWISE
 
 
 class ProgramReader:
@@ -122,7 +101,7 @@ class ProgramReader:
             self._views[op.results[0]] = (reads[0].value, reads[0].chain)
         dims = _reduced_dims(op) if kind is Kind.REDUCTION else ()
         node = Node(position, name, kind, shape, reads, results, dims)
-        node.is_expensive = name not in CHEAP_OPS
+        node.is_expensive = kind is Kind.POINTWISE and op.COST is not Cost.CHEAP
         self.program.nodes.append(node)
 
     def _kind(self, op: ir.OpView, name: str) -> Kind:
@@ -170,12 +149,12 @@ class ProgramReader:
         """Returns the read of ``value`` followed by ``steps``."""
         source, chain = self.trace(value)
         shape = self.program.values[source].shape
-        return Read(source, extend(shape, chain, steps), Role.READ)
+        return Read(source, extend(shape, chain, steps), Need.READ)
 
     def read_index(self, value: ir.Value) -> Read:
         """Returns the read of an index operand."""
         source, chain = self.trace(value)
-        return Read(source, chain, Role.INDEX)
+        return Read(source, chain, Need.INDEX)
 
     def _link(self) -> None:
         """Fills in uses and successors."""
@@ -244,7 +223,7 @@ def _read_elementwise(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]
 
 def _read_whole(reader: ProgramReader, op) -> tuple[Read, ...]:
     traced = (reader.trace(operand) for operand in op.operands)
-    return tuple(Read(value, chain, Role.WHOLE) for value, chain in traced)
+    return tuple(Read(value, chain, Need.WHOLE) for value, chain in traced)
 
 
 def _read_reshape(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:

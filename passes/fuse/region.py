@@ -22,7 +22,7 @@ from girih.passes.fuse.chain import (
     without_trailing_broadcast,
 )
 from girih.passes.fuse.plan import FusionGroup, is_in_place
-from girih.passes.fuse.program import Kind, Node, Read, Role
+from girih.passes.fuse.program import Kind, Need, Node, Read
 from girih.passes.fuse.reader import ProgramReader
 from girih.passes.fuse.shapes import broadcast_shapes
 from girih.passes.fuse.writer import Emitted, OpWriter, i64
@@ -106,7 +106,7 @@ class RegionBuilder:
         if node is None:
             return []
         chain = self._chain_after(key, node)
-        reads = [read for read in node.reads if read.role is Role.READ]
+        reads = [read for read in node.reads if read.need is Need.READ]
         if node.name == "pad" and self._is_computed(reads[0]):
             chain = self._unread_padding(node, chain)
             return [self._key(reads[0].value, chain)]

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import has, role_of
+from girih.dialects.traits import BIJECTIVE, ELEMENTWISE, Role
 from girih.passes.fuse_contractions.products import Product, product_of
 from girih.passes.fuse_contractions.prologue import Prologue, prologue_of
-
-_ANCHORED = frozenset({"elementwise", "structure"})
-_TURNS = frozenset({"graph.permute", "graph.reshape"})
 
 
 @dataclass(frozen=True)
@@ -115,15 +113,20 @@ def _view(product: Product, fusion: ir.OpView) -> View | None:
     value, steps = block.arguments[places[0]], []
     while True:
         readers = [use.owner.opview for use in value.uses]
-        if all(OPS[reader.operation.name].FAMILY in _ANCHORED for reader in readers):
+        if all(map(_is_anchored, readers)):
             break
-        if len(readers) != 1 or readers[0].operation.name not in _TURNS:
+        if len(readers) != 1 or not has(readers[0], BIJECTIVE):
             return None
         steps.append(readers[0])
         value = readers[0].results[0]
     if ty.shape_of(value.type) != tuple(fusion.domain):
         return None
     return View(value, tuple(steps))
+
+
+def _is_anchored(op: ir.OpView) -> bool:
+    """Whether an op reads its operands at the points of the domain."""
+    return has(op, ELEMENTWISE) or role_of(op) is Role.STRUCTURE
 
 
 def _all_depend(fusion: ir.OpView, views: Iterable[View]) -> bool:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import has
+from girih.dialects.traits import BIJECTIVE, ELEMENTWISE, VIEW
 from girih.passes.fuse_contractions.products import LEAST_SIZE, Product
 from girih.passes.graph_builder import has_one_use
 from girih.passes.tile.gpu.contraction_policy import NARROW
-
-_TURNS = frozenset({"graph.permute", "graph.reshape"})
-_CHAIN = _TURNS | {"graph.broadcast_to", "graph.slice"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def prologue_of(product: Product, operand: ir.Value) -> Prologue | None:
     value, steps = operand, []
     while not isinstance(value.owner, ir.Block) and has_one_use(value):
         op = value.owner.opview
-        if op.operation.name not in _TURNS:
+        if not has(op, BIJECTIVE):
             fits = op.operation.name == "graph.fusion" and _is_pointwise(op)
             return Prologue(op, tuple(reversed(steps))) if fits else None
         steps.append(op)
@@ -52,7 +50,7 @@ def prologue_of(product: Product, operand: ir.Value) -> Prologue | None:
 
 def is_chain(op: ir.OpView) -> bool:
     """Whether an op of a fusion is a view of an input."""
-    return op.operation.name in _CHAIN
+    return has(op, VIEW)
 
 
 def _is_pointwise(fusion: ir.OpView) -> bool:
@@ -61,8 +59,6 @@ def _is_pointwise(fusion: ir.OpView) -> bool:
         return False
     *body, _ = fusion.regions[0].blocks[0].operations
     return all(
-        is_chain(op)
-        or op.operation.name == "graph.constant"
-        or OPS[op.operation.name].FAMILY == "elementwise"
+        is_chain(op) or op.operation.name == "graph.constant" or has(op, ELEMENTWISE)
         for op in body
     )

@@ -11,9 +11,10 @@ from functools import reduce
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import has
 from girih.dialects.dims import Size
 from girih.dialects.graph.base import broadcast_shapes
+from girih.dialects.traits import ELEMENTWISE
 from girih.passes.fuse_contractions.epilogue import Group, View
 from girih.passes.fuse_contractions.products import Product
 from girih.passes.fuse_contractions.prologue import Prologue, is_chain, prologue_of
@@ -222,7 +223,7 @@ class BlockBuilder(GraphBuilder):
         for number, value in enumerate(operands):
             made.operands[number] = value
         result = made.results[0]
-        if OPS[made.name].FAMILY == "elementwise":
+        if has(made, ELEMENTWISE):
             shapes = [ty.shape_of(value.type) for value in operands]
             shape = reduce(lambda one, other: broadcast_shapes(one, other, "x"), shapes)
             result.set_type(ty.tensor_type(shape, result.type.element_type))

@@ -11,7 +11,8 @@ less memory for what it does, so there holding costs more.
 
 from dataclasses import dataclass
 
-from girih.passes.fuse.reader import CHEAP_OPS
+from girih.dialects import graph
+from girih.dialects.traits import Cost
 from girih.passes.partition.max_flow import INFINITE
 from girih.passes.partition.program import Kind, Node, Program
 from girih.passes.partition.usage import Usage
@@ -41,13 +42,6 @@ class Target:
 
 
 TARGETS = {"cpu": Target(1, 8, 24, hold=4), "gpu": Target(1, 2, 4, hold=8)}
-_MEDIUM_OPS = frozenset(
-    {
-        "div", "floor_divide", "fmod", "reciprocal", "remainder", "rsqrt", "sqrt",
-        "trunc_divide",
-    }
-)  # fmt: skip
-
 # Numbers made of a seed take some ten cycles of a GPU that waits for memory anyway;
 # what is saved is the seed, so forward and backward pass agree.
 _ALWAYS_AGAIN = "philox"
@@ -162,6 +156,7 @@ class Costs:
     def _cost_of_op(self, name: str) -> int:
         if name == _ALWAYS_AGAIN:
             return 0
-        if name in CHEAP_OPS or name.startswith(("reduce_", "arg")):
+        cost = graph.OPS[f"graph.{name}"].COST
+        if cost is Cost.CHEAP:
             return self._target.cheap
-        return self._target.medium if name in _MEDIUM_OPS else self._target.costly
+        return self._target.medium if cost is Cost.DIVISION else self._target.costly

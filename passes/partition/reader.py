@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from math import prod
 
 from girih.dialects import attributes as attr
-from girih.dialects import dims, graph
+from girih.dialects import dims
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of
+from girih.dialects.definition import Effects, effects_of, has, role_of
 from girih.dialects.dims import Dim, Size
+from girih.dialects.traits import CREATES, PRODUCT, REDUCES, VIEW, Role
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.fuse.reader import KERNEL_ELEMENTS
 from girih.passes.partition.program import Kind, Node, Program, Value
-
-_VIEWS = frozenset({"broadcast_to", "permute", "reshape", "seed", "slice"})
-_KIND_OF_FAMILY = {"creation": Kind.CREATION, "reduction": Kind.REDUCTION}
-_CONTRACTIONS = frozenset({"addmm", "baddbmm", "bmm", "linear", "mm"})
 
 
 class JointReader:
@@ -111,7 +108,7 @@ class JointReader:
 
     def _work(self, node: Node) -> int:
         """Multiplications: the elements of the result, by what each sums over."""
-        if node.name not in _CONTRACTIONS:
+        if not has(f"graph.{node.name}", PRODUCT):
             return 0
         factor = node.operands[1 if node.name in ("addmm", "baddbmm") else 0]
         inner = ty.shape_of(self.ir_values[factor].type)[-1]
@@ -200,14 +197,15 @@ def _draws_flags(name: str, op: ir.Operation) -> bool:
 
 
 def _kind(name: str) -> Kind:
-    short = name.removeprefix("graph.")
     if name == "arith.constant":
         return Kind.CREATION
-    if short in _VIEWS:
+    if has(name, VIEW):
         return Kind.VIEW
-    if name not in graph.PRIMITIVES:
+    if role_of(name) is not Role.PRIMITIVE:
         return Kind.LIBRARY
-    return _KIND_OF_FAMILY.get(graph.OPS[name].FAMILY, Kind.POINTWISE)
+    if has(name, CREATES):
+        return Kind.CREATION
+    return Kind.REDUCTION if has(name, REDUCES) else Kind.POINTWISE
 
 
 class _Hints(dict):

@@ -39,7 +39,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
 from girih.passes.recognize_attention.halves import HALVES
-from girih.passes.recognize_attention.match import PRODUCTS, Match, match_product
+from girih.passes.recognize_attention.match import (
+    Match,
+    is_plain_product,
+    match_product,
+)
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.recognize_attention.sums import separate_sums
@@ -77,8 +81,7 @@ def _recognize(block: ir.Block, elements: Set[str]) -> None:
     matches = [
         match
         for op in block.operations
-        if op.operation.name in PRODUCTS
-        and (match := match_product(op, elements)) is not None
+        if is_plain_product(op) and (match := match_product(op, elements)) is not None
     ]
     for match in matches:
         _replace(match)

@@ -6,10 +6,11 @@ exact in float32, which is what kernels add them up in.
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
+from girih.dialects.traits import VIEW
 from girih.passes.graph_builder import GraphBuilder
 
 HALVES = frozenset({"bf16", "f16"})
-_VIEWS = frozenset(f"graph.{name}" for name in ("broadcast_to", "permute", "reshape"))
 
 
 def half_behind(value: ir.Value) -> tuple[str, float] | None:
@@ -30,7 +31,7 @@ def half_behind(value: ir.Value) -> tuple[str, float] | None:
             if scaled is None:
                 return None
             value, factor = scaled[0], factor * scaled[1]
-        elif name in _VIEWS:
+        elif has(op, VIEW):
             value = op.x
         else:
             return None
@@ -48,7 +49,7 @@ def narrowed(b: GraphBuilder, value: ir.Value) -> ir.Value:
     """What a value was before it was widened and scaled, in the same views."""
     views = []
     while (op := value.owner.opview).operation.name != "graph.cast":
-        if op.operation.name in _VIEWS:
+        if has(op, VIEW):
             views.append(op)
             value = op.x
         else:
@@ -60,10 +61,11 @@ def narrowed(b: GraphBuilder, value: ir.Value) -> ir.Value:
 
 
 def _same_view(b: GraphBuilder, view: ir.OpView, x: ir.Value) -> ir.Value:
-    name = view.operation.name.removeprefix("graph.")
-    if name == "permute":
-        return b.op(name, x, permutation=tuple(view.permutation))
-    return b.typed(name, [x], ty.shape_of(view.results[0].type), x.type.element_type)
+    made = view.operation.clone(ip=b.ip)
+    made.operation.operands[0] = x
+    (y,) = made.operation.results
+    y.set_type(ty.tensor_type(ty.shape_of(y.type), x.type.element_type))
+    return y
 
 
 def is_narrowed_to(value: ir.Value, element: str) -> bool:
@@ -72,7 +74,7 @@ def is_narrowed_to(value: ir.Value, element: str) -> bool:
     while pending:
         for use in pending.pop().uses:
             op = use.owner
-            if op.name in _VIEWS:
+            if has(op, VIEW):
                 pending.append(op.results[0])
             elif op.name != "graph.cast" or str(_element(op)) != element:
                 return False

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
 from girih.dialects.dims import Dim, Size, product
+from girih.dialects.traits import PRODUCT
 from girih.passes.graph_builder import has_one_use
 from girih.passes.recognize_attention.halves import half_behind, is_narrowed_to
 from girih.passes.recognize_attention.score import (
@@ -23,7 +25,11 @@ WIDEST_HEAD = 256
 _QUERIES = 64
 _FEWEST_PROGRAMS = 64
 _FEW_KEYS = 1024
-PRODUCTS = frozenset({"graph.bmm", "graph.mm"})
+
+
+def is_plain_product(op: ir.OpView) -> bool:
+    """Whether an op multiplies two matrices, or batches of them, and adds nothing."""
+    return has(op, PRODUCT) and len(op.operands) == 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Match:
 
 
 def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:
-    """The attention whose last product is ``op``, one of ``PRODUCTS``, if it is that.
+    """The attention whose last product is ``op``, a plain product, if it is that.
 
     Args:
         op: a product of matrices.
@@ -167,7 +173,7 @@ def _products_behind(value: ir.Value, shape: tuple[Size, ...]) -> Iterator[ir.Op
             continue
         seen.add(current)
         op = current.owner.opview
-        if op.operation.name in PRODUCTS:
+        if is_plain_product(op):
             if _stacked(current) == (product(shape[:2]), *shape[2:]):
                 yield op
         elif is_passed(op):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import OPS, has
 from girih.dialects.dims import Size, product
 from girih.dialects.graph.flash_attention import score_shape
+from girih.dialects.traits import CREATES, ELEMENTWISE, RANDOM, VIEW
 from girih.passes.canonicalize_graph import simplify
 from girih.passes.decompose import RULES as DECOMPOSITIONS
 from girih.passes.graph_builder import GraphBuilder
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 # A score function with more ops, or more operands, is better computed once.
 MOST_OPS = 64
 MOST_OPERANDS = 8
-_VIEWS = frozenset(
-    f"graph.{name}" for name in ("broadcast_to", "permute", "reshape", "slice")
-)
 _TRIANGLES = frozenset({"graph.tril", "graph.triu"})
 _ELEMENTS = frozenset({"bf16", "f16", "f32", "i1", "i32", "i64"})
 
@@ -60,11 +58,12 @@ def moves_nothing(shape: Sequence[Size], permutation: Sequence[int]) -> bool:
 
 def is_passed(op: ir.OpView) -> bool:
     """Whether a score function may apply this op to scores."""
-    name = op.operation.name
-    if keeps_order(op):
-        return True
-    cls = OPS.get(name)
-    return cls is not None and name.startswith("graph.") and cls.FAMILY == "elementwise"
+    return keeps_order(op) or (has(op, ELEMENTWISE) and not has(op, RANDOM))
+
+
+def _is_computed_in_place(op: ir.OpView) -> bool:
+    is_triangle = op.operation.name in _TRIANGLES
+    return is_triangle or (has(op, ELEMENTWISE) and not has(op, RANDOM))
 
 
 def plan_score(
@@ -146,13 +145,12 @@ class _Reader:
         if isinstance(value, ir.BlockArgument) or value.owner.name not in OPS:
             return [], lambda answers: False
         op = value.owner.opview
-        name, family = op.operation.name, OPS[op.operation.name].FAMILY
         operands = list(op.operands)
-        if family == "creation":
+        if has(op, CREATES):
             return [], lambda answers: True
-        if name in _VIEWS:
+        if has(op, VIEW):
             return operands, all
-        if family != "elementwise" and name not in _TRIANGLES:
+        if not _is_computed_in_place(op):
             return [], lambda answers: False
         is_wide = _is_wide(value)
 

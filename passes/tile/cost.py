@@ -18,40 +18,6 @@ from girih.passes.tile.nodes import (
 )
 from girih.passes.tile.sizes import is_constant
 
-# Instructions of the polynomials that expand-math emits, roughly.
-FUNCTION_COSTS = {
-    "acos": 25,
-    "acosh": 40,
-    "asin": 25,
-    "asinh": 40,
-    "atan": 25,
-    "atan2": 35,
-    "atanh": 40,
-    "cos": 30,
-    "cosh": 25,
-    "erf": 25,
-    "erfc": 30,
-    "exp": 12,
-    "exp2": 10,
-    "expm1": 20,
-    "floor_divide": 20,
-    "fmod": 20,
-    "log": 18,
-    "log10": 20,
-    "log1p": 25,
-    "log2": 18,
-    "philox": 60,
-    "pow": 40,
-    "remainder": 20,
-    "sigmoid": 16,
-    "sin": 30,
-    "sinh": 25,
-    "tan": 35,
-    "tanh": 20,
-    "trunc_divide": 20,
-}
-# A division or square root occupies its unit for many cycles.
-SLOW_INSTRUCTIONS = {"div": 5, "sqrt": 6, "rsqrt": 10, "reciprocal": 5}
 # Loads of lanes that are apart, of lanes at computed places, and of lanes that are
 # contiguous along another coordinate, so that squares can be turned in registers.
 STRIDED_LOAD = 10
@@ -70,8 +36,7 @@ def node_cost(node: Node) -> int:
     if isinstance(node, LoadNode):
         return 1 if node.element.computing == node.element else 2
     if isinstance(node, ComputeNode):
-        slow = SLOW_INSTRUCTIONS.get(node.name, 1)
-        return FUNCTION_COSTS.get(node.name, slow)
+        return node.op.INSTRUCTIONS
     if isinstance(node, (SelectNode, CheckedIndexNode)):
         return 3
     return 1

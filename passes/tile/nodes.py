@@ -9,6 +9,7 @@ object, so a node is computed once per point however often it is used.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from girih.dialects import graph
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import (
     Affine,
@@ -125,9 +126,21 @@ class LoadNode(Node):
         )
 
 
+class OpNode(Node):
+    """A node that computes what an op of ``graph`` does, named as there."""
+
+    __slots__ = ()
+    name: str
+
+    @property
+    def op(self) -> type[graph.GraphOp] | None:
+        """The class of the op; None for what only kernels have."""
+        return graph.OPS.get(f"graph.{self.name}")
+
+
 @dataclass(eq=False, slots=True)
-class ComputeNode(Node):
-    """An elementwise primitive applied to its operands, named as in ``graph``."""
+class ComputeNode(OpNode):
+    """An elementwise primitive applied to its operands."""
 
     name: str = ""
 
@@ -192,7 +205,7 @@ class CheckedIndexNode(Node):
 
 
 @dataclass(eq=False, slots=True)
-class ReduceNode(Node):
+class ReduceNode(OpNode):
     """A reduction of the operand over all reduced coordinates, or all closing ones.
 
     ``position`` is the coordinate along the reduced dim, for argmax and argmin. What

@@ -8,7 +8,9 @@ every number of threads. Later rounds load the finished results.
 
 from dataclasses import dataclass, replace
 
+from girih.dialects.definition import has
 from girih.dialects.dims import ceildiv, maximum
+from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import I64, Element
 from girih.passes.tile.index import Affine, Coordinate, Dynamic, affine, of
@@ -27,7 +29,6 @@ MAX_PARTIALS = 32768
 GUESSED_SIZE = 1 << 20
 
 _PARTS = Coordinate((-1, 0), 0)
-ARGUMENT_VALUES = {"argmax": "reduce_max", "argmin": "reduce_min"}
 
 Substitutes = dict[int, tuple[Node, Node]]
 
@@ -57,7 +58,7 @@ def parallel_of(grid: Grid) -> tuple[Coordinate, ...]:
 
 def kept_element(node: ReduceNode) -> Element:
     """What parts of a reduction are stored as: extremes are elements of the operand."""
-    is_extreme = node.name in ARGUMENT_VALUES.values()
+    is_extreme = node.op is not None and node.op.COMBINES in ("max", "min")
     return node.element if is_extreme else node.element.computing
 
 
@@ -170,10 +171,10 @@ class Splitter:
 
     def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
         """What is stored of each part of a reduction."""
-        if node.name not in ARGUMENT_VALUES:
+        if not has(node.op, FINDS_PLACE):
             return [node]
         operand = node.operands[0]
-        value = ReduceNode(operand.element, (operand,), name=ARGUMENT_VALUES[node.name])
+        value = ReduceNode(operand.element, (operand,), name=node.op.EXTREME)
         return [self.table.add(value, node.location), node]
 
     def _linear(self) -> Affine:
@@ -269,7 +270,7 @@ class Splitter:
     def combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
         """The reduction of the parts' results."""
         position = None
-        if node.name in ARGUMENT_VALUES:
+        if has(node.op, FINDS_PLACE):
             position = of(Dynamic(loads[1], 1 << 62))
         result = ReduceNode(
             node.element, (loads[0],), name=node.name, position=position
@@ -278,7 +279,7 @@ class Splitter:
 
     def _finished(self, node: ReduceNode, _: Node, combined: Node) -> Store:
         """The store of a finished result; later grids load it from there."""
-        element = I64 if node.name in ARGUMENT_VALUES else kept_element(node)
+        element = I64 if has(node.op, FINDS_PLACE) else kept_element(node)
         number = self.workspace.take(element, self.results)
         load = LoadNode(element, buffer=number, offset=self._from(node, self._linear()))
         self.known[node.number] = (node, self.table.add(load, node.location))

@@ -7,6 +7,8 @@ addition to an accumulator, of the chain of multiplications in a polynomial.
 from collections import Counter
 from dataclasses import replace
 
+from girih.dialects.definition import has
+from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.cost import HORIZONTAL, walk_cost
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.index import Coordinate
@@ -202,11 +204,11 @@ def _with_blocks(
     walk: Pass, reduced: tuple[Coordinate, ...], lanes: Coordinate | None
 ) -> Pass:
     """Adds long sums of floats in blocks, as eager does, to bound rounding errors."""
-    names = {node.name for node in walk.reductions}
     is_sum = any(
         node.name == "reduce_sum" and node.element.is_float for node in walk.reductions
     )
-    if not reduced or not is_sum or names & {"argmax", "argmin"}:
+    finds_place = any(has(node.op, FINDS_PLACE) for node in walk.reductions)
+    if not reduced or not is_sum or finds_place:
         return walk
 
     def steps(coordinate: Coordinate) -> int:

@@ -8,6 +8,8 @@ a node of its operands' answers.
 from collections.abc import Callable
 
 from girih.dialects.attributes import INTS
+from girih.dialects.definition import has
+from girih.dialects.traits import FINDS_PLACE, REDUCES
 from girih.passes.tile.index import Affine, Coordinate, constant
 from girih.passes.tile.kernel import KernelSource, OpRecord
 from girih.passes.tile.nodes import (
@@ -68,7 +70,7 @@ class Evaluator:
         rule = _RULES.get(record.name)
         if rule is not None:
             return rule(self, record, at, guards)
-        if record.name in REDUCTIONS:
+        if has(record.name, REDUCES):
             return self._reduction(record)
         return self._elementwise(record, at, guards)
 
@@ -84,7 +86,7 @@ class Evaluator:
         """A reduction: its operand is always read at the domain's own coordinates."""
         operand = self.value(record.operands[0], self.domain)
         dims, position = (), None
-        if record.name in ("graph.argmax", "graph.argmin"):
+        if has(record.name, FINDS_PLACE):
             dims = (record.attributes["dim"].value,)
             position = self.domain[dims[0]]
         elif self.source.closing:
@@ -105,21 +107,6 @@ class Evaluator:
     def shape(self, tensor: object) -> tuple[Size, ...]:
         """The sizes of a tensor of the kernel."""
         return self.source.records[tensor].shape
-
-
-REDUCTIONS = frozenset(
-    f"graph.{name}"
-    for name in (
-        "argmax",
-        "argmin",
-        "reduce_all",
-        "reduce_any",
-        "reduce_max",
-        "reduce_min",
-        "reduce_prod",
-        "reduce_sum",
-    )
-)
 
 
 def broadcast(at: Coordinates, shape: tuple[Size, ...]) -> Coordinates:

@@ -8,22 +8,11 @@ gives such an op what eager would have stored.
 
 from collections.abc import Sequence
 
+from girih.dialects.definition import has
+from girih.dialects.traits import JUMPS, KEEPS_DIGITS, PASSES_DIGITS
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder, Value
 from girih.passes.tile.nodes import ComputeNode, Node, ReduceNode
-
-_DECIDES = frozenset(
-    {
-        *("eq", "ne", "lt", "le", "gt", "ge", "sign", "isinf", "isfinite"),
-        *("logical_and", "logical_or", "logical_xor", "logical_not"),
-        *("floor", "ceil", "round", "trunc", "cast"),
-        *("floor_divide", "trunc_divide", "remainder", "fmod"),
-        *("argmax", "argmin"),  # which of equals is the first
-    }
-)
-# Results that 16 bits hold, given operands that they hold.
-_EXACT = frozenset({"cast", "sign", "floor", "ceil", "round", "trunc", "trunc_divide"})
-_SAME_DIGITS = frozenset({"neg", "abs", "reduce_max", "reduce_min"})
 
 
 def widened(b: Builder, value: Value, element: Element) -> Value:
@@ -49,7 +38,8 @@ def decided_on(
     b: Builder, node: ComputeNode | ReduceNode, values: Sequence[Value]
 ) -> Sequence[Value]:
     """The operands' values, as stored where the node's value jumps."""
-    if node.name not in _DECIDES or (node.name == "cast" and node.element.is_float):
+    is_cast_to_float = node.name == "cast" and node.element.is_float
+    if is_cast_to_float or not has(node.op, JUMPS):
         return values
     pairs = zip(node.operands, values, strict=True)
     return [
@@ -64,6 +54,6 @@ def _is_finer(node: Node) -> bool:
         return False
     if not isinstance(node, (ComputeNode, ReduceNode)):
         return False
-    if node.name in _SAME_DIGITS:
+    if has(node.op, PASSES_DIGITS):
         return _is_finer(node.operands[0])
-    return node.name not in _EXACT
+    return not has(node.op, KEEPS_DIGITS)

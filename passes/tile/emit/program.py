@@ -298,7 +298,9 @@ class Program:
     def _merged(self, node: ReduceNode, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         """Two partial results of a reduction as one."""
         b = self.indices.at(self.stack.depth, self._width_now(node))
-        return reduction.merge(b, node.name, node.operands[0].element, lhs, rhs)
+        return reduction.merge(
+            b, reduction.combination(node), node.operands[0].element, lhs, rhs
+        )
 
     def _store_all(self, stores) -> None:
         """Stores results; all are computed first, as they may overwrite operands."""

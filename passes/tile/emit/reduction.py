@@ -8,37 +8,46 @@ running sum, so they are at least as accurate as eager's.
 import math
 from collections.abc import Callable, Sequence
 
+from girih.dialects import graph
+from girih.dialects.definition import has
+from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.arithmetic import extremum
 from girih.passes.tile.emit.builder import Builder, Value
 from girih.passes.tile.nodes import ReduceNode
 
+# How two values are combined, by ``COMBINES`` of the op: of floats, of others.
 _COMBINING = {
-    "reduce_sum": ("arith.addf", "arith.addi"),
-    "reduce_prod": ("arith.mulf", "arith.muli"),
-    "reduce_any": (None, "arith.ori"),
-    "reduce_all": (None, "arith.andi"),
+    "add": ("arith.addf", "arith.addi"),
+    "mul": ("arith.mulf", "arith.muli"),
+    "or": (None, "arith.ori"),
+    "and": (None, "arith.andi"),
 }
-_KINDS = {
-    "reduce_sum": "add",
-    "reduce_prod": "mul",
-    "reduce_any": "or",
-    "reduce_all": "and",
-}
-_ARGUMENT = {"argmax": "reduce_max", "argmin": "reduce_min"}
 # Combines lanes: (builder, kind as in the vector dialect, name of the type, value).
 Across = Callable[[Builder, str, str, Value], Value]
-SUPPORTED = frozenset([*_COMBINING, *_ARGUMENT, "reduce_max", "reduce_min"])
+SUPPORTED = frozenset([*_COMBINING, "max", "min"])
+"""What reductions that are emitted may be made of."""
 
 
-def identity(name: str, element: Element) -> bool | int | float:
+def combination(node: ReduceNode) -> str:
+    """How two values are combined; those of argmax are the larger ones."""
+    return node.op.COMBINES or value_op(node).COMBINES
+
+
+def value_op(node: ReduceNode) -> type[graph.GraphOp]:
+    """The reduction that finds the value: of argmax, the maximum."""
+    finds_place = has(node.op, FINDS_PLACE)
+    return graph.OPS[f"graph.{node.op.EXTREME}"] if finds_place else node.op
+
+
+def identity(combines: str, element: Element) -> bool | int | float:
     """The value that changes nothing when it is taken in."""
-    match name:
-        case "reduce_sum" | "reduce_any":
+    match combines:
+        case "add" | "or":
             return 0
-        case "reduce_prod" | "reduce_all":
+        case "mul" | "and":
             return 1
-        case "reduce_max":
+        case "max":
             return _lowest(element)
     return _highest(element)
 
@@ -56,17 +65,12 @@ def _highest(element: Element) -> int | float:
     return (1 << (element.bits - unused)) - 1
 
 
-def value_name(node: ReduceNode) -> str:
-    """The reduction that finds the value: of argmax, the maximum."""
-    return _ARGUMENT.get(node.name, node.name)
-
-
 def initial(b: Builder, node: ReduceNode) -> list[Value]:
     """The accumulator before the first element."""
     element = node.operands[0].element
-    start = identity(value_name(node), element)
+    start = identity(combination(node), element)
     values = [b.constant(start, element.register_name)]
-    if node.name in _ARGUMENT:
+    if has(node.op, FINDS_PLACE):
         # So far no element: any one is better, even one equal to the identity.
         values.append(b.constant(-1, "i64"))
     return values
@@ -81,22 +85,22 @@ def combine(
 ) -> list[Value]:
     """The accumulator after one more element (in each lane)."""
     element = node.operands[0].element
-    if node.name in _ARGUMENT:
+    if has(node.op, FINDS_PLACE):
         best, best_position = accumulator
         wins = _is_better(b, node, value, best, best_position)
         return [
             b.select(wins, value, best),
             b.select(wins, position, best_position),
         ]
-    return [merge(b, node.name, element, accumulator[0], value)]
+    return [merge(b, combination(node), element, accumulator[0], value)]
 
 
-def merge(b: Builder, name: str, element: Element, lhs: Value, rhs: Value) -> Value:
+def merge(b: Builder, combines: str, element: Element, lhs: Value, rhs: Value) -> Value:
     """Two partial results of a reduction as one."""
-    if name in _COMBINING:
-        float_op, integer_op = _COMBINING[name]
+    if combines in _COMBINING:
+        float_op, integer_op = _COMBINING[combines]
         return b.same(float_op if element.is_float else integer_op, lhs, rhs)
-    return extremum(b, element, "gt" if name == "reduce_max" else "lt", lhs, rhs)
+    return extremum(b, element, "gt" if combines == "max" else "lt", lhs, rhs)
 
 
 def _is_better(
@@ -105,7 +109,7 @@ def _is_better(
     """True where the value replaces the best one: the first of equals stays."""
     element = node.operands[0].element
     none_yet = b.compare_ints("slt", position, b.constant(0, "i64"))
-    predicate = "gt" if node.name == "argmax" else "lt"
+    predicate = "gt" if combination(node) == "max" else "lt"
     wins = b.compare(predicate, value, best, element)
     if element.is_float:
         # NaN beats every number, and the first NaN stays.
@@ -132,8 +136,8 @@ def across_lanes(
     """
     across = across or _across
     element = node.operands[0].element
-    best = horizontal(b, value_name(node), element, accumulator[0], across)
-    if node.name not in _ARGUMENT:
+    best = horizontal(b, combination(node), element, accumulator[0], across)
+    if not has(node.op, FINDS_PLACE):
         return [best]
     value, position = accumulator
     everywhere = b.op("vector.broadcast", value.type, best)
@@ -151,16 +155,15 @@ def across_lanes(
 
 
 def horizontal(
-    b: Builder, name: str, element: Element, value: Value, across: Across
+    b: Builder, combines: str, element: Element, value: Value, across: Across
 ) -> Value:
     """The lanes of a value combined."""
-    if name in _KINDS:
-        return across(b, _KINDS[name], element.register_name, value)
-    side = "max" if name == "reduce_max" else "min"
+    if combines in _COMBINING:
+        return across(b, combines, element.register_name, value)
     if element.is_float:
-        return across(b, f"{side}imumf", element.register_name, value)
+        return across(b, f"{combines}imumf", element.register_name, value)
     sign = "s" if element.kind == "signed" else "u"
-    return across(b, f"{side}{sign}i", element.register_name, value)
+    return across(b, f"{combines}{sign}i", element.register_name, value)
 
 
 def _across(b: Builder, kind: str, type_name: str, value: Value) -> Value:

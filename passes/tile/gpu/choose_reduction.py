@@ -3,6 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
+from girih.dialects.definition import has
+from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.choose import split_passes
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.coordinates import (
@@ -25,7 +27,6 @@ from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
 from girih.passes.tile.index import Coordinate, affine, coordinates_of
 from girih.passes.tile.plan import SchedulePlan
 from girih.passes.tile.sizes import is_at_least, is_constant, known, product
-from girih.passes.tile.split import ARGUMENT_VALUES
 from girih.passes.tile.subject import Subject, subject_of
 
 Blocks = tuple[Block, ...]
@@ -78,7 +79,7 @@ def _residents(subject: Subject, grid: BlockGrid) -> int:
 
 def _group(subject: Subject, grid: BlockGrid) -> int:
     """Elements that share an accumulator: those that a thread loads at once."""
-    has_positions = any(node.name in ARGUMENT_VALUES for node in subject.reductions)
+    has_positions = any(has(node.op, FINDS_PLACE) for node in subject.reductions)
     if has_positions or not grid.walks or len(grid.blocks) != 1:
         return 1
     (own,) = grid.blocks

@@ -92,11 +92,12 @@ class BlockReductions:
         groups = accumulators.Groups(value, mask, _in_groups)
         if is_online(node):
             return accumulators.combine_groups(b, node, accumulator, groups)
-        nothing = reduction.identity(node.name, element)
+        combines = reduction.combination(node)
+        nothing = reduction.identity(combines, element)
         value = groups.filled(b, value, name, nothing)
-        combined = reduction.horizontal(b, node.name, element, value, _in_groups)
+        combined = reduction.horizontal(b, combines, element, value, _in_groups)
         b = self.indices.at(self.stack.depth, shape[:1])
-        return [reduction.merge(b, node.name, element, accumulator[0], combined)]
+        return [reduction.merge(b, combines, element, accumulator[0], combined)]
 
     def _elements(self, node: ReduceNode) -> list[ir.Value]:
         """The elements where the loops stand, and their positions if needed."""

@@ -1,38 +1,38 @@
 """Every primitive that may stand in a kernel has a rule, and no rule is unused."""
 
 from girih.dialects import graph
+from girih.dialects.definition import has
+from girih.dialects.traits import ELEMENTWISE, FINDS_PLACE, REDUCES, Cost, Role
 from girih.passes.tile import access, emit
 from girih.passes.tile.access import evaluator
-from girih.passes.tile.cost import FUNCTION_COSTS, SLOW_INSTRUCTIONS
 from girih.passes.tile.emit import reduction, rules
 
-# Primitive by family (docs/architecture.md); of these, the ops that are composite.
-FAMILIES = ("creation", "elementwise", "indexing", "reduction", "shape")
-COMPOSITE = {"embedding", "index", "mean", "tril", "triu", "var"}
+PRIMITIVES = graph.ops_with(role=Role.PRIMITIVE)
+# Cheap, because what is saved is its seed: no operand is in memory.
+MADE_OF_A_SEED = "philox"
 
 
-def primitives() -> set[str]:
-    """The names of all primitives, without the dialect's."""
-    names = {
-        cls.OPERATION_NAME.removeprefix("graph.")
-        for family in FAMILIES
-        for cls in graph.OPS_BY_FAMILY[family]
-    }
-    return {name for name in names - COMPOSITE if not is_library(name)} | {"philox"}
-
-
-def is_library(name: str) -> bool:
-    """Ops of these families that run as the ATen op that they name."""
-    return name in {"cumsum", "index_put", "scatter", "scatter_add", "sort", "topk"}
+def reductions() -> set[str]:
+    """The names of the reductions that are emitted, without the dialect's."""
+    return {cls.SHORT_NAME for cls in PRIMITIVES if has(cls, REDUCES)}
 
 
 def test_every_primitive_has_one_rule():
     assert access and emit
     views = {name.removeprefix("graph.") for name in evaluator._RULES}
-    kinds = [views, set(rules.RULES), set(reduction.SUPPORTED)]
+    kinds = [views, set(rules.RULES), reductions()]
     assert sum(map(len, kinds)) == len(set.union(*kinds)), "a name has two rules"
-    assert set.union(*kinds) == primitives()
+    assert set.union(*kinds) == {cls.SHORT_NAME for cls in PRIMITIVES}
 
 
-def test_costs_name_primitives():
-    assert set(FUNCTION_COSTS) | set(SLOW_INSTRUCTIONS) <= primitives()
+def test_every_reduction_says_how_it_combines():
+    for cls in (graph.OPS[f"graph.{name}"] for name in reductions()):
+        values = graph.OPS[f"graph.{cls.EXTREME}"] if has(cls, FINDS_PLACE) else cls
+        assert values.COMBINES in reduction.SUPPORTED, cls.SHORT_NAME
+
+
+def test_what_takes_many_instructions_is_not_cheap():
+    for cls in PRIMITIVES:
+        if has(cls, ELEMENTWISE) and cls.SHORT_NAME != MADE_OF_A_SEED:
+            is_one = cls.INSTRUCTIONS == 1
+            assert is_one == (cls.COST is Cost.CHEAP), cls.SHORT_NAME

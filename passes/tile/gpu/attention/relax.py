@@ -8,6 +8,8 @@ approximation of tanh (a relative error of 2**-11), which is used for it.
 import math
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
+from girih.dialects.traits import COMPARES
 from girih.passes.tile.elements import BOOL, F32, element
 from girih.passes.tile.emit.builder import Width
 from girih.passes.tile.gpu.attention.score import GivenNode, ScoreNodes
@@ -24,7 +26,6 @@ from girih.passes.tile.nodes import (
 LOG2_E = math.log2(math.e)
 _LARGE = 1e30
 _SMALL = 2**31
-_COMPARISONS = frozenset({"eq", "ge", "gt", "le", "lt", "ne"})
 I32 = element("i32")
 
 
@@ -84,7 +85,7 @@ class _Relaxation:
 
     def _narrow(self, node: ComputeNode) -> None:
         """Compares positions as i32: registers are that wide."""
-        if node.name in _COMPARISONS and all(map(_is_small, node.operands)):
+        if has(node.op, COMPARES) and all(map(_is_small, node.operands)):
             copies = [operand.with_indices(lambda i: i) for operand in node.operands]
             for copy in copies:
                 copy.element = I32
