@@ -42,6 +42,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
+from girih.dialects.rule_table import RuleTable
 from girih.passes.autograd.extern import VJP
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops
@@ -194,18 +195,8 @@ ZERO = object()
 
 Rule = Callable[[Any, _Zeros, GraphBuilder], Any]
 
-_RULES: dict[str, Rule] = {}
-
-
-def _drops(*names: str) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise ValueError(f"second rule for zeros in the op 'graph.{name}'")
-            _RULES[name] = rule
-        return rule
-
-    return register
+_RULES: dict[str, Rule] = RuleTable("rule for zeros in the op graph.")
+_drops = _RULES.registering
 
 
 def _as(op: Any, b: GraphBuilder, value: ir.Value) -> ir.Value:

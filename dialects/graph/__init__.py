@@ -9,7 +9,11 @@ One file for each family of ops:
   the primitive ``philox``.
 - ``flash_attention``: attention as one kernel, made by ``recognize-attention``.
 - ``structure``: fusions; ``differentiation``: what programs say about derivatives.
-- ``base``: base classes and shape rules that they share.
+- ``base``: base classes and shape rules that they share; ``elementwise_classes``:
+  those of elementwise ops.
+
+What passes may know of an op beyond its name is data on its class: its role and its
+traits (``girih.dialects.traits``). An op may move to another file.
 
 To make an op: ``graph.build("softmax", [x], {"dim": 1}, loc=loc, ip=ip).result`` or
 ``graph.SoftmaxOp.build(...)`` with the same arguments. Optional operands are ``None``

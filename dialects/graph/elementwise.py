@@ -27,9 +27,22 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
+from girih.dialects.graph.elementwise_classes import (
+    Binary,
+    BitwiseBinary,
+    Comparison,
+    FloatUnary,
+    LogicalBinary,
+    NumericBinary,
+    NumericUnary,
+    Predicate,
+    RealBinary,
+    RealFloatUnary,
+    Unary,
+    expect_elements,
+)
 from girih.dialects.rules import expect
 from girih.dialects.traits import (
-    COMPARES,
     ELEMENTWISE,
     JUMPS,
     KEEPS_DIGITS,
@@ -37,147 +50,6 @@ from girih.dialects.traits import (
     PASSES_DIGITS,
     Cost,
 )
-
-# Bases --------------------------------------------------------------------------
-
-
-class Unary(GraphOp, traits={ELEMENTWISE}):
-    """One operand; the result has its type. ``ELEMENTS`` says what it may hold."""
-
-    ELEMENTS = "any"
-
-    x = operand()
-    y = result()
-
-    @classmethod
-    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """The operand's type."""
-        _expect_elements(types[0], "x", cls.ELEMENTS)
-        return [types[0]]
-
-
-class Binary(GraphOp, traits={ELEMENTWISE}):
-    """Two operands that broadcast; the result has their element type."""
-
-    ELEMENTS = "any"
-
-    lhs = operand()
-    rhs = operand()
-    y = result()
-
-    @classmethod
-    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """The broadcast shape with the operands' element type."""
-        lhs, rhs = types
-        _expect_elements(lhs, "lhs", cls.ELEMENTS)
-        if lhs == rhs:
-            return [lhs]
-        expect_same_element(rhs, "rhs", element_of(lhs, "lhs"))
-        shape = broadcast(types, ("lhs", "rhs"))
-        return [ty.tensor_type(shape, lhs.element_type)]
-
-
-def _is_number(element: ir.Type) -> bool:
-    return not ty.is_bool(element)
-
-
-# What ``ELEMENTS`` may be: name -> (predicate on the element type, for messages).
-_ELEMENT_RULES = {
-    "any": (lambda element: True, "any element type"),
-    "number": (_is_number, "a numeric element type other than i1"),
-    "real": (
-        lambda element: _is_number(element) and not ty.is_complex(element),
-        "a real element type other than i1",
-    ),
-    "ordered": (lambda element: not ty.is_complex(element), "a real element type"),
-    "float": (
-        lambda element: ty.is_float(element) or ty.is_complex(element),
-        "a float element type",
-    ),
-    "real float": (ty.is_float, "a real float element type"),
-    "integer": (ty.is_integer, "an integer element type"),
-    "bits": (
-        lambda element: isinstance(element, ir.IntegerType),
-        "an integer element type or i1",
-    ),
-    "bool": (ty.is_bool, "element type i1"),
-}
-
-
-def _expect_elements(type_: ir.Type, name: str, rule: str) -> None:
-    predicate, text = _ELEMENT_RULES[rule]
-    element = element_of(type_, name)
-    expect(predicate(element), name, f"have {text}", element)
-
-
-class NumericUnary(Unary):
-    """Any elements but bool."""
-
-    ELEMENTS = "number"
-
-
-class FloatUnary(Unary):
-    """Real or complex floating point."""
-
-    ELEMENTS = "float"
-
-
-class RealFloatUnary(Unary):
-    """Real floating point."""
-
-    ELEMENTS = "real float"
-
-
-class Predicate(Unary):
-    """The result is ``i1``."""
-
-    COST = Cost.CHEAP
-    ELEMENTS = "ordered"
-
-    @classmethod
-    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """The operand's shape with bools."""
-        _expect_elements(types[0], "x", cls.ELEMENTS)
-        return [with_element(types[0], ty.i1())]
-
-
-class NumericBinary(Binary):
-    """Any elements but bool."""
-
-    ELEMENTS = "number"
-
-
-class RealBinary(Binary):
-    """Integers and real floating point."""
-
-    ELEMENTS = "real"
-
-
-class Comparison(Binary, traits={COMPARES, JUMPS}):
-    """The result is ``i1``."""
-
-    COST = Cost.CHEAP
-    ELEMENTS = "ordered"
-
-    @classmethod
-    def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
-        """The broadcast shape with bools."""
-        return [with_element(super().infer_types(types, attributes)[0], ty.i1())]
-
-
-class LogicalBinary(Binary, traits={JUMPS}):
-    """Bools to bools."""
-
-    COST = Cost.CHEAP
-    ELEMENTS = "bool"
-
-
-class BitwiseBinary(Binary):
-    """Integers and bools."""
-
-    COST = Cost.CHEAP
-    ELEMENTS = "bits"
-
 
 # Unary: arithmetic --------------------------------------------------------------
 
@@ -192,7 +64,7 @@ class AbsOp(Unary, name="abs", traits={PASSES_DIGITS}):
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
         """The operand's type, real where it is complex."""
         element = element_of(types[0], "x")
-        _expect_elements(types[0], "x", cls.ELEMENTS)
+        expect_elements(types[0], "x", cls.ELEMENTS)
         if not ty.is_complex(element):
             return [types[0]]
         return [with_element(types[0], ty.real_part(element))]

@@ -18,10 +18,11 @@ from collections.abc import Callable
 
 import torch
 
+from girih.dialects.rule_table import RuleTable
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.layout import broadcast, wrap_dims
 
-DEMANDS: dict[str, Callable] = {}
+DEMANDS: dict[str, Callable] = RuleTable("demand of aten.")
 
 
 class Refused(RuntimeError):
@@ -30,15 +31,7 @@ class Refused(RuntimeError):
 
 def demands(*names: str):
     """Registers a function as what ATen ops demand, named ``add.Tensor``."""
-
-    def register(function: Callable) -> Callable:
-        for name in names:
-            if name in DEMANDS:
-                raise ValueError(f"second demand of aten.{name}")
-            DEMANDS[name] = function
-        return function
-
-    return register
+    return DEMANDS.registering(*names)
 
 
 @functools.cache

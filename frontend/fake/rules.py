@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import torch
 
+from girih.dialects.rule_table import RuleTable
+
 
 class Result(NamedTuple):
     """A tensor to make.
@@ -39,17 +41,9 @@ class Result(NamedTuple):
         )
 
 
-RULES: dict[str, Callable] = {}
+RULES: dict[str, Callable] = RuleTable("shape rule of aten.")
 
 
 def shape_rule(*names: str):
     """Registers a function as the rule of ATen overloads, named ``add.Tensor``."""
-
-    def register(function: Callable) -> Callable:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"second shape rule of aten.{name}")
-            RULES[name] = function
-        return function
-
-    return register
+    return RULES.registering(*names)

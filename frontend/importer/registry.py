@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from girih.dialects.rule_table import RuleTable
 from girih.frontend.importer.builder import Operand
 
-RULES: dict[str, Callable] = {}
-VIEWS: dict[str, Callable] = {}
-EFFECTS: dict[str, Callable] = {}
+RULES, VIEWS, EFFECTS = RuleTable.several("import rule of aten.", 3)
+imports, views, effects = RULES.registering, VIEWS.registering, EFFECTS.registering
 
 
 class ViewStep(NamedTuple):
@@ -34,30 +34,3 @@ class ViewStep(NamedTuple):
 
     forward: Callable[[Operand], Operand]
     inverse: Callable[[Operand, Operand], Operand] | None
-
-
-def _module_of(rule: Callable) -> str:
-    return rule.__module__
-
-
-def _registrar(table: dict[str, Callable]):
-    def names(*names: str):
-        def register(function: Callable) -> Callable:
-            for name in names:
-                known = RULES.get(name) or VIEWS.get(name) or EFFECTS.get(name)
-                # One of the same module is defined again, as in a notebook's cell.
-                is_again = table.get(name) is known and known is not None
-                is_again = is_again and _module_of(known) == _module_of(function)
-                if known is not None and not is_again:
-                    raise ValueError(f"second import rule of aten.{name}")
-                table[name] = function
-            return function
-
-        return register
-
-    return names
-
-
-imports = _registrar(RULES)
-views = _registrar(VIEWS)
-effects = _registrar(EFFECTS)

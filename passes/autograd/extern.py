@@ -12,12 +12,13 @@ from girih.dialects import attributes as attr
 from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.rule_table import RuleTable
 from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder, vjp
 
 VJP = "girih.vjp.default"
 UNDERIVABLE = "girih.underivable.default"
 
-CALLS: dict[str, Callable] = {}
+CALLS: dict[str, Callable] = RuleTable("derivative of ")
 
 # What runs where nobody watches -> the same with a derivative.
 WATCHED = {
@@ -61,15 +62,7 @@ def calls(*names: str) -> Callable:
     Called as ``rule(op, cotangents, b)``, it returns a gradient or None for each of the
     op's operands; or NotImplemented, then the run time asks ATen.
     """
-
-    def register(rule: Callable) -> Callable:
-        for name in names:
-            if name in CALLS:
-                raise ValueError(f"second derivative of {name}")
-            CALLS[name] = rule
-        return rule
-
-    return register
+    return CALLS.registering(*names)
 
 
 @vjp("extern")

@@ -7,15 +7,15 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.dims import Size
+from girih.dialects.rule_table import RuleTable
 from girih.passes.graph_builder import GraphBuilder
 
 Gradients = list["ir.Value | list | None"]
 Rule = Callable[[Any, list["ir.Value | None"], "VjpBuilder"], Gradients]
 
-RULES: dict[str, Rule] = {}
-
-# Op -> why no derivative goes through it. Float results are active all the same.
-NOT_DIFFERENTIABLE: dict[str, str] = {}
+# The rules; and op -> why no derivative goes through it. Float results are active all
+# the same.
+RULES, NOT_DIFFERENTIABLE = RuleTable.several("derivative of the op graph.", 2)
 
 # Op -> why its results depend on no operand, as far as derivatives go.
 INACTIVE: dict[str, str] = {}
@@ -157,15 +157,7 @@ def vjp(*names: str) -> Callable[[Rule], Rule]:
     declared operands are to get, in order: a gradient of the operand's type, or None;
     for a variadic operand a list of them.
     """
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in RULES or name in NOT_DIFFERENTIABLE:
-                raise ValueError(f"second derivative of the op 'graph.{name}'")
-            RULES[name] = rule
-        return rule
-
-    return register
+    return RULES.registering(*names)
 
 
 def not_differentiable(reason: str, *names: str, inactive: bool = False) -> None:
@@ -177,8 +169,6 @@ def not_differentiable(reason: str, *names: str, inactive: bool = False) -> None
         inactive: Whether eager's results don't require a gradient either.
     """
     for name in names:
-        if name in RULES or name in NOT_DIFFERENTIABLE:
-            raise ValueError(f"second derivative of the op 'graph.{name}'")
-        NOT_DIFFERENTIABLE[name] = reason
+        NOT_DIFFERENTIABLE.add(name, reason)
         if inactive:
             INACTIVE[name] = reason

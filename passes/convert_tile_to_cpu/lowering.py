@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from girih.dialects.bindings import ir
+from girih.dialects.rule_table import RuleTable
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Lowering:
 
 Rule = Callable[[Lowering, ir.OpView], None]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = RuleTable("rule that lowers ")
 
 
 def lowers(name: str) -> Callable[[Rule], Rule]:
@@ -57,11 +58,4 @@ def lowers(name: str) -> Callable[[Rule], Rule]:
     Raises:
         ValueError: the op has a rule already.
     """
-
-    def register(rule: Rule) -> Rule:
-        if name in RULES:
-            raise ValueError(f"two rules lower {name}")
-        RULES[name] = rule
-        return rule
-
-    return register
+    return RULES.registering(name)

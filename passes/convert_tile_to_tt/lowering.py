@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from girih.dialects.bindings import ir
+from girih.dialects.rule_table import RuleTable
 from girih.passes.convert_tile_to_tt import builder as b
 
 Value = ir.Value
@@ -117,7 +118,7 @@ class Lowering:
 
 Rule = Callable[[Lowering, ir.OpView], None]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = RuleTable("rule that lowers ")
 
 
 def lowers(*names: str) -> Callable[[Rule], Rule]:
@@ -126,12 +127,4 @@ def lowers(*names: str) -> Callable[[Rule], Rule]:
     Raises:
         ValueError: an op has a rule already.
     """
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"two rules lower {name}")
-            RULES[name] = rule
-        return rule
-
-    return register
+    return RULES.registering(*names)

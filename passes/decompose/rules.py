@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from girih.dialects.bindings import ir
+from girih.dialects.rule_table import RuleTable
 from girih.passes.graph_builder import GraphBuilder
 
 Rule = Callable[[Any, GraphBuilder], list[ir.Value]]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = RuleTable("decomposition of the op graph.")
 
 
 def decomposes(name: str) -> Callable[[Rule], Rule]:
@@ -17,11 +18,4 @@ def decomposes(name: str) -> Callable[[Rule], Rule]:
     A rule takes the op and a builder in front of it, and returns one value for each
     result.
     """
-
-    def register(rule: Rule) -> Rule:
-        if name in RULES:
-            raise ValueError(f"two rules decompose the op 'graph.{name}'")
-        RULES[name] = rule
-        return rule
-
-    return register
+    return RULES.registering(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from girih.dialects.rule_table import RuleTable
 from girih.passes.expand_math.emitter import Expr
 
 
@@ -22,7 +23,7 @@ class Rule:
     with_library: bool
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = RuleTable("expansion of ")
 
 
 def expands(
@@ -35,9 +36,7 @@ def expands(
     """
 
     def register(function: Callable[..., Expr]) -> Callable[..., Expr]:
-        if name in RULES:
-            raise ValueError(f"two rules expand {name}")
-        RULES[name] = Rule(function, with_library)
+        RULES.add(name, Rule(function, with_library))
         return function
 
     return register

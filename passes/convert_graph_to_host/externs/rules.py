@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from girih.dialects.attributes import Argument, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
+from girih.dialects.rule_table import RuleTable
 from girih.dialects.types import element_of
 
 DTYPE_NAMES = {
@@ -58,20 +59,12 @@ class AtenCall:
 
 
 Rule = Callable[[ir.OpView], AtenCall]
-_RULES: dict[str, Rule] = {}
+_RULES: dict[str, Rule] = RuleTable("rule that calls ATen for ")
 
 
 def calls_aten(*names: str) -> Callable[[Rule], Rule]:
     """Registers a rule for graph ops; an op with two rules is an error."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise ValueError(f"two rules call ATen for '{name}'")
-            _RULES[name] = rule
-        return rule
-
-    return register
+    return _RULES.registering(*names)
 
 
 def calls_same_arguments(table: Mapping[str, str]) -> None:

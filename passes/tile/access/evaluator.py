@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from girih.dialects.attributes import INTS
 from girih.dialects.definition import has
+from girih.dialects.rule_table import RuleTable
 from girih.dialects.traits import FINDS_PLACE, REDUCES
 from girih.passes.tile.index import Affine, Coordinate, constant
 from girih.passes.tile.kernel import KernelSource, OpRecord
@@ -25,20 +26,12 @@ from girih.passes.tile.sizes import Size, is_constant
 Coordinates = tuple[Affine, ...]
 Rule = Callable[["Evaluator", OpRecord, Coordinates, Guards], Node]
 
-_RULES: dict[str, Rule] = {}
+_RULES: dict[str, Rule] = RuleTable("access rule of ")
 
 
 def reads(*names: str) -> Callable[[Rule], Rule]:
     """Registers how the named ops find their value at some coordinates."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise ValueError(f"two access rules for {name}")
-            _RULES[name] = rule
-        return rule
-
-    return register
+    return _RULES.registering(*names)
 
 
 def has_access_rule(name: str) -> bool:

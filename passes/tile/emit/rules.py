@@ -7,26 +7,19 @@ the computing type of the node's element.
 
 from collections.abc import Callable, Sequence
 
+from girih.dialects.rule_table import RuleTable
 from girih.passes.tile.emit.builder import Builder, Value
 from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.nodes import ComputeNode
 
 Rule = Callable[[Builder, ComputeNode, Sequence[Value]], Value]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = RuleTable("emission rule of graph.")
 
 
 def emits(*names: str) -> Callable[[Rule], Rule]:
     """Registers the rule for the ``graph`` ops with these names."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"two emission rules for {name}")
-            RULES[name] = rule
-        return rule
-
-    return register
+    return RULES.registering(*names)
 
 
 def emit_elementwise(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
