@@ -115,9 +115,10 @@ bench: install ## Measure eager, Inductor and girih; tables go to the README.
 	@$(BIN)/python -m benchmarks.capture --output build/benchmarks/capture
 	@$(BIN)/python -m benchmarks.readme build/benchmarks
 
-lint: install ## Check style, layering and formatting with ruff.
+lint: install ## Check style, layering and formatting, and what the layout promises.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m girih.tools.house
 
 format: install ## Format the sources with ruff.
 	@$(BIN)/ruff format .
