@@ -26,6 +26,7 @@ GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 FUZZ_PROGRAMS_FLAGS ?=
+INT_ARGUMENTS_FLAGS ?=
 BREADTH_VENV := build/venv-breadth
 BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 
@@ -141,6 +142,10 @@ special-values: install ## Special values of all dtypes through all functions.
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)
+
+# All operators take twenty minutes on two cores; more: INT_ARGUMENTS_FLAGS=--help.
+int-arguments: install ## Ints of all operators made symbolic, against eager.
+	@$(BIN)/python test/numerics/int_arguments.py $(INT_ARGUMENTS_FLAGS)
 
 # 20,000 programs; FUZZ_PROGRAMS_FLAGS=--help tells how to run fewer, or one again.
 .PHONY: fuzz-programs

@@ -11,9 +11,10 @@ Divisors are taken to be positive, as sizes are; ``//`` and ``%`` are Python's.
 """
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 
 
 class Symbol(str):
@@ -325,22 +326,62 @@ def called(function: str, *args: Size) -> Size:
     return _BUILD[function](*args)
 
 
-def evaluate(size: Size, values: Mapping[str, int]) -> int:
+def evaluate(
+    size: Size,
+    values: Mapping[str, int],
+    functions: Mapping[str, Callable] = MappingProxyType({}),
+) -> int:
     """Returns the number that ``size`` is when its symbols have these values.
+
+    Args:
+        size: The size.
+        values: The value of each symbol: an int, or what computes like one.
+        functions: What to call in place of Python's ``max`` and ``min``.
 
     Raises:
         KeyError: A symbol of ``size`` has no value.
     """
+
+    def of_factor(factor: Factor) -> int:
+        if isinstance(factor, Symbol):
+            return values[str(factor)]
+        function = functions.get(factor.function) or _EVALUATE[factor.function]
+        return function(*(evaluate(arg, values, functions) for arg in factor.args))
+
     return sum(
-        coefficient * prod(_evaluate_factor(factor, values) for factor in factors)
+        coefficient * prod(map(of_factor, factors))
         for factors, coefficient in terms_of(size)
     )
 
 
-def _evaluate_factor(factor: Factor, values: Mapping[str, int]) -> int:
-    if isinstance(factor, Symbol):
-        return values[str(factor)]
-    return _EVALUATE[factor.function](*(evaluate(a, values) for a in factor.args))
+def is_at_least_zero(size: Size, least: Callable[[str], int]) -> bool:
+    """Returns whether a size is evidently not below zero.
+
+    It is where, with each symbol written as its smallest value and a rest, nothing is
+    subtracted.
+
+    Args:
+        size: The size.
+        least: Gives the smallest value of a symbol, at least 0.
+    """
+    rests = {name: symbol(name) + least(name) for name in symbols_of(size)}
+    return all(
+        coefficient > 0 and all(_is_factor_natural(f, least) for f in factors)
+        for factors, coefficient in terms_of(substitute(size, rests))
+    )
+
+
+def is_below_zero(size: Size) -> bool:
+    """Returns whether a size is evidently below zero, whatever its symbols are."""
+    return is_at_least_zero(size * -1 - 1, lambda name: 0)
+
+
+def _is_factor_natural(factor: Factor, least: Callable[[str], int]) -> bool:
+    if isinstance(factor, Symbol) or factor.function == "mod":
+        return True
+    # Symbols in it stand for what they are beyond their smallest values already.
+    natural = (is_at_least_zero(arg, lambda name: 0) for arg in factor.args)
+    return any(natural) if factor.function == "max" else all(natural)
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:

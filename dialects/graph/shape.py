@@ -10,7 +10,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, INTS, SCALAR, SIZES
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Dim, product
+from girih.dialects.dims import Dim, is_below_zero, product
 from girih.dialects.fields import attribute, operand, result, variadic_operand
 from girih.dialects.graph.base import (
     GraphOp,
@@ -123,12 +123,12 @@ class SliceOp(_SameElementView, name="slice"):
 
 
 def _expect_in_range(size: Any, count: Any, start: Any, step: int) -> None:
-    if isinstance(start, Dim) or isinstance(count, Dim):
-        return
-    expect(start >= 0, "starts", "be at least 0", start)
-    if isinstance(size, int) and count:
+    """Checks what is evident of sizes and starts: guards say the rest of symbols."""
+    expect(not is_below_zero(start), "starts", "be at least 0", start)
+    if isinstance(count, Dim) or count:
         last = start + (count - 1) * step
-        expect(last < size, "y", f"end before the size {size}", last)
+        is_inside = not is_below_zero(size - last - 1)
+        expect(is_inside, "y", f"end before the size {size}", last)
 
 
 class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES}):
@@ -185,7 +185,7 @@ class PadOp(GraphOp, name="pad", traits={ASSEMBLES}):
             padding = attributes[name]
             rule = f"have {len(shape)} entries"
             expect(len(padding) == len(shape), name, rule, shape_text(padding))
-            positive = all(isinstance(n, Dim) or n >= 0 for n in padding)
+            positive = not any(map(is_below_zero, padding))
             expect(positive, name, "be at least 0", shape_text(padding))
         expect_number_fits(attributes["value"], types[0].element_type, "value")
         sizes = zip(shape, attributes["low"], attributes["high"], strict=True)

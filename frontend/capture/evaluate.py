@@ -69,24 +69,28 @@ class Evaluator:
 
     def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
         """A tensor without data that looks like ``tensor``."""
-        return self.with_grad(
-            self.with_bits(fake_like(self.mode, tensor), tensor), tensor
-        )
+        return self.completed(fake_like(self.mode, tensor), tensor)
 
-    def with_bits(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    def completed(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+        """Gives a fake tensor the bits and the history of ``tensor``.
+
+        A leaf is conjugated before it requires a gradient. Another tensor gets its
+        history first, as autograd refuses writes to a view that it has not seen.
+        """
+        if tensor.is_leaf:
+            fake = self._with_bits(fake, tensor)
+            return fake.requires_grad_() if tensor.requires_grad else fake
+        return self._with_bits(self._with_history(fake, tensor), tensor)
+
+    def _with_bits(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         """Makes a fake tensor lazily conjugated or negated, as ``tensor`` is."""
         if not tensor.is_conj() and not tensor.is_neg():
             return fake
-        with torch.no_grad(), self.mode:
+        with torch.set_grad_enabled(fake.requires_grad), self.mode:
             fake = fake.conj() if tensor.is_conj() else fake
             return torch._neg_view(fake) if tensor.is_neg() else fake
 
-    def with_grad(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
-        """Gives a fake tensor the place of ``tensor`` in autograd's graph."""
-        if not tensor.requires_grad:
-            return fake
-        if tensor.is_leaf:
-            return fake.requires_grad_()
+    def _with_history(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         # One that has a grad_fn is no leaf. A sum keeps nothing for its derivative.
         # Eager is not asked about this one: it would not write repeated elements.
         with torch.enable_grad(), self.mode:

@@ -99,7 +99,7 @@ class SymbolicEvaluator(Evaluator):
         with torch.no_grad():
             meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
             fake = FakeTensor(self.mode, meta, tensor.device)
-        return self.with_grad(self.with_bits(fake, tensor), tensor)
+        return self.completed(fake, tensor)
 
     def number(self, value: int | float, text: str) -> torch.SymInt | torch.SymFloat:
         """What stands for a number that is an input."""

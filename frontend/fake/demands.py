@@ -118,6 +118,20 @@ def _addmv(self, mat, vec, *, beta=1, alpha=1):
     _check(fits is not None and fits[0] == rows, "self does not expand to the product")
 
 
+# Padding ----------------------------------------------------------------------------
+
+
+@demands("constant_pad_nd")
+def _constant_pad(self, pad, value=0):
+    size = list(reversed(self.size()))
+    for extent, before, after in zip(size, pad[::2], pad[1::2], strict=False):
+        # Eager cuts off before it pads, one end after the other.
+        for cut in (before, after):
+            if cut < 0:
+                extent = extent + cut
+                _check(extent >= 0, "more is cut off than there is")
+
+
 # Losses -----------------------------------------------------------------------------
 
 

@@ -19,11 +19,13 @@ from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.dims import Dim, Size
+from girih.errors import unsupported
 from girih.frontend.importer.devices import CPU
 from girih.frontend.importer.elements import ELEMENT_NAMES
 
 if TYPE_CHECKING:
     from girih.frontend.importer.seeds import Seeds
+    from girih.frontend.importer.symbols import Symbols
 
 Shape = tuple[Size, ...]
 
@@ -108,11 +110,13 @@ class Builder:
         self,
         context: ir.Context,
         block: ir.Block,
+        symbols: Symbols,
         device: torch.device = CPU,
     ):
         self.context = context
         self.block = block
         self.device = device
+        self._symbols = symbols
         self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
         self.seeds: Seeds | None = None
@@ -121,6 +125,27 @@ class Builder:
         self._types: dict[tuple, ir.Type] = {}
         self._elements: dict[torch.dtype, ir.Type] = {}
         self._constants: dict[tuple, Operand] = {}
+
+    # Sizes ----------------------------------------------------------------------
+
+    def is_negative(self, size: Size) -> bool:
+        """Whether a size, or an int computed from sizes, is below zero.
+
+        What it is now becomes a guard where the ranges of symbols leave that open.
+        """
+        return self._symbols.is_negative(size)
+
+    def _demand(self, size: Size, what: str) -> None:
+        """Leaves a call to eager where a number is negative that must not be.
+
+        Code reads and writes where these numbers say, so none is taken on trust.
+        """
+        if self.is_negative(size):
+            unsupported(
+                kind="part outside of a tensor",
+                context=f"{what} {size}",
+                explanation="This number would have to be at least 0.",
+            )
 
     # Types and ops ------------------------------------------------------------
 
@@ -317,6 +342,7 @@ class Builder:
 
     def iota(self, count: Size, dtype: torch.dtype, start=0, step=1) -> Operand:
         """start, start + step, ..., a rank-1 tensor."""
+        self._demand(count, "a count of")
         attributes = {"start": start, "step": step}
         return self.op("iota", [], attributes, ((count,), dtype))
 
@@ -377,6 +403,10 @@ class Builder:
         shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
         if shape == x.shape and start == 0 and step == 1:
             return x
+        self._demand(start, "a part that starts at")
+        self._demand(size, "a part of size")
+        rest = x.shape[dim] - start - (size - 1) * step - 1
+        self._demand(rest, "a rest behind a part of size")
         starts, steps = [0] * x.rank, [1] * x.rank
         starts[dim], steps[dim] = start, step
         attributes = {"starts": starts, "steps": steps}
@@ -399,6 +429,8 @@ class Builder:
             before + size + after
             for before, size, after in zip(low, x.shape, high, strict=True)
         )
+        for extent in (*low, *high):
+            self._demand(extent, "padding of")
         number = as_element(number, x.dtype)
         attributes = {"low": list(low), "high": list(high), "value": number}
         return self.op("pad", [x], attributes, (shape, x.dtype))

@@ -27,7 +27,12 @@ from girih.frontend.importer.stand_ins import method, stand_in
 _LOG = logging.getLogger(__name__)
 
 # Why a call can't be imported that could be if its numbers were constants.
-_OF_SYMBOLS = ("symbolic size", "symbolic step", "symbolic exponent")
+_OF_SYMBOLS = (
+    "part outside of a tensor",
+    "symbolic exponent",
+    "symbolic size",
+    "symbolic step",
+)
 
 # Changes of grad mode, which mean nothing where nobody asks for gradients.
 _GRAD_MODE = (torch._C._set_grad_enabled, torch.set_grad_enabled)

@@ -211,7 +211,7 @@ class _Import:
         with normal, context, ir.Location.unknown(context), self._grad_mode():
             self.module = ir.Module.create()
             self.block, function = self._open_function()
-            self.builder = Builder(context, self.block, self.device)
+            self.builder = Builder(context, self.block, self.symbols, self.device)
             self.builder.seeds = self._seeds()
             self.recorder = Recorder(
                 self._fake_mode(),

@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import (
 )
 
 from girih.dialects.bindings import ir
+from girih.dialects.dims import Dim
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.acceptance import refusal_of
@@ -28,9 +29,15 @@ from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
-from girih.frontend.importer.registry import EFFECTS, RULES, VIEWS, ViewStep
+from girih.frontend.importer.registry import (
+    EFFECTS,
+    RULES,
+    VIEWS,
+    ViewStep,
+    knows_negative,
+)
 from girih.frontend.importer.scalars import Scalars, apply_rule, takes_numbers
-from girih.frontend.importer.schema import op_info, with_defaults
+from girih.frontend.importer.schema import op_info, size_arguments, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tracking import Table, Tracked
 from girih.frontend.importer.writing_calls import (
@@ -332,6 +339,8 @@ class Recorder(TorchDispatchMode):
         rule = RULES.get(info.name)
         if rule is None or not _is_native(info.name, args, kwargs, self.builder.out):
             return None
+        if not knows_negative(rule) and self._has_negative(func, args, kwargs):
+            return None
         values = apply_rule(self.builder, rule, info.name, args, kwargs)
         if values is NotImplemented:
             return None
@@ -340,6 +349,15 @@ class Recorder(TorchDispatchMode):
         pairs = zip(values, self.builder.out, strict=True)
         # A sum of sizes may be spelled otherwise than the size that guards say it is.
         return tuple(self.builder.reshape(x, spec.shape) for x, spec in pairs)
+
+    def _has_negative(self, func, args: list, kwargs: dict) -> bool:
+        """Whether a symbolic int is below zero where rules expect a size."""
+        for name, place in size_arguments(func).items():
+            value = args[place] if place < len(args) else kwargs.get(name)
+            for size in value if isinstance(value, list) else [value]:
+                if isinstance(size, Dim) and self.symbols.is_negative(size):
+                    return True
+        return False
 
     def _import_view(self, func, args, kwargs):
         base = self.tracked(args[0])

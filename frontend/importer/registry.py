@@ -2,7 +2,8 @@
 
 * ``@imports("add.Tensor")``: ``rule(b, *args, **kwargs)`` gives the result (or a
   tuple of results) as operands. ``b`` is the ``Builder``; ``b.out`` says what eager
-  gives. Tensors come as ``Operand``, symbolic ints as ``Dim``.
+  gives. Tensors come as ``Operand``, symbolic ints as ``Dim``, which is not below
+  zero unless the rule ``@takes_negative`` ones.
 * ``@views("permute")``: ``rule(b, shape, *args, **kwargs)`` gives a ``ViewStep``, or
   a list of them; ``shape`` is that of the tensor which is viewed.
 * ``@effects("native_batch_norm")``: ``rule(recorder, func, args, kwargs)`` gives the
@@ -20,7 +21,19 @@ from girih.dialects.rule_table import RuleTable
 from girih.frontend.importer.builder import Operand
 
 RULES, VIEWS, EFFECTS = RuleTable.several("import rule of aten.", 3)
+_TAKES_NEGATIVE: set[Callable] = set()
 imports, views, effects = RULES.registering, VIEWS.registering, EFFECTS.registering
+
+
+def takes_negative(rule: Callable) -> Callable:
+    """Says that a rule knows what sizes (``Dim``s) mean that are below zero."""
+    _TAKES_NEGATIVE.add(rule)
+    return rule
+
+
+def knows_negative(rule: Callable) -> bool:
+    """Whether a rule may be given sizes that are below zero."""
+    return rule in _TAKES_NEGATIVE
 
 
 class ViewStep(NamedTuple):

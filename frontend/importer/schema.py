@@ -88,3 +88,13 @@ def with_defaults(func: torch._ops.OpOverload, args: tuple) -> tuple:
             break
         defaults.append(argument.default_value)
     return (*args, *defaults)
+
+
+@functools.cache
+def size_arguments(func: torch._ops.OpOverload) -> dict[str, int]:
+    """The arguments that are sizes or places, one or several, with their positions.
+
+    Other ints are numbers to compute with, or are constants in every graph.
+    """
+    arguments = enumerate(func._schema.arguments)
+    return {a.name: i for i, a in arguments if "SymInt" in str(a.real_type)}

@@ -6,7 +6,7 @@ import torch
 
 from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
-from girih.frontend.importer.registry import imports
+from girih.frontend.importer.registry import imports, takes_negative
 
 
 @imports("cat")
@@ -84,6 +84,7 @@ def _roll(b: Builder, x: Operand, shift: int, dim: int) -> Operand:
 
 
 @imports("constant_pad_nd")
+@takes_negative
 def constant_pad(b: Builder, self, pad, value=0):
     """Padding with a number; negative padding cuts off."""
     low, high = [0] * self.rank, [0] * self.rank
@@ -91,17 +92,16 @@ def constant_pad(b: Builder, self, pad, value=0):
         dim = self.rank - 1 - position
         before, after = pad[2 * position], pad[2 * position + 1]
         self, low[dim], high[dim] = _cut(b, self, dim, before, after)
-    if not any(isinstance(n, Dim) or n for n in low + high):
+    if low == high == [0] * self.rank:
         return self
     return b.pad(self, low, high, value)
 
 
 def _cut(b: Builder, x: Operand, dim: int, before, after):
     """Cuts off where padding is negative; returns the padding that is left."""
-    start = -before if isinstance(before, int) and before < 0 else 0
-    end = -after if isinstance(after, int) and after < 0 else 0
-    if start or end:
-        x = b.slice(x, dim, start, x.shape[dim] - start - end)
+    start = before * -1 if b.is_negative(before) else 0
+    end = after * -1 if b.is_negative(after) else 0
+    x = b.slice(x, dim, start, x.shape[dim] - start - end)
     return x, before + start, after + end
 
 
@@ -216,7 +216,7 @@ def slice_scatter(b: Builder, self, src, dim=0, start=None, end=None, step=1):
 
     dim %= self.rank
     src = b.cast(src, self.dtype)
-    first = clamp_index(start, self.shape[dim], 0)
+    first = clamp_index(b, start, self.shape[dim], 0)
     return slice_step(b, dim, first, src.shape[dim], step).inverse(self, src)
 
 

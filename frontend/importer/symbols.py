@@ -5,6 +5,8 @@ sympy is never imported here: a SymInt exists only where torch has loaded it.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from girih.dialects import dims
@@ -13,6 +15,12 @@ from girih.dialects.equations import Equations
 from girih.errors import UnsupportedError, unsupported
 
 LARGEST = 2**63 - 1
+
+# Python's own would compare torch's sizes, which adds guards.
+_EXTREMA = {
+    "max": lambda *sizes: functools.reduce(torch.sym_max, sizes),
+    "min": lambda *sizes: functools.reduce(torch.sym_min, sizes),
+}
 
 
 class Symbols:
@@ -27,6 +35,7 @@ class Symbols:
         self.numbers: set[str] = set()
         self.ranges: dict[str, tuple[int, int]] = {}
         self._sizes: dict[object, Size] = {}
+        self._variables: dict[str, tuple[object, object]] = {}
         self._equal = EqualSizes()
 
     def size(self, value: int | torch.SymInt) -> Size:
@@ -51,6 +60,28 @@ class Symbols:
         """Whether a value depends on a number that is no size."""
         symbols = value.node.expr.free_symbols if self.numbers else ()
         return any(str(symbol) in self.numbers for symbol in symbols)
+
+    def is_negative(self, size: Size) -> bool:
+        """Whether a size, or an int that was computed from sizes, is below zero.
+
+        Where the ranges of its symbols leave that open, what it is now becomes a guard.
+        """
+        if isinstance(size, int):
+            return size < 0
+        if dims.is_at_least_zero(size, self._least):
+            return False
+        return bool(self._symint(size) < 0)
+
+    def _least(self, symbol: str) -> int:
+        return self.ranges[symbol][0]
+
+    def _symint(self, size: Dim) -> torch.SymInt:
+        """torch's own form of a size."""
+        values = {}
+        for name in dims.symbols_of(size):
+            symbol, shape_env = self._variables[name]
+            values[name] = shape_env.create_symintnode(symbol, hint=None)
+        return dims.evaluate(size, values, _EXTREMA)
 
     def may_be_negative(self, value: torch.SymInt) -> bool:
         """Whether a value is a symbol whose range goes below zero."""
@@ -80,6 +111,7 @@ class Symbols:
         lower = _bound(bounds and bounds.lower, 0)
         upper = _bound(bounds and bounds.upper, LARGEST)
         self.ranges[str(symbol)] = (max(lower, 0), min(upper, LARGEST))
+        self._variables[str(symbol)] = symbol, shape_env
 
 
 class EqualSizes:

@@ -142,7 +142,7 @@ def _put_strided(b: Builder, base: Operand, new: Operand, where) -> Operand:
     return b.where(hit, b.take(new, index, dim), base)
 
 
-def clamp_index(index: Size | None, size: Size, default: Size) -> Size:
+def clamp_index(b: Builder, index: Size | None, size: Size, default: Size) -> Size:
     """A slice bound as Python counts it: from the end if negative, within the size."""
     if index is None:
         return default
@@ -151,16 +151,14 @@ def clamp_index(index: Size | None, size: Size, default: Size) -> Size:
             return maximum(size + index, 0)
         if isinstance(size, int):
             return min(index, size)
-        if index >= 2**62:
-            return size
-    return index
+    return size if b.is_negative(size - index) else index
 
 
 @views("slice.Tensor")
 def slice_(b: Builder, shape, dim=0, start=None, end=None, step=1) -> ViewStep:
     """A Python slice. Eager's result tells the size."""
     dim = wrap(dim, len(shape))
-    first = clamp_index(start, shape[dim], 0)
+    first = clamp_index(b, start, shape[dim], 0)
     return slice_step(b, dim, first, b.out[0].shape[dim], step)
 
 

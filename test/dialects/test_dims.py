@@ -35,6 +35,33 @@ def test_a_size_minus_itself_is_zero(expression):
     assert expression.size - expression.size == 0
 
 
+@given(EXPRESSIONS, VALUES)
+def test_what_is_evidently_natural_is_so_for_all_values(expression, values):
+    value = expression.compute(values)
+    if dims.is_at_least_zero(expression.size, lambda name: 1):
+        assert value >= 0
+    if dims.is_below_zero(expression.size):
+        assert value < 0
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "is_natural"),
+    [
+        ("s0 - 2", 2, True),
+        ("s0 - 3", 2, False),
+        ("s0 + s1 - 4", 2, True),
+        ("s0 - s1", 2, False),
+        ("s0*s1 - s0", 1, True),
+        ("(s0 - s1) // 2", 0, False),
+        ("(s0 - s1) % 2", 0, True),
+        ("max(s0 - s1, 0)", 0, True),
+        ("min(s0, s1)", 0, True),
+    ],
+)
+def test_evidently_natural(text, least, is_natural):
+    assert dims.is_at_least_zero(parse(text), lambda name: least) == is_natural
+
+
 @given(EXPRESSIONS)
 def test_symbols_are_those_of_the_text(expression):
     found = dims.symbols_of(expression.size)

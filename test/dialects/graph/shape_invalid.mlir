@@ -146,6 +146,22 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<?xf32, ["s0"]>) {
+  // expected-error @+1 {{'graph.slice' expected starts to be at least 0, got -s0 - 1}}
+  %0 = "graph.slice"(%x) {starts = ["-s0 - 1"], steps = array<i64: 1>} : (tensor<?xf32, ["s0"]>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf32, ["s0"]>) {
+  // expected-error @+1 {{'graph.slice' expected y to end before the size s0, got s0}}
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 1>} : (tensor<?xf32, ["s0"]>) -> tensor<?xf32, ["s0 + 1"]>
+  return
+}
+
+// -----
+
 func.func @f() {
   // expected-error @+1 {{'graph.concat' expected inputs to number at least 1, got 0}}
   %0 = "graph.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
@@ -237,6 +253,14 @@ func.func @f(%x: tensor<4xf32>) {
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{'graph.pad' expected high to be at least 0, got [-1]}}
   %0 = "graph.pad"(%x) {low = [0], high = [-1], value = 0 : i64} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf32, ["s0"]>) {
+  // expected-error @+1 {{'graph.pad' expected low to be at least 0, got [-s0 - 1]}}
+  %0 = "graph.pad"(%x) {low = ["-s0 - 1"], high = [0], value = 0 : i64} : (tensor<?xf32, ["s0"]>) -> tensor<1xf32>
   return
 }
 

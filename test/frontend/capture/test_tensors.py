@@ -247,3 +247,15 @@ def test_sources_that_read_the_same_are_two_inputs():
     one, other = torch.randn(3), torch.randn(3)
     compiled = girih.compile(function, backend=lambda graph, _: graph.forward)
     torch.testing.assert_close(compiled([one], other), function([one], other))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_conjugated_argument_with_history(dynamic):
+    leaf = torch.randn(3, 4, dtype=torch.complex128, requires_grad=True)
+    compiled = girih.compile(lambda x: (x * x).real.sum(), dynamic=dynamic)
+    for argument in ((leaf * 2).conj(), torch._neg_view(leaf * 2), leaf.conj()):
+        [expected] = torch.autograd.grad(
+            (argument * argument).real.sum(), leaf, retain_graph=True
+        )
+        [actual] = torch.autograd.grad(compiled(argument), leaf)
+        torch.testing.assert_close(actual, expected)

@@ -1,0 +1,80 @@
+"""Ints that vary, and are negative, zero, one or too large; against eager.
+
+``make int-arguments`` tries all operators of torch's table. Here are those whose rules
+compute places from their ints.
+"""
+
+import os
+
+import pytest
+import torch
+import torch.nn.functional as F
+from varied_ints import (
+    ENTRANCES,
+    cases,
+    compared,
+    differences,
+    observed,
+    operators,
+)
+
+import girih
+
+OPERATORS = operators()
+IS_LONG = bool(os.environ.get("GIRIH_TEST_LONG"))
+NAMES = tuple(OPERATORS) if IS_LONG else ("constant_pad_nd", "narrow", "roll")
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+@pytest.mark.parametrize("name", NAMES)
+def test_as_in_eager(name, entrance):
+    found = []
+    for case in cases(name, OPERATORS[name], limit=2 if IS_LONG else 1):
+        found += differences(case, entrance)
+    assert not found, "\n".join(map(str, found))
+
+
+def test_the_comparison_finds_a_wrong_number():
+    [case] = cases("narrow", OPERATORS["narrow"], limit=1)
+    right = case.function(from_sizes=False)
+
+    def wrong(x, dim, start, size):
+        return right(x, dim, start + 1, size)
+
+    given = [*case.tensors, 1, 2, 2]
+    assert compared(observed(right, given), observed(wrong, given))[0] == "values"
+
+
+def _gradient(function, up, skip):
+    up = up.clone().requires_grad_()
+    function(up, skip).sum().backward()
+    return up.grad
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+def test_gradient_of_a_crop_by_the_difference_of_two_sizes(compile, dynamic):
+    def function(up, skip):
+        return F.pad(up, (0, skip.shape[-1] - up.shape[-1])) * skip
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    compiled = compile(function, dynamic=dynamic, **options)
+    for size, wanted in ((6, 6), (4, 3), (8, 5), (5, 8)):
+        up = torch.randn(2, size, dtype=torch.float64)
+        skip = torch.randn(2, wanted, dtype=torch.float64)
+        expected = _gradient(function, up, skip)
+        torch.testing.assert_close(_gradient(compiled, up, skip), expected)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_more_is_cut_off_than_there_is(dynamic):
+    def function(x, count):
+        return F.pad(x, (count, 3), value=2.0) * 2
+
+    compiled = girih.compile(function, dynamic=dynamic)
+    x = torch.arange(12.0).view(2, 6)
+    for count in (1, 2, -1, -6):
+        assert torch.equal(compiled(x, count), function(x, count))
+    for count in (-7, -8):
+        with pytest.raises(RuntimeError, match="length must be non-negative"):
+            compiled(x, count)
