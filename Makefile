@@ -26,7 +26,7 @@ GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 FUZZ_PROGRAMS_FLAGS ?=
-INT_ARGUMENTS_FLAGS ?=
+NUMBER_ARGUMENTS_FLAGS ?=
 BREADTH_VENV := build/venv-breadth
 BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 
@@ -143,9 +143,9 @@ special-values: install ## Special values of all dtypes through all functions.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)
 
-# All operators take twenty minutes on two cores; more: INT_ARGUMENTS_FLAGS=--help.
-int-arguments: install ## Ints of all operators made symbolic, against eager.
-	@$(BIN)/python test/numerics/int_arguments.py $(INT_ARGUMENTS_FLAGS)
+# All operators take twenty minutes on two cores; more: NUMBER_ARGUMENTS_FLAGS=--help.
+number-arguments: install ## Numbers of all operators made symbolic, against eager.
+	@$(BIN)/python test/numerics/number_arguments.py $(NUMBER_ARGUMENTS_FLAGS)
 
 # 20,000 programs; FUZZ_PROGRAMS_FLAGS=--help tells how to run fewer, or one again.
 .PHONY: fuzz-programs

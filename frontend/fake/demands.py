@@ -156,6 +156,16 @@ def _nll_loss_of_images(self, target, weight, reduction, ignore_index):
     _check_size(weight, (classes,), "weight")
 
 
+@demands("smooth_l1_loss")
+def _smooth_l1_loss(self, target, reduction=1, beta=1.0):
+    _check(beta >= 0, "beta is negative")
+
+
+@demands("huber_loss")
+def _huber_loss(self, target, reduction=1, delta=1.0):
+    _check(delta > 0, "delta is not positive")
+
+
 @demands("soft_margin_loss")
 def _soft_margin_loss(self, target, reduction=1):
     _expands_to(target, self.size(), "target")
@@ -175,11 +185,25 @@ def _expands_to(tensor: torch.Tensor, size: tuple, what: str) -> None:
     _check(expands, f"{what} does not expand to {size}")
 
 
+def _viewed_size(view: str, self, args: tuple, kwargs: dict) -> tuple:
+    """The size of a view by torch's own kernel, which refuses what eager refuses."""
+    base, _, overload = view.partition(".")
+    operator = getattr(getattr(torch.ops.aten, base), overload or "default")
+    try:
+        return tuple(operator(self, *args, **kwargs).size())
+    except (IndexError, RuntimeError) as error:
+        raise Refused(str(error)) from error
+
+
 def _put_into_view(view: str) -> Callable:
     def demand(self, src, *args, **kwargs):
         place = VIEW_RULES[view](self, *args, **kwargs)
-        if place is not NotImplemented:
-            _check_size(src, place[0], "src")
+        size = (
+            _viewed_size(view, self, args, kwargs)
+            if place is NotImplemented
+            else place[0]
+        )
+        _check_size(src, size, "src")
 
     return demand
 
@@ -191,6 +215,23 @@ for _name, _view in (
 ):
     if _view in VIEW_RULES:
         demands(_name)(_put_into_view(_view))
+
+
+@demands(
+    "gather",
+    "index_add",
+    "index_copy",
+    "index_fill.int_Scalar",
+    "index_fill.int_Tensor",
+    "scatter.src",
+    "scatter.value",
+    "scatter.reduce",
+    "scatter.value_reduce",
+    "scatter_add",
+    "scatter_reduce.two",
+)
+def _along_dim(self, dim, *args, **kwargs):
+    _check_dim(self, dim)
 
 
 @demands("masked_fill.Tensor")

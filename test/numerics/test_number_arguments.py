@@ -1,7 +1,7 @@
-"""Ints that vary, and are negative, zero, one or too large; against eager.
+"""Numbers that vary, and are negative, zero, one or too large; against eager.
 
-``make int-arguments`` tries all operators of torch's table. Here are those whose rules
-compute places from their ints.
+``make number-arguments`` tries all operators of torch's table. Here are those whose
+rules compute places from their numbers.
 """
 
 import os
@@ -9,7 +9,7 @@ import os
 import pytest
 import torch
 import torch.nn.functional as F
-from varied_ints import (
+from varied_numbers import (
     ENTRANCES,
     cases,
     compared,

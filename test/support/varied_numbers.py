@@ -1,9 +1,9 @@
-"""Calls the operators of torch's table with ints that vary, and compares with eager.
+"""Calls the operators of torch's table with numbers that vary, against eager.
 
-Each sample of an operator becomes a function of its tensors and its ints. A compiled
-function is called with the sample's own ints, then with others in place of one of them:
-negative ones, zero, one, and ones beyond what the operator takes. An int reaches the
-function as a number that the caller gives, or as the difference of two sizes, whose
+Each sample of an operator becomes a function of its tensors and its numbers. A compiled
+function is called with the sample's own numbers, then with others in place of one of
+them: negative ones, zero, one, and ones beyond what the operator takes. An int reaches
+the function as a number that the caller gives, or as the difference of two sizes, whose
 sign no range tells.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,11 @@ from girih import fallbacks
 LARGEST = 64
 # The size that stands for zero where a number is the difference of two sizes.
 ORIGIN = LARGEST + 2
-# Ints in place of a sample's own, besides those next to it and its negative.
-OTHERS = (0, 1, -1, 2, -3, 7, 40, -40)
+# Numbers in place of a sample's own, besides those next to it and its negative.
+OTHERS = {
+    int: (0, 1, -1, 2, -3, 7, 40, -40),
+    float: (0.0, 1.0, 0.5, 2.5, math.inf, -math.inf, math.nan),
+}
 
 # Operators whose results eager does not determine, and why.
 UNDETERMINED = {
@@ -55,21 +59,21 @@ logging.getLogger("torch").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True)
 class Case:
-    """One sample of one operator, as a function of its tensors and ints.
+    """One sample of one operator, as a function of its tensors and numbers.
 
     Attributes:
         label: Names the sample.
-        text: The function as Python, with the ints as parameters.
+        text: The function as Python, with the numbers as parameters.
         names: What the text means by the names that are no parameters.
         tensors: The tensors of the sample.
-        numbers: The ints of the sample.
+        numbers: The numbers of the sample.
     """
 
     label: str
     text: str
     names: dict[str, Any]
     tensors: tuple[Tensor, ...]
-    numbers: tuple[int, ...]
+    numbers: tuple[int | float, ...]
 
     def function(self, *, from_sizes: bool) -> Callable:
         """The call as a function of its tensors and then of its numbers.
@@ -80,12 +84,12 @@ class Case:
         """
         count = range(len(self.numbers))
         given = [f"x{i}" for i in range(len(self.tensors))]
+        lines = []
         if from_sizes:
             given += ["origin", *(f"s{i}" for i in count)]
-            lines = [f"    n{i} = s{i}.shape[0] - origin.shape[0]" for i in count]
+            lines = [f"    n{i} = {_from_size(i, self.numbers[i])}" for i in count]
         else:
             given += [f"n{i}" for i in count]
-            lines = []
         head = f"def called({', '.join(given)}):"
         scope = dict(self.names)
         text = "\n".join([head, *lines, f"    return {self.text}"])
@@ -100,14 +104,14 @@ class Difference:
     Attributes:
         label: Names the sample.
         entrance: How it was compiled.
-        numbers: The ints of the call.
+        numbers: The numbers of the call.
         kind: "values", "error", "gradient", "second gradient", "generator" or "bug".
         detail: What both gave.
     """
 
     label: str
     entrance: str
-    numbers: tuple[int, ...]
+    numbers: tuple[int | float, ...]
     kind: str
     detail: str
 
@@ -117,13 +121,13 @@ class Difference:
 
 
 def operators() -> dict[str, Any]:
-    """The entries of the table that have samples with ints, by name."""
+    """The entries of the table that have samples with numbers, by name."""
     found = {name_of(op): op for op in op_db if op.name not in UNDETERMINED}
     return {name: found[name] for name in sorted(found)}
 
 
 def cases(name: str, op: Any, limit: int) -> Iterator[Case]:
-    """At most ``limit`` samples of an operator that have ints."""
+    """At most ``limit`` samples of an operator that have numbers."""
     dtypes = (torch.float64, torch.float32, torch.int64, torch.bool, torch.complex128)
     dtype = next((d for d in dtypes if op.supports_dtype(d, "cpu")), None)
     if dtype is None or name in op_samples.EXCLUDED:
@@ -142,9 +146,8 @@ def cases(name: str, op: Any, limit: int) -> Iterator[Case]:
 def _case(name: str, op: Any, number: int, sample: Any) -> Case | None:
     leaves = pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    ints = [i for i, leaf in enumerate(leaves) if type(leaf) is int]
-    numbers = tuple(leaves[i] for i in ints)
-    if not ints or any(abs(n) > LARGEST for n in numbers):
+    numbers = tuple(leaf for leaf in leaves if type(leaf) in (int, float))
+    if not numbers or any(type(n) is int and abs(n) > LARGEST for n in numbers):
         return None
     tensors = tuple(leaves[i].detach() for i in places)
     if any(t.layout != torch.strided for t in tensors):
@@ -159,6 +162,12 @@ def _case(name: str, op: Any, number: int, sample: Any) -> Case | None:
     return Case(f"{name}[{number}]", text, names, tensors, numbers)
 
 
+def _from_size(place: int, number: int | float) -> str:
+    if type(number) is float:
+        return f"s{place}"
+    return f"s{place}.shape[0] - origin.shape[0]"
+
+
 class _Writer:
     """Writes arguments as Python, with names for tensors, ints and all else."""
 
@@ -171,7 +180,7 @@ class _Writer:
         """The expression of one argument."""
         if isinstance(value, Tensor):
             return f"x{next(self._tensors)}"
-        if type(value) is int:
+        if type(value) in (int, float):
             return f"n{next(self._numbers)}"
         if type(value) is tuple:
             return f"({''.join(self.text(item) + ', ' for item in value)})"
@@ -182,12 +191,13 @@ class _Writer:
         return name
 
 
-def variations(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The sample's ints, then others in place of one of them."""
+def variations(numbers: Sequence[int | float]) -> Iterator[tuple[int | float, ...]]:
+    """The sample's numbers, then others in place of one of them."""
     numbers = tuple(numbers)
     yield numbers
     for place, number in enumerate(numbers):
-        for other in dict.fromkeys((number + 1, number - 1, -number, *OTHERS)):
+        others = (number + 1, number - 1, -number, *OTHERS[type(number)])
+        for other in dict.fromkeys(others):
             if other != number:
                 yield (*numbers[:place], other, *numbers[place + 1 :])
     yield numbers
@@ -246,10 +256,13 @@ def _deviations(case: Case, entrance: str, eager: Callable, compiled: Callable):
     return found
 
 
-def _given(case: Case, numbers: Sequence[int], from_sizes: bool) -> list:
+def _given(case: Case, numbers: Sequence[int | float], from_sizes: bool) -> list:
     if not from_sizes:
         return [*case.tensors, *numbers]
-    sizes = [torch.empty(ORIGIN + number) for number in numbers]
+    sizes = [
+        number if type(number) is float else torch.empty(ORIGIN + number)
+        for number in numbers
+    ]
     return [*case.tensors, torch.empty(ORIGIN), *sizes]
 
 

@@ -1,8 +1,8 @@
-"""Ints of all operators made symbolic, against eager; ``make int-arguments``.
+"""Numbers of all operators made symbolic, against eager; ``make number-arguments``.
 
-Every operator of torch's table that takes ints is compiled once for each of its samples
-and called with ints that vary in sign and range. Prints each call that does not give
-what eager gives: values, first and second gradients, errors, the generator's state.
+Every operator of torch's table that takes numbers is compiled once for each of its
+samples, and called with numbers that vary in sign and range. Prints each call that does
+not give what eager gives: values, first and second gradients, errors, the generator's state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1] / "support")]
 
 import torch  # noqa: E402
-from varied_ints import ENTRANCES, cases, differences, operators  # noqa: E402
+from varied_numbers import ENTRANCES, cases, differences, operators  # noqa: E402
 
 
 def main() -> int:
