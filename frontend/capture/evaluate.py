@@ -68,10 +68,17 @@ class Evaluator:
         self.keeps_numbers = keeps_numbers
 
     def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
-        """A tensor without data that looks like ``tensor``."""
-        return self.with_grad(
-            self.with_bits(fake_like(self.mode, tensor), tensor), tensor
-        )
+        """A tensor without data that looks like ``tensor``.
+
+        It is an inference tensor where that is one, so torch itself raises what eager
+        raises for those.
+        """
+        with torch.inference_mode(tensor.is_inference()):
+            fake = self.with_bits(self._like(tensor, source, dynamic), tensor)
+            return self.with_grad(fake, tensor)
+
+    def _like(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
+        return fake_like(self.mode, tensor)
 
     def with_bits(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         """Makes a fake tensor lazily conjugated or negated, as ``tensor`` is."""

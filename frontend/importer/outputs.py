@@ -49,11 +49,13 @@ class Results:
     Attributes:
         values: SSA values.
         attributes: Attributes of each result.
+        written: Numbers of the arguments that are written.
     """
 
     def __init__(self, recorder: Recorder, inputs: list):
         self.values: list[ir.Value] = []
         self.attributes: list[dict] = []
+        self.written: list[int] = []
         self._recorder = recorder
         self._inputs = inputs
         self._positions = {
@@ -215,6 +217,7 @@ class Results:
 
     def _add_write(self, tensor: torch.Tensor, storage: Storage) -> None:
         check_device(tensor, self._recorder.builder.device)
+        self.written.append(storage.argument)
         value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
         attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
