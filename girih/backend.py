@@ -13,6 +13,7 @@ from typing import Any
 
 from girih.options import Options, make_options, unknown_name
 from girih.reports import Report, Reports
+from girih.twins import hide_from_dynamo
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
@@ -42,6 +43,8 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     from girih.compiler.convention import with_dual_numbers
     from girih.frontend.importer.checkpoints import restore_checkpoints
 
+    if "torch._dynamo" in sys.modules:  # who else may call it has no such tables
+        hide_from_dynamo()
     restore_checkpoints(gm)
     made = make_options(options, mode)
     made = replace(made, fallback=made.fallback and not _is_fullgraph())

@@ -6,6 +6,9 @@ compiled never come here.
 
 What is traced keeps fake tensors for derivatives; the user's hooks on saved tensors
 (``save_on_cpu``, a checkpoint around the call) must not see those.
+
+A backward pass that runs inside of a function of TorchDynamo's is compiled there. What
+a compilation calls is nothing for Dynamo to capture.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from threading import RLock
 
 import torch
 from torch._C import _autograd
+from torch._C._dynamo.eval_frame import set_eval_frame
 
 from girih import signals
 
@@ -33,7 +37,7 @@ def compilation() -> Iterator[bool]:
     Yields:
         Whether another thread compiled meanwhile: what this one came for may be there.
     """
-    with signals.deferred(), _has_lock() as waited, _own_hooks():
+    with signals.deferred(), _has_lock() as waited, _own_hooks(), _unwatched():
         yield waited
 
 
@@ -63,6 +67,16 @@ def _own_hooks() -> Iterator[None]:
         yield
     finally:
         _autograd._pop_saved_tensors_default_hooks()
+
+
+@contextmanager
+def _unwatched() -> Iterator[None]:
+    """Keeps TorchDynamo away from the functions that are called."""
+    theirs = set_eval_frame(None)
+    try:
+        yield
+    finally:
+        set_eval_frame(theirs)
 
 
 def _same(tensor: torch.Tensor) -> torch.Tensor:

@@ -27,7 +27,7 @@ KINDS = {
     "errors": "the first calls of the function raised",
     "generator": "the body of the function does not run in the call",
     "import": "the graph has something that girih has no meaning for",
-    "inference mode": "results are made in another inference mode",
+    "inference mode": "results are made, or written, in another inference mode",
     "kernel check": "a kernel refused the data, and eager did not",
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",

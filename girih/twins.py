@@ -1,7 +1,9 @@
-"""``torch.compiler.set_stance`` and ``reset``, which mean girih too.
+"""What girih and torch's own compiler have to know of each other.
 
-What these two set is torch's compiler's own state, so girih has to be told. torch loads
-its compiler in the first call of either; girih never does.
+What ``torch.compiler.set_stance`` and ``reset`` set is torch's compiler's own state, so
+girih has to be told. torch loads its compiler in the first call of either; girih never
+does. TorchDynamo in turn is told which files are girih's: it would capture what runs
+inside of a function of its own, such as the backward pass of a compiled graph.
 """
 
 from __future__ import annotations
@@ -9,10 +11,20 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from girih import stance
+
+# All of girih, but for what programs say in functions that TorchDynamo captures:
+# ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
+_NOT_FOR_DYNAMO = (
+    *("backend", "checking", "codegen", "collector", "compiler", "config", "dialects"),
+    *("errors", "exclusive", "explanation", "fallbacks", "frontend", "log", "options"),
+    *("passes", "private_folder", "reports", "signals", "stance", "tally", "tools"),
+    "twins",
+)
 
 
 def follow_torch() -> None:
@@ -22,6 +34,17 @@ def follow_torch() -> None:
     _extend(compiler, "reset", _reset)
     if _follow_stances() and _their_stance() != "default":
         _mirror_stance()
+
+
+@functools.cache
+def hide_from_dynamo() -> None:
+    """Has TorchDynamo, which is loaded, leave girih's own files alone.
+
+    It looks at a file once, so that costs calls nothing.
+    """
+    rules = import_module("torch._dynamo.trace_rules")
+    for name in _NOT_FOR_DYNAMO:
+        rules.add(f"girih.{name}")
 
 
 def _extend(module: ModuleType, name: str, then: Callable[[], Any]) -> bool:

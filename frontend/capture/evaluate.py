@@ -68,10 +68,18 @@ class Evaluator:
         self.keeps_numbers = keeps_numbers
 
     def fake_of(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
-        """A tensor without data that looks like ``tensor``."""
-        return self.completed(fake_like(self.mode, tensor), tensor)
+        """A tensor without data that looks like ``tensor``.
 
-    def completed(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+        It is an inference tensor where that is one, so torch itself raises what eager
+        raises for those.
+        """
+        with torch.inference_mode(tensor.is_inference()):
+            return self._completed(self._like(tensor, source, dynamic), tensor)
+
+    def _like(self, tensor: torch.Tensor, source, dynamic: dict) -> torch.Tensor:
+        return fake_like(self.mode, tensor)
+
+    def _completed(self, fake: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         """Gives a fake tensor the bits and the history of ``tensor``.
 
         A leaf is conjugated before it requires a gradient. Another tensor gets its

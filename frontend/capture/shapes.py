@@ -82,10 +82,10 @@ class SymbolicEvaluator(Evaluator):
 
     # Symbols
 
-    def fake_of(self, tensor, source: Source, dynamic: dict[int, DynamicDim]):
+    def _like(self, tensor, source: Source, dynamic: dict[int, DynamicDim]):
         """A fake tensor; sizes of the dims in ``dynamic`` are symbols."""
         if not dynamic:
-            return super().fake_of(tensor, source, dynamic)
+            return super()._like(tensor, source, dynamic)
         size: list = list(tensor.shape)
         for dim, how in dynamic.items():
             text = f"{source}.size({dim})"
@@ -98,8 +98,7 @@ class SymbolicEvaluator(Evaluator):
         stride = _symbolic_strides(tensor, size)
         with torch.no_grad():
             meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
-            fake = FakeTensor(self.mode, meta, tensor.device)
-        return self.completed(fake, tensor)
+            return FakeTensor(self.mode, meta, tensor.device)
 
     def number(self, value: int | float, text: str) -> torch.SymInt | torch.SymFloat:
         """What stands for a number that is an input."""

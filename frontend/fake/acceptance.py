@@ -35,6 +35,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
+from girih.frontend.fake.overlap import overlaps_in_part, refused_in_place
+
 _ASKED_ON = ("cpu", "cuda")
 _ON_CPU = ("cpu",)
 _MOST_KNOWN = 1 << 14
@@ -120,6 +122,10 @@ def refusal_of(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> Exception
     """
     if any(isinstance(value, _SYMBOLS) for value in (*args, *kwargs.values())):
         _keep_in_range(func, args, kwargs)
+    if func._schema.is_mutable and overlaps_in_part(func, args, kwargs):
+        error = refused_in_place(func, args, kwargs, asking_kernels)
+        if error is not None:
+            return error
     if func._schema.is_mutable and _has_twins(args):
         return _refusal_of(func, args, kwargs)
     outline = (func, *_outlines(args), *kwargs, *_outlines(kwargs.values()))
@@ -151,7 +157,7 @@ def _outlines(values: Iterable) -> Iterator[Any]:
         elif isinstance(value := _number(value), (int, float)):
             yield type(value), value < 0, value == 0, _range(value)
         else:
-            yield value if isinstance(value, torch.dtype) else type(value)
+            yield value if isinstance(value, (str, torch.dtype)) else type(value)
 
 
 def _range(number: float) -> int:
@@ -242,7 +248,8 @@ def _is_usual(func, tensors: list, leaves: list, roles: list[str]) -> bool:
             return False
     is_about_others = func.__name__.startswith(_OPS_ON_OTHERS)
     are_odd = map(_is_odd_number, map(_number, leaves), roles)
-    return not is_about_others and not any(are_odd)
+    has_words = any(type(leaf) is str for leaf in leaves)
+    return not is_about_others and not any(are_odd) and not has_words
 
 
 def _is_odd_number(leaf: Any, role: str) -> bool:
@@ -328,12 +335,27 @@ def _refusal(
             error = _raised(func, leaves, spec, 1)
             if error is None or _raised(func, leaves, spec, 0) is None:
                 return None
+            plain = tuple(_with_usual_word(func, leaf) for leaf in leaves)
+            if plain != leaves and _raised(func, plain, spec, 1) is None:
+                return type(error), error.args
             common = _common(leaves, roles)
             if all(_raised(func, others, spec, 1) for others in common):
                 return None
             return type(error), error.args
         finally:
             torch.default_generator.set_state(state)
+
+
+def _with_usual_word(func: torch._ops.OpOverload, leaf: Any) -> Any:
+    """A leaf; in place of a word (``approximate``) the one that is the default."""
+    if type(leaf) is not str:
+        return leaf
+    for argument in func._schema.arguments:
+        if "str" in str(argument.type):
+            is_optional = str(argument.type).startswith("Optional")
+            if is_optional or argument.has_default_value():
+                return argument.default_value
+    return leaf
 
 
 def _common(leaves: tuple, roles: list[str]) -> Iterator[tuple]:

@@ -482,7 +482,8 @@ def _is_twin(meta: torch.Tensor, fake: FakeTensor) -> bool:
 
 def _twin_of(fake: FakeTensor) -> torch.Tensor:
     size, stride, offset = fake.size(), fake.stride(), fake.storage_offset()
-    with torch.no_grad():
+    # Views are of the kind of their base, whatever mode is on.
+    with torch.no_grad(), torch.inference_mode(fake.is_inference()):
         meta = torch.empty(0, dtype=fake.dtype, device="meta")
         return meta.set_(fake.untyped_storage(), offset, size, stride)
 

@@ -23,6 +23,7 @@ from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.stand_ins import method, stand_in
+from girih.frontend.importer.symbols import values_of_symbols
 
 _LOG = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def _fix_numbers(node: torch.fx.Node, environment) -> None:
         if not isinstance(value, (torch.SymInt, torch.SymFloat)):
             continue
         shape_env = value.node.shape_env
-        values = _values_of_symbols(shape_env)
+        values = values_of_symbols(shape_env)
         for symbol in value.node.expr.free_symbols:
             known = values.get(symbol)
             if known is None:
@@ -155,13 +156,6 @@ def _fix_numbers(node: torch.fx.Node, environment) -> None:
                 int(shape_env.create_symintnode(symbol, hint=int(known)))
             else:
                 float(shape_env.create_symfloatnode(symbol, hint=float(known)))
-
-
-def _values_of_symbols(shape_env) -> dict:
-    """What each symbol is now, but for those that depend on data."""
-    # torch 2.11 has the older name alone.
-    newer = hasattr(shape_env, "backed_var_to_val")
-    return shape_env.backed_var_to_val if newer else shape_env.var_to_val
 
 
 def _unsupported(error, node, source) -> UnsupportedError:

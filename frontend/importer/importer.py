@@ -58,6 +58,7 @@ class ImportedGraph:
         tree: How the values are nested (a pytree spec), None for a flat tuple.
         has_checks: Whether there are results, behind the others, that nobody gets: to
             compute them raises eager's errors.
+        writes: Numbers of the arguments that the program writes.
     """
 
     module: ir.Module
@@ -68,6 +69,7 @@ class ImportedGraph:
     outputs: list[OutputSlot]
     tree: object | None = None
     has_checks: bool = False
+    writes: tuple[int, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -240,6 +242,7 @@ class _Import:
             slots,
             tree,
             has_checks,
+            tuple(results.written),
         )
 
     @functools.cached_property
@@ -312,6 +315,7 @@ class _Import:
         check_device(value, self.device)
         fake, mode = value, self.recorder.fake_mode
         is_usable = isinstance(value, FakeTensor) and value.fake_mode is mode
+        is_usable = is_usable and not value.is_inference()
         if is_usable and self.differentiates:
             # Eager's graph is read later: a write in here would count there, too.
             is_usable = not (value.requires_grad or _is_written(value))

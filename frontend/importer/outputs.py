@@ -10,8 +10,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
-from girih.errors import unsupported
+from girih.errors import UnsupportedError, unsupported
 from girih.frontend.importer.builder import Operand
+from girih.frontend.importer.computed import Symbolic, number_of
 from girih.frontend.importer.devices import check_device
 from girih.frontend.importer.differentiation import is_differentiable, origin_of
 from girih.frontend.importer.leaves import NEW_LEAF
@@ -25,8 +26,9 @@ class OutputSlot(NamedTuple):
 
     Attributes:
         kind: ``result`` (of the compiled function), ``input`` (the caller's own
-            object) or ``constant``.
-        value: Index of the result or of the input, or the constant itself.
+            object), ``computed`` (a number) or ``constant``.
+        value: Index of the result or of the input, a function of the inputs of the
+            call, or the constant itself.
     """
 
     kind: str
@@ -49,11 +51,13 @@ class Results:
     Attributes:
         values: SSA values.
         attributes: Attributes of each result.
+        written: Numbers of the arguments that are written.
     """
 
     def __init__(self, recorder: Recorder, inputs: list):
         self.values: list[ir.Value] = []
         self.attributes: list[dict] = []
+        self.written: list[int] = []
         self._recorder = recorder
         self._inputs = inputs
         self._positions = {
@@ -72,11 +76,7 @@ class Results:
         if isinstance(value, torch.SymInt):
             return self._place_size(value)
         if isinstance(value, (torch.SymFloat, torch.SymBool)):
-            unsupported(
-                kind="symbolic number as output",
-                context=str(value),
-                explanation="Of symbolic numbers, only sizes can be results.",
-            )
+            return self._place_number(value)
         return OutputSlot("constant", value)
 
     def _place_tensor(self, tensor: torch.Tensor) -> OutputSlot:
@@ -194,8 +194,17 @@ class Results:
     def _is_computed(self, tensor: FakeTensor) -> bool:
         return self._recorder.tracked(tensor).storage.argument is None
 
+    def _place_number(self, value: Symbolic) -> OutputSlot:
+        found = number_of(value, self._inputs)
+        return OutputSlot("computed" if callable(found) else "constant", found)
+
     def _place_size(self, value: torch.SymInt) -> OutputSlot:
-        size = self._recorder.symbols.size(value)
+        if self._recorder.symbols.is_number(value):
+            return self._place_number(value)
+        try:
+            size = self._recorder.symbols.size(value)
+        except UnsupportedError:  # no size of a tensor has such a function
+            return self._place_number(value)
         if not isinstance(size, Dim):
             return OutputSlot("constant", size)
         index = self._recorder.builder.index_of_size()
@@ -215,6 +224,7 @@ class Results:
 
     def _add_write(self, tensor: torch.Tensor, storage: Storage) -> None:
         check_device(tensor, self._recorder.builder.device)
+        self.written.append(storage.argument)
         value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
         attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}

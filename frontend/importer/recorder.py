@@ -337,6 +337,10 @@ class Recorder(TorchDispatchMode):
     def _rule_values(self, func, info, args, kwargs) -> tuple[Operand, ...] | None:
         """The values of an op's results by its rule; None: ATen has to be called."""
         rule = RULES.get(info.name)
+        is_seen = self.derivatives is not None and torch.is_grad_enabled()
+        if is_seen and info.name in _WITHOUT_DERIVATIVE:
+            if self.builder.out[0].dtype.is_floating_point:
+                return None
         if rule is None or not _is_native(info.name, args, kwargs, self.builder.out):
             return None
         if not knows_negative(rule) and self._has_negative(func, args, kwargs):
@@ -488,6 +492,10 @@ _PLACE_OF_INDEX = {
     "slice.Tensor": 2,
     "slice_scatter": 3,
 }
+
+# Eager has no derivative of these, and says so in the backward pass; rules make them of
+# ops that have one.
+_WITHOUT_DERIVATIVE = ("floor_divide", "floor_divide.Scalar")
 
 # Kernels compute with real numbers of at least 16 bits.
 _FOREIGN_DTYPES = frozenset(

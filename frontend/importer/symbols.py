@@ -163,6 +163,13 @@ class EqualSizes:
         self.symbols |= symbols
 
 
+def values_of_symbols(shape_env: object) -> dict:
+    """What each symbol is now, but for those that depend on data."""
+    # torch 2.11 has the older name alone.
+    newer = hasattr(shape_env, "backed_var_to_val")
+    return shape_env.backed_var_to_val if newer else shape_env.var_to_val
+
+
 def _bound(value: object, default: int) -> int:
     if value is None or not getattr(value, "is_Integer", False):
         return default

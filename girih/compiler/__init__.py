@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -37,6 +37,7 @@ from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
 from girih.compiler.eager_graph import Eager, read_eager_graph
 from girih.compiler.failures import kind_of, leave
+from girih.compiler.inference import inside_inference_mode, writes_inference_tensors
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
 from girih.compiler.pieces import compile_pieces, may_be_broken, needs_pieces
@@ -50,6 +51,7 @@ from girih.frontend.importer.functions import has_traced_backwards
 from girih.frontend.importer.host_part import Part, Split, split_host_part, whole
 from girih.frontend.importer.levels import eager_run
 from girih.frontend.importer.masks import simplify_masks
+from girih.frontend.importer.nodes import value_of
 from girih.log import logger
 from girih.options import Options
 from girih.passes.registry import expand_pipeline, find_pass, is_own
@@ -213,6 +215,7 @@ def _compile_for(
     imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
     eager = _eager(part, imported)
     module = imported.module
+    is_inside = writes_inference_tensors(imported, example_inputs)
     if gradients:
         is_derivable = not has_traced_backwards(gm)
         known = Eager(eager, read_eager_graph(gm, imported), is_derivable)
@@ -222,7 +225,10 @@ def _compile_for(
         program = Lowering(options, report, device).program(module, "graph", fall_back)
         if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
-    return with_calling_convention(program, imported, aliases_of(gm))
+    program = with_calling_convention(program, imported, aliases_of(gm))
+    if is_inside:
+        return inside_inference_mode(program, gm, part.eager, site)
+    return program
 
 
 def _is_recorded(example_inputs: Sequence[Any], imported: ImportedGraph) -> bool:
@@ -244,7 +250,7 @@ def _why_eager(
 ) -> str | None:
     """The kind of fallback of a graph that is not even looked at, or None."""
     mode = torch.is_inference_mode_enabled()
-    if any(result.is_inference() != mode for result in example_results(gm)):
+    if any(result.is_inference() != mode for result in _made_by(gm)):
         kind = "inference mode"
         why = "a result is made in another inference mode than that of the call"
     elif why := why_not_on(device_of(gm, example_inputs)):
@@ -254,6 +260,17 @@ def _why_eager(
     error = UnsupportedError(kind, why, location=site.place)
     report.fallback = site.leave(kind, error).reason
     return kind
+
+
+def _made_by(gm: torch.fx.GraphModule) -> Iterator[torch.Tensor]:
+    """The results whose memory is their own: the others are what their inputs are."""
+    inputs = map(value_of, gm.graph.find_nodes(op="placeholder"))
+    given = {_memory(value) for value in inputs if isinstance(value, torch.Tensor)}
+    return (made for made in example_results(gm) if _memory(made) not in given)
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
 
 
 def _enables_grad(gm: torch.fx.GraphModule) -> bool:

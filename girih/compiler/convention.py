@@ -89,4 +89,6 @@ def as_results(outputs, imported: ImportedGraph) -> dict[int, Any]:
 def _output(slot, results, inputs):
     if slot.kind == "result":
         return results[slot.value]
+    if slot.kind == "computed":
+        return slot.value(inputs)
     return inputs[slot.value] if slot.kind == "input" else slot.value

@@ -2,7 +2,8 @@
 
 Every operator of torch's table that takes numbers is compiled once for each of its
 samples, and called with numbers that vary in sign and range. Prints each call that does
-not give what eager gives: values, first and second gradients, errors, the generator's state.
+not give what eager gives: values, first and second gradients, errors, the state of the
+generator.
 """
 
 from __future__ import annotations
