@@ -139,6 +139,10 @@ processors: install ## Kernels of all element types, compiled for other processo
 special-values: install ## Special values of all dtypes through all functions.
 	@$(BIN)/python test/support/special_values.py
 
+# Parts of it: python test/support/distributions.py --help.
+distributions: install ## Each class of torch.distributions against eager; an hour.
+	@$(BIN)/python test/support/distributions.py
+
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.
 	@$(BIN)/python test/numerics/derivatives/conformance.py $(CONFORMANCE_FLAGS)

@@ -48,8 +48,23 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     restore_checkpoints(gm)
     made = make_options(options, mode)
     made = replace(made, fallback=made.fallback and not _is_fullgraph())
+    _check_types(gm, made)
     compiled = _compile(gm, example_inputs, made, last_reports)
     return with_dual_numbers(compiled, gm, site_of(gm, made, last_reports.graphs[-1]))
+
+
+def _check_types(gm, options: Options) -> None:
+    """Has Dynamo leave a function to Python whose graph lost types of arguments."""
+    from girih.compiler import site_of
+    from girih.frontend.importer.lost_types import lost_type
+
+    error = lost_type(gm)
+    if error is not None:
+        report = Report(name=f"graph{len(last_reports.graphs)}")
+        last_reports.graphs.append(report)
+        site_of(gm, options, report).leave("capture", error)
+        exceptions = sys.modules.get("torch._dynamo.exc")
+        raise exceptions.SkipFrame(error.summary()) if exceptions else error
 
 
 def _is_fullgraph() -> bool:

@@ -17,10 +17,15 @@ from typing import Any
 
 import torch
 from torch.fx import Graph as FxGraph
+from torch.fx import Node
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
-from girih.frontend.capture.models.numpy_calls import python_number
+from girih.frontend.capture.models.numpy_calls import (
+    NUMBERS,
+    python_number,
+)
+from girih.frontend.capture.models.torch_operations import is_operation
 from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
@@ -82,16 +87,26 @@ def _not_an_argument(value: Value) -> None:
     )
 
 
+class _Sizes(tuple):
+    """Items of a ``torch.Size`` that a call is to get as one.
+
+    FX makes plain tuples of its arguments' tuples, so a node has to make it.
+    """
+
+
 class _Call:
     """The arguments of one call, as nodes and as tensors without data.
 
     Args:
+        target: What is called: a function or the name of a method.
         fixes_numbers: Sizes and numbers that may vary are fixed for this entry.
     """
 
-    def __init__(self, fixes_numbers: bool = False):
+    def __init__(self, target: Any = None, fixes_numbers: bool = False):
         self.by_fake: dict[int, Value] = {}
         self.has_numbers = False
+        self._target = target
+        self._keeps_sizes = _tells_sizes_from_tuples(target)
         self._fixes_numbers = fixes_numbers
 
     def convert(self, value: Value) -> tuple[Any, Any]:
@@ -120,8 +135,11 @@ class _Call:
 
     def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:
         pairs = [self.convert(item) for item in value.items]
+        nodes, fakes = [p[0] for p in pairs], [p[1] for p in pairs]
+        if value.cls is torch.Size and self._keeps_sizes:
+            return _Sizes(nodes), torch.Size(fakes)
         cls = list if isinstance(value, ListValue) else tuple
-        return cls(p[0] for p in pairs), cls(p[1] for p in pairs)
+        return cls(nodes), cls(fakes)
 
     def _mapping(self, value: DictValue) -> tuple[dict, dict]:
         pairs = {
@@ -140,11 +158,26 @@ class _Call:
     def _known(self, value: Value, python: Any) -> tuple[Any, Any]:
         if isinstance(python, type):
             python = _DTYPES.get(python, python)
-        number = python_number(python)
+        number = python
+        if isinstance(python, NUMBERS):
+            number = python_number(python, self._target)
         if not isinstance(number, _PRINTABLE):
             _not_an_argument(value)
         number = _without_class(number)
         return number, number
+
+
+def _tells_sizes_from_tuples(target: Any) -> bool:
+    """Whether a call may do something else with a ``torch.Size`` than with a tuple.
+
+    Constructors of old do: a size is the result's, a tuple is its data. So may the
+    program's own functions; torch's other operations read both alike.
+    """
+    if isinstance(target, str):
+        return target == "new"
+    if getattr(target, "__module__", None) == "_operator":
+        return False
+    return target is not None and not is_operation(target)
 
 
 # How a number or text of a subclass becomes one of the class itself, which prints as
@@ -305,14 +338,15 @@ class Graph:
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
-        call = _Call()
+        call = _Call(target)
         try:
             return self._add(call, kind, target, args, kwargs)
         except UnsupportedError as error:
             if error.kind != OPERATION_FAILED or not call.has_numbers:
                 raise
         # Not every operation can be evaluated with symbols.
-        return self._add(_Call(fixes_numbers=True), kind, target, args, kwargs)
+        call = _Call(target, fixes_numbers=True)
+        return self._add(call, kind, target, args, kwargs)
 
     def _add(self, call: _Call, kind: str, target, args: list, kwargs: dict):
         pairs = [call.convert(arg) for arg in args]
@@ -321,11 +355,26 @@ class Graph:
         result = self._evaluate(kind, target, [p[1] for p in pairs], fakes)
         if not self._is_recorded(result, call, target):
             return self._wrap_known(result, call)
-        nodes = {key: pair[0] for key, pair in named.items()}
-        node = self._node(kind, target, tuple(p[0] for p in pairs), nodes)
+        nodes = self._with_sizes({key: pair[0] for key, pair in named.items()})
+        positional = self._with_sizes(tuple(p[0] for p in pairs))
+        node = self._node(kind, target, positional, nodes)
         value = self._wrap(result, node, call)
         self.tracer.note_operation(node)
         return value
+
+    def _with_sizes(self, value: Any) -> Any:
+        """Arguments of a node with a node for each ``torch.Size`` among them."""
+        if isinstance(value, dict):
+            return {key: self._with_sizes(item) for key, item in value.items()}
+        if not isinstance(value, (tuple, list)):
+            return value
+        items = type(value)(map(self._with_sizes, value))
+        if not isinstance(value, _Sizes):
+            return items
+        node = self._node("call_function", torch.Size, (tuple(items),), {})
+        known = [x.meta["val"] if isinstance(x, Node) else x for x in items]
+        node.meta["val"] = node.meta["example_value"] = torch.Size(known)
+        return node
 
     def add_effect(self, target, args: tuple):
         """A call that changes torch's state; returns its node."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
+from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
@@ -321,10 +322,14 @@ class Operators:
         found = self._compare_special(function, left, right)
         if found is not None:
             return found
+        _check_followed(other)
+        part = builtin_part(other)
         is_number = isinstance(other, (TensorValue, SymbolValue)) or (
-            isinstance(other, Constant)
-            and isinstance(other.value, (int, float, complex))
+            isinstance(part, Constant)
+            and isinstance(part.value, (int, float, complex, *NUMBERS))
         )
+        if is_number:
+            left, right = builtin_part(left), builtin_part(right)
         if not is_number and function in (operator.eq, operator.ne):
             return self.constant(function is operator.ne)
         return self.graph.call_function(function, [left, right], {})

@@ -6,11 +6,14 @@ shares its memory with whoever has it, so it can't be made while tracing.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
+import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture.evaluate import name_of
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.constant import Constant
@@ -28,9 +31,42 @@ _PURE = (
 ).split()
 
 
-def python_number(value: Any) -> Any:
-    """What torch takes a number of NumPy for."""
-    return value.item() if isinstance(value, NUMBERS) else value
+# Those that torch takes for the Python number of the same value. A NumPy bool and a
+# complex number of single precision are floats to it, but not wherever it takes floats.
+_LIKE_PYTHON = (numpy.integer, numpy.float16, numpy.float32, float, complex)
+
+# Calls that look at the type of a number itself; others take its value.
+_TAKE_TYPES = (
+    *(torch.tensor, torch.as_tensor, torch.asarray, operator.setitem),
+    *("new_tensor", "new", "__setitem__"),
+)
+
+
+_ABOUT_ITEMS = (operator.getitem, operator.setitem, operator.delitem)
+
+
+def python_number(number: Any, target: Any) -> Any:
+    """The number of Python that torch takes one of NumPy for.
+
+    Args:
+        number: The number, an argument.
+        target: What is called: a function or the name of a method.
+
+    Raises:
+        UnsupportedError: The result depends on the number's own type.
+    """
+    if isinstance(number, _LIKE_PYTHON) and target not in _TAKE_TYPES:
+        return number.item()
+    is_operator = getattr(target, "__module__", None) == "_operator"
+    if isinstance(number, numpy.bool_) and is_operator and target not in _ABOUT_ITEMS:
+        return float(number)
+    unsupported(
+        kind="NumPy number whose type decides about the result",
+        context=f"{type(number).__name__}, an argument of {name_of(target)}",
+        explanation="torch does not take it for the number of Python that has its "
+        "value.",
+        hints=("Give a number of Python, and dtype= where a tensor is made.",),
+    )
 
 
 def _folding(function):

@@ -9,7 +9,6 @@ import torch
 from torch.utils._device import _device_constructors
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
@@ -75,13 +74,6 @@ class TorchCalls:
         owner = next(filter(None, map(_overriding, given)), None)
         if owner is not None:
             return self._call_override(owner, function, args, kwargs)
-        if function in _TAKE_TYPES and any(map(_has_numpy_number, given)):
-            unsupported(
-                kind="tensor made of a NumPy number",
-                context=f"torch.{function.__name__}",
-                explanation="The number's own type decides about the tensor's.",
-                hints=("Give dtype= and a number of Python.",),
-            )
         is_python = isinstance(function, types.FunctionType)
         if is_python and any(map(_is_object, given)):
             return None
@@ -105,16 +97,6 @@ class TorchCalls:
                 explanation="Eager has an error of its own for that.",
             )
         return found
-
-
-# Factories that take the type of a NumPy number; other operations take the number.
-_TAKE_TYPES = (torch.tensor, torch.as_tensor, torch.asarray)
-
-
-def _has_numpy_number(value: Value) -> bool:
-    if isinstance(value, SequenceValue):
-        return any(map(_has_numpy_number, value.items))
-    return isinstance(value, Constant) and issubclass(value.python_type(), NUMBERS)
 
 
 def _without_none(kwargs: dict[str, Value]) -> dict[str, Value]:
