@@ -113,7 +113,10 @@ class GraphBuilder:
             made.attributes[_CHECKPOINT] = self._model.attributes[_CHECKPOINT]
 
     def constant(self, value: Any, element: ir.Type) -> ir.Value:
-        """Returns the rank-0 tensor ``value``."""
+        """Returns the rank-0 tensor ``value``, a number or a symbolic size."""
+        if isinstance(value, Dim):
+            index = ir.IntegerType.get_signless(64)
+            return self.cast(self.typed("size", [], (), index, expr=value), element)
         return self.typed("constant", [], (), element, value=value)
 
     def like(self, value: Any, x: ir.Value) -> ir.Value:

@@ -6,7 +6,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
-from girih.dialects.dims import Size
+from girih.dialects.dims import Dim, Size
 from girih.dialects.rule_table import RuleTable
 from girih.passes.graph_builder import GraphBuilder
 
@@ -86,15 +86,19 @@ class VjpBuilder(GraphBuilder):
         return self.op("where", condition, x, self.like(0.0, x))
 
     def _number(self, value: ir.Value | float, x: ir.Value) -> ir.Value:
-        return value if isinstance(value, ir.Value) else self.like(float(value), x)
+        if isinstance(value, ir.Value):
+            return value
+        return self.like(value if isinstance(value, Dim) else float(value), x)
 
     def zeros(self, type_: ir.Type) -> ir.Value:
         """A tensor of zeros."""
         return self.filled(0, type_)
 
     def filled(self, value: Any, type_: ir.Type) -> ir.Value:
-        """A tensor with one number everywhere."""
+        """A tensor with one number everywhere, which may be a symbolic size."""
         shape, element = ty.shape_of(type_), type_.element_type
+        if isinstance(value, Dim):
+            return self.broadcast_to(self.constant(value, element), shape)
         value = _as_number_of(value, element)
         if not shape:
             return self.constant(value, element)

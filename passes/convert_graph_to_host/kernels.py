@@ -12,7 +12,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import tile
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, has
-from girih.dialects.dims import Size, symbol, symbols_of
+from girih.dialects.dims import Dim, Size, symbol, symbols_of
 from girih.dialects.traits import REDUCES
 from girih.dialects.types import buffer_parts, shape_of
 
@@ -204,6 +204,15 @@ def _copy_op(
     return list(copy.operation.results)
 
 
+def _dims_in(value: object) -> Iterator[Dim]:
+    """The symbolic sizes in an attribute, of whatever kind it is."""
+    if isinstance(value, Dim):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _dims_in(item)
+
+
 def _sizes_of(buffers: Iterable[ir.Type], body: Iterable[ir.OpView]) -> Iterator[Size]:
     """All sizes that types and attributes mention."""
     for type_ in buffers:
@@ -215,8 +224,5 @@ def _sizes_of(buffers: Iterable[ir.Type], body: Iterable[ir.OpView]) -> Iterator
             yield from _sizes_of((), region.blocks[0].operations)
         for result in op.results:
             yield from shape_of(result.type)
-        for name, field in OPS[op.name].ATTRIBUTES.items():
-            if field.kind is attr.SIZE:
-                yield getattr(op, name)
-            elif field.kind is attr.SIZES:
-                yield from getattr(op, name)
+        for name in OPS[op.name].ATTRIBUTES:
+            yield from _dims_in(getattr(op, name))

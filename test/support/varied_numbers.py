@@ -39,6 +39,8 @@ OTHERS = {
 
 # Operators whose results eager does not determine, and why.
 UNDETERMINED = {
+    "grid_sampler_2d": "kernels read garbage where a mode is none of the known ones",
+    "grid_sampler_3d": "kernels read garbage where a mode is none of the known ones",
     "as_strided_scatter": "torch's own derivative keeps what was overwritten",
     "empty": "what it returns was never written",
     "empty_like": "what it returns was never written",
@@ -244,9 +246,11 @@ def _deviations(case: Case, entrance: str, eager: Callable, compiled: Callable):
         warnings.simplefilter("ignore")
         for numbers in variations(case.numbers):
             given = _given(case, numbers, from_sizes)
-            expected, actual = observed(eager, given), observed(compiled, given)
+            # A sum of what an infinite factor gives is NaN or infinite by its order.
+            orders = 2 if all(map(math.isfinite, numbers)) else 0
+            expected, actual = (observed(f, given, orders) for f in (eager, compiled))
             kind, detail = compared(expected, actual)
-            if kind and compared(expected, observed(eager, given))[0]:
+            if kind and compared(expected, observed(eager, given, orders))[0]:
                 continue  # eager itself gives something else each time
             if kind:
                 found.append(Difference(case.label, entrance, numbers, kind, detail))
@@ -277,8 +281,14 @@ class Observed:
     generator: Any = None
 
 
-def observed(function: Callable, given: list) -> Observed:
-    """Calls a function of tensors and numbers, and derives what it gives twice."""
+def observed(function: Callable, given: list, orders: int = 2) -> Observed:
+    """Calls a function of tensors and numbers, and derives what it gives.
+
+    Args:
+        function: What to call.
+        given: Its arguments.
+        orders: How often to derive, 2 or 0.
+    """
     torch.manual_seed(0)
     inputs = [
         x.detach().clone().requires_grad_(x.requires_grad)
@@ -293,6 +303,8 @@ def observed(function: Callable, given: list) -> Observed:
     state = torch.get_rng_state()
     seen = tuple(r.detach().clone() if isinstance(r, Tensor) else r for r in results)
     leaves = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    if not orders:
+        return Observed(None, seen, generator=state)
     try:
         first = _derived([r for r in results if _has_history(r)], leaves)
         second = _derived([g for g in first if _has_history(g)], leaves)
