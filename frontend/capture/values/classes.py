@@ -43,9 +43,8 @@ class SuperValue(Value):
         """The attribute of the next class in the MRO, bound to the object."""
         cls = self._owner_class()
         member, base = tracer.super_lookup(cls, self.start, name)
-        if base is None:
-            message = f"'super' object has no attribute '{name}'"
-            tracer.throw(AttributeError, message)
+        if base is None or name == "__class__":
+            return super().get_attr(tracer, name)
         return self._bind(tracer, base, name, member)
 
     def _bind(self, tracer, base: type, name: str, member: Any) -> Value:

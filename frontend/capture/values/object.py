@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.errors import unsupported
-from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.base import Raised, Value, type_name
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
@@ -94,7 +94,7 @@ class ObjectValue(SpecialMethods):
         """``object.__getattribute__``."""
         found = self.find_attr(tracer, name)
         if found is None:
-            message = f"'{self.cls.__name__}' object has no attribute '{name}'"
+            message = f"'{type_name(self.cls)}' object has no attribute '{name}'"
             tracer.throw(AttributeError, message)
         return found
 
@@ -159,6 +159,8 @@ class ObjectValue(SpecialMethods):
         if isinstance(member, property):
             getter = tracer.class_member(self.cls, name, part="fget")
             return tracer.call(getter, [self], {})
+        if name == "__weakref__" and self.real is None:
+            return tracer.constant(None)  # there are no references to such objects
         if isinstance(member, SLOT_TYPES) and name != "__dict__":
             return self._get_slot(tracer, name)
         if name == "__dict__":

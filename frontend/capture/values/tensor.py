@@ -9,7 +9,11 @@ import torch
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.function import BoundMethod
-from girih.frontend.capture.values.lookup import FUNCTION_TYPES, MISSING
+from girih.frontend.capture.values.lookup import (
+    FUNCTION_TYPES,
+    MISSING,
+    static_lookup,
+)
 from girih.frontend.capture.values.tensor_members import is_torchs
 
 # Attributes that are the same at each call with these guards.
@@ -221,9 +225,14 @@ class TensorValue(Value):
             found = self._attr_of_result(tracer, name)
         if found is not None:
             return found
-        if callable(getattr(self.cls, name, None)):
+        member, _ = tracer.lookup(self.cls, name)
+        if member is None:
+            return tracer.constant(None)
+        if callable(getattr(member, "__get__", None)) and callable(
+            getattr(self.cls, name)
+        ):
             return Method(self, name)
-        if not hasattr(self.cls, name):
+        if member is MISSING:
             found = self.ask_program(tracer, "__getattr__", tracer.constant(name))
             if found is not None:
                 return found
@@ -246,7 +255,7 @@ class TensorValue(Value):
             return tracer.constant(None)
         if name in self.real.__dict__:
             return tracer.wrap(self.real.__dict__[name], self.source.attribute(name))
-        if not hasattr(self.cls, name):
+        if static_lookup(self.cls, name)[0] is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
         return None
 
@@ -257,7 +266,8 @@ class TensorValue(Value):
 
     def set_attr(self, tracer, name, value):
         """Attributes that the program makes up, and the gradient."""
-        if hasattr(self.cls, name) and not (name == "grad" and self._may_be(value)):
+        is_known = static_lookup(self.cls, name)[0] is not MISSING
+        if is_known and not (name == "grad" and self._may_be(value)):
             unsupported(
                 kind="assignment to an attribute of a tensor",
                 context=f"tensor.{name}",
