@@ -132,6 +132,17 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self._by_source[source] = value
         return value
 
+    def wrap_found(self, obj: Any, source: Source) -> Value:
+        """The traced value of what was found under a name that may be missing.
+
+        Numbers and texts are guarded once something looks at them; that there is one
+        decides which way the program goes, even if nothing does.
+        """
+        value = self.wrap(obj, source)
+        if isinstance(value, (Constant, SymbolValue)):
+            self.guards.add(source, "exists")
+        return value
+
     def _known_object(self, obj: Any, source: Source) -> Value | None:
         value = self._by_id.get(id(obj))
         if value is None or value.source is None:
@@ -221,7 +232,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         except ValueError:
             self.guards.add(source, "empty_cell")
         else:
-            value.content = self.wrap(content, source.cell())
+            value.content = self.wrap_found(content, source.cell())
         return value
 
     def class_member(self, cls: type, name: str, part: str | None = None) -> Value:

@@ -138,7 +138,7 @@ class ObjectValue(SpecialMethods):
         if value is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
             return None
-        found = tracer.wrap(value, self.source.in_instance(name))
+        found = tracer.wrap_found(value, self.source.in_instance(name))
         self.attributes[name] = found
         return found
 
@@ -190,7 +190,8 @@ class ObjectValue(SpecialMethods):
             tracer.guards.add(self.source, "call", LacksAttribute(name))
             return None
         source = self.source.attribute(name)
-        found = self.attributes[name] = tracer.wrap(getattr(self.real, name), source)
+        value = getattr(self.real, name)
+        found = self.attributes[name] = tracer.wrap_found(value, source)
         return found
 
     def _bind(self, tracer, name: str, member: Any) -> Value:
@@ -260,8 +261,8 @@ class ObjectValue(SpecialMethods):
         if value is None and before is None:
             content = {"__slots__": (name,)} if isinstance(member, SLOT_TYPES) else {}
             tracer.fold_raw(delattr, stand_in(self.cls, **content), name)
-        tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
-        self.attributes[name] = value
+        previous = self.attributes.get(name, MISSING)
+        tracer.effects.set_attr(self, name, value, previous)
 
     def _find_own(self, tracer, name: str, member: Any) -> Value | None:
         """What the object itself holds: in a slot, or in its ``__dict__``."""

@@ -254,7 +254,8 @@ class TensorValue(Value):
         if name == "grad_fn" and not self.real.requires_grad:
             return tracer.constant(None)
         if name in self.real.__dict__:
-            return tracer.wrap(self.real.__dict__[name], self.source.attribute(name))
+            value = self.real.__dict__[name]
+            return tracer.wrap_found(value, self.source.attribute(name))
         if static_lookup(self.cls, name)[0] is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
         return None
@@ -281,8 +282,7 @@ class TensorValue(Value):
             previous = self.attributes.get(name)
         if value is None and previous is None:
             tracer.throw(AttributeError, name)
-        tracer.effects.set_attr(self, name, previous, through="setattr")
-        self.attributes[name] = value
+        tracer.effects.set_attr(self, name, value, previous, through="setattr")
 
     def _may_be(self, value: Value | None) -> bool:
         """Whether a value may be the gradient of this tensor."""
