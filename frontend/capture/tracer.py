@@ -32,6 +32,7 @@ from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
@@ -254,8 +255,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         if isinstance(member, property):
             return self.call(self.class_member(cls, name, part="fget"), [owner], {})
         if isinstance(member, classmethod):
-            function = self.class_member(cls, name, part="__func__")
-            return BoundMethod(function, self.constant(cls))
+            return bind_class_method(self, cls, name, self.constant(cls))
         return BoundMethod(self.class_member(cls, name), owner)
 
     # Values that are made while tracing

@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
@@ -55,8 +56,8 @@ class SuperValue(Value):
         if isinstance(member, staticmethod):
             return tracer.class_member(base, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(base, name, part="__func__")
-            return BoundMethod(function, tracer.constant(self._owner_class()))
+            owner = tracer.constant(self._owner_class())
+            return bind_class_method(tracer, base, name, owner)
         if isinstance(member, property):
             getter = tracer.class_member(base, name, part="fget")
             return tracer.call(getter, [self.owner], {})
@@ -138,8 +139,7 @@ class ClassValue(Value):
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(self.cls, name, part="__func__")
-            return BoundMethod(function, self)
+            return bind_class_method(tracer, self.cls, name, self)
         getter, _ = tracer.lookup(type(member), "__get__")
         if isinstance(member, FUNCTION_TYPES) or getter is MISSING:
             return tracer.class_member(self.cls, name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Raised, Value, type_name
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
@@ -203,8 +204,8 @@ class ObjectValue(SpecialMethods):
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(self.cls, name, part="__func__")
-            return BoundMethod(function, tracer.constant(self.cls))
+            owner = tracer.constant(self.cls)
+            return bind_class_method(tracer, self.cls, name, owner)
         if isinstance(member, C_METHODS):
             return DescriptorMethod(member, self)
         getter, _ = tracer.lookup(type(member), "__get__")

@@ -8,6 +8,7 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.lookup import (
     FUNCTION_TYPES,
@@ -195,10 +196,10 @@ class TensorValue(Value):
             getter = tracer.class_member(self.cls, name, part="fget")
             return tracer.call(getter, [self], {})
         if isinstance(member, (staticmethod, classmethod)):
-            function = tracer.class_member(self.cls, name, part="__func__")
             if isinstance(member, staticmethod):
-                return function
-            return BoundMethod(function, tracer.constant(self.cls))
+                return tracer.class_member(self.cls, name, part="__func__")
+            owner = tracer.constant(self.cls)
+            return bind_class_method(tracer, self.cls, name, owner)
         if isinstance(member, FUNCTION_TYPES):
             return BoundMethod(tracer.class_member(self.cls, name), self)
         if tracer.lookup(type(member), "__get__")[0] is not MISSING:
