@@ -20,13 +20,33 @@ class ObjectChange:
     Attributes:
         owner: The object.
         previous: What each attribute was before; a sentinel where there was none.
+        added: Names that were set where they were missing, in this order: a
+            ``__dict__`` has them at its end.
         through: For each attribute, ``"object"`` (``object.__setattr__``) or
             ``"setattr"``.
     """
 
     owner: Value
     previous: dict[str, object] = field(default_factory=dict)
+    added: dict[str, None] = field(default_factory=dict)
     through: dict[str, str] = field(default_factory=dict)
+
+    def note(self, name: str, value: Value | None, previous: object) -> None:
+        """Notes that an attribute is about to be set, or deleted for None."""
+        self.previous.setdefault(name, previous)
+        if value is None:
+            self.added.pop(name, None)
+        elif not isinstance(previous, Value):
+            self.added[name] = None
+
+    def is_moved(self, name: str) -> bool:
+        """Whether the attribute was deleted, and set again later."""
+        return name in self.added and isinstance(self.previous[name], Value)
+
+    def names(self) -> list[str]:
+        """The attributes that were changed, those at the end of ``__dict__`` last."""
+        stayed = [name for name in self.previous if name not in self.added]
+        return [*stayed, *self.added]
 
 
 class Effects:
@@ -34,6 +54,7 @@ class Effects:
 
     Attributes:
         watch: Called with each value that is about to be changed, or None.
+        moved_globals: Those that were deleted, and set again later.
     """
 
     def __init__(self):
@@ -42,6 +63,7 @@ class Effects:
         self.containers: dict[int, Value] = {}
         self.cells: dict[int, Value] = {}
         self.globals: dict[tuple[int, str], tuple[dict, Value | None]] = {}
+        self.moved_globals: set[tuple[int, str]] = set()
         self.tracebacks: dict[int, Value] = {}
         self._snapshots: dict[int, list] = {}
 
@@ -49,14 +71,23 @@ class Effects:
         if self.watch is not None:
             self.watch(changed)
 
-    def set_attr(self, owner, name: str, previous, through: str = "object") -> None:
-        """Notes that an attribute is about to be set or deleted."""
+    def set_attr(
+        self, owner, name: str, value: Value | None, previous, through: str = "object"
+    ) -> None:
+        """Sets a traced attribute, or deletes it for None, and notes that."""
         self._tell(owner)
-        if owner.real is None:
-            return
-        change = self.objects.setdefault(id(owner), ObjectChange(owner))
-        change.previous.setdefault(name, previous)
-        change.through[name] = through
+        if owner.real is not None:
+            change = self.objects.setdefault(id(owner), ObjectChange(owner))
+            change.note(name, value, previous)
+            change.through[name] = through
+        if not isinstance(previous, Value):
+            owner.attributes.pop(name, None)  # what is added comes last
+        owner.attributes[name] = value
+
+    def added_attributes(self, owner) -> list[str]:
+        """Attributes at the end of an object's ``__dict__``, in order."""
+        change = self.objects.get(id(owner))
+        return [] if change is None else list(change.added)
 
     def change(self, container) -> None:
         """Notes that a list, dict or set is about to be changed."""
@@ -81,7 +112,11 @@ class Effects:
     def set_global(self, namespace: dict, name: str, value: Value | None) -> None:
         """Notes that a global was set, or deleted for None."""
         self._tell(None)
-        self.globals[(id(namespace), name)] = (namespace, value)
+        key = (id(namespace), name)
+        if value is not None and self.globals.get(key, (None, value))[1] is None:
+            del self.globals[key]  # it was deleted: now it comes last
+            self.moved_globals.add(key)
+        self.globals[key] = (namespace, value)
 
     def extend_traceback(self, error) -> None:
         """Notes that an exception went through a traced frame."""
@@ -91,13 +126,16 @@ class Effects:
     def changed_attributes(self):
         """Yields (owner, name, value or None, through) for what did change."""
         for change in self.objects.values():
-            for name, previous in change.previous.items():
-                value = change.owner.attributes.get(name)
-                was_there = isinstance(previous, Value)
-                if value is None and not was_there:
+            owner = change.owner
+            for name in change.names():
+                previous, value = change.previous[name], owner.attributes.get(name)
+                if value is None and not isinstance(previous, Value):
                     continue  # made and deleted
-                if not _is_same(previous, value):
-                    yield change.owner, name, value, change.through[name]
+                is_moved = change.is_moved(name)
+                if is_moved:
+                    yield owner, name, None, change.through[name]
+                if is_moved or not _is_same(previous, value):
+                    yield owner, name, value, change.through[name]
 
     def before(self, container) -> list[Value]:
         """What was in a container: its items, or keys and values in turn."""

@@ -36,6 +36,9 @@ RELATIONS = {
     "distinct": "{source} is not {operand}",
 }
 
+# Nothing is checked: that the walk finds a value there is all.
+EXISTS = "exists"
+
 # Checks of many values, the operand of the guard, of which the source is one.
 DISTINCT_SET = "all_distinct"
 
@@ -61,6 +64,8 @@ class Guard:
             return f"{len(operand)} objects are distinct: {names}"
         if self.kind != "class" and not isinstance(operand, Source):
             operand = operand_text(operand)
+        if self.kind == EXISTS:
+            return f"{self.source} exists"
         text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
         return text.format(source=self.source, operand=operand)
 
@@ -92,7 +97,7 @@ class GuardSet:
 
     def add(self, source: Source, kind: str, operand: Any = None) -> None:
         """Notes a guard, once."""
-        known = kind in CHECKS or kind in RELATIONS or kind == DISTINCT_SET
+        known = kind in CHECKS or kind in RELATIONS or kind in (DISTINCT_SET, EXISTS)
         assert known, f"girih bug: no check {kind!r}"
         if kind in ("is", "type") and source.access == "constant":
             return  # the entry holds the object itself
@@ -102,10 +107,13 @@ class GuardSet:
         self._guards.setdefault((source, kind, extra), Guard(source, kind, operand))
 
     def __iter__(self):
-        return iter(self._guards.values())
+        """The guards; what is checked is there."""
+        guards = self._guards.values()
+        checked = {guard.source for guard in guards if guard.kind != EXISTS}
+        return iter([g for g in guards if g.kind != EXISTS or g.source not in checked])
 
     def __len__(self) -> int:
-        return len(self._guards)
+        return sum(1 for _ in self)
 
 
 class _Node:
@@ -175,6 +183,9 @@ class GuardTree:
         if guard.kind == DISTINCT_SET:
             slots = tuple(self._slot(source) for source in guard.operand)
             self._sets.append((slots, record))
+            return
+        if guard.kind == EXISTS:
+            self._node(guard.source)
             return
         number, operand = 0, guard.operand
         if guard.kind == "length":

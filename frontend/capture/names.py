@@ -46,7 +46,7 @@ class Names:
         if value is _MISSING:
             self.guards.add(root, "absent", name)
             return None
-        found = self._globals[key] = self.wrap(value, root.dict_item(name))
+        found = self._globals[key] = self.wrap_found(value, root.dict_item(name))
         return found
 
     def load_builtin(self, frame: Frame, name: str) -> Value | None:

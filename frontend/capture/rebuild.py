@@ -185,21 +185,21 @@ class Rebuilder:
             self.pending.discard(id(container))
         for cell in effects.cells.values():
             self._replay_cell(cell)
-        for (_, name), (namespace, value) in effects.globals.items():
-            held = self.constant(namespace)
-            args = [ast.Constant(name)]
-            if value is None and name not in namespace:
-                continue  # made and deleted
-            if value is None:
-                self.do(method(held, "__delitem__", *args))
-            else:
-                self.do(method(held, "__setitem__", *args, self.expression(value)))
-
+        for key, (namespace, value) in effects.globals.items():
+            is_moved = key in effects.moved_globals
+            self._replay_global(namespace, key[1], value, is_moved)
         for error in effects.tracebacks.values():
             entries = self.constant(tuple(error.entries))
             self.do(
                 call(self.constant(with_traceback), self.expression(error), entries)
             )
+
+    def _replay_global(self, namespace: dict, name: str, value, is_moved) -> None:
+        held, text = self.constant(namespace), ast.Constant(name)
+        if (value is None or is_moved) and name in namespace:
+            self.do(method(held, "__delitem__", text))
+        if value is not None:
+            self.do(method(held, "__setitem__", text, self.expression(value)))
 
     def _replay_attribute(self, owner, name: str, value, through: str) -> None:
         place = object if through == "object" else None

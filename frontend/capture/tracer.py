@@ -32,6 +32,7 @@ from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.exception import ExceptionValue
@@ -132,6 +133,17 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self._by_source[source] = value
         return value
 
+    def wrap_found(self, obj: Any, source: Source) -> Value:
+        """The traced value of what was found under a name that may be missing.
+
+        Numbers and texts are guarded once something looks at them; that there is one
+        decides which way the program goes, even if nothing does.
+        """
+        value = self.wrap(obj, source)
+        if isinstance(value, (Constant, SymbolValue)):
+            self.guards.add(source, "exists")
+        return value
+
     def _known_object(self, obj: Any, source: Source) -> Value | None:
         value = self._by_id.get(id(obj))
         if value is None or value.source is None:
@@ -221,7 +233,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         except ValueError:
             self.guards.add(source, "empty_cell")
         else:
-            value.content = self.wrap(content, source.cell())
+            value.content = self.wrap_found(content, source.cell())
         return value
 
     def class_member(self, cls: type, name: str, part: str | None = None) -> Value:
@@ -243,8 +255,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         if isinstance(member, property):
             return self.call(self.class_member(cls, name, part="fget"), [owner], {})
         if isinstance(member, classmethod):
-            function = self.class_member(cls, name, part="__func__")
-            return BoundMethod(function, self.constant(cls))
+            return bind_class_method(self, cls, name, self.constant(cls))
         return BoundMethod(self.class_member(cls, name), owner)
 
     # Values that are made while tracing

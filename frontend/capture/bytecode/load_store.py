@@ -111,7 +111,7 @@ def _store_local(frame, name: str, value) -> None:
 def _delete_fast(tracer, frame, instruction):
     value = frame.locals.get(instruction.argval)
     if value is None:
-        tracer.throw(UnboundLocalError, f"local variable '{instruction.argval}'")
+        _throw_unbound(tracer, frame, instruction.argval)
     if _has_destructor(value) and not in_prologue(frame.code, frame.next - 1):
         unsupported(
             kind="deletion of an object with a destructor",
@@ -158,10 +158,18 @@ def _load_deref(tracer, frame, instruction):
     name = instruction.argval
     content = frame.cells[name].content
     if content is None:
+        _throw_unbound(tracer, frame, name)
+    frame.push(content)
+
+
+def _throw_unbound(tracer, frame, name: str):
+    """Raises for a variable without a value: one of the function, or of an outer."""
+    if name in frame.code.co_freevars:
         message = f"cannot access free variable '{name}' where it is not"
         message += " associated with a value in enclosing scope"
         tracer.throw(NameError, message)
-    frame.push(content)
+    message = f"cannot access local variable '{name}' where it is not"
+    tracer.throw(UnboundLocalError, f"{message} associated with a value")
 
 
 @opcode("LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF", "LOAD_LOCALS")
@@ -183,6 +191,8 @@ def _store_deref(tracer, frame, instruction):
 @opcode("DELETE_DEREF")
 def _delete_deref(tracer, frame, instruction):
     cell = frame.cells[instruction.argval]
+    if cell.content is None:
+        _throw_unbound(tracer, frame, instruction.argval)
     cell.content = None
     tracer.effects.set_cell(cell)
 

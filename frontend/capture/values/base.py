@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,18 @@ from girih.frontend.capture.values.arity import arity_of_method
 if TYPE_CHECKING:
     from girih.frontend.capture.source import Source
     from girih.frontend.capture.tracer import Tracer
+
+
+# What reading a method gives, by what the class holds.
+BOUND_TYPES = {
+    types.MethodDescriptorType: types.BuiltinMethodType,
+    types.ClassMethodDescriptorType: types.BuiltinMethodType,
+    types.BuiltinFunctionType: types.BuiltinMethodType,  # `__new__`
+    types.WrapperDescriptorType: types.MethodWrapperType,
+    types.FunctionType: types.MethodType,
+    classmethod: types.MethodType,
+}
+_METHODS = (*BOUND_TYPES, staticmethod)
 
 
 class NotConstant(Exception):
@@ -39,7 +52,8 @@ class Raised(Exception):
 
 def type_name(cls: type) -> str:
     """The name of a class in CPython's messages: with its module for C classes."""
-    is_python = bool(cls.__flags__ & 1 << 9)
+    own_maker = isinstance(cls.__dict__.get("__new__"), types.BuiltinFunctionType)
+    is_python = bool(cls.__flags__ & 1 << 9) and not own_maker
     plain = is_python or cls.__module__ == "builtins"
     return cls.__name__ if plain else f"{cls.__module__}.{cls.__name__}"
 
@@ -111,11 +125,15 @@ class Value:
         cls = self.python_type()
         if name == "__class__":
             return tracer.constant(cls)
-        if not hasattr(cls, name):
-            message = f"'{cls.__name__}' object has no attribute '{name}'"
+        # What the metaclass has is found on the class, and not on its objects.
+        member, owner = tracer.lookup(cls, name)
+        if owner is None:
+            message = f"'{type_name(cls)}' object has no attribute '{name}'"
             tracer.throw(AttributeError, message)
-        if callable(getattr(cls, name)):
+        if isinstance(member, _METHODS):
             return Method(self, name)
+        if tracer.lookup(type(member), "__get__")[1] is None:
+            return tracer.class_member(cls, name)
         unsupported(
             kind="attribute of a builtin value",
             context=f"{cls.__name__}.{name}",
@@ -210,8 +228,11 @@ class Method(Value):
         self.source = source
 
     def python_type(self) -> type:
-        """The type of bound builtin methods."""
-        return type([].append)
+        """The type of bound methods of this kind."""
+        member = inspect.getattr_static(self.owner.python_type(), self.name, None)
+        if isinstance(member, staticmethod):
+            return type(member.__func__)
+        return BOUND_TYPES.get(type(member), types.BuiltinMethodType)
 
     def identity(self) -> Any:
         """Bound methods are made anew at each access; equal ones never are one."""

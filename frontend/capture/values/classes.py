@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
@@ -43,9 +44,8 @@ class SuperValue(Value):
         """The attribute of the next class in the MRO, bound to the object."""
         cls = self._owner_class()
         member, base = tracer.super_lookup(cls, self.start, name)
-        if base is None:
-            message = f"'super' object has no attribute '{name}'"
-            tracer.throw(AttributeError, message)
+        if base is None or name == "__class__":
+            return super().get_attr(tracer, name)
         return self._bind(tracer, base, name, member)
 
     def _bind(self, tracer, base: type, name: str, member: Any) -> Value:
@@ -56,8 +56,8 @@ class SuperValue(Value):
         if isinstance(member, staticmethod):
             return tracer.class_member(base, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(base, name, part="__func__")
-            return BoundMethod(function, tracer.constant(self._owner_class()))
+            owner = tracer.constant(self._owner_class())
+            return bind_class_method(tracer, base, name, owner)
         if isinstance(member, property):
             getter = tracer.class_member(base, name, part="fget")
             return tracer.call(getter, [self.owner], {})
@@ -139,8 +139,7 @@ class ClassValue(Value):
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(self.cls, name, part="__func__")
-            return BoundMethod(function, self)
+            return bind_class_method(tracer, self.cls, name, self)
         getter, _ = tracer.lookup(type(member), "__get__")
         if isinstance(member, FUNCTION_TYPES) or getter is MISSING:
             return tracer.class_member(self.cls, name)

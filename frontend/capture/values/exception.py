@@ -164,8 +164,8 @@ class ExceptionValue(ObjectValue):
             super().generic_set_attr(tracer, name, value)
 
     def _set(self, tracer, name: str, value: Value) -> None:
-        tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
-        self.attributes[name] = value
+        previous = self.attributes.get(name, MISSING)
+        tracer.effects.set_attr(self, name, value, previous)
 
     def _set_traceback(self, value: Value | None) -> None:
         """One made here gets the entries; one from outside would have to be changed."""

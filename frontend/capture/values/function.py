@@ -175,7 +175,7 @@ class FunctionValue(Value):
         value = getattr(self.real, name)
         base = self._base(tracer)
         if name in self.real.__dict__:
-            return tracer.wrap(value, base.in_instance(name))
+            return tracer.wrap_found(value, base.in_instance(name))
         if name == "__dict__":
             return tracer.wrap(value, base.instance_dict())
         return tracer.wrap(value, base.attribute(name))

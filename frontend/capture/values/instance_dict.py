@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.lookup import MISSING
+from girih.frontend.capture.values.lookup import (
+    MISSING,
+    SLOT_TYPES,
+    static_lookup,
+)
 from girih.frontend.capture.values.sequence import TupleValue
 
 
@@ -29,9 +34,20 @@ class InstanceDictValue(Value):
         if owner.real is not None and hasattr(owner.real, "__dict__"):
             keys = tuple(owner.real.__dict__)
             tracer.guards.add(owner.source.instance_dict(), "keys", keys)
-            names = dict.fromkeys(keys)
+            added = tracer.effects.added_attributes(owner)
+            names = dict.fromkeys(key for key in keys if key not in added)
+            names.update(dict.fromkeys(added))
         names.update(dict.fromkeys(owner.attributes))
-        return [n for n in names if owner.find_in_instance(tracer, n) is not None]
+        return [name for name in names if self._find(tracer, name) is not None]
+
+    def _is_elsewhere(self, name: str) -> bool:
+        """Whether the object keeps an attribute in a slot, or in C."""
+        return isinstance(static_lookup(self.owner.cls, name)[0], SLOT_TYPES)
+
+    def _find(self, tracer, name: str) -> Value | None:
+        if self._is_elsewhere(name):
+            return None
+        return self.owner.find_in_instance(tracer, name)
 
     def length(self, tracer) -> int:
         """Number of attributes."""
@@ -47,19 +63,25 @@ class InstanceDictValue(Value):
 
     def contains(self, tracer, item) -> bool:
         """Whether an attribute is there."""
-        return self.owner.find_in_instance(tracer, item.as_python()) is not None
+        return self._find(tracer, item.as_python()) is not None
 
     def get_item(self, tracer, key):
         """An attribute."""
-        found = self.owner.find_in_instance(tracer, key.as_python())
+        found = self._find(tracer, key.as_python())
         return found if found is not None else tracer.throw_value(KeyError, [key])
 
     def set_item(self, tracer, key, value):
         """Sets an attribute, past ``__setattr__`` and descriptors."""
         owner, name = self.owner, key.as_python()
-        owner.find_in_instance(tracer, name)
-        tracer.effects.set_attr(owner, name, owner.attributes.get(name, MISSING))
-        owner.attributes[name] = value
+        if self._is_elsewhere(name):
+            unsupported(
+                kind="name in __dict__ that the class has a slot for",
+                context=f"{owner.cls.__name__}.{name}",
+                explanation="girih keeps one attribute of a name for each object.",
+            )
+        previous = self._find(tracer, name)
+        previous = MISSING if previous is None else previous
+        tracer.effects.set_attr(owner, name, value, previous)
 
     def delete_item(self, tracer, key):
         """Deletes an attribute."""
@@ -68,7 +90,7 @@ class InstanceDictValue(Value):
 
     def _snapshot(self, tracer):
         pairs = [
-            (tracer.constant(name), self.owner.find_in_instance(tracer, name))
+            (tracer.constant(name), self._find(tracer, name))
             for name in self._names(tracer)
         ]
         return tracer.dict_of(pairs)
@@ -84,12 +106,12 @@ class InstanceDictValue(Value):
 
     def method_get(self, tracer, key, default=None):
         """``self.get(key, default)``."""
-        found = self.owner.find_in_instance(tracer, key.as_python())
+        found = self._find(tracer, key.as_python())
         return found or (tracer.constant(None) if default is None else default)
 
     def method_pop(self, tracer, key, default=None):
         """``self.pop(key, default)``."""
-        found = self.owner.find_in_instance(tracer, key.as_python())
+        found = self._find(tracer, key.as_python())
         if found is None:
             return default or tracer.throw_value(KeyError, [key])
         self.set_item(tracer, key, None)
@@ -106,7 +128,7 @@ class InstanceDictValue(Value):
 
     def method_setdefault(self, tracer, key, default):
         """``self.setdefault(key, default)``."""
-        found = self.owner.find_in_instance(tracer, key.as_python())
+        found = self._find(tracer, key.as_python())
         if found is None:
             self.set_item(tracer, key, default)
         return found or default

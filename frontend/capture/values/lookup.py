@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from girih.frontend.capture import _frame
-from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.base import BOUND_TYPES, Value
 
 MISSING = object()
 _HEAP_TYPE = 1 << 9  # of a type's flags: made by a class statement
@@ -139,8 +139,8 @@ class DescriptorMethod(Value):
         self.owner = owner
 
     def python_type(self) -> type:
-        """The type of bound C methods."""
-        return types.BuiltinMethodType
+        """The type of bound C methods of this kind."""
+        return BOUND_TYPES[type(self.descriptor)]
 
     def call(self, tracer, args, kwargs):
         """Calls it on the part of the object that is of the builtin class."""

@@ -86,7 +86,7 @@ class DictValue(Value):
         if value is _MISSING:
             tracer.guards.add(self.source, "absent", python_key)
             return None
-        found = tracer.wrap(value, self.source.dict_item(python_key))
+        found = tracer.wrap_found(value, self.source.dict_item(python_key))
         self.items[key_of(tracer, key)] = found
         return found
 

@@ -6,7 +6,6 @@ import torch
 from torch.nn.modules import module as module_file
 
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.key import Key
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
 
@@ -23,9 +22,8 @@ _GLOBAL_HOOKS = (
     "_global_backward_pre_hooks",
 )
 _MEMBERS = ("_parameters", "_buffers", "_modules")
-_MISSING = object()
 # As torch defines them: a program may replace them.
-_GETTER, _SETTER = torch.nn.Module.__getattr__, torch.nn.Module.__setattr__
+_GETTER = torch.nn.Module.__getattr__
 _CALL, _IMPLEMENTATION = torch.nn.Module.__call__, torch.nn.Module._call_impl
 
 
@@ -34,20 +32,25 @@ class ModuleValue(ObjectValue):
 
     def generic_get_attr(self, tracer, name):
         """Parameters, buffers and submodules before the slow way."""
-        if name not in self.attributes:
-            found = self._find_member(tracer, name)
-            if found is not None:
-                return found
-        return super().generic_get_attr(tracer, name)
+        found = self._find_member(tracer, name)
+        return super().generic_get_attr(tracer, name) if found is None else found
 
     def _find_member(self, tracer, name: str) -> Value | None:
-        namespace = self.real.__dict__ if self.real is not None else {}
-        if name in namespace or name in _MEMBERS:
+        if name in _MEMBERS or self._holds(name):
             return None
         if tracer.lookup(self.cls, "__getattr__")[0] is not _GETTER:
             return None  # the class may have another opinion
         if tracer.lookup(self.cls, name)[1] is not None:
             return None
+        return self._find_in_dicts(tracer, name)
+
+    def _holds(self, name: str) -> bool:
+        """Whether the module's own ``__dict__`` has the attribute."""
+        if name in self.attributes:
+            return self.attributes[name] is not None
+        return self.real is not None and name in self.real.__dict__
+
+    def _find_in_dicts(self, tracer, name: str) -> Value | None:
         for members in _MEMBERS:
             found = self._find_in(tracer, members, name)
             if found is not None:
@@ -56,51 +59,31 @@ class ModuleValue(ObjectValue):
 
     def _find_in(self, tracer, members: str, name: str) -> Value | None:
         """A parameter, buffer or submodule; the dict is read where it was met."""
+        held = self.real.__dict__.get(members) if self.real is not None else None
         met = self.attributes.get(members)
+        if met is None and held is not None and members not in self.attributes:
+            met = tracer.known_value(held)
         if isinstance(met, DictValue):
             return met.find(tracer, tracer.constant(name))
-        held = self.real.__dict__.get(members) if self.real is not None else None
         if held is None or name not in held:
             return None
         source = self.source.in_instance(members).dict_item(name)
-        return tracer.wrap(held[name], source)
+        return tracer.wrap_found(held[name], source)
 
     def call_getattr(self, tracer, name):
         """The attribute is missing, unless the class has its own ``__getattr__``."""
         getter, _ = tracer.lookup(self.cls, "__getattr__")
         if getter is not _GETTER or self.real is None:
             return super().call_getattr(tracer, name)
+        found = self._find_in_dicts(tracer, name)
+        if found is not None:  # though the class has the name
+            return found
         for members in _MEMBERS:
             if members in self.real.__dict__ and members not in self.attributes:
                 source = self.source.in_instance(members)
                 tracer.guards.add(source, "absent", name)
         message = f"'{self.cls.__name__}' object has no attribute '{name}'"
         tracer.throw(AttributeError, message)
-
-    def set_attr(self, tracer, name, value):
-        """``setattr`` is replayed as it is, so that buffers stay buffers."""
-        setter, _ = tracer.lookup(self.cls, "__setattr__")
-        is_plain = setter is _SETTER and self.real is not None
-        if not is_plain or value is None or self._is_property(tracer, name):
-            super().set_attr(tracer, name, value)
-            return
-        previous = self._current(tracer, name)
-        tracer.effects.set_attr(self, name, previous, through="setattr")
-        self.attributes[name] = value
-        for members in _MEMBERS:
-            met = self.attributes.get(members)
-            if isinstance(met, DictValue) and met.find(tracer, tracer.constant(name)):
-                met.items[Key(tracer.constant(name))] = value
-
-    def _is_property(self, tracer, name: str) -> bool:
-        member, _ = tracer.lookup(self.cls, name)
-        return isinstance(member, property)
-
-    def _current(self, tracer, name: str):
-        if name in self.attributes:
-            return self.attributes[name]
-        found = self._find_member(tracer, name) or self.find_in_instance(tracer, name)
-        return _MISSING if found is None else found
 
     def call(self, tracer, args, kwargs):
         """Calls ``forward``; goes through ``_call_impl`` only where hooks exist."""

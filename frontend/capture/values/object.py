@@ -8,7 +8,8 @@ from collections import OrderedDict, defaultdict
 from typing import Any
 
 from girih.errors import unsupported
-from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.base import Raised, Value, type_name
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import BoundMethod, FunctionValue
@@ -94,7 +95,7 @@ class ObjectValue(SpecialMethods):
         """``object.__getattribute__``."""
         found = self.find_attr(tracer, name)
         if found is None:
-            message = f"'{self.cls.__name__}' object has no attribute '{name}'"
+            message = f"'{type_name(self.cls)}' object has no attribute '{name}'"
             tracer.throw(AttributeError, message)
         return found
 
@@ -138,7 +139,7 @@ class ObjectValue(SpecialMethods):
         if value is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
             return None
-        found = tracer.wrap(value, self.source.in_instance(name))
+        found = tracer.wrap_found(value, self.source.in_instance(name))
         self.attributes[name] = found
         return found
 
@@ -159,6 +160,8 @@ class ObjectValue(SpecialMethods):
         if isinstance(member, property):
             getter = tracer.class_member(self.cls, name, part="fget")
             return tracer.call(getter, [self], {})
+        if name == "__weakref__" and self.real is None:
+            return tracer.constant(None)  # there are no references to such objects
         if isinstance(member, SLOT_TYPES) and name != "__dict__":
             return self._get_slot(tracer, name)
         if name == "__dict__":
@@ -188,7 +191,8 @@ class ObjectValue(SpecialMethods):
             tracer.guards.add(self.source, "call", LacksAttribute(name))
             return None
         source = self.source.attribute(name)
-        found = self.attributes[name] = tracer.wrap(getattr(self.real, name), source)
+        value = getattr(self.real, name)
+        found = self.attributes[name] = tracer.wrap_found(value, source)
         return found
 
     def _bind(self, tracer, name: str, member: Any) -> Value:
@@ -200,8 +204,8 @@ class ObjectValue(SpecialMethods):
         if isinstance(member, staticmethod):
             return tracer.class_member(self.cls, name, part="__func__")
         if isinstance(member, classmethod):
-            function = tracer.class_member(self.cls, name, part="__func__")
-            return BoundMethod(function, tracer.constant(self.cls))
+            owner = tracer.constant(self.cls)
+            return bind_class_method(tracer, self.cls, name, owner)
         if isinstance(member, C_METHODS):
             return DescriptorMethod(member, self)
         getter, _ = tracer.lookup(type(member), "__get__")
@@ -258,8 +262,8 @@ class ObjectValue(SpecialMethods):
         if value is None and before is None:
             content = {"__slots__": (name,)} if isinstance(member, SLOT_TYPES) else {}
             tracer.fold_raw(delattr, stand_in(self.cls, **content), name)
-        tracer.effects.set_attr(self, name, self.attributes.get(name, MISSING))
-        self.attributes[name] = value
+        previous = self.attributes.get(name, MISSING)
+        tracer.effects.set_attr(self, name, value, previous)
 
     def _find_own(self, tracer, name: str, member: Any) -> Value | None:
         """What the object itself holds: in a slot, or in its ``__dict__``."""

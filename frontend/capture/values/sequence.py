@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -150,9 +149,7 @@ class TupleValue(SequenceValue):
         fields = getattr(self.cls, "_fields", None) or self._structure_fields()
         if name in fields:
             return self.items[fields.index(name)]
-        if name in ("_fields", "__match_args__", "__class__"):
-            return tracer.from_python(getattr(self.cls, name, self.cls))
-        member = inspect.getattr_static(self.cls, name, None)
+        member, _ = tracer.lookup(self.cls, name)
         if isinstance(member, (types.FunctionType, classmethod, property)):
             return tracer.bind_member(self, member, name)
         return super().get_attr(tracer, name)

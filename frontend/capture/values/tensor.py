@@ -8,8 +8,13 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
+from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
-from girih.frontend.capture.values.lookup import FUNCTION_TYPES, MISSING
+from girih.frontend.capture.values.lookup import (
+    FUNCTION_TYPES,
+    MISSING,
+    static_lookup,
+)
 from girih.frontend.capture.values.tensor_members import is_torchs
 
 # Attributes that are the same at each call with these guards.
@@ -191,10 +196,10 @@ class TensorValue(Value):
             getter = tracer.class_member(self.cls, name, part="fget")
             return tracer.call(getter, [self], {})
         if isinstance(member, (staticmethod, classmethod)):
-            function = tracer.class_member(self.cls, name, part="__func__")
             if isinstance(member, staticmethod):
-                return function
-            return BoundMethod(function, tracer.constant(self.cls))
+                return tracer.class_member(self.cls, name, part="__func__")
+            owner = tracer.constant(self.cls)
+            return bind_class_method(tracer, self.cls, name, owner)
         if isinstance(member, FUNCTION_TYPES):
             return BoundMethod(tracer.class_member(self.cls, name), self)
         if tracer.lookup(type(member), "__get__")[0] is not MISSING:
@@ -221,9 +226,14 @@ class TensorValue(Value):
             found = self._attr_of_result(tracer, name)
         if found is not None:
             return found
-        if callable(getattr(self.cls, name, None)):
+        member, _ = tracer.lookup(self.cls, name)
+        if member is None:
+            return tracer.constant(None)
+        if callable(getattr(member, "__get__", None)) and callable(
+            getattr(self.cls, name)
+        ):
             return Method(self, name)
-        if not hasattr(self.cls, name):
+        if member is MISSING:
             found = self.ask_program(tracer, "__getattr__", tracer.constant(name))
             if found is not None:
                 return found
@@ -245,8 +255,9 @@ class TensorValue(Value):
         if name == "grad_fn" and not self.real.requires_grad:
             return tracer.constant(None)
         if name in self.real.__dict__:
-            return tracer.wrap(self.real.__dict__[name], self.source.attribute(name))
-        if not hasattr(self.cls, name):
+            value = self.real.__dict__[name]
+            return tracer.wrap_found(value, self.source.attribute(name))
+        if static_lookup(self.cls, name)[0] is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
         return None
 
@@ -257,7 +268,8 @@ class TensorValue(Value):
 
     def set_attr(self, tracer, name, value):
         """Attributes that the program makes up, and the gradient."""
-        if hasattr(self.cls, name) and not (name == "grad" and self._may_be(value)):
+        is_known = static_lookup(self.cls, name)[0] is not MISSING
+        if is_known and not (name == "grad" and self._may_be(value)):
             unsupported(
                 kind="assignment to an attribute of a tensor",
                 context=f"tensor.{name}",
@@ -271,8 +283,7 @@ class TensorValue(Value):
             previous = self.attributes.get(name)
         if value is None and previous is None:
             tracer.throw(AttributeError, name)
-        tracer.effects.set_attr(self, name, previous, through="setattr")
-        self.attributes[name] = value
+        tracer.effects.set_attr(self, name, value, previous, through="setattr")
 
     def _may_be(self, value: Value | None) -> bool:
         """Whether a value may be the gradient of this tensor."""
