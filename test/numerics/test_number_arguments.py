@@ -78,3 +78,26 @@ def test_more_is_cut_off_than_there_is(dynamic):
     for count in (-7, -8):
         with pytest.raises(RuntimeError, match="length must be non-negative"):
             compiled(x, count)
+
+
+def test_a_symbol_that_stands_in_one_attribute_alone():
+    def function(a, b, origin):
+        return torch.arange(len(a) - len(origin), len(b) - len(origin), 1)
+
+    compiled = girih.compile(function, dynamic=True, options={"fallback": False})
+    for sizes in ((4, 9, 6), (8, 11, 5)):
+        given = [torch.empty(size) for size in sizes]
+        assert torch.equal(compiled(*given), function(*given))
+
+
+def test_the_derivative_of_a_symbolic_factor():
+    def function(x, y, index, factor):
+        return torch.index_add(x, 0, index, y, alpha=factor)
+
+    compiled = girih.compile(function, dynamic=True, options={"fallback": False})
+    x, y = torch.randn(5, 3, requires_grad=True), torch.randn(2, 3, requires_grad=True)
+    for factor in (2, 5):
+        given = x, y, torch.tensor([0, 2]), factor
+        expected = torch.autograd.grad(function(*given).square().sum(), (x, y))
+        actual = torch.autograd.grad(compiled(*given).square().sum(), (x, y))
+        torch.testing.assert_close(actual, expected)
