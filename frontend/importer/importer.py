@@ -34,9 +34,10 @@ from girih.frontend.importer.execution import Calls, execute
 from girih.frontend.importer.levels import enters_levels
 from girih.frontend.importer.opaque import functions_applied
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
-from girih.frontend.importer.recorder import Recorder, check_tensor
+from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.seeds import Seeds
 from girih.frontend.importer.symbols import Symbols
+from girih.frontend.importer.tensor_checks import check_tensor
 
 # Where capture notes for an input whether it requires a gradient before the graph runs.
 _NOTED = "girih_requires_grad"

@@ -13,16 +13,12 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad
-from torch.utils._python_dispatch import (
-    TorchDispatchMode,
-    is_traceable_wrapper_subclass,
-)
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
-from girih.frontend.fake.acceptance import refusal_of
 from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.devices import check_aten_call, check_made
@@ -39,6 +35,11 @@ from girih.frontend.importer.registry import (
 from girih.frontend.importer.scalars import Scalars, apply_rule, takes_numbers
 from girih.frontend.importer.schema import op_info, size_arguments, with_defaults
 from girih.frontend.importer.symbols import Symbols
+from girih.frontend.importer.tensor_checks import (
+    check_acceptance,
+    check_tensor,
+    check_values,
+)
 from girih.frontend.importer.tracking import Table, Tracked
 from girih.frontend.importer.writing_calls import (
     import_writing_call,
@@ -113,7 +114,7 @@ class Recorder(TorchDispatchMode):
         if handler is not Recorder._import_literal:
             args, kwargs = self._all_fake(args), self._all_fake(kwargs)
         if handler not in _ABOUT_MEMORY and func.namespace == "aten":
-            _check_acceptance(func, args, kwargs)
+            check_acceptance(func, args, kwargs)
         return handler(self, func, args, kwargs)
 
     def _locate(self, func: torch._ops.OpOverload) -> None:
@@ -349,7 +350,7 @@ class Recorder(TorchDispatchMode):
         if values is NotImplemented:
             return None
         values = (values,) if isinstance(values, Operand) else tuple(values)
-        _check_values(func, values, self.builder.out, self.symbols)
+        check_values(func, values, self.builder.out, self.symbols)
         pairs = zip(values, self.builder.out, strict=True)
         # A sum of sizes may be spelled otherwise than the size that guards say it is.
         return tuple(self.builder.reshape(x, spec.shape) for x, spec in pairs)
@@ -553,42 +554,6 @@ def _run_only(recorder, func, args, kwargs):
     raise AssertionError("girih bug: a marker was called")
 
 
-_PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, FakeTensor)
-
-
-def check_tensor(tensor: torch.Tensor) -> None:
-    """Raises where a tensor is of a kind that girih does not compile."""
-    if tensor.layout is not torch.strided:
-        unsupported(
-            kind="tensor layout",
-            context=str(tensor.layout),
-            explanation="girih compiles dense tensors only.",
-        )
-    if tensor.dtype not in ELEMENT_NAMES:
-        unsupported(
-            kind="tensor dtype",
-            context=str(tensor.dtype),
-            explanation="girih has no element type for it.",
-        )
-    if tensor.device.type not in ("cpu", "cuda"):
-        unsupported(
-            kind="tensor device",
-            context=str(tensor.device),
-            explanation="girih compiles for CPU and CUDA only.",
-        )
-    if tensor.is_conj() or tensor.is_neg():
-        unsupported(
-            kind="lazily conjugated or negated tensor",
-            explanation="Its memory does not hold its values.",
-        )
-    if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
-        unsupported(
-            kind="tensor subclass",
-            context=type(tensor).__name__,
-            explanation="girih compiles plain tensors only.",
-        )
-
-
 def _with_tensors(b: Builder, func, args: list) -> list:
     """Arguments with tensors for numbers, where an op takes tensors.
 
@@ -604,22 +569,3 @@ def _with_tensors(b: Builder, func, args: list) -> list:
         b.constant(arg, dtypes[type(arg)]) if is_number else arg
         for arg, is_number in zip(args, numbers, strict=True)
     ]
-
-
-def _check_values(func, values, specs, symbols: Symbols) -> None:
-    for value, spec in zip(values, specs, strict=True):
-        if value.dtype != spec.dtype or not symbols.same(value.shape, spec.shape):
-            raise AssertionError(
-                f"girih bug: the import rule of {func} gives {value.dtype} "
-                f"{value.shape}, eager gives {spec.dtype} {spec.shape}"
-            )
-
-
-def _check_acceptance(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:
-    """Leaves a call to eager that eager refuses: it will raise its own error."""
-    if (error := refusal_of(func, args, kwargs)) is not None:
-        unsupported(
-            kind="operation that eager refuses",
-            context=f"{func}: {type(error).__name__}: {error}",
-            explanation="Kernels of ATen do not take these dtypes.",
-        )
