@@ -278,3 +278,23 @@ def test_a_function_is_derived_twice_as_in_eager_or_not_at_all(compiling):
     else:
         with pytest.raises(RuntimeError, match="without grad mode"):
             actual_again()
+
+
+@pytest.mark.filterwarnings("ignore:girih runs")
+def test_zeros_without_memory(door):
+    function = lambda x: x * x + 1  # noqa: E731
+    zeros = torch._efficientzerotensor((70,))
+    assert torch.equal(door(function)(zeros), torch.ones(70))
+
+
+def test_second_derivative_of_a_norm_with_a_number(door):
+    def function(x, order):
+        return x * torch.linalg.vector_norm(x, order, 0, True)
+
+    def second(function):
+        x = torch.linspace(-1, 2, 70, dtype=torch.float64).requires_grad_()
+        with torch.enable_grad():
+            [first] = torch.autograd.grad(function(x, 1.0).sum(), x, create_graph=True)
+            return torch.autograd.grad(first.square().sum(), x)[0]
+
+    torch.testing.assert_close(second(door(function, dynamic=True)), second(function))

@@ -128,4 +128,15 @@ def _gradients(
         allow_unused=True,
         materialize_grads=True,
     )
-    return list(found)
+    return [_plain(gradient) for gradient in found]
+
+
+def _plain(gradient: Tensor) -> Tensor:
+    """A gradient with its values in memory, where programs read them.
+
+    Autograd gives a tensor without memory where a derivative is zero everywhere, as
+    that of a sign is, and conjugates lazily.
+    """
+    if gradient._is_zerotensor():
+        return torch.zeros_like(gradient)
+    return gradient.resolve_conj().resolve_neg()

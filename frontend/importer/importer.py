@@ -159,6 +159,8 @@ def _described_inputs(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list:
     for node, value in zip(placeholders, inputs, strict=True):
         known = node.meta.get("example_value", node.meta.get("val"))
         real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
+        if real:
+            check_tensor(value)  # the fake tensor of it does not tell all
         described.append(known if real and isinstance(known, FakeTensor) else value)
     return described
 

@@ -41,6 +41,11 @@ def check_tensor(tensor: torch.Tensor) -> None:
             kind="lazily conjugated or negated tensor",
             explanation="Its memory does not hold its values.",
         )
+    if tensor._is_zerotensor():
+        unsupported(
+            kind="tensor of zeros without memory",
+            explanation="Kernels read memory, which it does not have.",
+        )
     if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
         unsupported(
             kind="tensor subclass",

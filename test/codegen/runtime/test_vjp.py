@@ -92,3 +92,12 @@ def test_autocast_does_not_reach_the_call():
         (found,) = gradients("aten.mm.default", [x, y], [0], [g])
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, g @ y.T)
+
+
+def test_gradients_have_memory():
+    x, g, h = randn(3), randn(3), randn(3)
+    # Autograd knows the derivative of a sign to be zero: its tensor has no memory.
+    inner = ["aten.linalg_vector_norm.default", [x, 1.0], [], [], [0], [g.sum()]]
+    (found,) = gradients("girih.vjp.default", inner, [0], [h])
+    assert found.data_ptr()
+    assert not found.any()
