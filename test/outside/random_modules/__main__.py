@@ -1,5 +1,8 @@
 """Random modules, compiled and in eager: results, gradients, buffers, arguments.
 
+Seeds from 1000000 on give programs with computed pads, crops, masks and indices, whose
+modules change during the call.
+
 A failure is shrunk and printed as a program that can be run. The exit code is 1 where
 there was one. A seed is a program: --seed N --count 1 runs it again.
 

@@ -10,6 +10,7 @@ import torch
 from random_modules.builder import FLOATS, Builder
 from random_modules.layers import LAYERS
 from random_modules.operations import OPERATIONS
+from random_modules.places import PLACES
 from random_modules.program import Program, cleaned
 from random_modules.writes import WRITERS
 
@@ -51,6 +52,9 @@ DTYPES = {
 }
 SIZES = ((4, 5, 7), (5, 7, 6), (3, 9, 2), (10, 4, 6), (4, 5, 1), (2, 5, 3))
 
+# Programs of these seeds have lines of ``places``, too.
+PLACED = 1_000_000
+
 
 def program(seed: int, door: str = "", longest: int = 8) -> Program | None:
     """The program of a seed; None where nothing came of it.
@@ -67,7 +71,7 @@ def program(seed: int, door: str = "", longest: int = 8) -> Program | None:
     builder = Builder(rng, dtype, sizes[0], training)
     for _ in range(rng.choice((1, 1, 2, 3))):
         _add_input(builder, kind)
-    _write_lines(builder, rng.randint(1, longest))
+    _write_lines(builder, rng.randint(1, longest), seed >= PLACED)
     if not builder.lines:
         return None
     dynamic = rng.choice((None, None, True, False))
@@ -126,8 +130,11 @@ def _element_type(builder: Builder, kind: str) -> torch.dtype:
     return builder.rng.choice([*others, *(FLOATS if kind == "small" else ())])
 
 
-def _write_lines(builder: Builder, length: int) -> None:
+def _write_lines(builder: Builder, length: int, is_placed: bool) -> None:
     families = {**LAYERS, **OPERATIONS, **WRITERS}
+    if is_placed:
+        # Layers have sizes that seldom fit what was cropped.
+        families = {**dict.fromkeys(LAYERS, 0.25), **OPERATIONS, **WRITERS, **PLACES}
     rules, weights = list(families), list(families.values())
     for _ in range(12 * length):
         if len(builder.lines) >= length:
