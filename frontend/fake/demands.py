@@ -132,6 +132,31 @@ def _constant_pad(self, pad, value=0):
                 _check(extent >= 0, "more is cut off than there is")
 
 
+# Pixels and channels ----------------------------------------------------------------
+
+
+@demands("pixel_shuffle")
+def _pixel_shuffle(self, upscale_factor):
+    _check(self.dim() >= 3, "not of this rank")
+    _check(upscale_factor > 0, "the factor is not positive")
+    _check(self.size()[-3] % upscale_factor**2 == 0, "channels are not divisible")
+
+
+@demands("pixel_unshuffle")
+def _pixel_unshuffle(self, downscale_factor):
+    _check(self.dim() >= 3, "not of this rank")
+    _check(downscale_factor > 0, "the factor is not positive")
+    fits = all(size % downscale_factor == 0 for size in self.size()[-2:])
+    _check(fits, "height or width is not divisible")
+
+
+@demands("channel_shuffle")
+def _channel_shuffle(self, groups):
+    _check(self.dim() > 2, "not of this rank")
+    _check(groups > 0, "the number of groups is not positive")
+    _check(self.size()[1] % groups == 0, "channels are not divisible")
+
+
 # Losses -----------------------------------------------------------------------------
 
 

@@ -128,6 +128,8 @@ def reshape(layout: Layout, shape: Sequence[Size]) -> Layout | None:
             filled = filled * remaining.pop()
         if filled != elements:
             return None
+    if remaining:
+        return None  # sizes that are 1, as guards say, and are not written so
     return replace(layout, shape=shape, strides=tuple(reversed(strides)))
 
 

@@ -112,3 +112,8 @@ def test_symbolic_slice_moves_the_offset():
     packed = layouts.contiguous((symbol("s0"), 8))
     got = layouts.slice_(packed, (parse("s0 - 1"), 2), (1, 3), (1, 2))
     assert got == Layout((1, 2), (8, 3), parse("8*s0 - 6"))
+
+
+def test_a_size_that_guards_say_is_one_takes_a_copy():
+    one = symbol("s0") // 9
+    assert layouts.reshape(layouts.contiguous((1, 6)), (1, one, 2, 3)) is None
