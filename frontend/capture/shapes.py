@@ -26,7 +26,7 @@ from girih.frontend.capture.rebuilding.code import call, load
 from girih.frontend.capture.sizes import MARK_VIOLATED, DynamicDim
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.symbol import is_same
-from girih.frontend.fake import python_dispatcher
+from girih.frontend.fake import SizesAreSymbols, python_dispatcher
 
 # Names that torch prints into expressions of sizes.
 _PRINTED = {
@@ -54,8 +54,7 @@ class SizeSource(TorchSource):
         raise NotImplementedError(self.text)
 
 
-# Recurrent layers: in C++ they read sizes as numbers, which fixes those of the batch,
-# or fails.
+# Recurrent layers: in C++ they read sizes as numbers, and some fail with them.
 _RECURRENT = frozenset(
     ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell")
     + ("rnn_tanh", "rnn_tanh_cell")
@@ -137,7 +136,12 @@ class SymbolicEvaluator(Evaluator):
     def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         """Runs a call; by torch's Python kernels where those in C++ want numbers."""
         if getattr(target, "__name__", target) not in _RECURRENT:
-            return super()._run(kind, target, args, kwargs)
+            try:
+                with self.mode.keeping_symbols():
+                    return super()._run(kind, target, args, kwargs)
+            except Exception as error:
+                if not _wants_numbers(error):
+                    raise
         with python_dispatcher(self.mode):
             return super()._run(kind, target, args, kwargs)
 
@@ -175,6 +179,13 @@ class SymbolicEvaluator(Evaluator):
                     allowed = f"sizes from {limits.lower} to {limits.upper}"
                     only = f"the program holds for {allowed}"
                     _refuse_mark(text, f"is marked as dynamic, but {only}")
+
+
+def _wants_numbers(error: Exception) -> bool:
+    """Whether code in C++ takes no symbols, be they sizes or arguments."""
+    if isinstance(error, SizesAreSymbols):
+        return True
+    return isinstance(error, RuntimeError) and "concrete integers" in str(error)
 
 
 def _refuse_mark(text: str, what: str) -> None:

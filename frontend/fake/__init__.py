@@ -27,6 +27,7 @@ from girih.frontend.fake import (  # noqa: F401  (they register their rules)
 )
 from girih.frontend.fake.mode import (
     LightFakeTensorMode,
+    SizesAreSymbols,
     fake_like,
     make_fake_mode,
     python_dispatcher,
@@ -35,6 +36,7 @@ from girih.frontend.fake.promotion import promote
 
 __all__ = [
     "LightFakeTensorMode",
+    "SizesAreSymbols",
     "fake_like",
     "make_fake_mode",
     "promote",

@@ -290,6 +290,13 @@ def is_undecided(error: Exception) -> bool:
     return type(error).__name__ == "GuardOnDataDependentSymNode"
 
 
+class SizesAreSymbols(Exception):
+    """Code in C++ asked for a size or a stride as a number where it is a symbol."""
+
+
+# What tensors ask their mode for when code in C++ wants numbers.
+_AS_NUMBERS = frozenset((torch.ops.aten.size.default, torch.ops.aten.stride.default))
+
 _ZEROS_WITHOUT_MEMORY = torch.ops.aten._efficientzerotensor.default
 _ZEROS = torch.ops.aten.zeros.default
 
@@ -302,6 +309,7 @@ class LightFakeTensorMode(FakeTensorMode):
     """
 
     _asks_eager = False
+    _keeps_symbols = False
 
     __init__ = _lightly(FakeTensorMode.__init__)
     _dispatch_impl = _lightly(inspect.unwrap(FakeTensorMode._dispatch_impl))
@@ -338,6 +346,15 @@ class LightFakeTensorMode(FakeTensorMode):
         finally:
             self._asks_eager = before
 
+    @contextmanager
+    def keeping_symbols(self) -> Iterator[None]:
+        """``SizesAreSymbols`` is raised in place of a guard that fixes sizes."""
+        before, self._keeps_symbols = self._keeps_symbols, True
+        try:
+            yield
+        finally:
+            self._keeps_symbols = before
+
     def _check_sizes(self, demand, args, kwargs):
         try:
             demand(*args, **kwargs)
@@ -350,6 +367,8 @@ class LightFakeTensorMode(FakeTensorMode):
             result = self._try_quickly(plan, func, args, kwargs)
             if result is not NotImplemented:
                 return result
+        if self._keeps_symbols and func in _AS_NUMBERS and _is_symbolic(args):
+            raise SizesAreSymbols(func.name())
         with python_dispatcher(self):
             # FakeTensorMode's own handler does this, and logs each TypeError.
             return self.dispatch(func, types, args, kwargs)

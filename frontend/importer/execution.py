@@ -23,7 +23,7 @@ from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.stand_ins import method, stand_in
-from girih.frontend.importer.symbols import values_of_symbols
+from girih.frontend.importer.symbols import fix_symbols
 
 _LOG = logging.getLogger(__name__)
 
@@ -138,24 +138,14 @@ def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
 def _fix_numbers(node: torch.fx.Node, environment) -> None:
     """Makes constants of the symbols in a call's numbers: what it is called with now.
 
-    That is one more fact about them, with which the graph is imported again, and a
-    guard of whoever captured it: a rule that needs the value of a number has it.
+    A rule that needs the value of a number has it when the graph is imported again.
     """
     for given in node.all_input_nodes:
         value = environment[given]
         if not isinstance(value, (torch.SymInt, torch.SymFloat)):
             continue
-        shape_env = value.node.shape_env
-        values = values_of_symbols(shape_env)
-        for symbol in value.node.expr.free_symbols:
-            known = values.get(symbol)
-            if known is None:
-                continue  # it depends on data
-            _LOG.debug("%s needs the value of %s: %s", node, symbol, known)
-            if symbol.is_integer:
-                int(shape_env.create_symintnode(symbol, hint=int(known)))
-            else:
-                float(shape_env.create_symfloatnode(symbol, hint=float(known)))
+        _LOG.debug("%s needs the value of %s", node, value)
+        fix_symbols(value.node.expr, value.node.shape_env)
 
 
 def _unsupported(error, node, source) -> UnsupportedError:

@@ -168,13 +168,22 @@ class Scalars:
             return self._size(expression)
         function = _FUNCTIONS.get(type(expression).__name__)
         if function is None:
-            raise _Unknown(expression)
+            return self._computed_size(expression)
         return function(self, *expression.args)
 
     def _size(self, symbol: Any) -> Operand:
         if not symbol.is_integer:
             raise _Unknown(symbol)
         return self._builder.size(self._symbols.dim(symbol, self._shape_env))
+
+    def _computed_size(self, expression: Any) -> Operand:
+        names = map(str, expression.free_symbols)
+        if not expression.is_integer or self._symbols.numbers.intersection(names):
+            raise _Unknown(expression)
+        size = self._symbols.of_expression(expression, self._shape_env)
+        if isinstance(size, int):
+            return self._builder.constant(size, torch.int64)
+        return self._builder.size(size)
 
     def _float(self, expression: Any) -> Operand:
         return self._builder.cast(self._convert(expression), torch.float64)

@@ -6,6 +6,7 @@ sympy is never imported here: a SymInt exists only where torch has loaded it.
 from __future__ import annotations
 
 import functools
+import logging
 
 import torch
 
@@ -13,6 +14,9 @@ from girih.dialects import dims
 from girih.dialects.dims import Dim, Size
 from girih.dialects.equations import Equations
 from girih.errors import UnsupportedError, unsupported
+from girih.frontend.importer.roundings import quotient_of
+
+_LOG = logging.getLogger(__name__)
 
 LARGEST = 2**63 - 1
 
@@ -43,11 +47,14 @@ class Symbols:
         if not isinstance(value, torch.SymInt):
             return int(value)
         expression = value.node.expr
+        if expression not in self._sizes and self.is_number(value):
+            return int(value)  # a constant, and a guard of whoever captured it
+        return self.of_expression(expression, value.node.shape_env)
+
+    def of_expression(self, expression: object, shape_env: object) -> Size:
+        """The size that an expression of torch stands for."""
         known = self._sizes.get(expression)
         if known is None:
-            if self.is_number(value):
-                return int(value)  # a constant, and a guard of whoever captured it
-            shape_env = value.node.shape_env
             known = self._equal.simplest(expression, shape_env)
             self._sizes[expression] = known
             in_size = dims.symbols_of(known)
@@ -170,6 +177,24 @@ def values_of_symbols(shape_env: object) -> dict:
     return shape_env.backed_var_to_val if newer else shape_env.var_to_val
 
 
+def fix_symbols(expression: object, shape_env: object) -> None:
+    """Makes constants of the symbols in an expression: what they are now.
+
+    That is one more fact about them, with which the graph is imported again, and a
+    guard of whoever captured it.
+    """
+    values = values_of_symbols(shape_env)
+    for symbol in expression.free_symbols:
+        known = values.get(symbol)
+        if known is None:
+            continue  # it depends on data
+        _LOG.debug("%s needs the value of %s: %s", expression, symbol, known)
+        if symbol.is_integer:
+            int(shape_env.create_symintnode(symbol, hint=int(known)))
+        else:
+            float(shape_env.create_symfloatnode(symbol, hint=float(known)))
+
+
 def _bound(value: object, default: int) -> int:
     if value is None or not getattr(value, "is_Integer", False):
         return default
@@ -191,9 +216,16 @@ def _convert(expression: object, shape_env: object) -> Size:
 
 
 def _with_arguments(expression: object, shape_env: object) -> Size:
+    quotient = quotient_of(expression, shape_env)
+    if quotient is not None:
+        numerator = quotient.numerator
+        if not isinstance(numerator, int):
+            numerator = _convert(numerator, shape_env)
+        return dims.called(quotient.rounding, numerator, quotient.denominator)
     args = [_convert(arg, shape_env) for arg in expression.args]
     function = _FUNCTIONS.get(type(expression).__name__)
     if function is None or not all(isinstance(arg, (int, Dim)) for arg in args):
+        fix_symbols(expression, shape_env)
         unsupported(
             kind="symbolic size",
             context=str(expression),

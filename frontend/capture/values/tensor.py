@@ -10,11 +10,13 @@ from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
+from girih.frontend.capture.values.indexing import is_everything, select_varying
 from girih.frontend.capture.values.lookup import (
     FUNCTION_TYPES,
     MISSING,
     static_lookup,
 )
+from girih.frontend.capture.values.sequence import SequenceValue
 from girih.frontend.capture.values.tensor_members import is_torchs
 
 # Attributes that are the same at each call with these guards.
@@ -150,13 +152,22 @@ class TensorValue(Value):
         own = self.ask_program(tracer, "__getitem__", key)
         if own is not None:
             return own
-        return tracer.graph.call_function(operator.getitem, [self, key], {})
+        selected = select_varying(tracer, self, key)
+        if selected is None:
+            return tracer.graph.call_function(operator.getitem, [self, key], {})
+        view, rest = selected
+        if is_everything(rest):
+            return view
+        return tracer.graph.call_function(operator.getitem, [view, rest], {})
 
     def set_item(self, tracer, key, value):
         """Indexed assignment."""
         if self.ask_program(tracer, "__setitem__", key, value) is not None:
             return
-        tracer.graph.call_function(operator.setitem, [self, key, value], {})
+        target = self
+        if isinstance(key, SequenceValue):  # C++ takes one symbol by itself
+            target, key = select_varying(tracer, self, key) or (self, key)
+        tracer.graph.call_function(operator.setitem, [target, key, value], {})
 
     def contains(self, tracer, item):
         """Depends on data."""

@@ -1,0 +1,217 @@
+"""What is known to differ from eager: each row of docs/limits.md, held as it is said."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import girih
+
+PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
+DYNAMO = {"backend": "girih"}
+
+
+def eager_calls(function, *arguments):
+    """The kinds of what runs eager in a call."""
+    girih.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        girih.compile(function)(*arguments)
+    return set(girih.counters()["eager_calls"])
+
+
+def test_every_row_has_its_test():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    cells = [line.strip("| ").split(" | ")[-1] for line in rows]
+    named = {name for cell in cells for name in re.findall(r"^`(\w+)`$", cell)}
+    own = {name[5:] for name in globals() if name.startswith("test_")}
+    assert named == own - {"every_row_has_its_test"}
+    for path in re.findall(r"`(test/\S+\.py)`", PAGE.read_text()):
+        assert (PAGE.parents[1] / path).exists(), path
+
+
+def test_infinite_factor():
+    def gradient(function):
+        x = torch.ones(3, requires_grad=True)
+        y = torch.ones(5, 3) * torch.tensor([[1.0], [1], [-1], [-1], [1]])
+        function(x, y, float("inf")).sum().backward()
+        return x.grad
+
+    def function(x, y, factor):
+        return torch.addcmul(torch.zeros(5, 3), x, y, value=factor)
+
+    assert not gradient(function).isfinite().any()
+    assert not gradient(girih.compile(function)).isfinite().any()
+
+
+def test_second_derivative_that_eager_lacks():
+    def second(function):
+        x = torch.tensor([[0.25, 0.5, 1.0]], requires_grad=True)
+        [first] = torch.autograd.grad(function(x), x, create_graph=True)
+        return torch.autograd.grad(first.sum(), x, allow_unused=True)[0]
+
+    def function(x, power=1):
+        return F.multi_margin_loss(x, torch.tensor([1]), p=power)
+
+    with pytest.raises(RuntimeError, match="not implemented"):
+        second(function)
+    assert not second(girih.compile(function, dynamic=True)).any()
+
+
+def test_adaptive_maximum_of_nothing():
+    def gradient(function):
+        x = torch.ones(2, 3, requires_grad=True)
+        function(x).sum().backward()
+        return x.grad
+
+    def function(x):
+        return F.adaptive_max_pool1d(x, 0)
+
+    with pytest.raises(RuntimeError, match="non-zero size"):
+        gradient(function)
+    assert not gradient(girih.compile(function)).any()
+
+
+def test_margin_that_is_nan():
+    def function(x, margin):
+        return F.multi_margin_loss(x, torch.tensor([1]), margin=margin)
+
+    x, compiled = (
+        torch.tensor([[0.25, 0.5, 1.0]]),
+        girih.compile(function, dynamic=True),
+    )
+    assert compiled(x, 2.5) == function(x, 2.5)
+    assert function(x, float("nan")) == 0
+    assert compiled(x, float("nan")).isnan()
+
+
+def test_prehook_of_a_node():
+    def seen(function):
+        x, found = torch.ones(3, requires_grad=True), []
+        y, z = function(x)
+        y.grad_fn.register_prehook(lambda given: found.append(given[0] is None))
+        z.sum().backward()
+        return found
+
+    def function(x):
+        y = x.exp()
+        return y, y * 2
+
+    assert seen(function) == [False]
+    assert seen(girih.compile(function)) == [True]
+
+
+def test_text_for_a_written_argument():
+    def function(x, weight):
+        return x * weight
+
+    x, weight = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    written = weight * 1
+    result = girih.compile(function)(x, written)
+    written.add_(1)
+    with pytest.raises(RuntimeError, match="argument 1 of a compiled graph"):
+        result.sum().backward()
+
+
+def test_version_counts_calls():
+    def function(x):
+        x.add_(1)
+        x.mul_(2)
+        return x * 1
+
+    eager, compiled = torch.ones(3), torch.ones(3)
+    function(eager)
+    girih.compile(function)(compiled)
+    assert (eager._version, compiled._version) == (2, 1)
+
+
+def test_object_that_vmap_returns():
+    def function(x):
+        return torch.vmap(torch.Tensor.acos_)(x) is x
+
+    assert function(torch.rand(3))
+    assert not girih.compile(function)(torch.rand(3))
+
+
+def test_strides_of_one_element():
+    x = torch.randn(3, 4, 1, 1).to(memory_format=torch.channels_last)
+    function = lambda x: F.glu(x, 1)  # noqa: E731
+    expected, actual = function(x), girih.compile(function)(x)
+    assert torch.equal(expected, actual)
+    differs = [a != b for a, b in zip(expected.stride(), actual.stride(), strict=True)]
+    assert [expected.shape[i] for i, d in enumerate(differs) if d] == [1, 1]
+
+
+def test_view_of_another_dtype():
+    assert eager_calls(lambda x: x.view(torch.int32), torch.ones(3)) == {"import"}
+
+
+def test_sparse_gradient():
+    table = nn.Embedding(5, 3, sparse=True)
+    assert eager_calls(lambda i: table(i), torch.tensor([1])) == {"derivative"}
+
+
+def test_flexible_attention():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    x = torch.randn(1, 1, 16, 8)
+    compiled = torch.compile(lambda x: flex_attention(x, x, x), **DYNAMO)
+    with pytest.warns(girih.FallbackWarning, match="flex_attention"):
+        compiled(x)
+
+
+def test_encoder_behind_dynamo():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        encoder = nn.TransformerEncoder(layer, 1).eval()
+        padding = torch.tensor([[False, False, True]])
+        with torch.no_grad():
+            x = torch.randn(1, 3, 8)
+            function = lambda x: encoder(x, src_key_padding_mask=padding)  # noqa: E731
+            assert not function(x)[0, 2].any()
+            assert torch.compile(function, **DYNAMO)(x)[0, 2].any()
+            assert not girih.compile(function)(x)[0, 2].any()
+
+
+def test_unknown_word_behind_dynamo():
+    function = lambda x: F.gelu(x, approximate="tahn")  # noqa: E731
+    with pytest.raises(RuntimeError, match="must be either none or tanh"):
+        girih.compile(function)(torch.ones(3))
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError):
+        torch.compile(function, **DYNAMO)(torch.ones(3))
+
+
+def test_size_for_an_allowed_function():
+    @torch.compiler.allow_in_graph
+    def of_size(x, size):
+        return x + (type(size) is torch.Size)
+
+    function = lambda x: of_size(x, x.shape)  # noqa: E731
+    x = torch.ones(2)
+    assert torch.equal(girih.compile(function)(x), function(x))
+    assert not torch.equal(torch.compile(function, **DYNAMO)(x), function(x))
+
+
+def test_handler_behind_dynamo():
+    def function(x):
+        try:
+            x.add_(1)
+        except RuntimeError:
+            return "caught"
+        return "not caught"
+
+    with torch.inference_mode():
+        x = torch.ones(3)
+    assert girih.compile(function)(x) == "caught"
+    with pytest.raises(RuntimeError, match="[Ii]nference"):
+        torch.compile(function, **DYNAMO)(x)
+
+
+def test_scripted_module():
+    with pytest.raises(torch.jit.frontend.NotSupportedError):
+        torch.jit.script(girih.compile(nn.Linear(2, 2)))
