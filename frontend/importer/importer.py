@@ -50,7 +50,7 @@ class ImportedGraph:
         module: The module, with one function.
         name: The name of that function.
         input_indices: Which of the example inputs are arguments, in order: tensors
-            and symbolic ints. Others were constants of the trace, or nothing reads them.
+            and symbolic ints. Others were constants of the trace, or are not read.
         input_count: How many example inputs there were.
         lifted: Tensors that are further arguments, after the inputs: constants of
             the program and tensors that hang on the graph module.
