@@ -56,19 +56,20 @@ class Blocks:
         self.place: tuple[int, int] | None = None
         while is_resumed(function):
             origin = origin_of(function.__code__)
-            self._enter(plan_of(function.__code__), origin)
+            self._enter(function.__code__, origin)
             if not origin.calls:
                 break
             function, arguments = arguments[-2:]
 
-    def _enter(self, plan: Plan, origin: Origin) -> None:
+    def _enter(self, code: types.CodeType, origin: Origin) -> None:
+        plan = plan_of(code)
         index = origin.moment
         if not origin.calls:
             prologue = plan.instructions[index : origin.prologue]
             jump = next(ins for ins in prologue if ins.opname == "JUMP_FORWARD")
             index = plan.index[jump.argval]
             self._is_leaving = _is_left_at(plan, origin, index)
-        self._begun.append((plan.code, next(_handlers_around(plan, index), None)))
+        self._begun.append((code, next(_handlers_around(plan, index), None)))
 
     def __bool__(self) -> bool:
         return self._is_leaving or any(handler for _, handler in self._begun)

@@ -11,11 +11,11 @@ import dis
 import os
 import types
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 
 from girih.frontend.capture.generated import users_place
+from girih.frontend.capture.resume.identity import per_code
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
@@ -43,10 +43,9 @@ class Handler:
 
 
 class Plan:
-    """A code object, decoded.
+    """A code object, decoded; it does not hold that alive.
 
     Attributes:
-        code: The code object.
         instructions: Its instructions.
         index: From byte offset to index of the instruction.
         handlers: The exception table.
@@ -54,7 +53,6 @@ class Plan:
     """
 
     def __init__(self, code: types.CodeType):
-        self.code = code
         self.instructions = list(dis.get_instructions(code))
         self.index = {ins.offset: i for i, ins in enumerate(self.instructions)}
         self.handlers = [self._handler(entry) for entry in _exception_table(code)]
@@ -112,14 +110,9 @@ def _exception_table(code: types.CodeType):
         return
 
 
+@per_code
 def plan_of(code: types.CodeType) -> Plan:
     """The decoded code object."""
-    return _plan(code, code.co_filename)
-
-
-@lru_cache(maxsize=4096)
-def _plan(code: types.CodeType, filename: str) -> Plan:
-    # Codes of two files are equal where their texts and lines are.
     return Plan(code)
 
 
@@ -139,6 +132,7 @@ class Frame:
     """A frame that is being interpreted.
 
     Attributes:
+        code: The code object.
         plan: The decoded code.
         function: The function, a traced value.
         namespace: The globals.
@@ -155,7 +149,8 @@ class Frame:
 
     def __init__(self, function, local_values: dict[str, Value]):
         self.function = function
-        self.plan = plan_of(function.code)
+        self.code: types.CodeType = function.code
+        self.plan = plan_of(self.code)
         self.namespace: dict = function.namespace
         self.locals: dict[str, Value] = local_values
         self.cells: dict[str, CellValue] = {}
@@ -166,11 +161,6 @@ class Frame:
         self.begun = 0
         self.is_direct = False
         self.node_count = 0
-
-    @property
-    def code(self) -> types.CodeType:
-        """The code object."""
-        return self.plan.code
 
     def push(self, value: Value) -> None:
         """Pushes a value."""

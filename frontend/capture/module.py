@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from functools import lru_cache
+import weakref
 
 import torch
 
 from girih.control import disabled_function
 from girih.frontend.capture import api
+from girih.frontend.capture.resume.identity import ByIdentity
 from girih.marks import leave_alone
 
 
@@ -88,8 +89,21 @@ def _function_of(cls: type, name: str):
     return getattr(cls, name)
 
 
-@lru_cache(maxsize=1024)
+# Weak in both directions, for a twin's class refers to the class that it is made of.
+_twin_classes: ByIdentity[type, weakref.ref[type]] = ByIdentity()
+
+
 def _twin_class(cls: type) -> type:
+    """The class of a module's twins, which they share as long as one of them lives."""
+    reference = _twin_classes.get(cls)
+    found = reference and reference()
+    if found is None:
+        found = _new_twin_class(cls)
+        _twin_classes.set(cls, weakref.ref(found))
+    return found
+
+
+def _new_twin_class(cls: type) -> type:
     namespace = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,

@@ -51,7 +51,7 @@ class ImportedGraph:
         module: The module, with one function.
         name: The name of that function.
         input_indices: Which of the example inputs are arguments, in order: tensors
-            and symbolic ints. Other inputs were constants of the trace.
+            and symbolic ints. Others were constants of the trace, or are not read.
         input_count: How many example inputs there were.
         lifted: Tensors that are further arguments, after the inputs: constants of
             the program and tensors that hang on the graph module.
@@ -300,7 +300,10 @@ class _Import:
         owners: dict[int, Any] = {}
         bound = []
         for position, value in enumerate(self.inputs):
-            if isinstance(value, torch.Tensor):
+            if self._is_ignored(placeholders[position], value):
+                self.fakes.append(None)
+                bound.append(None)
+            elif isinstance(value, torch.Tensor):
                 fake = self._bind_tensor(value, position, owners)
                 self.fakes.append(fake)
                 bound.append(fake)
@@ -312,6 +315,20 @@ class _Import:
                 self.fakes.append(value if symbolic else None)
                 bound.append(value)
         return bound
+
+    def _is_ignored(self, placeholder: torch.fx.Node, value: Any) -> bool:
+        """Whether an input is a tensor that girih has no type for, and nothing reads.
+
+        A program that asks for no more than its attributes has such inputs.
+        """
+        if placeholder.users or not isinstance(value, torch.Tensor):
+            return False
+        try:
+            check_tensor(value)
+            check_device(value, self.device)
+        except UnsupportedError:
+            return True
+        return False
 
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)

@@ -302,9 +302,10 @@ def _eager(part: Part, imported: ImportedGraph) -> Callable:
     eager's own error.
     """
     forward, indices = part.eager, imported.input_indices
-    constants = list(part.examples)
+    # The caller's tensors are not kept alive: those that nothing reads are left out.
+    constants = [None if torch.is_tensor(x) else x for x in part.examples]
     for index in indices:
-        constants[index] = None  # the caller's tensors are not kept alive
+        constants[index] = None
 
     def run(*arguments):
         values = list(constants)

@@ -14,11 +14,16 @@ CPU = torch.device("cpu")
 
 
 def device_of(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> torch.device:
-    """The device of a graph's inputs, or of its results where it has none.
+    """The device of the inputs that a graph reads, or of its results.
 
     Where there are several it is a GPU; the importer refuses what does not fit.
     """
-    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    tensors = [
+        value
+        for node, value in zip(placeholders, example_inputs, strict=True)
+        if node.users and isinstance(value, torch.Tensor)
+    ]
     devices = [tensor.device for tensor in tensors or example_results(gm)]
     others = [device for device in devices if device != CPU]
     return others[0] if others else CPU

@@ -11,8 +11,8 @@ tensors that share a storage stand for tensors that share a counter of versions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch.utils import _pytree as pytree
@@ -366,9 +366,16 @@ def _names_of(node: Any) -> Iterable[str]:
     )
 
 
-@cache
+# An autograd.Function of the program has a class of nodes, which refers to it.
+_known_names: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
+
+
 def _names(type_: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(type_) if name.startswith("_raw_saved_"))
+    found = _known_names.get(type_)
+    if found is None:
+        names = (name for name in dir(type_) if name.startswith("_raw_saved_"))
+        found = _known_names[type_] = tuple(names)
+    return found
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -82,11 +82,14 @@ def _local(tracer, frame, name: str):
 
 @opcode("STORE_FAST")
 def _store_fast(tracer, frame, instruction):
+    _check_dropped(frame, frame.locals.get(instruction.argval))
     _store_local(frame, instruction.argval, frame.pop())
 
 
 @opcode("STORE_FAST_STORE_FAST", since=(3, 13))
 def _store_fast_store_fast(tracer, frame, instruction):
+    for name in instruction.argval:
+        _check_dropped(frame, frame.locals.get(name))
     for name in instruction.argval:
         _store_local(frame, name, frame.pop())
 
@@ -94,6 +97,7 @@ def _store_fast_store_fast(tracer, frame, instruction):
 @opcode("STORE_FAST_LOAD_FAST", since=(3, 13))
 def _store_fast_load_fast(tracer, frame, instruction):
     stored, loaded = instruction.argval
+    _check_dropped(frame, frame.locals.get(stored))
     _store_local(frame, stored, frame.pop())
     frame.push(_local(tracer, frame, loaded))
 
@@ -112,13 +116,18 @@ def _delete_fast(tracer, frame, instruction):
     value = frame.locals.get(instruction.argval)
     if value is None:
         _throw_unbound(tracer, frame, instruction.argval)
+    _check_dropped(frame, value)
+    del frame.locals[instruction.argval]
+
+
+def _check_dropped(frame, value) -> None:
+    """Ends the graph where a variable gives up an object that does something then."""
     if _has_destructor(value) and not in_prologue(frame.code, frame.next - 1):
         unsupported(
             kind="deletion of an object with a destructor",
             context=value.python_type().__qualname__,
             explanation="Its __del__ has to run now, if this was the last reference.",
         )
-    del frame.locals[instruction.argval]
 
 
 def _has_destructor(value) -> bool:
@@ -184,6 +193,7 @@ def _load_in_class(tracer, frame, instruction):
 @opcode("STORE_DEREF")
 def _store_deref(tracer, frame, instruction):
     cell = frame.cells[instruction.argval]
+    _check_dropped(frame, cell.content)
     cell.content = frame.pop()
     tracer.effects.set_cell(cell)
 
@@ -193,6 +203,7 @@ def _delete_deref(tracer, frame, instruction):
     cell = frame.cells[instruction.argval]
     if cell.content is None:
         _throw_unbound(tracer, frame, instruction.argval)
+    _check_dropped(frame, cell.content)
     cell.content = None
     tracer.effects.set_cell(cell)
 

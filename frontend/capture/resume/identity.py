@@ -1,7 +1,8 @@
-"""What belongs to a code object, by its identity.
+"""What belongs to a code object, or a class, by its identity.
 
-Code objects compare by value, and two equal ones may belong to different files. Nothing
-is held alive: an entry goes with the code that it is about.
+Code objects compare by value, and two equal ones may belong to different files; how
+classes compare is up to their metaclass. Nothing is held alive: an entry goes with what
+it is about.
 """
 
 from __future__ import annotations
@@ -10,28 +11,29 @@ import types
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
-class ByIdentity:
-    """A dict from code objects, by identity, that holds none of them alive."""
+class ByIdentity(Generic[K, T]):
+    """A dict by identity that holds no key alive; a value must not refer to its own."""
 
     def __init__(self):
-        self._entries: dict[int, tuple[weakref.ref, Any]] = {}
+        self._entries: dict[int, tuple[weakref.ref, T]] = {}
 
-    def get(self, code: types.CodeType) -> Any:
-        """What was set for a code object, or None."""
-        found = self._entries.get(id(code))
+    def get(self, key: K) -> T | None:
+        """What was set for a key, or None."""
+        found = self._entries.get(id(key))
         return None if found is None else found[1]
 
-    def set(self, code: types.CodeType, value: Any) -> None:
-        """Sets what belongs to a code object, for as long as that lives."""
+    def set(self, key: K, value: T) -> None:
+        """Sets what belongs to a key, for as long as that lives."""
         # The callback runs before the memory, and so the id, can be used again.
-        key, forget = id(code), self._entries.pop
-        reference = weakref.ref(code, lambda _: forget(key, None))
-        self._entries[key] = (reference, value)
+        name, forget = id(key), self._entries.pop
+        reference = weakref.ref(key, lambda _: forget(name, None))
+        self._entries[name] = (reference, value)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -39,7 +41,7 @@ class ByIdentity:
 
 def per_code(function: Callable[[types.CodeType], T]) -> Callable[[types.CodeType], T]:
     """Makes a function of a code object remember its results; none may be None."""
-    known = ByIdentity()
+    known: ByIdentity[types.CodeType, T] = ByIdentity()
 
     @wraps(function)
     def remembering(code: types.CodeType) -> T:
