@@ -18,7 +18,8 @@ read it:
 * ``effects``, ``rebuild``  changes to outside objects; the code around the graph
 * ``rebuilding/``       writers of that code, one for each kind of value
 * ``break_point``, ``continuation``, ``resume/``  going on after a graph break
-* ``repeatable``, ``blocks``, ``run_time_errors``  graphs that fail on their data
+* ``repeatable``, ``run_time_errors``  graphs that fail on their data
+* ``blocks``, ``handlers``, ``data_errors``  which blocks would see such errors
 * ``state``, ``switches``, ``sizes``  torch's global state; which sizes are symbolic
 * ``subgraph``          functions that operations call, as graph modules of their own
 """

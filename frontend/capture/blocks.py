@@ -6,32 +6,32 @@ other one is a single instruction that raises, where the segment began
 (``run_time_errors.py``): blocks that were open there are left, by Python; what is only
 entered and left in the segment has not been entered.
 
-That is right unless the operation stands behind the end of such a block, or inside of
-an ``except`` that the segment entered. There, the graph is broken.
+That is right unless a block that was left, or one that the segment entered, would see
+the error: an ``except`` that is for its class, a ``finally`` or a manager that runs
+code of the program. Which errors an operation raises says ``data_errors.py``, which of
+them a block lets pass says ``handlers.py``. Where one sees it, the graph is broken;
+with ``fullgraph`` that is an error.
 """
 
 from __future__ import annotations
 
-import builtins
-import dis
+import functools
 import itertools
 import types
-from collections.abc import Iterator
 
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture.data_errors import errors_of
 from girih.frontend.capture.frame import Frame, Handler, Plan, plan_of
-from girih.frontend.capture.repeatable import is_repeatable, may_fail
+from girih.frontend.capture.handlers import Passing, handlers_around
+from girih.frontend.capture.repeatable import is_repeatable
 from girih.frontend.capture.resume.origin import (
     Origin,
     origin_of,
     original_position,
 )
 from girih.frontend.capture.values.function import BoundMethod
-
-# What operations raise because of their data.
-_ERRORS = (RuntimeError, IndexError, ZeroDivisionError)
 
 
 class Blocks:
@@ -43,7 +43,7 @@ class Blocks:
         may_break: Whether the graph may be broken.
 
     Attributes:
-        strays: Whether something may fail that other blocks see.
+        stray: An operation that may fail, and whose error other blocks see, or None.
         place: Where something may fail, first: in which of the frames that go on, and
             the index of the instruction; or None.
     """
@@ -52,7 +52,7 @@ class Blocks:
         self._may_break = may_break
         self._begun: list[tuple[types.CodeType, Handler | None]] = []
         self._is_leaving = False
-        self.strays = False
+        self.stray: torch.fx.Node | None = None
         self.place: tuple[int, int] | None = None
         while is_resumed(function):
             origin = origin_of(function.__code__)
@@ -69,34 +69,45 @@ class Blocks:
             jump = next(ins for ins in prologue if ins.opname == "JUMP_FORWARD")
             index = plan.index[jump.argval]
             self._is_leaving = _is_left_at(plan, origin, index)
-        self._begun.append((code, next(_handlers_around(plan, index), None)))
+        self._begun.append((code, next(handlers_around(plan, index), None)))
 
     def __bool__(self) -> bool:
         return self._is_leaving or any(handler for _, handler in self._begun)
 
-    def note(self, graph, node: torch.fx.Node, frames: list[Frame]) -> None:
+    def note(self, tracer, node: torch.fx.Node) -> None:
         """Notes an operation.
 
         Args:
-            graph: The ``Graph`` that it was added to.
+            tracer: The tracer, whose graph it was added to.
             node: The operation.
-            frames: The frames, outermost first.
 
         Raises:
             UnsupportedError: An error of the graph could not be raised in its place.
         """
-        if self._may_break and not self.strays and may_fail(node):
-            self.strays = self._is_leaving or self._is_elsewhere(frames)
-            self._note_place(frames)
-        if self.strays and not is_repeatable(graph):
-            unsupported(
-                kind="an error that another block would see",
-                context=str(node),
-                explanation="The graph changes what exists, so it can't run again, and "
-                "an operation may raise in other `with` or `try` blocks than those "
-                "in which the graph began.",
-                hints=("Write and read by index on the same side of the `try`.",),
-            )
+        errors = () if self.stray is not None else errors_of(node)
+        if errors:
+            if self._is_elsewhere(Passing(tracer, errors), tracer.frames):
+                self.stray = node
+            if self._may_break:
+                self._note_place(tracer.frames)
+        if self.stray is not None and not is_repeatable(tracer.graph):
+            self._refuse(node)
+
+    def _refuse(self, node: torch.fx.Node) -> None:
+        raises, changes = f"{self.stray} may raise", f"{node} changes what exists"
+        if self.stray is node:
+            raises, changes = f"{node} may raise", "it changes what exists"
+        way_out = "Write, and draw random numbers, on the other side of the `try`."
+        if not self._may_break:
+            way_out += " Without fullgraph=True the graph breaks here."
+        unsupported(
+            kind="an error that another block would see",
+            context=str(node),
+            explanation=f"{raises} because of its data, in a `try` or `with` block "
+            "that the program enters or leaves within the graph, and that would see "
+            f"the error. The graph can't run again as Python: {changes}.",
+            hints=(way_out,),
+        )
 
     def _note_place(self, frames: list[Frame]) -> None:
         if self.place is not None or not self:
@@ -107,76 +118,50 @@ class Blocks:
         index = original_position(frame.code, frame.next - 1)[1]
         self.place = len(outer), index
 
-    def _is_elsewhere(self, frames: list[Frame]) -> bool:
-        """Whether a block was left in which the segment began, or a new one catches.
-
-        What was entered in the segment and only exits has not been entered if the graph
-        fails.
-        """
+    def _is_elsewhere(self, passing: Passing, frames: list[Frame]) -> bool:
+        """Whether a block was left that sees the errors, or a new one sees them."""
         for depth, (code, handler) in enumerate(self._begun):
             if handler is None:
                 continue
             if depth >= len(frames) or frames[depth].code is not code:
                 return True
-            around = _handlers_around(frames[depth].plan, frames[depth].next - 1)
-            is_left = handler.target not in [h.target for h in around]
-            if is_left or any(map(_is_new, frames[depth].stack[: handler.depth])):
+            if self._has_left(passing, frames[depth], handler):
                 return True
         begun = itertools.chain((h for _, h in self._begun), itertools.repeat(None))
-        return any(map(_catches, frames, begun))
+        sees = any(map(functools.partial(_sees, passing), frames, begun))
+        return self._is_leaving or sees
+
+    def _has_left(self, passing: Passing, frame: Frame, handler: Handler) -> bool:
+        """Whether a frame has left a block that sees the errors.
+
+        Args:
+            passing: Tells which blocks see them.
+            frame: The frame.
+            handler: The innermost handler in which it stood where the segment began.
+        """
+        around = [h.target for h in handlers_around(frame.plan, frame.next - 1)]
+        for each in (handler, *handlers_around(frame.plan, handler.target)):
+            is_left = each.target not in around
+            is_left = is_left or any(map(_is_new, frame.stack[: each.depth]))
+            if is_left and not passing.passes(frame, each, has_left=True):
+                return True
+        return False
 
 
-def _handlers_around(plan: Plan, index: int) -> Iterator[Handler]:
-    """The handlers that an exception may come to, innermost first."""
-    found: list[Handler] = []
-    handler = plan.handler_of(index)
-    while handler is not None and handler not in found:
-        yield handler
-        found.append(handler)
-        handler = plan.handler_of(handler.target)
-
-
-def _catches(frame: Frame, begun: Handler | None) -> bool:
-    """Whether a frame catches errors of operations, by an ``except`` that it entered.
+def _sees(passing: Passing, frame: Frame, begun: Handler | None) -> bool:
+    """Whether a block that a frame entered sees the errors.
 
     Args:
+        passing: Tells which blocks see them.
         frame: The frame.
         begun: The handler in which it stood where the segment began.
     """
     if frame.plan.is_library:
         return False
-    around = _handlers_around(frame.plan, frame.next - 1)
+    around = handlers_around(frame.plan, frame.next - 1)
     if begun is not None:
         around = itertools.takewhile(lambda h: h.target != begun.target, around)
-    return any(_may_match(frame, handler.target + 1) for handler in around)
-
-
-def _may_match(frame: Frame, index: int) -> bool:
-    """Whether an ``except`` clause, or one behind it, is for errors of operations."""
-    instructions = frame.plan.instructions
-    if instructions[index].opname == "POP_TOP":  # an `except` without a class
-        return True
-    loads = instructions[index:]
-    loads = list(itertools.takewhile(lambda ins: _is_load(ins.opname), loads))
-    index += len(loads)
-    if not loads or instructions[index].opname != "CHECK_EXC_MATCH":
-        return False
-    if len(loads) > 1 or _is_error(frame, loads[0]):
-        return True
-    jump = instructions[index + 1]
-    return _may_match(frame, frame.plan.index[jump.argval])
-
-
-def _is_load(name: str) -> bool:
-    return name.startswith("LOAD_") or name in ("BUILD_TUPLE", "CACHE", "EXTENDED_ARG")
-
-
-def _is_error(frame: Frame, load: dis.Instruction) -> bool:
-    """Whether what is loaded may be a class of the errors that operations raise."""
-    cls = frame.namespace.get(load.argval, getattr(builtins, str(load.argval), None))
-    if load.opname != "LOAD_GLOBAL" or not isinstance(cls, type):
-        return True
-    return any(issubclass(e, cls) or issubclass(cls, e) for e in _ERRORS)
+    return any(not passing.passes(frame, handler) for handler in around)
 
 
 def is_resumed(function) -> bool:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import operator
 import os
-import types
 from collections.abc import Callable
 from traceback import walk_tb
 
 import torch
 
 from girih import log
+from girih.frontend.capture.operations import is_torchs_own, name_of
 
 _LOG = log.logger("capture")
 
@@ -31,19 +30,13 @@ _RANDOM = (
 )
 
 
-# Operations that look at their data: parts of their names, and whole names.
-_LOOK_AT_DATA = (
-    *("index", "gather", "scatter", "take", "put_", "embedding", "one_hot", "unpool"),
-    *("nll_loss", "cross_entropy", "ctc_loss", "margin_loss", "segment_reduce"),
-    *("multinomial", "bernoulli", "poisson", "bincount", "histc", "histogram"),
-    *("repeat_interleave", "linalg_", "cholesky", "solve", "assert"),
-)
-_LOOK_AT_DATA_TOO = frozenset(
-    ("inverse", "pinverse", "det", "logdet", "slogdet", "svd", "qr", "lu", "lobpcg")
-)
-# These divide by integers that may be zero.
-_DIVIDE = ("floordiv", "floor_divide", "mod", "remainder", "div", "divide")
-_ITEMS = ("getitem", "setitem")
+# The place of the argument that says whether numbers are drawn, and what it is else.
+_TRAINING = {
+    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (2, True)),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), (2, False)),
+    "feature_dropout": (2, True),
+    "rrelu": (3, False),
+}
 
 
 def is_repeatable(graph) -> bool:
@@ -63,51 +56,24 @@ def _is_changed(fake: torch.Tensor) -> bool:
 
 
 def _is_harmless(node: torch.fx.Node) -> bool:
-    name = node.target if node.op == "call_method" else _name_of(node.target)
-    if any(part in name for part in _RANDOM):
+    if any(part in name_of(node) for part in _RANDOM) and not _draws_nothing(node):
         return False
-    return node.op == "call_method" or _is_known(node.target)
+    return node.op == "call_method" or is_torchs_own(node.target)
 
 
-def _name_of(target: Callable) -> str:
-    return getattr(target, "__name__", "")
-
-
-def _is_known(target: Callable) -> bool:
-    """Whether nothing but torch's own code runs."""
-    if isinstance(target, torch._ops.OpOverload):
-        return target.namespace in ("aten", "prims")
-    if isinstance(target, types.FunctionType):
-        return target.__module__ in ("torch.functional", "torch.nn.functional")
-    if isinstance(target, types.BuiltinFunctionType):
-        return _place_of(target).startswith(_OF_TORCH)
-    return getattr(operator, _name_of(target), None) is target
-
-
-_OF_TORCH = ("torch.", "_operator", "math", "builtins")
-
-
-def _place_of(builtin: types.BuiltinFunctionType) -> str:
-    """The module of a function written in C."""
-    owner = builtin.__self__
-    is_module = isinstance(owner, types.ModuleType)
-    return owner.__name__ if is_module else f"{type(owner).__module__}."
-
-
-def may_fail(node: torch.fx.Node) -> bool:
-    """Whether an operation may raise because of its data."""
-    is_method = node.op == "call_method"
-    name = node.target if is_method else _name_of(node.target)
-    if name in _ITEMS:
-        indices: list[torch.fx.Node] = []
-        torch.fx.map_arg(node.args[1], indices.append)
-        return any(isinstance(i.meta.get("val"), torch.Tensor) for i in indices)
-    if name.strip("_") in _DIVIDE:
-        result = node.meta.get("val")
-        return isinstance(result, torch.Tensor) and not result.is_floating_point()
-    if name in _LOOK_AT_DATA_TOO or any(part in name for part in _LOOK_AT_DATA):
-        return True
-    return not is_method and not _is_known(node.target)
+def _draws_nothing(node: torch.fx.Node) -> bool:
+    """Whether an operation's own arguments say that it draws no random numbers."""
+    name, given = name_of(node).strip("_"), node.kwargs
+    if name == "scaled_dot_product_attention":
+        chance = node.args[4] if len(node.args) > 4 else given.get("dropout_p", 0.0)
+        return isinstance(chance, (int, float)) and chance == 0
+    if name not in _TRAINING:
+        return False
+    place, default = _TRAINING[name]
+    is_training = given.get("train", given.get("training", default))
+    if len(node.args) > place:
+        is_training = node.args[place]
+    return is_training is False
 
 
 def runs_again(name: str) -> Callable[[BaseException], bool]:

@@ -399,8 +399,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
     def note_operation(self, node: torch.fx.Node) -> None:
         """An operation was added; breaks the graph where its error could not be met."""
         self.budget.add_operation()
-        if not breaks_are_errors(self):
-            self.blocks.note(self.graph, node, self.frames)
+        self.blocks.note(self, node)
 
     def _break_points(self) -> tuple[BreakPoint, ...]:
         return break_points(self.frames, self.graph.node_count)

@@ -347,7 +347,10 @@ def test_error_that_another_block_would_see():
     kinds = [reason.kind for reason in report.break_reasons]
     assert kinds == ["an error that another block would see"]
     compiled = girih.compile(function, backend="eager", fullgraph=True)
-    assert compiled(x, i).tolist() == [2]
+    with pytest.raises(girih.UnsupportedError, match="Without fullgraph=True") as info:
+        compiled(x, i)
+    assert info.value.kind == kinds[0]
+    assert "return x[i]" in str(info.value)
 
 
 def test_traceback_of_a_graph_that_fails():
