@@ -1,4 +1,4 @@
-"""What is known to differ from eager: each row of docs/limits.md, held as it is said."""
+"""What is known to differ from eager: the rows of docs/limits.md, held as they say."""
 
 import re
 import warnings
