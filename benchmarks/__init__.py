@@ -3,6 +3,7 @@
 Run one of these; each has ``--help``:
 
 * ``python -m benchmarks.kernels``   single kernels, in and out of cache
+* ``python -m benchmarks.access``    how kernels read memory: strides, windows, padding
 * ``python -m benchmarks.models``    BERT and GPT-2: time of a call, cold compile time
 * ``python -m benchmarks.training``  training steps: time, peak memory, compile time
 * ``python -m benchmarks.startup``   import time, first call in a fresh process

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import torch
 
-TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+TOLERANCE = {
+    torch.float64: 1e-9,
+    torch.float32: 1e-4,
+    torch.bfloat16: 2e-2,
+    torch.int64: 0.0,
+}
 """Largest difference that counts as agreement, relative to the largest value."""
 
 

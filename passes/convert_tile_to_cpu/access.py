@@ -1,7 +1,7 @@
 """How one row of lanes, or a scalar, is read and written.
 
 How a vector is accessed follows from what is known of its stride: 1 is a vector
-load, 0 a broadcast, -1 a reversed load, 2 to 4 several loads, anything else a gather.
+load, 0 a broadcast, -1 a reversed load, 2 to 8 several loads, anything else a gather.
 Booleans are bytes in memory and single bits in registers.
 
 Values are aligned to their element only: torch promises no more.
@@ -175,8 +175,8 @@ class Access:
             value = self._load_contiguous(memory, other)
         elif self.step == -1:
             value = self._load_backwards(memory, other)
-        elif self.mask is None and strided.is_supported(self.step, type.shape[0]):
-            value = strided.load(memory, self.step, self._load_window(memory))
+        elif self.mask is None and strided.is_supported(self.step, memory):
+            value = self._load_windows(memory)
         else:
             pointers = address(self.base, self._lane_offsets(memory), memory)
             value = _gather(pointers, self.mask, other, memory)
@@ -230,9 +230,18 @@ class Access:
         mask = None if self.mask is None else _part(self.mask, start, lanes)
         return Access(self._lowering, self.base, offset, self.stride, mask)
 
-    def _load_window(self, type: ir.VectorType) -> Callable[[int], Value]:
+    def _load_windows(self, type: ir.VectorType) -> Value:
+        lanes = strided.lanes_together(type)
+        row = b.vector_of(lanes, type.element_type)
+        parts = [
+            strided.load(row, self.step, self._load_window(row, start * self.step))
+            for start in range(0, type.shape[0], lanes)
+        ]
+        return _joined(parts)
+
+    def _load_window(self, type: ir.VectorType, first: int) -> Callable[[int], Value]:
         def load_at(start: int) -> Value:
-            offset = b.add(self.offset, b.index(start))
+            offset = b.add(self.offset, b.index(first + start))
             return load_element(address(self.base, offset, type), type)
 
         return load_at

@@ -98,7 +98,7 @@ def _best_lanes(
         (
             weight,
             [node for node in nodes if bool(node.coordinates & rows) is varies],
-            [s.offset for s in formula.stores if bool(s.coordinates & rows) is varies],
+            [s for s in formula.stores if bool(s.coordinates & rows) is varies],
         )
         for weight, varies in weights
     ]
@@ -107,8 +107,8 @@ def _best_lanes(
         vectors = -(-size // width)
         turnable = _turnable(formula, coordinate, bool(reductions), options)
         cost = sum(
-            weight * walk_cost(own, offsets, coordinate, turnable)
-            for weight, own, offsets in parts
+            weight * walk_cost(own, stores, coordinate, turnable)
+            for weight, own, stores in parts
         )
         if coordinate in formula.reduced:
             cost += reductions * HORIZONTAL / max(vectors, 1)

@@ -41,12 +41,12 @@
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %c5 = arith.constant 5 : index
+  %c9 = arith.constant 9 : index
   %c40 = arith.constant 40 : index
   %back = arith.constant -1 : index
   %a = "tile.load"(%x, %c3, %c0) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
   %b = "tile.load"(%x, %c40, %back) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
-  %c = "tile.load"(%x, %c0, %c5) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
+  %c = "tile.load"(%x, %c0, %c9) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [64], [1]>, index, index) -> vector<16xf32>
   %d = arith.addf %a, %b : vector<16xf32>
   %e = arith.addf %d, %c : vector<16xf32>
   "tile.store"(%e, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()

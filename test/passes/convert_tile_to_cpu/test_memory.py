@@ -40,8 +40,8 @@ def test_load_with_stride(stride):
         assert (y[size:] == -1).all()
 
 
-@pytest.mark.parametrize("stride", [2, 3, 4])
-@pytest.mark.parametrize("lanes", [1, 2, 5, 16])
+@pytest.mark.parametrize("stride", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("lanes", [1, 2, 5, 16, 48, 64])
 def test_strided_load_stays_within_its_span(stride, lanes):
     k = KernelBuilder(["f32", "f32"])
     x, y = k.buffers

@@ -144,3 +144,28 @@
   %2 = "graph.sub"(%0, %1) : (tensor<640x96xf32>, tensor<640x1xf32>) -> tensor<640x96xf32>
   "tile.write"(%2, %y) : (tensor<640x96xf32>, !tile.buffer<f32, [640, 96], [96, 1]>) -> ()
 }) {domain = [640, 96], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "rows_across", symbols = []} : () -> ()
+
+// Lanes that lie in cache lines of their own cost most: lanes lie along the rows, though
+// every 7th element is read.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}} lanes along d1 of 147", sym_name = "every_7th"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [512, 147], [1024, 7]>, %y: !tile.buffer<f32, [1, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [512, 147], [1024, 7]>) -> tensor<512x147xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 1>} : (tensor<512x147xf32>) -> tensor<1x1xf32>
+  "tile.write"(%1, %y) : (tensor<1x1xf32>, !tile.buffer<f32, [1, 1], [1, 1]>) -> ()
+}) {domain = [512, 147], outputs = 1 : i64, reduced = array<i64: 0, 1>, sym_name = "every_7th", symbols = []} : () -> ()
+
+// Short rows of two inputs, contiguous and far apart, are read as vectors and summed
+// across their lanes.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}} 16 lanes along d2 of 16", sym_name = "distances"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [128, 1, 16], [1024, 1024, 1]>, %z: !tile.buffer<f32, [1, 128, 16], [1024, 1024, 1]>, %y: !tile.buffer<f32, [128, 128, 1], [128, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [128, 1, 16], [1024, 1024, 1]>) -> tensor<128x1x16xf32>
+  %1 = "tile.read"(%z) : (!tile.buffer<f32, [1, 128, 16], [1024, 1024, 1]>) -> tensor<1x128x16xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<128x1x16xf32>, tensor<1x128x16xf32>) -> tensor<128x128x16xf32>
+  %3 = "graph.mul"(%2, %2) : (tensor<128x128x16xf32>, tensor<128x128x16xf32>) -> tensor<128x128x16xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 2>} : (tensor<128x128x16xf32>) -> tensor<128x128x1xf32>
+  "tile.write"(%4, %y) : (tensor<128x128x1xf32>, !tile.buffer<f32, [128, 128, 1], [128, 1, 1]>) -> ()
+}) {domain = [128, 128, 16], outputs = 1 : i64, reduced = array<i64: 2>, sym_name = "distances", symbols = []} : () -> ()
