@@ -148,7 +148,8 @@ def lit(plan: Plan, record: Record) -> None:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "lit.json"
         seconds = max(plan.left() - RESERVE, 1)
-        command = [sys.executable, "-m", "lit.main", "-v", f"-j{plan.jobs}"]
+        program = str(Path(sys.executable).parent / "lit")
+        command = [program, "-v", f"-j{plan.jobs}"]
         command += ["--max-time", f"{seconds:.0f}", "--output", str(results), *files]
         ended = limited.run(command, ROOT, plan.left())
         found = json.loads(results.read_text())["tests"] if results.exists() else []
@@ -164,7 +165,8 @@ def judge_lit(
     right = [file for file in tried if codes[file] in ("PASS", "UNSUPPORTED", "XFAIL")]
     wrong = [f"{file} (lit: {codes[file]})" for file in tried if file not in right]
     left = [file for file in files if file not in tried]
-    if ended.code != 0 and not wrong and not (left and codes):
+    # A run that is cut short has results, and ends with a code of its own.
+    if not wrong and (not codes or (ended.code != 0 and not left)):
         wrong = [f"lit: {ended.what}"]
     print(
         f"  {len(right)} right, {len(wrong)} FAILED, {ended.seconds:.0f} s", flush=True
@@ -190,6 +192,7 @@ def tests(plan: Plan, record: Record) -> None:
     with tempfile.TemporaryDirectory() as folder:
         events = Path(folder) / "events"
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(plan.jobs)]
+        command += ["--disable-warnings"]
         # A file goes to one process whole, and files start in the order of the plan.
         command += ["--dist", "loadfile", "--no-loadscope-reorder", "--durations=0"]
         command += ["--durations-min=20", "-p", "girih.tools.deadline", "--deadline"]
@@ -211,14 +214,18 @@ def judge_tests(
     record.ran.append(f"pytest: {_count(over, 'test')}, {ended.seconds:.0f} s")
     record.failed += failed
     # 1: tests failed, which the events tell. 5: all files are skipped, on this machine.
-    if ended.code not in (None, 0, 5) and not (ended.code == 1 and failed):
+    is_told = (ended.code == 0 and found) or (ended.code == 1 and failed)
+    if ended.code not in (None, 5) and not is_told:
         record.failed.append(f"pytest: {ended.what}")
     for test in stopped:
         seconds = time.time() - started[test]
         line = f"{test}: stopped as it ran, after {seconds:.0f} s"
         is_hung = seconds > SECONDS_OF_A_TEST
         (record.failed if is_hung else record.not_run).append(line)
-    _judge_rest(files, found, {*started, *failed}, record)
+    if ended.code == 5:
+        record.not_run.append(f"all tests of {_some(files)}: skipped on this machine")
+    else:
+        _judge_rest(files, found, {*started, *failed}, record)
 
 
 def _judge_rest(
@@ -226,10 +233,8 @@ def _judge_rest(
 ) -> None:
     """Records which files were not run, or not to their end."""
     total, done = (Counter(t.partition("::")[0] for t in ts) for ts in (found, tried))
-    if not total and not tried:
-        record.not_run.append(_late(files))
-        return
-    late = [file for file in files if total[file] and not done[file]]
+    # Where none was found, time was over before; a single one without tests skips all.
+    late = [file for file in files if (total[file] or not found) and not done[file]]
     parts = [file for file in files if 0 < done[file] < total[file]]
     if late:
         record.not_run.append(_late(late))

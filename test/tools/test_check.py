@@ -238,6 +238,20 @@ def test_what_cannot_be_imported_or_ends_pytest_is_a_failure(work):
     assert record.failed == ["pytest: exit code 3"]
 
 
+def test_lit_runs_the_files_that_are_given():
+    record = check.Record()
+    check.lit(plan(120, "test/dialects/fields_invalid.mlir"), record)
+    assert (record.failed, record.not_run) == ([], [])
+    assert record.ran[0].startswith("lit of 1 files, ")
+
+
+def test_runners_that_say_nothing_have_failed():
+    for judge, name in ((check.judge_lit, "lit"), (check.judge_tests, "pytest")):
+        record = check.Record()
+        judge(["a"], {} if name == "lit" else [], limited.Ended(0, "", 1.0), record)
+        assert record.failed == [f"{name}: exit code 0"]
+
+
 def test_failures_and_rest_of_lit_are_told():
     record = check.Record()
     codes = {"girih :: a.mlir": "PASS", "girih :: b.mlir": "FAIL"}
