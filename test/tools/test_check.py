@@ -178,23 +178,25 @@ def test_each_net_has_a_smoke_set_or_is_told_as_not_run():
         assert f"{script} " in f"{makefile} ".replace("\n", " ")
 
 
-SLOW = """
-import time
+LATE = """
+import types
 import pytest
+from girih.tools import deadline
 
 @pytest.mark.parametrize("n", range(4))
 def test_slow(n):
-    time.sleep(0.7)
+    deadline.time = types.SimpleNamespace(time=lambda: float("inf"))
     assert n != 0
 """
+"""The first test takes all time that there is, and fails."""
 
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """A folder in which the phases run; one of its files fails first, then all wait."""
+    """A folder in which the phases run; when its first test is over, so is the time."""
     monkeypatch.setattr(check, "ROOT", tmp_path)
     for name in ("test_a.py", "test_b.py"):
-        (tmp_path / name).write_text(SLOW)
+        (tmp_path / name).write_text(LATE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
 
@@ -205,14 +207,14 @@ def plan(seconds, *tests, jobs=1):
     return check.Plan(changes, ranks, 213, jobs, time.time() + seconds)
 
 
-def test_no_test_starts_when_the_time_is_over(work, monkeypatch):
-    monkeypatch.setattr(check, "RESERVE", 30)
-    record, whole = check.Record(), plan(30 + 3.5, "test_a.py", "test_b.py")
+def test_no_test_starts_when_the_time_is_over(work):
+    record, whole = check.Record(), plan(200, "test_a.py", "test_b.py")
     check.tests(whole, record)
     assert record.failed == ["test_a.py::test_slow[0]"]
     late = " ".join(record.not_run)
     assert "1 test file of those that the change concerns" in late
     assert "test_b.py" in late
+    assert "3 of 4 tests of test_a.py, the time was over" in late
 
 
 def test_a_test_that_runs_for_ever_is_stopped_and_told(work, monkeypatch):
@@ -221,7 +223,7 @@ def test_a_test_that_runs_for_ever_is_stopped_and_told(work, monkeypatch):
     for limit, parts in ((60, ([], 1)), (0.5, (["test_a.py::test_hangs"], 0))):
         monkeypatch.setattr(check, "SECONDS_OF_A_TEST", limit)
         record = check.Record()
-        check.tests(plan(5, "test_a.py"), record)
+        check.tests(plan(8, "test_a.py"), record)
         assert [
             line.partition(":  ")[0].split(": ")[0] for line in record.failed
         ] == parts[0]
