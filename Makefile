@@ -17,6 +17,8 @@ LIT_FLAGS ?= -sv
 # Processes of pytest: most tests compile, which keeps one core busy.
 TEST_JOBS ?= auto
 PYTEST_FLAGS ?=
+SINCE ?=
+CHECK_FLAGS ?=
 EMULATED_SUITES ?= test/gpu test/numerics
 # The other suites of numerics compare numbers that are drawn on the processor.
 GPU_NUMERICS := contraction indexing normalization reduction reuse shape
@@ -59,6 +61,11 @@ test: install ## Run lit and pytest.
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal \
 		$(PYTEST_FLAGS) || status=$$?; \
 	exit $$status
+
+# What has changed since SINCE; CHECK_FLAGS=--help tells the options.
+check: install ## Lint, tests that a change concerns, some of each net; four minutes.
+	@export $(OVERWRITE_FREED); OMP_WAIT_POLICY=passive \
+		$(BIN)/python -m girih.tools.check --since "$(SINCE)" $(CHECK_FLAGS)
 
 test-long: install ## Run pytest with all that `make test` takes samples of.
 	@GIRIH_TEST_LONG=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest \

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import faulthandler
 import gc
 import os
 import sys
@@ -22,7 +23,15 @@ def _warns_anew():
         fallbacks.forget()
 
 
+def _dump_where_the_test_prints():
+    # pytest lets dumps of stacks pass by what it captures. A child that a test crashes
+    # on purpose would print one in a run without failures.
+    if faulthandler.is_enabled():
+        faulthandler.enable(1)
+
+
 def pytest_configure():
+    os.register_at_fork(after_in_child=_dump_where_the_test_prints)
     # `make test` tries the same random programs each time; others are for the long form
     # and for the fuzzers.
     is_long = bool(os.environ.get("GIRIH_TEST_LONG"))

@@ -1,6 +1,7 @@
 """Functions at the edges of their types: what eager gives, or float64, or neither.
 
     python test/support/special_values.py        # all dtypes
+    python test/support/special_values.py --dtypes float32 int16
 
 A result is right where it is eager's, up to rounding, or what float64 gives, rounded to
 the type: what eager gets otherwise is its own formula's (docs/numerics.md). Signs of
@@ -9,6 +10,7 @@ zeros are not compared.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 
@@ -238,9 +240,13 @@ SUITES = {
 
 
 def main() -> int:
+    named = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--dtypes", nargs="+", choices=named, default=[*named])
+    dtypes = [named[name] for name in parser.parse_args().dtypes]
     found = 0
     for name, (table, make) in SUITES.items():
-        for dtype in _DTYPES:
+        for dtype in dtypes:
             for difference in differences(table, make(dtype)):
                 print(f"{name}, {dtype}: {difference}", flush=True)
                 found += 1

@@ -16,7 +16,6 @@ def test_mistakes_in_inputs_are_errors(tmp_path):
 
 
 def crash(module, options):
-
     os.abort()
 
 
@@ -28,8 +27,10 @@ def raises_in_the_tool(module, options):
     ("broken", "message"),
     [(crash, "SIGABRT"), (raises_in_the_tool, "exit code 1")],
 )
-def test_a_planted_defect_is_found(tmp_path, monkeypatch, broken, message):
+def test_a_planted_defect_is_found(tmp_path, monkeypatch, capfd, broken, message):
     info = registry.PassInfo("planted", broken, None, "builtin.module", "")
     monkeypatch.setitem(registry._REGISTERED, "planted", info)
     result = fuzz_ir.run("", ["--planted"], tmp_path)
     assert message in fuzz_ir.fault(*result, tmp_path)
+    dumped = "Fatal Python error: Aborted" in capfd.readouterr().out
+    assert dumped == (broken is crash)
