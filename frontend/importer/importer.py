@@ -293,6 +293,7 @@ class _Import:
         nodes = self.gm.graph.nodes
         placeholders = [node for node in nodes if node.op == "placeholder"]
         self.names = [str(node.target) for node in placeholders]
+        self._find_numbers()
         self.traced = {i for i, node in enumerate(placeholders) if _NOTED in node.meta}
         owners: dict[int, Any] = {}
         bound = []
@@ -309,6 +310,12 @@ class _Import:
                 self.fakes.append(value if symbolic else None)
                 bound.append(value)
         return bound
+
+    def _find_numbers(self) -> None:
+        """Tells which symbols are no sizes, before the first size is converted."""
+        for value in self.inputs:
+            if isinstance(value, torch.SymInt) and self.symbols.may_be_negative(value):
+                self.symbols.numbers.add(str(value.node.expr))
 
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)
@@ -356,7 +363,6 @@ class _Import:
         if isinstance(value, torch.SymFloat):
             self._add_number(value, torch.float64, position)
         elif self.symbols.may_be_negative(value):
-            self.symbols.numbers.add(str(value.node.expr))
             self._add_number(value, torch.int64, position)
         else:
             self._bind_int(value)

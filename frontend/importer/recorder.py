@@ -233,7 +233,7 @@ class Recorder(TorchDispatchMode):
     def _fixed(self, value: Any) -> Any:
         """Arguments of a view, with constants for the numbers that are no sizes."""
         if isinstance(value, torch.SymInt) and self.symbols.is_number(value):
-            return int(value)
+            return self.symbols.size(value)
         if isinstance(value, (list, tuple)):
             return [self._fixed(item) for item in value]
         if isinstance(value, dict):
