@@ -12,7 +12,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import tile
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, has
-from girih.dialects.dims import Size, symbol, symbols_of
+from girih.dialects.dims import Dim, Size, symbol, symbols_of
 from girih.dialects.traits import REDUCES
 from girih.dialects.types import buffer_parts, shape_of
 
@@ -216,7 +216,8 @@ def _sizes_of(buffers: Iterable[ir.Type], body: Iterable[ir.OpView]) -> Iterator
         for result in op.results:
             yield from shape_of(result.type)
         for name, field in OPS[op.name].ATTRIBUTES.items():
-            if field.kind is attr.SIZE:
-                yield getattr(op, name)
+            value = getattr(op, name)
+            if field.kind is attr.SIZE or isinstance(value, Dim):
+                yield value  # a number, such as where an iota starts, may be a Dim
             elif field.kind is attr.SIZES:
-                yield from getattr(op, name)
+                yield from value
