@@ -267,7 +267,8 @@ def _masked_fill(self, mask, value):
 @demands("index_put", "_unsafe_index_put", "_index_put_impl")
 def _index_put(self, indices, values, accumulate=False, unsafe=False):
     used = [index for index in indices if index is not None]
-    if any(index.dtype in (torch.bool, torch.uint8) for index in used):
+    if any(index.dtype in _MASKS for index in used):
+        _check_masks(self, indices)
         return  # how many elements a mask takes is data
     shape = broadcast([index.size() for index in used])
     _check(shape is not None, "indices do not expand to one shape")
@@ -277,6 +278,21 @@ def _index_put(self, indices, values, accumulate=False, unsafe=False):
     adjacent = taken[-1] - taken[0] == len(taken) - 1
     first = taken[0] if adjacent else 0
     _fills(values, (*rest[:first], *shape, *rest[first:]))
+
+
+_MASKS = (torch.bool, torch.uint8)
+
+
+def _check_masks(self: torch.Tensor, indices: list) -> None:
+    """A mask has the sizes of the dims that it stands for; none is broadcast."""
+    place = 0
+    for index in indices:
+        is_mask = index is not None and index.dtype in _MASKS
+        count = index.dim() if is_mask else 1
+        _check(place + count <= self.dim(), "more indices than dims")
+        if is_mask:
+            _check_size(index, self.size()[place : place + count], "mask")
+        place += count
 
 
 def _fills(values: torch.Tensor, size: tuple) -> None:

@@ -159,7 +159,7 @@ def _described_inputs(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> list:
     for node, value in zip(placeholders, inputs, strict=True):
         known = node.meta.get("example_value", node.meta.get("val"))
         real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
-        if real:
+        if real and node.users:
             check_tensor(value)  # the fake tensor of it does not tell all
         described.append(known if real and isinstance(known, FakeTensor) else value)
     return described
@@ -296,6 +296,7 @@ class _Import:
         nodes = self.gm.graph.nodes
         placeholders = [node for node in nodes if node.op == "placeholder"]
         self.names = [str(node.target) for node in placeholders]
+        self._find_numbers()
         self.traced = {i for i, node in enumerate(placeholders) if _NOTED in node.meta}
         owners: dict[int, Any] = {}
         bound = []
@@ -329,6 +330,12 @@ class _Import:
         except UnsupportedError:
             return True
         return False
+
+    def _find_numbers(self) -> None:
+        """Tells which symbols are no sizes, before the first size is converted."""
+        for value in self.inputs:
+            if isinstance(value, torch.SymInt) and self.symbols.may_be_negative(value):
+                self.symbols.numbers.add(str(value.node.expr))
 
     def _bind_tensor(self, value: torch.Tensor, position: int, owners: dict):
         check_tensor(value)
@@ -376,7 +383,6 @@ class _Import:
         if isinstance(value, torch.SymFloat):
             self._add_number(value, torch.float64, position)
         elif self.symbols.may_be_negative(value):
-            self.symbols.numbers.add(str(value.node.expr))
             self._add_number(value, torch.int64, position)
         else:
             self._bind_int(value)

@@ -57,6 +57,10 @@ _DETACH = ("detach", "detach_")
 _CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
 _QUERIES = ("prim::", "aten::sym_", "profiler::")
 
+# What functions in C++ that want numbers ask of a tensor whose sizes are symbols. The
+# dispatcher has no such ops; fake tensors answer, and that makes guards.
+_QUERIES_OF_NUMBERS = ("aten::size", "aten::stride")
+
 
 class Recorder(TorchDispatchMode):
     """The dispatch mode.
@@ -234,7 +238,7 @@ class Recorder(TorchDispatchMode):
     def _fixed(self, value: Any) -> Any:
         """Arguments of a view, with constants for the numbers that are no sizes."""
         if isinstance(value, torch.SymInt) and self.symbols.is_number(value):
-            return int(value)
+            return self.symbols.size(value)
         if isinstance(value, (list, tuple)):
             return [self._fixed(item) for item in value]
         if isinstance(value, dict):
@@ -250,7 +254,7 @@ class Recorder(TorchDispatchMode):
     def _choose(self, func: torch._ops.OpOverload) -> Callable:
         """The handler of an overload, looked up once for each import."""
         full_name = func.name()
-        if full_name.startswith(_QUERIES):
+        if full_name.startswith(_QUERIES) or full_name in _QUERIES_OF_NUMBERS:
             return _run_only
         info = op_info(func)
         if info.name in ("lift_fresh", "lift_fresh_copy"):

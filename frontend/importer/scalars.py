@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from girih.dialects.dims import Size
 from girih.frontend.fake.foreach import calls, is_foreach
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.symbols import Symbols
@@ -139,7 +140,7 @@ class Scalars:
         if fits:
             self._fitting.add(value.node.expr)
 
-    def of(self, value: torch.SymInt | torch.SymFloat) -> Scalar | int | float:
+    def of(self, value: torch.SymInt | torch.SymFloat) -> Scalar | Size | float:
         """A number as rules take it; a constant where the graph can't compute it."""
         expression = value.node.expr
         self._shape_env = value.node.shape_env
@@ -151,7 +152,8 @@ class Scalars:
             else:
                 return Scalar(operand, expression in self._fitting)
         # A constant, and a guard of whoever captured the program.
-        return int(value) if isinstance(value, torch.SymInt) else float(value)
+        is_int = isinstance(value, torch.SymInt)
+        return self._symbols.size(value) if is_int else float(value)
 
     def _convert(self, expression: Any) -> Operand:
         known = self._values.get(expression)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Iterable, Iterator
 
 import torch
 
@@ -40,28 +41,43 @@ class Symbols:
         self.ranges: dict[str, tuple[int, int]] = {}
         self._sizes: dict[object, Size] = {}
         self._variables: dict[str, tuple[object, object]] = {}
-        self._equal = EqualSizes()
+        self._equal = EqualSizes(self.numbers)
 
     def size(self, value: int | torch.SymInt) -> Size:
         """The size that an int or a SymInt stands for."""
         if not isinstance(value, torch.SymInt):
             return int(value)
-        expression = value.node.expr
-        if expression not in self._sizes and self.is_number(value):
-            return int(value)  # a constant, and a guard of whoever captured it
-        return self.of_expression(expression, value.node.shape_env)
+        return self.of_expression(value.node.expr, value.node.shape_env)
 
     def of_expression(self, expression: object, shape_env: object) -> Size:
         """The size that an expression of torch stands for."""
         known = self._sizes.get(expression)
         if known is None:
-            known = self._equal.simplest(expression, shape_env)
+            without = self._without_numbers(expression, shape_env)
+            known = self._equal.simplest(without, shape_env)
             self._sizes[expression] = known
             in_size = dims.symbols_of(known)
             for symbol in expression.free_symbols | self._equal.symbols:
                 if str(symbol) in in_size:
                     self._add_range(symbol, shape_env)
         return known
+
+    def _without_numbers(self, expression: object, shape_env: object) -> object:
+        """sympy's expression with constants for what numbers alone decide.
+
+        The constants are guards of whoever captured the program. What sizes decide
+        stays as it is: a constant for ``s0 + abs(n)`` as a whole would be another size
+        than what rules compute from ``s0``.
+        """
+        symbols = self.numbers and expression.free_symbols
+        if not any(str(symbol) in self.numbers for symbol in symbols):
+            return expression
+        is_polynomial = expression.is_Add or expression.is_Mul
+        if not is_polynomial and _are_in(symbols, self.numbers):
+            number = int(shape_env.create_symintnode(expression, hint=None))
+            return 0 * expression + number  # as sympy has it
+        args = [self._without_numbers(arg, shape_env) for arg in expression.args]
+        return expression.func(*args)
 
     def is_number(self, value: torch.SymInt) -> bool:
         """Whether a value depends on a number that is no size."""
@@ -130,10 +146,15 @@ class EqualSizes:
 
     Attributes:
         symbols: Those of torch that stand in the simplest of equal sizes.
+
+    Args:
+        numbers: Names of symbols that are no sizes. What they alone decide, such as
+            ``abs(n)``, stands in sizes as the constant that a guard says it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: set[str]) -> None:
         self.symbols: set[object] = set()
+        self._numbers = numbers
         self._is_filled = False
         self._equations = Equations()
 
@@ -143,9 +164,9 @@ class EqualSizes:
             self._is_filled = True
             # Sizes have been written already when importing brings another guard; the
             # graph is imported again then.
-            for guard in shape_env.guards:
-                if type(guard.expr).__name__ == "Equality":
-                    self._add(*guard.expr.args, shape_env)
+            constants = self._constants(shape_env)
+            for guard in _equalities(shape_env):
+                self._add(guard.expr.args, constants, shape_env)
         size = _convert(expression, shape_env)
         if size == 1 and not (expression.is_Integer or expression.is_Symbol):
             # What it is part of will be written without it.
@@ -156,13 +177,26 @@ class EqualSizes:
         """Whether guards say that two sizes are equal."""
         return self._equations.are_equal(one, other)
 
-    def _add(self, one: object, other: object, shape_env: object) -> None:
-        one, other = shape_env.replace(one), shape_env.replace(other)
+    def _constants(self, shape_env: object) -> dict:
+        """Which expressions of numbers alone are constants by what guards say."""
+        if not self._numbers:
+            return {}
+        return {
+            shape_env.replace(guard.expr.args[0]): guard.expr.args[1]
+            for guard in _equalities(shape_env)
+            if guard.expr.args[1].is_Integer
+            and _are_in(guard.expr.args[0].free_symbols, self._numbers)
+        }
+
+    def _add(self, sides: tuple, constants: dict, shape_env: object) -> None:
+        one, other = (shape_env.replace(side).xreplace(constants) for side in sides)
         if one.is_Symbol and other.is_Symbol:
             return  # PyTorch has put one of them in place of the other
         symbols = one.free_symbols | other.free_symbols
         if any(str(symbol)[0] == "u" for symbol in symbols):
             return  # it has no value where a call begins
+        if any(str(symbol) in self._numbers for symbol in symbols):
+            return  # it is no size
         try:
             self._equations.add(*(_convert(each, shape_env) for each in (one, other)))
         except UnsupportedError:
@@ -193,6 +227,15 @@ def fix_symbols(expression: object, shape_env: object) -> None:
             int(shape_env.create_symintnode(symbol, hint=int(known)))
         else:
             float(shape_env.create_symfloatnode(symbol, hint=float(known)))
+
+
+def _equalities(shape_env: object) -> Iterator:
+    """The guards that say that two expressions are equal."""
+    return (g for g in shape_env.guards if type(g.expr).__name__ == "Equality")
+
+
+def _are_in(symbols: Iterable, names: set[str]) -> bool:
+    return all(str(symbol) in names for symbol in symbols)
 
 
 def _bound(value: object, default: int) -> int:

@@ -22,7 +22,7 @@ from girih.frontend.capture.values.tensor_members import is_torchs
 # Attributes that are the same at each call with these guards.
 _CONSTANT_ATTRIBUTES = frozenset(
     """dtype layout ndim requires_grad is_leaf is_sparse is_quantized is_nested
-    is_mkldnn is_sparse_csr is_complex names itemsize nbytes is_inference
+    is_mkldnn is_sparse_csr is_complex names itemsize is_inference
     _is_param""".split()
 )
 _DEVICE_FLAGS = {
@@ -190,6 +190,8 @@ class TensorValue(Value):
         if name in _CONSTANT_ATTRIBUTES and hasattr(torch.Tensor, name):
             if not callable(getattr(torch.Tensor, name)):
                 return tracer.from_python(getattr(self.fake, name))
+        if name == "nbytes":
+            return self._bytes(tracer)
         if name in _VIEW_ATTRIBUTES:
             return tracer.graph.call_function(
                 getattr, [self, tracer.constant(name)], {}
@@ -197,6 +199,12 @@ class TensorValue(Value):
         if name == "__class__":
             return tracer.constant(self.cls)
         return self._other_attr(tracer, name)
+
+    def _bytes(self, tracer) -> Value:
+        """The product that ``nbytes`` is; C++ gives none where sizes are symbols."""
+        factors = [self.call_method(tracer, "numel", [], {})]
+        factors.append(tracer.constant(self.fake.itemsize))
+        return tracer.call(tracer.constant(operator.mul), factors, {})
 
     def of_program(self, tracer, name: str) -> Value | None:
         """What the program put into the class under a name, bound; None without."""
