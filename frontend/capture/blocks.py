@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
+from collections.abc import Iterator
 
 import torch
 
@@ -127,9 +128,12 @@ class Blocks:
                 return True
             if self._has_left(passing, frames[depth], handler):
                 return True
-        begun = itertools.chain((h for _, h in self._begun), itertools.repeat(None))
+        begun = [h for _, h in self._begun] + [None] * len(frames)
         sees = any(map(functools.partial(_sees, passing), frames, begun))
-        return self._is_leaving or sees
+        # What is being handled becomes the context of the error.
+        handled = passing.tracer.handled_exception() if self._may_break else None
+        is_new = handled is not None and handled.source is None
+        return self._is_leaving or sees or is_new
 
     def _has_left(self, passing: Passing, frame: Frame, handler: Handler) -> bool:
         """Whether a frame has left a block that sees the errors.
@@ -158,10 +162,15 @@ def _sees(passing: Passing, frame: Frame, begun: Handler | None) -> bool:
     """
     if frame.plan.is_library:
         return False
+    return any(not passing.passes(frame, h) for h in _entered(frame, begun))
+
+
+def _entered(frame: Frame, begun: Handler | None) -> Iterator[Handler]:
+    """The handlers of the blocks that a frame entered since the segment began."""
     around = handlers_around(frame.plan, frame.next - 1)
-    if begun is not None:
-        around = itertools.takewhile(lambda h: h.target != begun.target, around)
-    return any(not passing.passes(frame, handler) for handler in around)
+    if begun is None:
+        return around
+    return itertools.takewhile(lambda h: h.target != begun.target, around)
 
 
 def is_resumed(function) -> bool:
