@@ -275,6 +275,17 @@ def _repeat(self, repeats):
     return Result(tuple(a * b for a, b in zip(size, repeats, strict=True)), self.dtype)
 
 
+@shape_rule("upsample_nearest1d", "_upsample_nearest_exact1d")
+def _resized_lines(self, output_size, scales=None):
+    """Contiguous, whatever the operand's layout; torch's own kernel keeps that."""
+    if self.dim() != 3 or len(output_size) != 1 or not output_size[0] > 0:
+        return NotImplemented
+    batch, channels, length = self.size()
+    if not (channels > 0 and length > 0):
+        return NotImplemented
+    return Result((batch, channels, output_size[0]), self.dtype)
+
+
 @shape_rule("constant_pad_nd")
 def _pad(self, pad, value=0):
     size = list(self.size())

@@ -20,6 +20,8 @@ from girih.dialects.dims import Dim
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like
 from girih.frontend.fake.layout import is_contiguous
+from girih.frontend.fake.rules import RULES as SHAPE_RULES
+from girih.frontend.fake.rules import Result
 from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
@@ -280,9 +282,16 @@ class Recorder(TorchDispatchMode):
         return func(*args, **kwargs) if known is None else known
 
     def _decompose(self, func, args, kwargs):
-        """A composite op that inference tensors brought here whole."""
+        """An op that torch writes out, such as composite ones of inference tensors.
+
+        What is written out may lie in another way than what the kernel gives.
+        """
+        kernel = SHAPE_RULES.get(op_info(func).name)
+        expected = NotImplemented if kernel is None else kernel(*args, **kwargs)
         with self:
-            return func.decompose(*args, **kwargs)
+            result = func.decompose(*args, **kwargs)
+            lies_plainly = isinstance(expected, Result) and not expected.stride
+            return result.contiguous() if lies_plainly else result
 
     def expect(self, results: list[torch.Tensor]) -> None:
         """Tells the rules what eager gives."""

@@ -26,3 +26,16 @@ def test_bytes_of_symbolic_sizes_are_resized_as_in_eager(
     for shape in ((1, 3, 5, 7), (2, 3, 8, 6)):
         x = torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
         assert all(map(torch.equal, compiled(x), program(x)))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_resized_lines_are_contiguous(mode, dynamic):
+    def function(x):
+        return interpolate(x, scale_factor=2, mode=mode)
+
+    compiled = girih.compile(function, dynamic=dynamic)
+    for length in (8, 9):
+        x = torch.randn(length, 5, 2).permute(2, 1, 0)
+        assert compiled(x).stride() == function(x).stride()
+        assert torch.equal(compiled(x), function(x))

@@ -218,6 +218,10 @@ CALLS |= dict(
     ),
     take=lambda x: x.take(torch.tensor([[3], [4]])),
     roll=lambda x: (x.roll(1, 0), x.roll((1, 2), (0, 1)), x.roll(3)),
+    lines=lambda x: torch.ops.aten.upsample_nearest1d(x[:, :, 0], [10], None),
+    exact_lines=lambda x: torch.ops.aten._upsample_nearest_exact1d(
+        x[:, :, 0], [10], None
+    ),
     reflect=lambda x: (
         F.pad(x[0, 0], (1, 2), mode="reflect"),
         F.pad(x, (1, 2, 0, 1), mode="reflect"),
