@@ -46,6 +46,11 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
     ),
     "fuzz-ir": ("test/support/fuzz_ir.py", *"--seed 0 --seconds 4".split()),
     "fuzz-programs": ("test/outside/random_modules", *"--seed 0 --count 8".split()),
+    "number-arguments": (
+        "test/numerics/number_arguments.py",
+        *"--limit 1 narrow constant_pad_nd roll --entrances".split(),
+        "compile, of sizes",
+    ),
     "processors": (
         "test/codegen/cpu/sweep_processors.py",
         *"--lengths 3 --dtypes uint8".split(),
@@ -58,7 +63,7 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
 }
 """Targets of the Makefile, and a command of a few seconds that does a part of each."""
 
-WITHOUT_SMOKE_SET = """breadth check-wheel cpython losses test-debug test-emulated
+WITHOUT_SMOKE_SET = """breadth check-wheel cpython distributions losses test-debug test-emulated
     test-gpu test-gpu-memory test-gpu-shapes test-long test-memory test-python
     test-sanitized test-verified""".split()
 """Targets of which nothing is run here."""
