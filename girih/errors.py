@@ -82,8 +82,10 @@ class UnsupportedError(GirihError):
         met_tensors: Whether what was being captured had met tensors.
         told_compiling: Whether the program had been told that it is compiled.
         is_of_graph: The backend refused a captured graph.
+        reads_callers: The program looks at the frames of its callers.
     """
 
+    reads_callers: bool = False
     is_of_graph: bool = False
     told_compiling: bool = False
     met_tensors: bool = False

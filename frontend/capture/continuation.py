@@ -14,6 +14,7 @@ from girih.errors import unsupported
 from girih.frontend.capture import _frame
 from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.readers import prepare_frame
 from girih.frontend.capture.rebuilding.code import call, tuple_of
 from girih.frontend.capture.resume.code import resume_code
 from girih.frontend.capture.resume.layout import Layout, Slot, arguments
@@ -97,6 +98,7 @@ def state_of(
         index: Where it goes on.
         calls: The call that it waits for, whose handlers may read more.
     """
+    prepare_frame(frame)
     live = live_locals(code)[index] - set(code.co_cellvars)
     if calls is not None:
         live |= live_locals(code)[calls] - set(code.co_cellvars)

@@ -8,9 +8,10 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
+CALLER_HAS_LOST = "a look at the frame of a caller that has lost unread variables"
 
 # What is a fallback also where it merely breaks a graph, by the kind of the error.
-FALLBACKS = {BUG: "bug"}
+FALLBACKS = {BUG: "bug", CALLER_HAS_LOST: "capture"}
 
 _LOG = log.logger("capture")
 

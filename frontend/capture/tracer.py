@@ -27,8 +27,9 @@ from girih.frontend.capture.models.registry import prepare
 from girih.frontend.capture.names import Names
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.protocols import Protocols
-from girih.frontend.capture.refusals import bug, not_known
-from girih.frontend.capture.resume.origin import original_position
+from girih.frontend.capture.refusals import CALLER_HAS_LOST, bug, not_known
+from girih.frontend.capture.resume.liveness import is_observed, observe
+from girih.frontend.capture.resume.origin import original_code, original_position
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.state import TorchState
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
@@ -445,11 +446,25 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         points, is_final = error.break_points, error.is_final
         if points is None:
             points, is_final = self._break_points(), breaks_are_errors(self)
+            if error.reads_callers:
+                points = self._break_around(error, points)
         is_outermost = len(self.frames) == 1 and error.location is None
         if not frame.plan.is_library or is_outermost:
             error = error.located(source_location(frame))
         error.break_points, error.is_final = points, is_final
         return error
+
+    def _break_around(self, error: UnsupportedError, points: tuple) -> tuple:
+        """The only break where the frames of all callers are Python's own."""
+        codes = [original_code(frame.code) for frame in self.frames]
+        resumed = [
+            c for c, f in zip(codes, self.frames, strict=True) if c is not f.code
+        ]
+        if not all(map(is_observed, resumed)):
+            error.kind = CALLER_HAS_LOST
+        for code in codes:
+            observe(code)
+        return points[-1:]
 
     def location(self) -> tuple[str, int, str]:
         """The user's line that is being run."""

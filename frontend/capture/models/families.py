@@ -2,6 +2,7 @@
 
 from girih.frontend.capture.models import (
     compiler_api,
+    frames,
     numpy_calls,
     objects,
     sorting,
@@ -18,6 +19,7 @@ from girih.frontend.capture.models import (
 
 LOADED = (
     compiler_api,
+    frames,
     numpy_calls,
     objects,
     sorting,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 
-from girih.frontend.capture.resume.identity import per_code
+from girih.frontend.capture.resume.identity import ByIdentity, per_code
 from girih.frontend.capture.resume.instructions import (
     JUMPS,
     OPS,
@@ -52,18 +52,39 @@ _READS = frozenset(
 )
 
 
-@per_code
+_observed: ByIdentity[types.CodeType, bool] = ByIdentity()
+
+
+def observe(code: types.CodeType) -> None:
+    """Has all locals of some code be live: what it calls may look at them."""
+    _observed.set(code, True)
+
+
+def is_observed(code: types.CodeType) -> bool:
+    """Whether all locals of some code are known to be live."""
+    return bool(_observed.get(code)) or not _OBSERVERS.isdisjoint(code.co_names)
+
+
 def live_locals(code: types.CodeType) -> list[frozenset[str]]:
     """For each instruction, the locals that may be read before they are bound anew.
 
     Deleting counts as reading, since an unbound local raises there. Names that are
     cells are left out: cells are passed as such. Handlers are followed. In code that
-    may look at its own locals as a whole all of them are live.
+    may look at its own locals as a whole all of them are live, and in that which calls
+    what may.
     """
+    return _all_locals(code) if is_observed(code) else _read_locals(code)
+
+
+@per_code
+def _all_locals(code: types.CodeType) -> list[frozenset[str]]:
+    names = frozenset(code.co_varnames).difference(code.co_cellvars)
+    return [names] * len(decode(code))
+
+
+@per_code
+def _read_locals(code: types.CodeType) -> list[frozenset[str]]:
     instructions = decode(code)
-    names = [name for name in code.co_varnames if name not in code.co_cellvars]
-    if not _OBSERVERS.isdisjoint(code.co_names):
-        return [frozenset(names)] * len(instructions)
     masks = _solve(code, instructions)
     always = _read_by_super(code)
     sets = {mask: _names_in(mask | always, code) for mask in set(masks)}
