@@ -137,6 +137,8 @@ LOOPS = {
     "unrolling": (unrolls, each([1, 2, 3, 4, 5, 6], x)),
     # Numbers that make sizes
     "full": (lambda i: torch.full((i, 4), 2.0) + 1, each(UP)),
+    "tensor of an int": (lambda i: alphas[torch.tensor(i)] * 2, each(UP)),
+    "tensor of a float": (lambda i: torch.tensor(i * 0.5) * alphas, each(UP)),
     "arange": (lambda x, i: torch.arange(i) + x[:1, :1], each(UP, x)),
     "repeat": (lambda x, i: x[:1].repeat(i, 1) * 2, each(UP, x)),
     "expand": (lambda x, i: x[:1].expand(i, 32) * 2, each(UP, x)),
