@@ -29,6 +29,8 @@ GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 FUZZ_PROGRAMS_FLAGS ?=
 NUMBER_ARGUMENTS_FLAGS ?=
+DISTRIBUTIONS_FLAGS ?=
+MODULES_FLAGS ?=
 BREADTH_VENV := build/venv-breadth
 BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 
@@ -146,9 +148,13 @@ processors: install ## Kernels of all element types, compiled for other processo
 special-values: install ## Special values of all dtypes through all functions.
 	@$(BIN)/python test/support/special_values.py
 
-# Parts of it: python test/support/distributions.py --help.
-distributions: install ## Each class of torch.distributions against eager; an hour.
-	@$(BIN)/python test/support/distributions.py
+# Some ten minutes of one core; parts of it: DISTRIBUTIONS_FLAGS=--help.
+distributions: install ## Each class of torch.distributions against eager.
+	@$(BIN)/python test/support/distributions.py $(DISTRIBUTIONS_FLAGS)
+
+# Some eight minutes of one core; parts of it: MODULES_FLAGS=--help.
+modules: install ## Each module class of torch.nn against eager.
+	@$(BIN)/python test/numerics/modules.py $(MODULES_FLAGS)
 
 # Some 14,000 samples; takes ten minutes. More: CONFORMANCE_FLAGS=--help.
 conformance: install ## Gradients of all samples of PyTorch's table of operators.

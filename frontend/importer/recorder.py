@@ -57,11 +57,7 @@ _DETACH = ("detach", "detach_")
 
 # Ops that give nothing, and raise where their data is wrong.
 _CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
-_QUERIES = ("prim::", "aten::sym_", "profiler::")
-
-# What functions in C++ that want numbers ask of a tensor whose sizes are symbols. The
-# dispatcher has no such ops; fake tensors answer, and that makes guards.
-_QUERIES_OF_NUMBERS = ("aten::size", "aten::stride")
+_QUERIES = ("prim::", "aten::sym_", "aten::storage_offset", "profiler::")
 
 
 class Recorder(TorchDispatchMode):
@@ -255,8 +251,7 @@ class Recorder(TorchDispatchMode):
 
     def _choose(self, func: torch._ops.OpOverload) -> Callable:
         """The handler of an overload, looked up once for each import."""
-        full_name = func.name()
-        if full_name.startswith(_QUERIES) or full_name in _QUERIES_OF_NUMBERS:
+        if _is_question(func.name()):
             return _run_only
         info = op_info(func)
         if info.name in ("lift_fresh", "lift_fresh_copy"):
@@ -542,6 +537,15 @@ def _may_run(twin) -> bool:
 
 
 _META = torch.device("meta")
+
+
+def _is_question(name: str) -> bool:
+    """Whether an operator asks about a tensor, and computes nothing.
+
+    Some are none of the dispatcher's: kernels that are no functions of symbolic sizes
+    ask ``aten::size`` for numbers, which makes constants of the symbols.
+    """
+    return name.startswith(_QUERIES) or not torch._C._dispatch_has_kernel(name)
 
 
 def _is_about_shapes(args: tuple, kwargs: dict) -> bool:

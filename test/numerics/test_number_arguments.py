@@ -19,6 +19,7 @@ from varied_numbers import (
 )
 
 import girih
+from girih import fallbacks
 
 OPERATORS = operators()
 IS_LONG = bool(os.environ.get("GIRIH_TEST_LONG"))
@@ -101,3 +102,25 @@ def test_the_derivative_of_a_symbolic_factor():
         expected = torch.autograd.grad(function(*given).square().sum(), (x, y))
         actual = torch.autograd.grad(compiled(*given).square().sum(), (x, y))
         torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_a_kernel_that_asks_for_a_size_as_a_number(compile, reduction):
+    """The weights' size becomes a constant, and another size another graph."""
+
+    def function(x, target, weight):
+        smoothing = {"label_smoothing": 0.1, "reduction": reduction}
+        return F.cross_entropy(x, target, weight=weight, **smoothing)
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    compiled = compile(function, dynamic=True, **options)
+    with fallbacks.collected() as told:
+        for batch, classes in ((8, 4), (9, 4), (9, 5)):
+            x = torch.randn(batch, classes, requires_grad=True)
+            given = x, torch.arange(batch) % classes, torch.rand(classes)
+            expected, actual = function(*given), compiled(*given)
+            torch.testing.assert_close(actual, expected)
+            pair = [torch.autograd.grad(y.sum(), x) for y in (actual, expected)]
+            torch.testing.assert_close(*pair)
+    assert not told

@@ -13,7 +13,7 @@ import itertools
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,13 +281,19 @@ class Observed:
     generator: Any = None
 
 
-def observed(function: Callable, given: list, orders: int = 2) -> Observed:
+def observed(
+    function: Callable,
+    given: list,
+    orders: int = 2,
+    parameters: Callable[[], Iterable[Tensor]] = tuple,
+) -> Observed:
     """Calls a function of tensors and numbers, and derives what it gives.
 
     Args:
         function: What to call.
         given: Its arguments.
-        orders: How often to derive, 2 or 0.
+        orders: How often to derive: 2, 1 or 0.
+        parameters: Gives, after the call, what is derived by besides the arguments.
     """
     torch.manual_seed(0)
     inputs = [
@@ -302,12 +308,12 @@ def observed(function: Callable, given: list, orders: int = 2) -> Observed:
         return Observed(error)
     state = torch.get_rng_state()
     seen = tuple(r.detach().clone() if isinstance(r, Tensor) else r for r in results)
-    leaves = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    leaves = [x for x in (*inputs, *parameters()) if _has_history(x)]
     if not orders:
         return Observed(None, seen, generator=state)
     try:
-        first = _derived([r for r in results if _has_history(r)], leaves)
-        second = _derived([g for g in first if _has_history(g)], leaves)
+        first = _derived([r for r in results if _has_history(r)], leaves, orders > 1)
+        second = _derived([g for g in first if _has_history(g)], leaves, False)
     except RuntimeError as error:
         return Observed(error, seen, generator=state)
     detach = lambda many: tuple(g if g is None else g.detach() for g in many)  # noqa: E731
@@ -318,13 +324,15 @@ def _has_history(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def _derived(results: list[Tensor], leaves: list[Tensor]) -> list[Tensor | None]:
+def _derived(
+    results: list[Tensor], leaves: list[Tensor], is_derived_again: bool
+) -> list[Tensor | None]:
     if not results or not leaves:
         return []
     weights = [torch.linspace(1, 2, r.numel()).to(r).view(r.shape) for r in results]
     return list(
         torch.autograd.grad(
-            results, leaves, weights, create_graph=True, allow_unused=True
+            results, leaves, weights, create_graph=is_derived_again, allow_unused=True
         )
     )
 
