@@ -302,3 +302,38 @@ def test_attention_with_heads_of_a_symbolic_size():
         theirs = torch.autograd.grad(expected.sin().sum(), inputs)
         torch.testing.assert_close(mine, theirs)
     assert compilations(compiled) == 2
+
+
+def _halves(x):
+    first, second = x.chunk(2)
+    first.copy_(second)
+    return x
+
+
+def _half_of_the_rest(x):
+    count = x.shape[0] // 2
+    x[:count] = x[count:]
+    return x
+
+
+def _half_into_a_row(x):
+    count = x.shape[0] // 2
+    rows = torch.zeros(3, count)
+    rows[1] = x[count:]
+    return rows
+
+
+def _half_repeated(x):
+    count = x.shape[0] // 2
+    return torch.zeros(3, count) + x[count:]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "program", [_halves, _half_of_the_rest, _half_into_a_row, _half_repeated]
+)
+def test_two_expressions_that_are_one_size_are_written_whole(program, dynamic):
+    compiled = girih.compile(program, dynamic=dynamic)
+    for size in (6, 8, 10, 2):
+        x = torch.arange(float(size))
+        assert torch.equal(compiled(x.clone()), program(x.clone()))

@@ -394,9 +394,28 @@ class Builder:
 
     def broadcast_to(self, x: Operand, shape: Shape) -> Operand:
         """x, repeated along new dims and dims of size 1."""
+        x = self._fitted(x, shape)
         if x.shape == shape:
             return x
         return self.op("broadcast_to", [x], {}, (shape, x.dtype))
+
+    def _fitted(self, x: Operand, shape: Shape) -> Operand:
+        """x with each size written as in the shape, or as the 1 that it is.
+
+        Two expressions may be one size, and an expression may be 1. What is the case
+        is asked of the sizes, and becomes a guard where nothing tells.
+        """
+        added = len(shape) - x.rank
+        if added < 0:
+            return x
+        fitted = tuple(
+            size if size in (1, wanted) else self._fitted_size(size, wanted)
+            for size, wanted in zip(x.shape, shape[added:], strict=True)
+        )
+        return self.reshape(x, fitted)
+
+    def _fitted_size(self, size: Size, wanted: Size) -> Size:
+        return wanted if self._symbols.is_equal(size, wanted) else 1
 
     def slice(self, x: Operand, dim: int, start: Size, size: Size, step=1) -> Operand:
         """``size`` elements along ``dim``, from ``start`` on, each ``step``-th."""

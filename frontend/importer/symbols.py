@@ -95,6 +95,15 @@ class Symbols:
             return False
         return bool(self._symint(size) < 0)
 
+    def is_equal(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are the same; what is the case now becomes a guard."""
+        if one == other or self._equal.are_equal(one, other):
+            return True
+        difference = other - one
+        if isinstance(difference, int):
+            return False
+        return bool(self._symint(difference) == 0)
+
     def _least(self, symbol: str) -> int:
         return self.ranges[symbol][0]
 

@@ -146,6 +146,14 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<?xf32, ["s0 - (s0 // 2)"]>) {
+  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast to [(s0 // 2)], got [s0 - (s0 // 2)]}}
+  %0 = "graph.broadcast_to"(%x) : (tensor<?xf32, ["s0 - (s0 // 2)"]>) -> tensor<?xf32, ["(s0 // 2)"]>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<?xf32, ["s0"]>) {
   // expected-error @+1 {{'graph.slice' expected starts to be at least 0, got -s0 - 1}}
   %0 = "graph.slice"(%x) {starts = ["-s0 - 1"], steps = array<i64: 1>} : (tensor<?xf32, ["s0"]>) -> tensor<1xf32>
