@@ -19,6 +19,7 @@ from girih.dialects.types import InvalidType, buffer_parts, shape_of
 ANY_OP_MAY_HAVE = (
     "effects",
     "girih.arguments",
+    "girih.channels_last",
     "girih.launch",
     "girih.library",
     "girih.tuning",

@@ -3,7 +3,9 @@
 oneDNN computes 2-D convolutions of images that lie row by row in layouts of its own,
 and each call copies its operands there and its results back. Images with the channels
 innermost are taken as they are: forward and backward pass of 3 x 3 convolutions took
-0.4 to 0.9 of the time (2026-11-20, AMD EPYC with AVX-512, 3 to 64 channels).
+0.4 to 0.9 of the time (2026-11-20, AMD EPYC with AVX-512, 3 to 64 channels). But ATen
+copies their weights at each call, and whole networks took up to twice the time. So on
+the CPU the driver measures, and marks by ``girih.channels_last`` what is faster.
 
 cuDNN's kernels for tensor cores take images and weights so, too: around the others it
 transposes both (2 of the 8 ms of ResNet-50 in bfloat16, batch 128, on an H200). There
@@ -11,21 +13,23 @@ maxima over windows are computed in that layout, too, or their images would be t
 before and after: of a training step of the same model, 1.2 GB.
 
 Requires: nothing; before ``autograd``, whose calls then have these layouts too.
-Establishes: in functions with several convolutions of static sizes, of float32 or, on
-GPUs, of floats of 16 or 32 bits, ``operand_strides`` and ``strides`` of each say so.
+Establishes: ``operand_strides`` and ``strides`` say so of convolutions of static sizes:
+on the CPU of those of float32 with the mark, which is gone then; on GPUs, in functions
+with several, of those of floats of 16 or 32 bits.
 What is computed does not change, and results of the function lie as they did.
 
 Before::
 
-    %0 = "graph.convolution"(%x, %w) {...} : (tensor<8x16x32x32xf32>, ...)
+    %0 = "graph.convolution"(%x, %w) {girih.channels_last, ...}
+        : (tensor<8x16x32x32xf32>, ...)
 
 After::
 
     %0 = "graph.convolution"(%x, %w) {operand_strides = [[16384, 1, 512, 16], ...],
         strides = [[16384, 1, 512, 16]], ...} : (tensor<8x16x32x32xf32>, ...)
 
-It leaves a convolution alone in its function as it is: that would be copied all the
-same. On the CPU it leaves those with which oneDNN would write outside of its memory
+On GPUs it leaves a convolution alone in its function as it is: that would be copied all
+the same. On the CPU it leaves those with which oneDNN would write outside of its memory
 (``convolution_errors``).
 """
 
@@ -39,28 +43,51 @@ from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import function_bodies
 from girih.passes.registry import register_pass
 
+CHANNELS_LAST = "girih.channels_last"
+"""Marks convolutions that were measured to be faster so."""
 FEWEST = 2
+HOST_ELEMENTS = ("f32",)
+DEVICE_ELEMENTS = ("f32", "f16", "bf16")
 
 
 @register_pass("choose-convolution-layouts")
 def run(op: ir.Operation, options: None) -> None:
-    """Gives convolutions the layout that oneDNN is fast with."""
+    """Gives convolutions the layout that libraries are fast with."""
     for block in function_bodies(op):
-        on_device = "graph.device" in block.owner.attributes
-        elements = ("f32", "f16", "bf16") if on_device else ("f32",)
-        found = [inner for inner in block.operations if gains(inner, elements)]
+        on_device = _is_on_device(block)
+        found = image_calls(block)
         if not on_device:
-            found = [inner for inner in found if not _overruns(inner)]
-        if len(found) >= FEWEST:
-            for inner in found:
-                choose_layouts(inner, turn_weight=on_device)
-            for inner in block.operations if on_device else ():
-                if _is_pooling(inner, elements):
-                    _choose_pooled_layouts(inner)
+            found = [inner for inner in found if CHANNELS_LAST in inner.attributes]
+        elif len(found) < FEWEST:
+            found = []
+        for inner in found:
+            choose_layouts(inner, turn_weight=on_device)
+        for inner in block.operations if on_device and found else ():
+            if _is_pooling(inner, DEVICE_ELEMENTS):
+                _choose_pooled_layouts(inner)
+        _drop_marks(block)
+
+
+def image_calls(block: ir.Block) -> list[ir.OpView]:
+    """The convolutions of a function that may have their channels innermost."""
+    on_device = _is_on_device(block)
+    elements = DEVICE_ELEMENTS if on_device else HOST_ELEMENTS
+    found = [op for op in block.operations if gains(op, elements)]
+    return found if on_device else [op for op in found if not _overruns(op)]
+
+
+def _is_on_device(block: ir.Block) -> bool:
+    return "graph.device" in block.owner.attributes
+
+
+def _drop_marks(block: ir.Block) -> None:
+    for op in block.operations:
+        if CHANNELS_LAST in op.attributes:
+            del op.attributes[CHANNELS_LAST]
 
 
 def gains(op: ir.OpView, elements: Sequence[str]) -> bool:
-    """Whether an op is a convolution that is faster with channels innermost."""
+    """Whether an op is a convolution of images whose layout nobody has chosen yet."""
     if op.operation.name != "graph.convolution" or op.transposed:
         return False
     if "strides" in op.attributes or "operand_strides" in op.attributes:

@@ -143,3 +143,10 @@ _RESULT = {
     "graph.view": (UNIT, _any),
     "graph.writes": (INT, _an_argument),
 }
+
+
+def require_grad(function: ir.OpView) -> tuple[bool, ...]:
+    """Says of each argument of a function whether its gradient is asked for."""
+    attributes = function.attributes
+    given = attributes["arg_attrs"] if "arg_attrs" in attributes else ()
+    return tuple("graph.requires_grad" in own for own in given)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from girih import signals
-from girih.compiler import gpu_code
+from girih.compiler import convolution_layouts, gpu_code
 from girih.compiler.cpu_code import CpuCode
 from girih.compiler.gpu_code import GpuCode
 from girih.compiler.modules import native_calls
@@ -96,6 +96,8 @@ class Lowering:
         operation = module.operation
         with module.context, ir.Location.unknown():
             tunes = self.options.max_autotune and isinstance(self.code, GpuCode)
+            if pipeline == "graph":
+                self.choose_layouts(module)
             # What is measured no pipeline can say.
             self.dump(
                 "graph", operation, None if tunes else lambda: self.passes(pipeline)
@@ -117,6 +119,13 @@ class Lowering:
             return recorded(
                 program, module, returned, self.device, self.options, self.report
             )
+
+    def choose_layouts(self, module: ir.Module) -> None:
+        """Measures how images of convolutions lie best, and says it in the IR."""
+        if not isinstance(self.code, CpuCode):
+            return
+        with self.report.stage("layouts"):
+            convolution_layouts.choose_layouts(module, self.options.cache_folder())
 
     def tune(self, module: ir.Module) -> None:
         """Measures how products and large kernels run best, and says it in the IR."""

@@ -108,6 +108,7 @@ class _Level:
         with module.context, ir.Location.unknown():
             operation = module.operation
             mark_unkept(functions_of(module)["main"], self.eager.graph)
+            lowering.choose_layouts(module)
             lowering.dump("graph", operation, lambda: lowering.passes("derivatives"))
             lowering.run("derivatives", module.operation)
             functions = functions_of(module)

@@ -1,5 +1,7 @@
 // RUN: %girih-opt --choose-convolution-layouts %s | filecheck %s
 
+// On the CPU: what the driver marked, and nothing else. No mark is left.
+// CHECK-NOT: girih.channels_last
 // CHECK-LABEL: func.func @chain
 // CHECK: "graph.convolution"
 // CHECK-SAME: operand_strides = {{\[\[}}3072, 1, 96, 3], [27, 9, 3, 1]]
@@ -8,17 +10,18 @@
 // CHECK-SAME: operand_strides = {{\[\[}}16384, 1, 512, 16], [144, 9, 3, 1]]
 // CHECK-SAME: strides = {{\[\[}}4096, 1, 256, 16]]
 func.func @chain(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32> {
-  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
-  %1 = "graph.convolution"(%0, %w) {stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x32x32xf32>, tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32>
+  %0 = "graph.convolution"(%x, %v) {girih.channels_last, stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
+  %1 = "graph.convolution"(%0, %w) {girih.channels_last, stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x32x32xf32>, tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32>
   return %1 : tensor<8x16x16x16xf32>
 }
 
-// CHECK-LABEL: func.func @alone
+// CHECK-LABEL: func.func @unmarked
 // CHECK-NOT: strides
 // CHECK: return
-func.func @alone(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32> {
+func.func @unmarked(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32> {
   %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
-  return %0 : tensor<8x16x32x32xf32>
+  %1 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x32x32xf32>
+  return %1 : tensor<8x16x32x32xf32>
 }
 
 // On a GPU also 16-bit floats, and weights have their channels innermost as well; so have
@@ -55,8 +58,8 @@ func.func @pooled(%x: tensor<2x8x8x8xbf16>, %w: tensor<8x8x3x3xbf16>) -> tensor<
 // CHECK-SAME: operand_strides = {{\[\[}}4096, 1, 256, 16], [16, 1, 1, 1]]
 // CHECK: return
 func.func @strided_points(%x: tensor<8x3x32x32xf32>, %v: tensor<16x3x3x3xf32>, %w: tensor<16x3x1x1xf32>, %u: tensor<16x16x1x1xf32>) -> (tensor<8x16x16x16xf32>, tensor<8x16x8x8xf32>) {
-  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x16x16xf32>
-  %1 = "graph.convolution"(%x, %w) {stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x1x1xf32>) -> tensor<8x16x16x16xf32>
-  %2 = "graph.convolution"(%0, %u) {stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x16x16xf32>, tensor<16x16x1x1xf32>) -> tensor<8x16x8x8xf32>
+  %0 = "graph.convolution"(%x, %v) {girih.channels_last, stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32>) -> tensor<8x16x16x16xf32>
+  %1 = "graph.convolution"(%x, %w) {girih.channels_last, stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x3x32x32xf32>, tensor<16x3x1x1xf32>) -> tensor<8x16x16x16xf32>
+  %2 = "graph.convolution"(%0, %u) {girih.channels_last, stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x16x16x16xf32>, tensor<16x16x1x1xf32>) -> tensor<8x16x8x8xf32>
   return %1, %2 : tensor<8x16x16x16xf32>, tensor<8x16x8x8xf32>
 }
