@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import INT, INTS, SCALAR, SIZES
+from girih.dialects.attributes import INT, INTS, SCALAR, SIZE, SIZES
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, is_below_zero, product
 from girih.dialects.fields import attribute, operand, result, variadic_operand
@@ -133,6 +133,37 @@ def _expect_in_range(size: Any, count: Any, start: Any, step: int) -> None:
         last = start + (count - 1) * step
         is_inside = not is_below_zero(size - last - 1)
         expect(is_inside, "y", f"end before the size {size}", last)
+
+
+class WindowOp(_SameElementView, name="window"):
+    """y[a..., i, b..., k] = x[a..., i * step + k, b...]; i is at ``dim``.
+
+    The result type gives how many windows there are and, as its last size, how many
+    elements each has. ``step`` is at least 1 and may be a dim expression. Windows
+    overlap where it is smaller than they are.
+    Errors: another rank than x's and one, other sizes outside ``dim``, a step below 1,
+    elements out of range (where known).
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.unfold.html
+    """
+
+    dim = attribute(INT)
+    step = attribute(SIZE)
+
+    def verify_shapes(self, source: tuple, target: tuple) -> None:
+        """Checks the step, the sizes outside the dim, and where windows end."""
+        dim, step, rank = self.dim, self.step, len(source)
+        expect_dim(dim, rank)
+        expect(not is_below_zero(step - 1), "step", "be at least 1", step)
+        rule = f"have rank {rank + 1}"
+        expect(len(target) == rank + 1, "y", rule, shape_text(target))
+        *kept, length = target
+        count = kept[dim]
+        expected = (*source[:dim], count, *source[dim + 1 :])
+        rule = f"have the sizes {shape_text(expected)} before its last one"
+        expect(tuple(kept) == expected, "y", rule, shape_text(target))
+        end = (count - 1) * step + length
+        is_inside = count == 0 or not is_below_zero(source[dim] - end)
+        expect(is_inside, "y", f"end at the size {source[dim]}", end)
 
 
 class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES}):

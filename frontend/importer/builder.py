@@ -431,6 +431,10 @@ class Builder:
         attributes = {"starts": starts, "steps": steps}
         return self.op("slice", [x], attributes, (shape, x.dtype))
 
+    def window(self, x: Operand, dim: int, step: Size, shape: Shape) -> Operand:
+        """Windows along ``dim`` that begin every ``step`` elements; gives ``shape``."""
+        return self.op("window", [x], {"dim": dim, "step": step}, (shape, x.dtype))
+
     def concat(self, parts: Sequence[Operand], dim: int) -> Operand:
         """The parts one after the other along ``dim``."""
         if len(parts) == 1:

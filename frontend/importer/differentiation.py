@@ -326,7 +326,8 @@ class Derivatives:
 
 # Ops that show the elements of their operand.
 _VIEWS = frozenset(
-    f"graph.{name}" for name in ("broadcast_to", "permute", "reshape", "slice")
+    f"graph.{name}"
+    for name in ("broadcast_to", "permute", "reshape", "slice", "window")
 )
 
 

@@ -344,9 +344,14 @@ def _is_apart(window: torch.Tensor) -> bool:
 
 @views("unfold")
 def unfold(b: Builder, shape: Shape, dimension: int, size: int, step: int) -> ViewStep:
-    """Windows along a dim."""
-    args = (dimension, size, step)
-    return _extern_step(b, torch.ops.aten.unfold_copy.default, args)
+    """Windows along a dim; which of them a write would come from is not told."""
+    result = b.out[0].shape
+    if not shape and size == 0:
+        return ViewStep(lambda base: b.full(result, 0, base.dtype), None)
+    if not shape:
+        return _reshape_step(b, shape, result)
+    dim = wrap(dimension, len(shape))
+    return ViewStep(lambda base: b.window(base, dim, step, result), None)
 
 
 @views("view.dtype")

@@ -16,7 +16,15 @@ from girih.dialects.dims import Size
 # What is part of the program where its ops read it: views, and what has no operands.
 _TAKEN_ALONG = frozenset(
     f"graph.{name}"
-    for name in ("broadcast_to", "constant", "full", "permute", "reshape", "slice")
+    for name in (
+        "broadcast_to",
+        "constant",
+        "full",
+        "permute",
+        "reshape",
+        "slice",
+        "window",
+    )
 )
 _FUNCTION = ("graph.device",)
 

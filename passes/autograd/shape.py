@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from girih.dialects import types as ty
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.passes.autograd.extern import calls
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
 
@@ -76,6 +78,25 @@ def vjp_slice(op, cotangents, b: VjpBuilder) -> list:
         excess[dim] = max(-rest, 0) if isinstance(rest, int) else step - 1
         high[dim] = rest + excess[dim]
     return [slice_at(b, pad_with_zeros(b, g, low, high), [0] * rank, sizes)]
+
+
+@vjp("window")
+def vjp_window(op, cotangents, b: VjpBuilder) -> list:
+    """Each element's gradient is the sum of those in the windows that have it."""
+    sizes, length = ty.shape_of(op.x.type), ty.shape_of(op.y.type)[-1]
+    arguments = [OperandRef(0), sizes, op.dim, length, op.step]
+    call = {"op": "aten.unfold_backward.default", "args": arguments}
+    made = b.make("extern", [list(cotangents)], call, results=[op.x.type])
+    return list(made.results)
+
+
+@calls("aten.unfold_backward.default")
+def vjp_unfold_backward(op, cotangents, b: VjpBuilder) -> list:
+    """The windows themselves."""
+    (g,) = cotangents
+    _, _, dim, _, step = op.args
+    shape, element = ty.shape_of(op.inputs[0].type), g.type.element_type
+    return [b.typed("window", [g], shape, element, dim=dim, step=step)]
 
 
 def _spread(b: VjpBuilder, x: ir.Value, dim: int, before: int, step: int) -> ir.Value:

@@ -10,7 +10,7 @@ def _shape(value: ir.Value) -> tuple:
     return ty.shape_of(value.type)
 
 
-@canonicalizes("broadcast_to", "flip", "permute", "reshape", "slice")
+@canonicalizes("broadcast_to", "flip", "permute", "reshape", "slice", "window")
 def fold_view_of_number(op, b: Simplifier) -> ir.Value | None:
     """A view of equal elements has these elements."""
     number = b.number(op.x)
@@ -125,6 +125,18 @@ def slice_of_iota(op, b: Simplifier) -> ir.Value | None:
     start = counter.start + counter.step * op.starts[0]
     step = counter.step * op.steps[0]
     return b.typed("iota", [], _shape(op.y), element, start=start, step=step)
+
+
+@canonicalizes("window")
+def windows_side_by_side(op, b: Simplifier) -> ir.Value | None:
+    """Windows that have each element of x once are x with a dim split."""
+    shape, dim = _shape(op.y), op.dim
+    count, length = shape[dim], shape[-1]
+    if op.step != length or count * length != _shape(op.x)[dim]:
+        return None
+    split = b.reshape(op.x, (*shape[:dim], count, length, *shape[dim + 1 : -1]))
+    order = (*range(dim + 1), *range(dim + 2, len(shape)), dim + 1)
+    return b.op("permute", split, permutation=order)
 
 
 @canonicalizes("concat")

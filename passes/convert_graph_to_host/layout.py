@@ -102,6 +102,13 @@ def slice_(
     return Layout(tuple(shape), strides, offset)
 
 
+def window(layout: Layout, dim: int, step: Size, shape: Sequence[Size]) -> Layout:
+    """Windows along a dim, which may overlap: their elements are a last dim."""
+    stride = layout.strides[dim]
+    strides = (*layout.strides[:dim], stride * step, *layout.strides[dim + 1 :], stride)
+    return replace(layout, shape=tuple(shape), strides=strides)
+
+
 def element(layout: Layout, index: int) -> Layout:
     """One element of a layout of rank 1, as a layout of rank 0."""
     (stride,) = layout.strides

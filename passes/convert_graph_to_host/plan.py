@@ -312,6 +312,10 @@ def _slice(op: ir.OpView, layout: Layout) -> Layout:
     return layouts.slice_(layout, op.starts, op.steps, shape_of(op.results[0].type))
 
 
+def _window(op: ir.OpView, layout: Layout) -> Layout:
+    return layouts.window(layout, op.dim, op.step, shape_of(op.results[0].type))
+
+
 def _seed(op: ir.OpView, layout: Layout) -> Layout:
     return layouts.element(layout, op.index)
 
@@ -322,4 +326,5 @@ VIEWS: dict[str, Callable[[ir.OpView, Layout], Layout | None]] = {
     "graph.reshape": _reshape,
     "graph.seed": _seed,
     "graph.slice": _slice,
+    "graph.window": _window,
 }

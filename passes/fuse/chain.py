@@ -58,6 +58,14 @@ class Flip(Step):
 
 
 @dataclass(frozen=True)
+class Windows(Step):
+    """``result[..., i, ..., k] = source[..., i * step + k, ...]``, i at ``dim``."""
+
+    dim: int
+    step: Size
+
+
+@dataclass(frozen=True)
 class Pad(Step):
     """``low`` and ``high`` elements around each dim.
 
@@ -208,6 +216,19 @@ def _extend_flip(source: Shape, chain: Chain, step: Flip) -> Chain:
     return (*chain, replace(step, dims=dims))
 
 
+def _extend_window(source: Shape, chain: Chain, step: Windows) -> Chain:
+    last, before, shape = _pop(source, chain)
+    if not isinstance(last, Broadcast):
+        return (*chain, step)
+    aligned = align_right(shape, len(last.shape))
+    if aligned[step.dim] == 1 and last.shape[step.dim] != 1:
+        return extend(source, before, [Reshape((*aligned, 1)), Broadcast(step.shape)])
+    count, length = step.shape[step.dim], step.shape[-1]
+    kept = (*aligned[: step.dim], count, *aligned[step.dim + 1 :])
+    narrow = replace(step, shape=(*kept, length))
+    return extend(source, before, [Reshape(aligned), narrow, Broadcast(step.shape)])
+
+
 def _extend_pad(source: Shape, chain: Chain, step: Pad) -> Chain:
     if all(width == 0 for width in (*step.low, *step.high)):
         return chain
@@ -275,6 +296,7 @@ _RULES: dict[type[Step], Callable[[Shape, Chain, Step], Chain]] = {
     Reshape: _extend_reshape,
     Slice: _extend_slice,
     Take: _extend_take,
+    Windows: _extend_window,
 }
 
 

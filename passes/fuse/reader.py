@@ -17,6 +17,7 @@ from girih.passes.fuse.chain import (
     Slice,
     Step,
     Take,
+    Windows,
     extend,
 )
 from girih.passes.fuse.free import free_cheap_ops
@@ -188,9 +189,9 @@ def _stored_values(operations: list[ir.OpView]) -> set[ir.Value]:
     return stored
 
 
-def _layout_after(before: Layout, step: Step) -> Layout | None:
+def _layout_after(before: Layout, last: Step) -> Layout | None:
     """Returns the layout of a view; None if the step has to copy."""
-    match step:
+    match last:
         case Reshape(shape):
             return layouts.reshape(before, shape)
         case Broadcast(shape):
@@ -199,6 +200,8 @@ def _layout_after(before: Layout, step: Step) -> Layout | None:
             return layouts.permute(before, permutation)
         case Slice(shape, starts, steps):
             return layouts.slice_(before, starts, steps, shape)
+        case Windows(shape, dim, step):
+            return layouts.window(before, dim, step, shape)
     return None
 
 
@@ -242,6 +245,10 @@ def _read_permute(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
 def _read_slice(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
     step = Slice(_result_shape(op), tuple(op.starts), tuple(op.steps))
     return (reader.read(op.operands[0], step),)
+
+
+def _read_window(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    return (reader.read(op.operands[0], Windows(_result_shape(op), op.dim, op.step)),)
 
 
 def _read_flip(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
@@ -300,4 +307,5 @@ _READERS = {
     "reshape": _read_reshape,
     "slice": _read_slice,
     "take": _read_take,
+    "window": _read_window,
 }

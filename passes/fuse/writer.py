@@ -18,6 +18,7 @@ from girih.passes.fuse.chain import (
     Slice,
     Step,
     Take,
+    Windows,
 )
 from girih.passes.fuse.program import Read
 from girih.passes.fuse.shapes import Shape
@@ -156,5 +157,9 @@ _SHAPE_OPS: dict[type[Step], Callable[[Step], tuple[str, dict]]] = {
         "take",
         {"dim": i64(step.dim)}
         | ({"from_end": ir.UnitAttr.get()} if step.from_end else {}),
+    ),
+    Windows: lambda step: (
+        "window",
+        {"dim": i64(step.dim), "step": encode_size(step.step)},
     ),
 }

@@ -128,6 +128,12 @@ def _slice(state, op, x):
     return x
 
 
+@evaluates("window")
+def _window(state, op, x):
+    *_, length = state.shape(op.results[0].type)
+    return x.unfold(op.dim, length, state.number(op.step))
+
+
 @evaluates("concat")
 def _concat(state, op, *parts):
     return torch.cat(parts, op.dim)

@@ -7,7 +7,17 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 
 CHAIN_OPS = frozenset(
-    {"broadcast_to", "flip", "gather", "pad", "permute", "reshape", "slice", "take"}
+    {
+        "broadcast_to",
+        "flip",
+        "gather",
+        "pad",
+        "permute",
+        "reshape",
+        "slice",
+        "take",
+        "window",
+    }
 )
 STAYS_OUTSIDE = frozenset(
     {
@@ -19,6 +29,7 @@ STAYS_OUTSIDE = frozenset(
         "permute",
         "reshape",
         "slice",
+        "window",
     }
 )
 

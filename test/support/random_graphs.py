@@ -165,6 +165,17 @@ def _flip(w: GraphWriter, x, shape) -> None:
         w.add("flip", [x], {"dims": [w.rng.randrange(len(shape))]})
 
 
+def _window(w: GraphWriter, x, shape) -> None:
+    if shape and len(shape) < 4:
+        dim = w.rng.randrange(len(shape))
+        size, step = shape[dim], w.rng.choice([1, 1, 2])
+        if isinstance(size, int) and size:
+            length = w.rng.randint(1, size)
+            count = (size - length) // step + 1
+            windows = (*shape[:dim], count, *shape[dim + 1 :], length)
+            w.add("window", [x], {"dim": dim, "step": step}, windows)
+
+
 def _take(w: GraphWriter, x, shape) -> None:
     if shape and len(shape) < 4:
         dim = w.rng.randrange(len(shape))
@@ -225,6 +236,7 @@ WRITERS: dict[Callable, float] = {
     _concat: 5,
     _pad: 3,
     _flip: 2,
+    _window: 2,
     _take: 4,
     _gather: 2,
     _index: 2,

@@ -4,7 +4,7 @@ Source: the meaning of the ops is that of their PyTorch namesakes,
 https://pytorch.org/docs/stable/tensor_view.html.
 """
 
-from girih.dialects.attributes import SCALAR, SIZES
+from girih.dialects.attributes import SCALAR, SIZE, SIZES
 from girih.passes.tile.access.evaluator import (
     Coordinates,
     Evaluator,
@@ -57,6 +57,18 @@ def read_slice(
         for coordinate, start, step in zip(at, starts, steps, strict=True)
     )
     return evaluator.value(record.operands[0], source, guards)
+
+
+@reads("graph.window")
+def read_window(
+    evaluator: Evaluator, record: OpRecord, at: Coordinates, guards: Guards
+) -> Node:
+    """``y[..., i, ..., k] = x[..., i * step + k, ...]``."""
+    dim = record.attributes["dim"].value
+    step = SIZE.decode(record.attributes["step"])
+    *source, within = at
+    source[dim] = source[dim] * step + within
+    return evaluator.value(record.operands[0], tuple(source), guards)
 
 
 @reads("graph.flip")

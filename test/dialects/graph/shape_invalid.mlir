@@ -311,3 +311,43 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = "graph.flip"(%x) {dims = array<i64: -1>} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x6xf32>) {
+  // expected-error @+1 {{'graph.window' expected dim to be at least 0 and below the rank 2, got 2}}
+  %0 = "graph.window"(%x) {dim = 2, step = 1} : (tensor<2x6xf32>) -> tensor<2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6xf32>) {
+  // expected-error @+1 {{'graph.window' expected step to be at least 1, got 0}}
+  %0 = "graph.window"(%x) {dim = 1, step = 0} : (tensor<2x6xf32>) -> tensor<2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6xf32>) {
+  // expected-error @+1 {{'graph.window' expected y to have rank 3, got 2x4}}
+  %0 = "graph.window"(%x) {dim = 1, step = 1} : (tensor<2x6xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6xf32>) {
+  // expected-error @+1 {{'graph.window' expected y to have the sizes 2x4 before its last one, got 3x4x3}}
+  %0 = "graph.window"(%x) {dim = 1, step = 1} : (tensor<2x6xf32>) -> tensor<3x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6xf32>) {
+  // expected-error @+1 {{'graph.window' expected y to end at the size 6, got 7}}
+  %0 = "graph.window"(%x) {dim = 1, step = 2} : (tensor<2x6xf32>) -> tensor<2x3x3xf32>
+  return
+}

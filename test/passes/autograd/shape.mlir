@@ -113,6 +113,16 @@ func.func @pad(%x: tensor<3xf32> {graph.requires_grad}) -> tensor<6xf32> {
 
 // -----
 
+// CHECK-LABEL: func.func @window
+// CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x3x4xf32> {graph.cotangent = 0 : i64}
+// CHECK: "graph.extern"([[G]]) {{.*}}aten.unfold_backward.default{{.*}} -> tensor<2x8xf32>
+func.func @window(%x: tensor<2x8xf32> {graph.requires_grad}) -> tensor<2x3x4xf32> {
+  %0 = "graph.window"(%x) {dim = 1, step = 2} : (tensor<2x8xf32>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @flip
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<2x3xf32> {graph.cotangent = 0 : i64}
 // CHECK: "graph.flip"([[G]]) {dims = array<i64: 1>}

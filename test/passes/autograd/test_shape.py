@@ -70,6 +70,14 @@ def test_pad(low, high):
     check_op("pad", [random(2, 3)], {"low": low, "high": high, "value": 1.5})
 
 
+@pytest.mark.parametrize("step", [1, 2, 4])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_window(dim, step):
+    x = random(*((7, 2) if dim == 0 else (2, 7)))
+    windows = x.unfold(dim, 3, step).contiguous()
+    check_op("window", [x], {"dim": dim, "step": step}, result_types=[windows])
+
+
 @pytest.mark.parametrize("dims", [(), (0,), (0, 2)])
 def test_flip(dims):
     check_op("flip", [random(2, 3, 4)], {"dims": dims})

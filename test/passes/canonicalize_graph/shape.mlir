@@ -146,3 +146,27 @@ func.func @slice_of_iota() -> tensor<3xi64> {
       : (tensor<16xi64>) -> tensor<3xi64>
   return %1 : tensor<3xi64>
 }
+
+// CHECK-LABEL: @windows_side_by_side
+// CHECK: [[SPLIT:%.+]] = "graph.reshape"(%{{.*}}) : (tensor<6x5xf32>) -> tensor<3x2x5xf32>
+// CHECK: "graph.permute"([[SPLIT]]) {permutation = array<i64: 0, 2, 1>}
+// CHECK-NOT: graph.window
+func.func @windows_side_by_side(%x: tensor<6x5xf32>) -> tensor<3x5x2xf32> {
+  %0 = "graph.window"(%x) {dim = 0, step = 2} : (tensor<6x5xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}
+
+// CHECK-LABEL: @windows_that_leave_a_rest
+// CHECK: "graph.window"
+func.func @windows_that_leave_a_rest(%x: tensor<7x5xf32>) -> tensor<3x5x2xf32> {
+  %0 = "graph.window"(%x) {dim = 0, step = 2} : (tensor<7x5xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}
+
+// CHECK-LABEL: @windows_of_equal_elements
+// CHECK: "graph.full"() {value = 1.{{.*}}} : () -> tensor<4x3xf32>
+func.func @windows_of_equal_elements() -> tensor<4x3xf32> {
+  %0 = "graph.full"() {value = 1.0 : f64} : () -> tensor<6xf32>
+  %1 = "graph.window"(%0) {dim = 0, step = 1} : (tensor<6xf32>) -> tensor<4x3xf32>
+  return %1 : tensor<4x3xf32>
+}

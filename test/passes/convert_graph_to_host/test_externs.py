@@ -20,7 +20,7 @@ from girih.passes.convert_graph_to_host.externs.rules import DTYPE_NAMES
 from girih.passes.convert_graph_to_host.plan import VIEWS
 
 ELEMENTS = {getattr(torch, name): element for element, name in DTYPE_NAMES.items()}
-ALWAYS_VIEWS = {"graph.broadcast_to", "graph.permute", "graph.slice"}
+ALWAYS_VIEWS = {"graph.broadcast_to", "graph.permute", "graph.slice", "graph.window"}
 # Of integers, which every kernel computes with; ATen has no such op.
 ALWAYS_KERNELS = {"graph.philox"}
 

@@ -15,6 +15,7 @@ from girih.passes.fuse.chain import (
     Reshape,
     Slice,
     Take,
+    Windows,
     extend,
     is_reshape_only,
     result_shape,
@@ -44,6 +45,8 @@ def apply_step(x, step):
             return x[tuple(map(slice, starts, ends, steps))]
         case Flip(_, dims):
             return x.flip(dims)
+        case Windows(shape, dim, step):
+            return x.unfold(dim, shape[-1], step)
         case Pad(_, low, high, value):
             widths = [
                 w for pair in zip(low[::-1], high[::-1], strict=True) for w in pair
@@ -60,7 +63,7 @@ def apply_step(x, step):
 def random_step(rng, shape):
     """A step that fits a tensor of this shape."""
     rank = len(shape)
-    kind = rng.choice([Reshape, Broadcast, Permute, Slice, Flip, Pad, Take])
+    kind = rng.choice([Reshape, Broadcast, Permute, Slice, Flip, Windows, Pad, Take])
     if kind is Reshape:
         merged = (*shape[:-2], shape[-2] * shape[-1]) if rank > 1 else shape
         unit = rng.randint(0, rank)
@@ -76,6 +79,11 @@ def random_step(rng, shape):
         pairs = zip(shape, starts, strict=True)
         sizes = tuple(rng.randint(1, size - start) for size, start in pairs)
         return Slice(sizes, starts, (1,) * rank)
+    if kind is Windows and rank < 4:
+        dim, step = rng.randrange(rank), rng.choice([1, 2])
+        length = rng.randint(1, shape[dim])
+        count = (shape[dim] - length) // step + 1
+        return Windows((*shape[:dim], count, *shape[dim + 1 :], length), dim, step)
     if kind is Flip:
         return Flip(shape, (rng.randrange(rank),))
     if kind is Pad:

@@ -106,6 +106,19 @@ def test_slices_and_flips():
     check([x], body, expected + expected)
 
 
+@pytest.mark.parametrize("step", [1, 3, 5])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_windows(dim, step):
+    x = torch.randn(40, 33)
+    expected = x.unfold(dim, 4, step)
+
+    def body(b, t):
+        shape = tensor(tuple(expected.shape))
+        return [exp_free(b, b("window", t, dim=dim, step=step, results=[shape]))]
+
+    check([x], body, expected + expected)
+
+
 @pytest.mark.parametrize("size", [1, 5, 16, 40])
 def test_pad(size):
     x = torch.randn(3, size)
