@@ -203,7 +203,7 @@ func.func @f(%x: tensor<?xf32, ["3"]>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'graph.exp' expected attributes to be among effects, girih.arguments, girih.launch, girih.library, girih.tuning, graph.checkpoint, operand_strides, got aproximate}}
+  // expected-error @+1 {{'graph.exp' expected attributes to be among effects, girih.arguments, girih.channels_last, girih.launch, girih.library, girih.tuning, graph.checkpoint, operand_strides, got aproximate}}
   %0 = "graph.exp"(%x) {aproximate = true} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }

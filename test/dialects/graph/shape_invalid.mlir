@@ -147,7 +147,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<?xf32, ["s0 - (s0 // 2)"]>) {
-  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast to [(s0 // 2)], got [s0 - (s0 // 2)]}}
+  // expected-error @+1 {{'graph.broadcast_to' expected x to broadcast with [(s0 // 2)], got [s0 - (s0 // 2)]}}
   %0 = "graph.broadcast_to"(%x) : (tensor<?xf32, ["s0 - (s0 // 2)"]>) -> tensor<?xf32, ["(s0 // 2)"]>
   return
 }
@@ -331,7 +331,7 @@ func.func @f(%x: tensor<2x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x6xf32>) {
-  // expected-error @+1 {{'graph.window' expected y to have rank 3, got 2x4}}
+  // expected-error @+1 {{'graph.window' expected y to have rank 3, got [2, 4]}}
   %0 = "graph.window"(%x) {dim = 1, step = 1} : (tensor<2x6xf32>) -> tensor<2x4xf32>
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%x: tensor<2x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x6xf32>) {
-  // expected-error @+1 {{'graph.window' expected y to have the sizes 2x4 before its last one, got 3x4x3}}
+  // expected-error @+1 {{'graph.window' expected y to have the sizes [2, 4] before its last one, got [3, 4, 3]}}
   %0 = "graph.window"(%x) {dim = 1, step = 1} : (tensor<2x6xf32>) -> tensor<3x4x3xf32>
   return
 }
