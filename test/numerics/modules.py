@@ -26,7 +26,7 @@ def main() -> int:
     names = (options.modules or list(MODULES))[part - 1 :: parts]
     for position, name in enumerate(names, 1):
         print(f"\r{position}/{len(names)} {name:40}", end="", file=sys.stderr)
-        for case in cases(name, options.limit, getattr(torch, options.dtype)):
+        for case in cases(name, options.limit):
             for entrance in options.entrances or ENTRANCES:
                 for dynamic in (None, True):
                     tried += 1
@@ -50,7 +50,6 @@ def _parsed() -> argparse.Namespace:
         "--entrances", nargs="+", choices=ENTRANCES, help="default: all"
     )
     parser.add_argument("--limit", type=int, default=3, help="samples of each module")
-    parser.add_argument("--dtype", default="float64", help="of parameters and inputs")
     parser.add_argument("--part", default="1/1", help="2/3: the second third of all")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="also fallbacks, and TorchDynamo's"

@@ -30,6 +30,8 @@ ENTRANCES: dict[str, Callable] = {
     "girih.compile": girih.compile,
     "torch.compile": lambda m, **options: torch.compile(m, backend="girih", **options),
 }
+# Rounding does not hide what is wrong.
+_DTYPE = torch.float64
 MODULES = {info.name: info for info in module_db}
 
 # torch writes what an operation raises on fake tensors to its log.
@@ -86,36 +88,34 @@ def _with_twice_the_batch(given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(map(twice, given))
 
 
-def cases(
-    name: str, limit: int | None = None, dtype: torch.dtype = torch.float64
-) -> Iterator[Case]:
-    """Samples of a module, at most ``limit`` for each mode that differs."""
+def cases(name: str, limit: int | None = None) -> Iterator[Case]:
+    """Samples in double precision, at most ``limit`` for each mode that differs."""
     info = MODULES[name]
     modes = (True, False) if info.train_and_eval_differ else (True,)
     for is_training in modes:
         torch.manual_seed(0)
-        samples = info.module_inputs_func(info, "cpu", dtype, True, is_training)
+        samples = info.module_inputs_func(info, "cpu", _DTYPE, True, is_training)
         samples = [s for s in samples if s.forward_input is not None]
         for number in op_samples._spread(len(samples), limit):
             label = f"{name}[{number}]{'' if is_training else ' for evaluation'}"
-            yield _case(label, info.module_cls, samples[number], is_training, dtype)
-    yield from _refused(info, dtype)
+            yield _case(label, info.module_cls, samples[number], is_training)
+    yield from _refused(info)
 
 
-def _refused(info: Any, dtype: torch.dtype) -> Iterator[Case]:
+def _refused(info: Any) -> Iterator[Case]:
     """The samples that eager refuses in the call."""
     if info.module_error_inputs_func is None:
         return
     torch.manual_seed(0)
-    samples = info.module_error_inputs_func(info, "cpu", dtype, True, True)
+    samples = info.module_error_inputs_func(info, "cpu", _DTYPE, True, True)
     for number, sample in enumerate(samples):
         if sample.error_on == ModuleErrorEnum.FORWARD_ERROR:
             label = f"{info.name} refuses [{number}]"
             called = sample.module_error_input
-            yield _case(label, info.module_cls, called, True, dtype)
+            yield _case(label, info.module_cls, called, True)
 
 
-def _case(label, cls, sample, is_training: bool, dtype: torch.dtype) -> Case:
+def _case(label, cls, sample, is_training: bool) -> Case:
     arguments = (sample.forward_input.args, sample.forward_input.kwargs)
     leaves, tree = pytree.tree_flatten(arguments)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
@@ -123,7 +123,7 @@ def _case(label, cls, sample, is_training: bool, dtype: torch.dtype) -> Case:
 
     def make() -> nn.Module:
         torch.manual_seed(1)
-        return cls(*constructor.args, **constructor.kwargs).to(dtype)
+        return cls(*constructor.args, **constructor.kwargs).to(_DTYPE)
 
     def bind(tensors: tuple) -> tuple[tuple, dict]:
         filled = list(leaves)
