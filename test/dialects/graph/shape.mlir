@@ -62,7 +62,7 @@ func.func @pad(%x: tensor<?x16xf32, ["s0"]>) {
 // CHECK: "graph.window"(%{{.*}}) {{.*}}step = "s1"
 func.func @window(%x: tensor<?x16xf32, ["s0"]>) {
   %0 = "graph.window"(%x) {dim = 1, step = 2} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x7x4xf32, ["s0"]>
-  %1 = "graph.window"(%x) {dim = 0, step = "s1"} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x16x3xf32, ["(s0 - 3) // s1 + 1"]>
+  %1 = "graph.window"(%x) {dim = 0, step = "s1"} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x16x3xf32, ["((s0 - 3) // s1) + 1"]>
   return
 }
 
