@@ -268,8 +268,10 @@ def inference_tensors_that_would_be_kept(compile):
     weight = leaf(4, 3)
     with torch.inference_mode():
         given = weight.detach() * 2
+    product = compile(lambda x, w: x * w)
+    product(weight.detach(), weight)  # the next call is not captured: it raises
     try:
-        return compile(lambda x, w: x * w)(given, weight)
+        return product(given, weight)
     except RuntimeError as error:
         return str(error).partition(".")[0]
 
