@@ -19,8 +19,11 @@ OPS = 16
 class NoFallback:
     """Stands for the captured graph, which must not be needed."""
 
-    graph = torch.fx.Graph()
-    graph.output(())
+    def __init__(self, count):
+        super().__init__()
+        self.graph = torch.fx.Graph()
+        given = [self.graph.placeholder(f"x{index}") for index in range(count)]
+        self.graph.output(tuple(given))
 
     def forward(self, *inputs):
         raise AssertionError("the compiled program fell back to eager")
@@ -35,7 +38,9 @@ def compiled(module, inputs, results, monkeypatch):
         compiler, "import_graph", lambda gm, example_inputs, **_: imported
     )
     options = Options(fallback=False)
-    return compiler.compile_graph(NoFallback(), inputs, options, Report("random"))
+    return compiler.compile_graph(
+        NoFallback(len(inputs)), inputs, options, Report("random")
+    )
 
 
 @pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])

@@ -63,8 +63,7 @@ def python_number(number: Any, target: Any) -> Any:
     unsupported(
         kind="NumPy number whose type decides about the result",
         context=f"{type(number).__name__}, an argument of {name_of(target)}",
-        explanation="torch does not take it for the number of Python that has its "
-        "value.",
+        explanation="PyTorch does not take it for the number of Python with its value.",
         hints=("Give a number of Python, and dtype= where a tensor is made.",),
     )
 
