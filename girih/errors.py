@@ -83,7 +83,10 @@ class UnsupportedError(GirihError):
         told_compiling: Whether the program had been told that it is compiled.
         is_of_graph: The backend refused a captured graph.
         reads_callers: The program looks at the frames of its callers.
+        keeps_variables: What frames hold must live as long as their variables.
     """
+
+    keeps_variables: bool = False
 
     reads_callers: bool = False
     is_of_graph: bool = False
@@ -138,6 +141,15 @@ class UnsupportedError(GirihError):
         where = f" at {self.location}" if self.location is not None else ""
         context = f" ({self.context})" if self.context else ""
         return f"{self.kind}{context}{where}"
+
+    def marked(self, **marks: bool) -> UnsupportedError:
+        """The same error with some of its attributes set.
+
+        What raises it has no variable for it: that would be a cycle, which keeps the
+        frames and their arguments alive.
+        """
+        vars(self).update(marks)
+        return self
 
     def located(self, location: SourceLocation) -> UnsupportedError:
         """The same error, seen from the frame at ``location``.

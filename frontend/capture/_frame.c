@@ -114,13 +114,16 @@ static PyObject *evaluate_unwatched(PyThreadState *thread, struct _PyInterpreter
 /* The result of a callee's compiled code, or NULL: without an exception the frame has to
  * run as it was. */
 static PyObject *run_callee(Dispatcher *owner, Dispatcher *callee, PyCodeObject *code,
-                            PyObject *function, PyObject *const *locals) {
+                            PyObject *function, PyObject **locals) {
     Py_ssize_t count = code->co_argcount + code->co_kwonlyargcount +
                        ((code->co_flags & CO_VARARGS) != 0) +
                        ((code->co_flags & CO_VARKEYWORDS) != 0);
     Py_INCREF(callee);
     PyObject *result = Dispatcher_run(callee, function, locals, count);
     Py_DECREF(callee);
+    /* What goes on has the arguments that it needs, and may be to give them up. */
+    if (result && Py_IS_TYPE(result, &Tail_Type))
+        for (Py_ssize_t i = 0; i < count; i++) Py_CLEAR(locals[i]);
     return girih_run_tails(owner, result);
 }
 

@@ -363,7 +363,22 @@ class Compiler:
         if origin is None and not is_users_code(function.__code__):
             return None
         settings = replace(self.settings, fullgraph=False)
-        return make_dispatcher(function, Compiler(settings, is_callee=True))
+        compiler = Compiler(settings, is_callee=True)
+        return make_dispatcher(_of_code(function), compiler)
+
+
+def _of_code(function: types.FunctionType) -> types.FunctionType:
+    """A function that stands for all of one code, and holds what none of them does.
+
+    The cells of the one that came first would live as long as what is compiled.
+    """
+    cells = tuple(types.CellType() for _ in function.__closure__ or ())
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, None, cells
+    )
+    made.__qualname__ = function.__qualname__
+    made.__module__ = function.__module__
+    return made
 
 
 def _is_worth_it(captured: CapturedFrame) -> bool:

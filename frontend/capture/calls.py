@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture.finalizers import refuse_to_make
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.models import families  # noqa: F401  (registers models)
 from girih.frontend.capture.models.registry import model_of, prepare
@@ -33,7 +34,6 @@ from girih.frontend.capture.values.exception import (
 from girih.frontend.capture.values.function import FunctionValue, function_like
 from girih.frontend.capture.values.iterator import GeneratorValue
 from girih.frontend.capture.values.lookup import (
-    MISSING,
     c_base,
     has_python_layer,
     is_plain_tuple_class,
@@ -335,12 +335,8 @@ class Calls(TorchCalls):
         """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
         self.caller = None
         cls = callee.cls
-        if self.lookup(cls, "__del__")[0] is not MISSING:
-            unsupported(
-                kind="object with a destructor",
-                context=cls.__qualname__,
-                explanation="Its __del__ has to run when Python would run it.",
-            )
+        self.lookup(cls, "__del__")
+        refuse_to_make(cls)
         maker, owner = self.lookup(cls, "__new__")
         part = "__func__" if isinstance(maker, staticmethod) else None
         if isinstance(maker.__func__ if part else maker, types.FunctionType):
@@ -389,6 +385,7 @@ class Calls(TorchCalls):
         """An object as ``cls.__new__(cls, *args)`` of the builtin base makes it."""
         if getattr(cls, "__abstractmethods__", None):
             self.fold_raw(object.__new__, cls)  # raises
+        refuse_to_make(cls)
         if issubclass(cls, BaseException):
             return new_exception(self, cls, list(args), kwargs or {})
         if issubclass(cls, tuple) and c_base(cls) is not tuple:

@@ -21,6 +21,7 @@ from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.checks import number_check
 from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
+from girih.frontend.capture.finalizers import returning
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
@@ -28,6 +29,8 @@ from girih.frontend.capture.leftovers import forget_environments
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.rebuilding.generators import close_generators
 from girih.frontend.capture.repeatable import is_repeatable, runs_again
+from girih.frontend.capture.resume.liveness import is_observed
+from girih.frontend.capture.resume.origin import original_code
 from girih.frontend.capture.sizes import Sizes
 from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
@@ -115,6 +118,7 @@ class _Capture:
     stop: BreakPoint | None
     tracer: Tracer = field(init=False)
     root: Frame = field(init=False)
+    rebuilder: Rebuilder | None = field(init=False, default=None)
 
     def run(self) -> CapturedFrame:
         """Traces the call and compiles what came out."""
@@ -131,6 +135,8 @@ class _Capture:
         self.tracer = Tracer(
             call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
         )
+        code = original_code(call.function.__code__)
+        self.tracer.minds_finalizers = is_observed(code)
         self.tracer.says_compiling = call.says_compiling
         code = call.function.__code__
         try:
@@ -143,6 +149,8 @@ class _Capture:
             raise
         finally:
             self.tracer.release()
+            if self.rebuilder is not None:
+                self.rebuilder.release()
 
     def _run(self) -> CapturedFrame:
         state_check = state.state_check()
@@ -167,6 +175,7 @@ class _Capture:
                 zip(self.call.names, self.call.arguments, strict=True)
             )
         }
+        tracer.finalizers.begin(tracer, self.call, bound)
         try:
             self.root = Frame(function, bound)
             return tracer.run(self.root)[1], None
@@ -178,10 +187,12 @@ class _Capture:
     def _finish(self, result, frames, state_check) -> CapturedFrame:
         tracer = self.tracer
         tracer.graph.prune()
-        rebuilder = Rebuilder(tracer.graph)
+        rebuilder = self.rebuilder = Rebuilder(tracer.graph)
         rebuilder.replay(tracer.effects)
         if frames is None:
             expression = rebuilder.expression(result)
+            watch = tracer.finalizers
+            expression = returning(rebuilder, self.root, watch, expression)
         else:
             expression = tail_of(rebuilder, frames)
         close_generators(rebuilder, tracer.generators, () if frames else [self.root])
@@ -344,9 +355,10 @@ def _with_symbols(call: Call, stop: BreakPoint | None) -> CapturedFrame:
         evaluator = Evaluator(keeps_numbers=call.keeps_numbers)
         return _Capture(call, evaluator, stop).run()
     except NeedsSymbols:
-        from girih.frontend.capture.shapes import SymbolicEvaluator
+        pass  # and with it the frames, whose arguments an error below would keep alive
+    from girih.frontend.capture.shapes import SymbolicEvaluator
 
-        try:
-            return _Capture(call, SymbolicEvaluator(call.keeps_numbers), stop).run()
-        finally:
-            forget_environments()
+    try:
+        return _Capture(call, SymbolicEvaluator(call.keeps_numbers), stop).run()
+    finally:
+        forget_environments()

@@ -129,6 +129,8 @@ def _held(rebuilder, frame: Frame) -> set[str]:
 
 
 def _may_do_something(rebuilder, value: Value) -> bool:
+    if rebuilder.holds_watched(value):
+        return True
     if isinstance(value, GeneratorValue):
         return value.needs_closing
     if value.source is None and rebuilder.made(value) is None:

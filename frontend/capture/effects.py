@@ -54,11 +54,14 @@ class Effects:
 
     Attributes:
         watch: Called with each value that is about to be changed, or None.
+        gives_up: Called with each value from outside that an object from outside is
+            about to lose, or a container whose items it is about to lose.
         moved_globals: Those that were deleted, and set again later.
     """
 
     def __init__(self):
         self.watch: Callable[[object], None] | None = None
+        self.gives_up: Callable[[object], None] = lambda value: None
         self.objects: dict[int, ObjectChange] = {}
         self.containers: dict[int, Value] = {}
         self.cells: dict[int, Value] = {}
@@ -77,6 +80,7 @@ class Effects:
         """Sets a traced attribute, or deletes it for None, and notes that."""
         self._tell(owner)
         if owner.real is not None:
+            self.gives_up(previous)
             change = self.objects.setdefault(id(owner), ObjectChange(owner))
             change.note(name, value, previous)
             change.through[name] = through
@@ -92,7 +96,10 @@ class Effects:
     def change(self, container) -> None:
         """Notes that a list, dict or set is about to be changed."""
         self._tell(container)
-        if container.source is None or id(container) in self.containers:
+        if container.source is None:
+            return
+        self.gives_up(container)
+        if id(container) in self.containers:
             return
         self.containers[id(container)] = container
         self._snapshots[id(container)] = contents(container)
@@ -104,9 +111,10 @@ class Effects:
         self._snapshots[id(container)] = []  # see ``before`` for one that is read later
 
     def set_cell(self, cell) -> None:
-        """Notes that a closure cell got another content."""
+        """Notes that a closure cell is about to get another content."""
         self._tell(cell)
         if cell.real is not None:
+            self.gives_up(cell.content)
             self.cells[id(cell)] = cell
 
     def set_global(self, namespace: dict, name: str, value: Value | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.effects import Effects
+from girih.frontend.capture.finalizers import refuse_to_lose
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.guard import GuardSet
 from girih.frontend.capture.source import Roots, Source, global_label
@@ -70,6 +71,8 @@ class Names:
         if value is None:  # replayed only where the name was there before
             root = self.roots.constant(namespace, global_label(namespace))
             self.guards.add(root, "contains" if name in namespace else "absent", name)
+        if (id(namespace), name) not in self.effects.globals:
+            refuse_to_lose(namespace.get(name))
         self.effects.set_global(namespace, name, value)
 
     def import_in(self, frame: Frame, name: str) -> Value:

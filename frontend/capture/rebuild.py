@@ -76,6 +76,7 @@ class Rebuilder:
         constants: Objects that the code holds, by name.
         body: The statements after the call of the graph.
         pending: Ids of the containers from outside whose changes are still to come.
+        holds_watched: Whether a value holds an object whose death runs code.
         inputs: What the graph is called with.
         sizes: Writes symbolic sizes; None where there are none.
     """
@@ -86,6 +87,7 @@ class Rebuilder:
         self.constants: dict[str, Any] = {}
         self.body: list[ast.stmt] = []
         self.pending: set[int] = set()
+        self.holds_watched = graph.tracer.finalizers.holds
         self._again: Any = None
         self._raised: ast.expr | None = None
         self._made: dict[int, str] = {}
@@ -97,6 +99,10 @@ class Rebuilder:
         if self.sizes is not None:
             self.sizes.bind_numbers()  # which may be computed from sizes
         self.inputs += [self.expression(given.number) for given in graph.numbers]
+
+    def release(self) -> None:
+        """Lets go of all values; what writes the sizes refers back, in a cycle."""
+        self.__dict__.clear()
 
     @property
     def takes_slots(self) -> bool:

@@ -19,6 +19,7 @@ from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.class_facts import ClassFacts, ClassLookups, Registrations
 from girih.frontend.capture.effects import Effects
 from girih.frontend.capture.evaluate import NeedsSymbols
+from girih.frontend.capture.finalizers import Watch
 from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.graph import Graph
 from girih.frontend.capture.guard import GuardSet
@@ -68,6 +69,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         frames: The frames that are being interpreted, outermost first.
         generators: All that were started.
         caller: The frame whose instruction pushes what the next call returns.
+        finalizers: Objects whose death runs code, and that only the frames hold.
+        minds_finalizers: Whether the program is known to make such objects.
 
     Args:
         names: Names of the captured frame's locals.
@@ -94,6 +97,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.graph = Graph(self, evaluator)
         self.state = TorchState(self.graph)
         self.blocks = blocks
+        self.finalizers = Watch()
+        self.minds_finalizers = False
         self.frames: list[Frame] = []
         self.generators: list[Value] = []
         self.told_apart: dict[int, Value] = {}
@@ -169,6 +174,10 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self._by_id[id(obj)] = value
         self._objects[id(value)] = obj
         self._alive.append(value)
+
+    def real_of(self, value: Value) -> Any:
+        """The object from outside that a traced value stands for, or None."""
+        return self._objects.get(id(value))
 
     def outside_values(self):
         """The traced values of all objects from outside that were met."""
@@ -365,7 +374,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         """
         plan = frame.plan
         actions, instructions = actions_of(plan), plan.instructions
-        spend = self.budget.spend
+        spend, watch = self.budget.spend, self.finalizers
         self.frames.append(frame)
         try:
             if raised is not None:
@@ -383,9 +392,11 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
                     if error.break_points is None:
                         error.break_points = self._break_points()
                     self._unwind(frame, error)
-                    continue
+                    done = None
                 if done is not None:
                     return done
+                if watch.values:
+                    watch.check(self, frame, index)
         except UnsupportedError as error:
             raise self._located(error, frame) from None
         except NotConstant as error:
@@ -446,6 +457,9 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         points, is_final = error.break_points, error.is_final
         if points is None:
             points, is_final = self._break_points(), breaks_are_errors(self)
+            if error.keeps_variables:
+                for each in self.frames:
+                    observe(original_code(each.code))
             if error.reads_callers:
                 points = self._break_around(error, points)
         is_outermost = len(self.frames) == 1 and error.location is None

@@ -10,12 +10,9 @@ import builtins
 from girih.errors import unsupported
 from girih.frontend.capture.bytecode.table import of_version, opcode
 from girih.frontend.capture.models.registry import models
-from girih.frontend.capture.resume.origin import in_prologue
 from girih.frontend.capture.values.base import NULL, Raised
 from girih.frontend.capture.values.classes import super_of
 from girih.frontend.capture.values.function import BoundMethod, CellValue
-from girih.frontend.capture.values.object import ObjectValue
-from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import SliceValue
 
 # https://docs.python.org/3.12/library/dis.html#opcode-NOP
@@ -82,14 +79,11 @@ def _local(tracer, frame, name: str):
 
 @opcode("STORE_FAST")
 def _store_fast(tracer, frame, instruction):
-    _check_dropped(frame, frame.locals.get(instruction.argval))
     _store_local(frame, instruction.argval, frame.pop())
 
 
 @opcode("STORE_FAST_STORE_FAST", since=(3, 13))
 def _store_fast_store_fast(tracer, frame, instruction):
-    for name in instruction.argval:
-        _check_dropped(frame, frame.locals.get(name))
     for name in instruction.argval:
         _store_local(frame, name, frame.pop())
 
@@ -97,7 +91,6 @@ def _store_fast_store_fast(tracer, frame, instruction):
 @opcode("STORE_FAST_LOAD_FAST", since=(3, 13))
 def _store_fast_load_fast(tracer, frame, instruction):
     stored, loaded = instruction.argval
-    _check_dropped(frame, frame.locals.get(stored))
     _store_local(frame, stored, frame.pop())
     frame.push(_local(tracer, frame, loaded))
 
@@ -113,26 +106,9 @@ def _store_local(frame, name: str, value) -> None:
 
 @opcode("DELETE_FAST")
 def _delete_fast(tracer, frame, instruction):
-    value = frame.locals.get(instruction.argval)
-    if value is None:
+    if instruction.argval not in frame.locals:
         _throw_unbound(tracer, frame, instruction.argval)
-    _check_dropped(frame, value)
     del frame.locals[instruction.argval]
-
-
-def _check_dropped(frame, value) -> None:
-    """Ends the graph where a variable gives up an object that does something then."""
-    if _has_destructor(value) and not in_prologue(frame.code, frame.next - 1):
-        unsupported(
-            kind="deletion of an object with a destructor",
-            context=value.python_type().__qualname__,
-            explanation="Its __del__ has to run now, if this was the last reference.",
-        )
-
-
-def _has_destructor(value) -> bool:
-    is_object = isinstance(value, (ObjectValue, OutsideValue))
-    return is_object and hasattr(value.python_type(), "__del__")
 
 
 @opcode("LOAD_FAST_AND_CLEAR", since=(3, 12))
@@ -193,9 +169,8 @@ def _load_in_class(tracer, frame, instruction):
 @opcode("STORE_DEREF")
 def _store_deref(tracer, frame, instruction):
     cell = frame.cells[instruction.argval]
-    _check_dropped(frame, cell.content)
-    cell.content = frame.pop()
     tracer.effects.set_cell(cell)
+    cell.content = frame.pop()
 
 
 @opcode("DELETE_DEREF")
@@ -203,9 +178,8 @@ def _delete_deref(tracer, frame, instruction):
     cell = frame.cells[instruction.argval]
     if cell.content is None:
         _throw_unbound(tracer, frame, instruction.argval)
-    _check_dropped(frame, cell.content)
-    cell.content = None
     tracer.effects.set_cell(cell)
+    cell.content = None
 
 
 # https://docs.python.org/3.12/library/dis.html#opcode-LOAD_GLOBAL

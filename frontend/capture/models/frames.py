@@ -13,24 +13,20 @@ from girih.frontend.capture.resume.origin import original_code
 
 @models(sys._getframe)
 def _getframe(tracer, depth=None):
-    error = UnsupportedError(
+    raise UnsupportedError(
         "a look at the frames of the callers",
         "sys._getframe",
         "Followed calls have no frames of their own; Python runs the call.",
-    )
-    error.reads_callers = _reads_callers(tracer.frames, depth)
-    raise error
+    ).marked(reads_callers=_reads_callers(tracer.frames, depth))
 
 
 @models(sys._current_frames)
 def _current_frames(tracer):
-    error = UnsupportedError(
+    raise UnsupportedError(
         "a look at the frames of all threads",
         "sys._current_frames",
         "Followed calls have no frames of their own; Python runs the call.",
-    )
-    error.reads_callers = True
-    raise error
+    ).marked(reads_callers=True)
 
 
 def _reads_callers(frames: list, depth) -> bool:

@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 from girih.errors import unsupported
+from girih.frontend.capture.finalizers import is_programs, refuse_callback
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.builtin import NamespaceValue
@@ -88,6 +89,8 @@ def _weak_reference(tracer, value, callback=None):
             explanation="When such an object dies is known to Python alone.",
         )
     args = [] if callback is None else [tracer.known(callback).as_python()]
+    if args and is_programs(args[0]):
+        refuse_callback(value)
     made = tracer.fold_raw(weakref.ref, real, *args)
     source = tracer.roots.constant(made)
     if value.source is not None:
