@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from samples import check
 from tensors import ALL, LAYOUTS, normal
 
+import girih
+
 BASE = (4, 6, 10)
 
 VIEWS = {
@@ -140,3 +142,70 @@ def test_transposed_operands_of_odd_sizes():
         for n, m in ((1, 1), (1, 17), (16, 16), (31, 33), (257, 65), (64, 1000))
     }
     check(lambda x, y: (x.t() + y, (x * 2).t().contiguous()), calls)
+
+
+PADS = {
+    1: [(2, 1), (0, 3), (7, 7), (-1, 2)],
+    2: [(2, 1, 0, 3), (4, 0, 4, 4), (1, -1, 2, 0)],
+    3: [(2, 1, 0, 3, 1, 1)],
+}
+BORDERS = [(n, mode) for n in PADS for mode in ("reflect", "replicate", "circular")]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(("rank", "mode"), BORDERS)
+def test_padding_with_elements(rank, mode, dynamic):
+    """Values and their strides, and derivatives; alone and before arithmetic."""
+
+    def function(x):
+        padded = [F.pad(x, widths, mode=mode) for widths in PADS[rank]]
+        return [*padded, *(F.pad(x * 2, n, mode=mode) + 1 for n in PADS[rank])]
+
+    compiled = girih.compile(function, dynamic=dynamic)
+    for size in (8, 9) if dynamic else (8,):
+        x = torch.randn((2, 3, 5, 6)[: rank + 1] + (size,), dtype=torch.float64)
+        _compare_padded(compiled, function, x)
+        _compare_padded(compiled, function, x.transpose(0, 1))
+        _compare_padded(compiled, function, x[0])
+
+
+def _compare_padded(compiled, function, x):
+    pairs = []
+    for run in (function, compiled):
+        leaf = x.detach().requires_grad_()
+        results = run(leaf)
+        total = sum((y.sin() * y).sum() for y in results)
+        strides = [y.stride() for y in results]
+        pairs.append((*results, *torch.autograd.grad(total, leaf), strides))
+    (*wanted, strides), (*found, others) = pairs
+    torch.testing.assert_close(found, wanted)
+    assert strides == others
+
+
+@pytest.mark.parametrize("widths", [(9, 0), (0, -9), (1,) * 6, (1, 1)])
+def test_circular_padding_that_eager_refuses(widths):
+    def function(x):
+        return F.pad(x, widths, "circular", 0.5 if widths == (1, 1) else None)
+
+    x = torch.randn(2, 3, 8)
+    with pytest.raises(Exception) as wanted:
+        function(x)
+    with pytest.raises(type(wanted.value)) as found:
+        girih.compile(function)(x)
+    assert str(found.value) == str(wanted.value)
+
+
+ONE_KERNEL = {
+    "windows": lambda x: x.unfold(2, 4, 3).mean(-1),
+    "windows of windows": lambda x: x.unfold(1, 2, 1).unfold(2, 3, 2).amax((-1, -2)),
+    "reflected": lambda x: F.pad(x, (2, 1), mode="reflect") * 2,
+}
+
+
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_windows_and_borders_are_read_where_they_lie(name):
+    compiled = girih.compile(ONE_KERNEL[name])
+    x = normal(BASE, torch.float32)
+    torch.testing.assert_close(compiled(x), ONE_KERNEL[name](x))
+    report = girih.report(compiled)
+    assert (report.kernels, report.externs) == (1, 0), report
