@@ -27,3 +27,51 @@ def test_the_page_says_what_was_run_and_what_ran_eager():
 
 def test_the_page_says_where_nothing_ran_eager():
     assert "Nothing ran eager.\n" in table.page(ROWS[:1], {}, "cpu", 487)
+
+
+def timed(name, **times):
+    parts = {part: {**RIGHT, "times": pair} for part, pair in times.items()}
+    return Row(f"torch/{name}", parts=parts)
+
+
+TIMED = [
+    timed("gru", forward={"eager": 1e-3, "girih": 2e-3}),
+    timed("mlp", forward={"eager": 1e-3, "girih": 1.01e-3}),
+    timed(
+        "lstm",
+        forward={"eager": 4e-3, "girih": 1e-3},
+        training32={"eager": 2e-3, "girih": 6e-3},
+    ),
+    Row(
+        "torch/wrong",
+        parts={
+            "forward": {
+                **RIGHT,
+                "verdict": "wrong",
+                "times": {"eager": 1.0, "girih": 9.0},
+            }
+        },
+    ),
+]
+
+
+def test_what_is_slower_than_eager_is_listed_the_worst_first():
+    page, said = table.page(TIMED, {}, "cpu", 9), table.summary(TIMED)
+    worst = "| torch/lstm | training32 | 2 ms | 6 ms | 3.00 |"
+    second = "| torch/gru | forward | 1 ms | 2 ms | 2.00 |"
+    assert f"{worst}\n{second}\n\n" in page
+    told = said.splitlines()[-3:]
+    assert told[0].startswith("times: 2 of 4 take more than 1.05 of eager's time")
+    assert told[1:] == [
+        "    3.00 of eager: torch/lstm, training32: 6 ms, eager 2 ms",
+        "    2.00 of eager: torch/gru, forward: 2 ms, eager 1 ms",
+    ]
+
+
+def test_rows_without_times_are_told():
+    assert "Of the times, none were taken." in table.page(ROWS, {}, "cpu", 9)
+    assert table.summary(ROWS).endswith("times: none were taken")
+
+
+def test_where_nothing_is_slower_no_table_is():
+    assert "| girih over eager |" not in table.page(TIMED[1:2], {}, "cpu", 9)

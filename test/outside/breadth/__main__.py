@@ -39,7 +39,7 @@ def _parsed() -> argparse.Namespace:
     add("--first", type=int, default=0, help="the first of these; default: 0")
     add("--device", choices=("cpu", "cuda"), default="cpu")
     add("--dynamo", action="store_true", help="ask TorchDynamo for the graph, too")
-    add("--jobs", type=int, default=1, help="models at a time; default: 1")
+    add("--jobs", type=int, default=1, help="models at a time; times are true for 1")
     add("--limit", type=float, default=300, help="seconds of a part; default: 300")
     add("--json", type=Path, metavar="OUT", help="write all that was seen")
     add(

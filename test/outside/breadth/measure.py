@@ -17,6 +17,7 @@ from breadth.model import Model
 from breadth.notices import fallbacks, notices
 from breadth.precision import RoundingOperations
 from breadth.reference import right_derivatives
+from breadth.speed import result_times, step_times
 from breadth.step import NothingToTrain, Step, call, fresh, train
 from girih.checking.arithmetic import Noise
 
@@ -123,9 +124,12 @@ def _forward(model: Model, settings: Settings) -> Record:
         module = fresh(model, settings.device).eval()
         expected = _eager(lambda: call(module, model, size, settings.device))
         noise = _own_spread(module, model, expected, settings)
-        record, found = _in_one_graph(model, settings)
+        record, found, compiled = _in_one_graph(model, settings)
         record["error"], record["noise"] = distance(found, expected), noise
-    return _judged(record, max(FORWARD_BOUND, noise))
+    functions = {"eager": module, "girih": compiled}
+    return _judged(record, max(FORWARD_BOUND, noise)) | {
+        "times": result_times(functions, model, settings.device)
+    }
 
 
 def _own_spread(module, model: Model, expected, settings: Settings) -> float:
@@ -147,7 +151,7 @@ def _own_spread(module, model: Model, expected, settings: Settings) -> float:
         torch.set_num_threads(threads)
 
 
-def _in_one_graph(model: Model, settings: Settings) -> tuple[Record, Any]:
+def _in_one_graph(model: Model, settings: Settings) -> tuple[Record, Any, Callable]:
     record: Record = {"fullgraph": True}
     if settings.dynamo:
         record["dynamo"] = _whole_for_dynamo(model, settings)
@@ -167,7 +171,7 @@ def _compiled_call(model: Model, settings: Settings, record: Record, **how):
     record["first_call"] = round(time.monotonic() - start, 2)
     record["graphs"] = len(girih.report(compiled).graphs)
     record["eager"] = fallbacks(compiled)
-    return record, found
+    return record, found, compiled
 
 
 def _reason_of_break(error: BaseException) -> str:
@@ -239,6 +243,16 @@ def _float32_step(model: Model, settings: Settings) -> Record:
     compiled, module = _compiled_for_training(model, settings, None)
     step = _step(compiled, module, model, model.sizes[0], settings, None)
     record = {"error": step.distance(expected), "eager": fallbacks(compiled)}
+    record = _judged_float32(record, step, expected, model, settings)
+    # Timed steps add to the gradients, which are compared before.
+    functions = {"eager": fresh(model, settings.device).train(), "girih": compiled}
+    return record | {"times": step_times(functions, model, settings.device)}
+
+
+def _judged_float32(
+    record: Record, step: Step, expected: Step, model: Model, settings: Settings
+) -> Record:
+    """The record with its verdict: how near the step is, and eager's, to float64."""
     try:
         precise, _ = _eager_step(model, settings, torch.float64)
     except EagerFailed as reason:

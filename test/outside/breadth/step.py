@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from breadth.comparison import distance, joint_distance, tensors_of
-from breadth.model import Model
+from breadth.model import Call, Model
 
 
 @dataclass
@@ -61,12 +61,20 @@ def call(
     dtype: torch.dtype | None = None,
 ) -> dict[str, Tensor]:
     """Calls a function with the model's arguments; random numbers begin anew."""
+    args, kwargs = arguments(model, size, device, dtype)
+    return tensors_of(function(*args, **kwargs))
+
+
+def arguments(
+    model: Model, size: tuple[int, int], device: str, dtype: torch.dtype | None = None
+) -> Call:
+    """The model's arguments, made anew; random numbers begin anew after that."""
     seed()
     with _disable_current_modes():  # Inputs are float32 at first: no model rounds.
         given = model.inputs(*size)
-        args, kwargs = pytree.tree_map(lambda x: _moved(x, device, dtype), given)
+        moved = pytree.tree_map(lambda x: _moved(x, device, dtype), given)
     seed()
-    return tensors_of(function(*args, **kwargs))
+    return moved
 
 
 def train(function: Callable, module: Any, results: Callable) -> Step:
@@ -79,7 +87,7 @@ def train(function: Callable, module: Any, results: Callable) -> Step:
     """
     step = Step(results=results(function))
     losses = [
-        _weighted(result) for result in step.results.values() if _is_trained(result)
+        _weighted(result) for result in step.results.values() if is_trained(result)
     ]
     if not losses:
         raise NothingToTrain("no result requires a gradient")
@@ -92,7 +100,8 @@ def train(function: Callable, module: Any, results: Callable) -> Step:
     return step
 
 
-def _is_trained(result: Tensor) -> bool:
+def is_trained(result: Tensor) -> bool:
+    """Whether a result is part of the loss."""
     return result.requires_grad and result.is_floating_point()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
 from breadth.measure import PARTS
 from breadth.run import BAD, LIBRARIES, Row
@@ -31,7 +32,12 @@ eager on {device}.
 * *whole*: the model is one graph (`fullgraph=True` holds).
 * *eager*: a graph of it ran as eager; girih said so.
 * *first*: seconds of the first call, which compiles.
+* *times*: medians of alternating calls in one process, with the first of the sizes in
+  float32: of *forward*, and of a step of *training32*.
 """
+
+SLOWER = 1.05
+"""Times eager's median: what takes longer is slower. Less is noise."""
 
 
 def line(row: Row) -> str:
@@ -60,7 +66,7 @@ def page(rows: Sequence[Row], missing: dict[str, str], device: str, listed: int)
         listed: How many models there are.
     """
     sections = [ABOUT.format(device=device), _run(rows, listed), _totals(rows)]
-    sections += [_bad(rows), _reasons(rows), _skipped(rows)]
+    sections += [_bad(rows), _slower(rows), _reasons(rows), _skipped(rows)]
     sections += [
         f"{library} was not installed: {why}" for library, why in missing.items()
     ]
@@ -81,7 +87,76 @@ def summary(rows: Sequence[Row]) -> str:
     lines += [f"one graph: {whole} of {len(measured)}", f"ran eager: {len(eager)}"]
     lines += [f"skipped: {len(rows) - len(measured)}"]
     bad = [row.name for row in measured if not row.is_right]
-    return "\n".join([*lines, f"not right: {', '.join(bad) or 'none'}"])
+    lines += [f"not right: {', '.join(bad) or 'none'}", f"times: {_all_times(rows)}"]
+    lines += [
+        f"    {pair.ratio:.2f} of eager: {pair.model}, {pair.part}: "
+        f"{_milliseconds(pair.girih)}, eager {_milliseconds(pair.eager)}"
+        for pair in _slow_ones(rows)
+    ]
+    return "\n".join(lines)
+
+
+class Times(NamedTuple):
+    """Median seconds of one part of a model."""
+
+    model: str
+    part: str
+    eager: float
+    girih: float
+
+    @property
+    def ratio(self) -> float:
+        """girih over eager."""
+        return self.girih / self.eager
+
+
+def _times(rows: Sequence[Row]) -> list[Times]:
+    """All that were taken of what is right: what is wrong needs no time."""
+    return [
+        Times(row.name, part, **record["times"])
+        for row in rows
+        for part, record in row.parts.items()
+        if "times" in record and record["verdict"] == "right"
+    ]
+
+
+def _slow_ones(rows: Sequence[Row]) -> list[Times]:
+    """Those in which girih is slower than eager, the worst first."""
+    slow = [pair for pair in _times(rows) if pair.ratio > SLOWER]
+    return sorted(slow, key=lambda pair: -pair.ratio)
+
+
+def _all_times(rows: Sequence[Row]) -> str:
+    """How many are slower, and the mean over all."""
+    ratios = [pair.ratio for pair in _times(rows)]
+    if not ratios:
+        return "none were taken"
+    slow = len(_slow_ones(rows))
+    mean = statistics.geometric_mean(ratios)
+    return (
+        f"{slow} of {len(ratios)} take more than {SLOWER} of eager's time; "
+        f"geometric mean of all: {mean:.2f}"
+    )
+
+
+def _slower(rows: Sequence[Row]) -> str:
+    lines = [
+        [
+            pair.model,
+            pair.part,
+            _milliseconds(pair.eager),
+            _milliseconds(pair.girih),
+            f"{pair.ratio:.2f}",
+        ]
+        for pair in _slow_ones(rows)
+    ]
+    head = ["model", "part", "eager", "girih", "girih over eager"]
+    found = "\n" + _table(head, lines) if lines else ""
+    return f"## Slower than eager\n\nOf the times, {_all_times(rows)}.\n{found}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"
 
 
 def _cell(record: dict[str, Any]) -> str:
