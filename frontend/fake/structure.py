@@ -289,16 +289,25 @@ def _resized_lines(self, output_size, scales=None):
 @shape_rule("constant_pad_nd")
 def _pad(self, pad, value=0):
     size = list(self.size())
-    if len(pad) % 2 or len(pad) > 2 * len(size) or not is_contiguous(self):
+    if len(pad) % 2 or len(pad) > 2 * len(size):
         return NotImplemented
-    if all(isinstance(extent, int) and extent == 0 for extent in pad):
-        return Result(tuple(size), self.dtype, preserved_strides(self))
     for position in range(len(pad) // 2):
         extent = size[-1 - position] + pad[2 * position] + pad[2 * position + 1]
         if extent < 0:
             return NotImplemented
         size[-1 - position] = extent
+    # Eager clones the part that is left where no pad is positive. torch's own rule for
+    # fake tensors does not ask this of symbolic pads, so its strides are others.
+    if all(extent <= 0 for extent in pad):
+        return Result(tuple(size), self.dtype, _strides_of_part(self, tuple(size)))
+    if not is_contiguous(self):
+        return NotImplemented
     return Result(tuple(size), self.dtype, suggested_strides(self, tuple(size)))
+
+
+def _strides_of_part(self, size):
+    """Strides of a clone of a part of a tensor, None where contiguous."""
+    return preserved_strides(torch.as_strided(self, size, self.stride()))
 
 
 def _put_into_view(view: str):

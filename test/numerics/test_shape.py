@@ -209,3 +209,23 @@ def test_windows_and_borders_are_read_where_they_lie(name):
     torch.testing.assert_close(compiled(x), ONE_KERNEL[name](x))
     report = girih.report(compiled)
     assert (report.kernels, report.externs) == (1, 0), report
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)])
+def test_a_crop_keeps_the_order_of_dims(order, dynamic):
+    """Eager clones what is left; of padding that also adds it makes a new tensor."""
+
+    def program(x):
+        n = x.shape[-1] // 2
+        crop, both = F.pad(x, (0, -n)), F.pad(x, (0, -n, 0, 1))
+        return crop, both, F.pad(x, (n - n, -n, 0, n - x.shape[-1]))
+
+    inverse = sorted(range(3), key=order.__getitem__)
+    for sizes in ((5, 6, 8), (5, 7, 4)):
+        x = torch.randn([sizes[dim] for dim in order]).permute(inverse)
+        for made, own in zip(
+            girih.compile(program, dynamic=dynamic)(x), program(x), strict=True
+        ):
+            assert made.stride() == own.stride()
+            assert torch.equal(made, own)
