@@ -6,9 +6,12 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih import config
+
+if TYPE_CHECKING:
+    from girih.passes.user_passes import UserPasses
 
 MODES: dict[str, dict[str, bool]] = {
     "default": {},
@@ -60,6 +63,9 @@ class Options:
     that makes it fast)."""
     parallel_grain: int = 32768
     """Elements of work under which a kernel runs on one thread."""
+    passes: UserPasses | None = None
+    """Passes of yours by place: ``{"before:fuse": my_pass}``. ``girih-opt
+    --list-stages`` prints the places; a pass is a function, a name, or a list."""
     recompile_limit: int | None = None
     """Most entries of one function; None: ``GIRIH_RECOMPILE_LIMIT`` or 8."""
     vector_bits: int = 0
@@ -113,6 +119,7 @@ _TYPES = {
     "max_fusion_inputs": int,
     "memory_budget": (int, float),
     "parallel_grain": int,
+    "passes": Mapping,
     "recompile_limit": int,
     "vector_bits": int,
     "verify": bool,
@@ -169,6 +176,10 @@ def make_options(values: Mapping[str, Any] | None, mode: str | None = None) -> O
         name = TORCH_NAMES.get(name, name)
         _check_option(name, value)
         given[name] = str(value) if isinstance(value, Path) else value
+    if "passes" in given:
+        from girih.passes.user_passes import parse_user_passes  # few ask for it
+
+        given["passes"] = parse_user_passes(given["passes"])
     return replace(Options(), **given)
 
 

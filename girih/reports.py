@@ -15,6 +15,34 @@ if TYPE_CHECKING:
 from girih.fallbacks import Fallback
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A stage that ran, or a user's pass.
+
+    Attributes:
+        program: The kind of program: "inference", "joint", "forward", "backward" or
+            "derivative".
+        stage: The stage, or the place of the pass.
+        seconds: How long it took; None where passes of MLIR ran as one, whose time is
+            that of the last of them.
+        users_pass: The name of a user's pass, else "".
+        changed: Whether that changed the IR; None for girih's own stages.
+    """
+
+    program: str
+    stage: str
+    seconds: float | None
+    users_pass: str = ""
+    changed: bool | None = None
+
+    def __str__(self) -> str:
+        spent = "" if self.seconds is None else f" {1e3 * self.seconds:.1f} ms"
+        if not self.users_pass:
+            return f"{self.program} {self.stage}:{spent}"
+        what = "changed the IR" if self.changed else "changed nothing"
+        return f"{self.users_pass} at {self.stage} ({self.program}):{spent}, {what}"
+
+
 @dataclass
 class Report:
     """One compiled graph.
@@ -39,6 +67,8 @@ class Report:
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
         pieces: Of the graphs that it was broken into, as they are compiled.
+        ran: The stages that ran, in order, with the passes of users among them.
+        places: Where passes of users were to run.
         check: What came of comparing its first calls with eager, where that was asked
             for.
     """
@@ -59,7 +89,16 @@ class Report:
     host: Report | None = None
     derivatives: list[Report] = field(default_factory=list)
     pieces: list[Report] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     check: GraphCheck | None = None
+
+    @property
+    def places_not_reached(self) -> list[str]:
+        """The places of users' passes that no program has come to so far."""
+        reports = self.and_derived()
+        reached = {ran.stage for report in reports for ran in report.ran}
+        return [place for place in self.places if place not in reached]
 
     def and_derived(self) -> Iterator[Report]:
         """This report and those of its host part, its derivatives and its pieces."""
@@ -99,8 +138,14 @@ class Report:
             f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
             f"{self.native_calls} native calls, {self.externs} ATen calls, "
             f"code: {self.cache}; {self.compile_seconds * 1e3:.1f} ms ({stages})"
-            f"{recordings}{reasons}{_checked(self.check)}"
+            f"{recordings}{reasons}{_checked(self.check)}{self._users_passes()}"
         )
+
+    def _users_passes(self) -> str:
+        lines = [str(ran) for ran in self.ran if ran.users_pass]
+        if missed := self.places_not_reached:
+            lines.append(f"no program has come to {', '.join(missed)} so far")
+        return "".join(f"\n  {line}" for line in lines)
 
 
 @dataclass

@@ -1,7 +1,10 @@
 """The passes, one file or folder each, and where to find them.
 
 - ``registry``: what a pass is, and running pipelines of our own and upstream passes.
-- ``pipelines``: the named pipelines, as data.
+- ``stages``: the order of the compiler, as data; ``pipelines``: stretches of it.
+- ``places``, ``user_passes``: where passes of users run, and what they are.
+- ``errors``: failures of passes; ``signatures``: what users' passes must not change.
+- ``fingerprints``: what a function does, for cache keys; ``standalone``: as a file.
 - ``pipeline_syntax``: textual pipelines; ``options``: options of passes, as text.
 - ``observers``: printing, dumping, timing.
 - ``reproducer``: files that replay a failure.

@@ -181,6 +181,7 @@ _PROGRAMS = _contract("host", "host")
 
 CONTRACTS: dict[str, Contract] = {
     "autograd": _GRAPHS,
+    "backward": _GRAPHS,
     "batch-launches": _PROGRAMS,
     "canonicalize-graph": _GRAPHS,
     "choose-convolution-layouts": _GRAPHS,
@@ -200,6 +201,7 @@ CONTRACTS: dict[str, Contract] = {
     "fuse-contractions": _GRAPHS,
     "fusions": _contract("fused", "fused"),
     "gpu": _contract("host", "tt"),
+    "gradients": _GRAPHS,
     "graph": _contract("graph", "fused"),
     "group-launches": _PROGRAMS,
     "hold-bfloat16-as-bits": _contract("cpu", "cpu"),

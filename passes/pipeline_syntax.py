@@ -5,7 +5,8 @@ an op: the passes within run on each such op. ``builtin.module(...)`` around the
 may be left out.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 MODULE = "builtin.module"
 
@@ -23,6 +24,8 @@ class Step:
         options: the text between its braces.
         anchors: the ops, outermost first, within which it runs.
         begins, ends: the named pipelines of which it is the first or last step.
+        stage: the stage of the compiler that it belongs to, or the place of a user's.
+        info: the pass, a `registry.PassInfo`, where its name does not say it.
     """
 
     name: str
@@ -30,6 +33,8 @@ class Step:
     anchors: tuple[str, ...] = (MODULE,)
     begins: tuple[str, ...] = field(default=(), compare=False)
     ends: tuple[str, ...] = field(default=(), compare=False)
+    stage: str = field(default="", compare=False)
+    info: Any = field(default=None, compare=False)
 
     def __str__(self) -> str:
         text = f"{self.name}{{{self.options}}}" if self.options else self.name
@@ -56,7 +61,7 @@ def pipeline_text(steps: list[Step]) -> str:
 def _within_module(step: Step) -> Step:
     if step.anchors[:1] == (MODULE,):
         return step
-    return Step(step.name, step.options, (MODULE, *step.anchors))
+    return replace(step, anchors=(MODULE, *step.anchors))
 
 
 def _parse_list(text: str, whole: str, anchors: tuple[str, ...]) -> list[Step]:

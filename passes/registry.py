@@ -14,18 +14,22 @@ A pass is a function on an op, with options in a frozen dataclass::
 go to one pass manager; ours are plain calls.
 """
 
+import dataclasses
 import difflib
 import functools
 import importlib
+import inspect
+import time
+import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Protocol
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir, passmanager
-from girih.passes import PASS_MODULES, levels, pipelines, reproducer
+from girih.passes import PASS_MODULES, levels, pipelines, reproducer, signatures
+from girih.passes.errors import PassError, blamed, is_refusal
 from girih.passes.levels import Contract
 from girih.passes.options import UnknownPass, parse_options
 from girih.passes.pipeline_syntax import (
@@ -34,87 +38,6 @@ from girih.passes.pipeline_syntax import (
     parse_pipeline,
     pipeline_text,
 )
-
-
-class PassError(Exception):
-    """A pass failed.
-
-    Attributes:
-        pass_name: the pass.
-        op_text: the op that it was working on, if known, as text.
-        location: that op's location, if known.
-        cause: what went wrong.
-        left_invalid: whether the pass ran, and what it left breaks rules.
-        refused: whether the pass did not run, as what it was to take breaks rules.
-        defined_in: the module that defines the pass, "" for upstream's.
-        replay: makes what replays the failure, if one was asked for.
-        folder: where the user wants such a file, if anywhere.
-        reproducer: a file that replays it, once it is written.
-    """
-
-    def __init__(
-        self,
-        pass_name: str,
-        op_text: str,
-        location: ir.Location | None,
-        cause: BaseException,
-        *,
-        left_invalid: bool = False,
-        refused: bool = False,
-        defined_in: str = "",
-    ):
-        self.pass_name = pass_name
-        self.op_text = op_text
-        self.location = location
-        self.cause = cause
-        self.left_invalid = left_invalid
-        self.refused = refused
-        self.defined_in = defined_in
-        self.replay: Callable[[], reproducer.Replay] | None = None
-        self.folder: Path | None = None
-        self.reproducer: Path | None = None
-        super().__init__(pass_name, op_text, location, cause)
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the pass is neither girih's nor upstream's."""
-        return self.defined_in.partition(".")[0] not in ("", "girih")
-
-    def when(self) -> str:
-        """In which pass it was, after which, or in front of which."""
-        place = "after" if self.left_invalid else "before" if self.refused else "in"
-        return f"{place} pass '{self.pass_name}'"
-
-    def write_reproducer(self, path: Path) -> None:
-        """Writes a file that replays the failure, which the message names then.
-
-        Raises:
-            OSError: It can't be written.
-        """
-        self.reproducer = self.replay().write(path)
-
-    def __str__(self) -> str:
-        cause = f"{type(self.cause).__name__}: {self.cause}"
-        verb = "left invalid IR" if self.left_invalid else "failed"
-        verb = "can't take this IR" if self.refused else verb
-        parts = [f"pass '{self.pass_name}' {verb}: {cause}"]
-        if self.location is not None:
-            parts.append(f"  at {self.location}")
-        if self.op_text:
-            parts.append(f"  on {self.op_text}")
-        if self.reproducer is not None:
-            parts.append(f"  replay: {self.replay_command()}")
-        return "\n".join(parts)
-
-    def replay_command(self) -> str:
-        """What replays the failure, once there is a file."""
-        loads = (reproducer.place_of(self.defined_in),) if self.is_foreign else ()
-        return reproducer.command(self.reproducer, loads)
-
-
-def is_refusal(error: BaseException) -> bool:
-    """Whether a pass says that it can't do what is asked, and nothing is wrong."""
-    return getattr(error, "is_refusal", False)
 
 
 class Observer(Protocol):
@@ -128,6 +51,9 @@ class Observer(Protocol):
 
 
 PassFunction = Callable[[ir.Operation, Any], None]
+
+RunHook = Callable[[Sequence[Step], float, bool | None], None]
+"""Told what ran: the steps, the seconds, and of a user's whether it changed the IR."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +129,8 @@ def find_pass(name: str) -> PassInfo:
     Raises:
         UnknownPass: There is none, or its module cannot be imported.
     """
+    if ":" in name:
+        return _imported(name)
     if name not in _REGISTERED and name in PASS_MODULES:
         try:
             importlib.import_module(PASS_MODULES[name])
@@ -216,6 +144,84 @@ def find_pass(name: str) -> PassInfo:
     return _REGISTERED[name]
 
 
+def _imported(name: str) -> PassInfo:
+    """The pass that ``module:function`` is."""
+    module, _, path = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UnknownPass(f"no pass is called {name!r}: {error}") from error
+    if not callable(found):
+        raise UnknownPass(f"{name!r} is no function, but {type(found).__name__}")
+    return replace(info_of(found), name=name)
+
+
+@dataclass(frozen=True)
+class _OfModule:
+    """A pass that takes no options."""
+
+    function: Callable[[ir.Operation], None]
+
+    @property
+    def __module__(self) -> str:  # of whom a failure is
+        return self.function.__module__
+
+    def __call__(self, op: ir.Operation, options: Any) -> None:
+        self.function(op)
+
+
+def info_of(function: Callable) -> PassInfo:
+    """Returns the pass that a function is: a registered one, or one on modules.
+
+    It takes the module, and its options if it has a second parameter. They are parsed
+    if that is annotated with a dataclass.
+
+    Raises:
+        TypeError: It can't be called so.
+    """
+    for info in _REGISTERED.values():
+        if info.run is function:
+            return info
+    module = getattr(function, "__module__", None) or type(function).__module__
+    kind = type(function).__qualname__
+    name = f"{module}:{getattr(function, '__qualname__', kind)}"
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.signature(function)
+    found = [p for p in signature.parameters.values() if p.kind <= positional]
+    required = [p for p in found if p.default is p.empty]
+    if not found or len(required) > 2:
+        raise TypeError(
+            f"a pass is called with a module, or with a module and its options; "
+            f"{name}{signature} can't be"
+        )
+    if len(required) < 2:
+        return PassInfo(name, _OfModule(function), None, MODULE, "")
+    hints = typing.get_type_hints(function)
+    options = hints.get(found[1].name)
+    options = options if dataclasses.is_dataclass(options) else None
+    return PassInfo(name, function, options, MODULE, "")
+
+
+def is_users(info: PassInfo) -> bool:
+    """Whether a pass is defined outside of girih."""
+    return info.run.__module__.partition(".")[0] != "girih"
+
+
+def info_of_step(step: Step) -> PassInfo | None:
+    """The pass of ours that a step runs; None for upstream's."""
+    if step.info is not None:
+        return step.info
+    return find_pass(step.name) if is_own(step.name) else None
+
+
+def is_foreign(step: Step) -> bool:
+    """Whether a step runs a pass that is neither girih's nor upstream's."""
+    info = info_of_step(step)
+    return info is not None and is_users(info)
+
+
 def _did_you_mean(name: str) -> str:
     known = [*own_pass_names(), *pipelines.PIPELINES, *pipelines.upstream_passes()]
     close = difflib.get_close_matches(name, [other for other in known if other != name])
@@ -223,11 +229,12 @@ def _did_you_mean(name: str) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else f"; ours are: {own}"
 
 
-def expand_pipeline(pipeline: str | Iterable[str]) -> list[Step]:
+def expand_pipeline(pipeline: str | Iterable[str | Step]) -> list[Step]:
     """Returns the steps of a pipeline, with named pipelines replaced by theirs."""
-    texts = [pipeline] if isinstance(pipeline, str) else list(pipeline)
+    parts = [pipeline] if isinstance(pipeline, str) else list(pipeline)
     steps: list[Step] = []
-    for step in (step for text in texts for step in parse_pipeline(text)):
+    parsed = ([p] if isinstance(p, Step) else parse_pipeline(p) for p in parts)
+    for step in (step for found in parsed for step in found):
         if step.name in pipelines.PIPELINES and len(step.anchors) == 1:
             inner = expand_pipeline(pipelines.texts(step.name))
             inner[0] = replace(inner[0], begins=(step.name, *inner[0].begins))
@@ -240,7 +247,7 @@ def expand_pipeline(pipeline: str | Iterable[str]) -> list[Step]:
 
 def is_own(name: str) -> bool:
     """Tells whether a pass is one of ours rather than an upstream one."""
-    return name in _REGISTERED or name in PASS_MODULES
+    return name in _REGISTERED or name in PASS_MODULES or ":" in name
 
 
 def is_upstream_pass(name: str) -> bool:
@@ -256,7 +263,7 @@ def is_upstream_pass(name: str) -> bool:
 
 def run_pipeline(
     module: ir.Module | ir.Operation,
-    pipeline: str | Iterable[str],
+    pipeline: str | Iterable[str | Step],
     *,
     observer: Observer | None = None,
     verify: bool = False,
@@ -265,6 +272,7 @@ def run_pipeline(
     replayable: bool = False,
     reproducer_path: Path | None = None,
     before_each: Callable[[], None] | None = None,
+    on_run: RunHook | None = None,
 ) -> None:
     """Runs passes on a module.
 
@@ -274,7 +282,8 @@ def run_pipeline(
 
     Args:
         module: changed in place.
-        pipeline: text or texts, of our passes, upstream ones and named pipelines.
+        pipeline: text or texts, of our passes, upstream ones and named pipelines; or
+            steps.
         observer: told before and after each pass. Without one, adjacent upstream
             passes run as one.
         verify: check the module around each pass, and all rules of our ops.
@@ -284,6 +293,7 @@ def run_pipeline(
             first.
         reproducer_path: where to write a file that replays a failure.
         before_each: called before each pass; what it raises ends the run.
+        on_run: told of each pass that has run.
 
     Raises:
         PipelineSyntaxError: The pipeline cannot be read.
@@ -295,15 +305,15 @@ def run_pipeline(
     original = operation.clone() if keeps else None
     with operation.context, ir.Location.unknown():
         steps = expand_pipeline(pipeline)
-        stages = _stages(steps, one_by_one=verify or observer is not None)
+        units = _units(steps, one_by_one=verify or observer is not None)
         try:
             if checks_input:
-                _check_ends(stages[:1], operation, contract)
-            for stage in stages:
+                _check_ends(units[:1], operation, contract)
+            for unit in units:
                 if before_each is not None:
                     before_each()
-                _run_stage(stage, operation, observer, verify)
-            _check_ends(stages[-1:], operation, contract, ran=True)
+                _run_unit(unit, operation, observer, verify, on_run)
+            _check_ends(units[-1:], operation, contract, ran=True)
         except PassError as error:
             found = error
             if original is not None:
@@ -332,18 +342,18 @@ def _first_failure(
     """What fails where each pass is verified, and how; it may be nothing."""
     module = original.clone()
     with original.context, ir.Location.unknown():
-        for stage in _stages(steps, one_by_one=True):
+        for unit in _units(steps, one_by_one=True):
             before = module.clone()
             try:
-                _run_stage(stage, module, None, verify=True)
+                _run_unit(unit, module, None, verify=True)
             except PassError as error:
-                return reproducer.Replay(before, stage.steps), error
+                return reproducer.Replay(before, unit.steps), error
     # It fails in this process alone.
     return reproducer.Replay(original.clone(), steps), None
 
 
 @dataclass(frozen=True)
-class _Stage:
+class _Unit:
     """What is run at once: one pass of ours, or upstream passes.
 
     Attributes:
@@ -359,7 +369,13 @@ class _Stage:
 
     @property
     def name(self) -> str:
-        return ",".join(step.name for step in self.steps)
+        names = (step.info.name if step.info else step.name for step in self.steps)
+        return ",".join(names)
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether a user put it into a compilation."""
+        return ":" in self.steps[0].stage
 
     @property
     def defined_in(self) -> str:
@@ -379,45 +395,50 @@ class _Stage:
         return _levels([*contracts, own], ran)
 
 
-def _stages(steps: list[Step], one_by_one: bool) -> list[_Stage]:
+def _units(steps: list[Step], one_by_one: bool) -> list[_Unit]:
     """Looks all passes up before any runs, so that a typo changes nothing."""
-    stages: list[_Stage] = []
+    units: list[_Unit] = []
     upstream: list[Step] = []
     for step in steps:
-        if is_own(step.name):
+        if step.info is not None or is_own(step.name):
             if upstream:
-                stages.append(_upstream_stage(upstream))
+                units.append(_upstream_unit(upstream))
                 upstream = []
-            stages.append(_own_stage(step))
+            units.append(_own_unit(step))
         else:
+            if upstream and ":" in (step.stage + upstream[-1].stage):
+                units.append(_upstream_unit(upstream))
+                upstream = []
             upstream.append(step)
             if one_by_one:
-                stages.append(_upstream_stage(upstream))
+                units.append(_upstream_unit(upstream))
                 upstream = []
-    return [*stages, _upstream_stage(upstream)] if upstream else stages
+    return [*units, _upstream_unit(upstream)] if upstream else units
 
 
-def _own_stage(step: Step) -> _Stage:
-    info = find_pass(step.name)
+def _own_unit(step: Step) -> _Unit:
+    info = info_of_step(step)
     runs_here = step.anchors[-1] == info.op or len(step.anchors) == 1
     if not runs_here:
         raise UnknownPass(
             f"the pass {step.name!r} runs on {info.op}, not on {step.anchors[-1]}"
         )
-    return _Stage([step], info, parse_options(info.name, info.options, step.options))
+    step = replace(step, info=info) if is_users(info) else step
+    return _Unit([step], info, parse_options(info.name, info.options, step.options))
 
 
-def _upstream_stage(steps: list[Step]) -> _Stage:
+def _upstream_unit(steps: list[Step]) -> _Unit:
     try:
         manager = passmanager.PassManager.parse(pipeline_text(steps))
     except ValueError as error:
         for step in steps:
-            _expect_upstream(step)
+            expect_upstream(step)
         raise UnknownPass(str(error)) from None
-    return _Stage(steps, manager=manager)
+    return _Unit(steps, manager=manager)
 
 
-def _expect_upstream(step: Step) -> None:
+def expect_upstream(step: Step) -> None:
+    """Raises UnknownPass where MLIR has no pass of this name."""
     if not is_upstream_pass(step.name):
         message = f"no pass is called {step.name!r}{_did_you_mean(step.name)}"
         raise UnknownPass(message)
@@ -429,86 +450,103 @@ def _levels(contracts: Iterable[Contract | None], ran: bool) -> list[Sequence[st
 
 
 def _check_ends(
-    stages: list[_Stage],
+    units: list[_Unit],
     module: ir.Operation,
     contract: Contract | None,
     ran: bool = False,
 ) -> None:
     """Checks what the first pass takes, or what the last one has left."""
-    for stage in stages:
-        expected = _levels([contract], ran) or stage.levels(ran)
-        _check(stage, module, expected, ran)
+    for unit in units:
+        expected = _levels([contract], ran) or unit.levels(ran)
+        _check(unit, module, expected, ran)
 
 
 def _check(
-    stage: _Stage, module: ir.Operation, expected: Iterable[Sequence[str]], ran: bool
+    unit: _Unit, module: ir.Operation, expected: Iterable[Sequence[str]], ran: bool
 ) -> None:
     """Checks the structure of a module in front of a pass, or where it has run."""
     for names in dict.fromkeys(map(tuple, expected)):
         if problems := levels.problems_of(module, names):
-            _fail(stage, verifier.VerificationError(problems), ran)
+            _fail(unit, verifier.VerificationError(problems), ran)
     try:
         module.verify()
     except ir.MLIRError as error:
-        _fail(stage, error, ran)
+        _fail(unit, error, ran)
 
 
 def _fail(
-    stage: _Stage, error: verifier.VerificationError | ir.MLIRError, ran: bool
+    unit: _Unit, error: verifier.VerificationError | ir.MLIRError, ran: bool
 ) -> NoReturn:
     is_ours = isinstance(error, verifier.VerificationError)
     found = error.problems if is_ours else error.error_diagnostics
     raise PassError(
-        stage.name,
+        unit.name,
         "",
         found[0].location if found else None,
         error,
         left_invalid=ran,
         refused=not ran,
-        defined_in=stage.defined_in if ran else "",
+        defined_in=unit.defined_in if ran else "",
     ) from error
 
 
-def _run_stage(
-    stage: _Stage, module: ir.Operation, observer: Observer | None, verify: bool
+def _run_unit(
+    unit: _Unit,
+    module: ir.Operation,
+    observer: Observer | None,
+    verify: bool,
+    on_run: RunHook | None = None,
 ) -> None:
+    """Runs a unit. What a user's pass leaves in a compilation is always verified."""
+    verify |= unit.is_inserted
+    before = signatures.State(module) if unit.is_inserted else None
     if verify:
-        _check(stage, module, stage.levels(ran=False), ran=False)
-    elif stage.manager is not None:
-        _check(stage, module, (), ran=False)  # upstream passes may crash otherwise
-    held = levels.held_by(module) if verify and stage.keeps_level else []
+        _check(unit, module, unit.levels(ran=False), ran=False)
+    elif unit.manager is not None:
+        _check(unit, module, (), ran=False)  # upstream passes may crash otherwise
+    held = levels.held_by(module) if verify and unit.keeps_level else []
     if observer is not None:
-        observer.before(stage.name, module)
-    if stage.manager is not None:
-        _run_upstream(stage, module)
-    else:
-        _run_own(stage, module)
-    if verify:
-        _verify_after(stage, module, held)
-    if observer is not None:
-        observer.after(stage.name, module)
-
-
-def _run_upstream(stage: _Stage, module: ir.Operation) -> None:
-    stage.manager.enable_verifier(False)
+        observer.before(unit.name, module)
+    start = time.perf_counter()
     try:
-        stage.manager.run(module)
+        if unit.manager is not None:
+            _run_upstream(unit, module)
+        else:
+            _run_own(unit, module)
+        seconds = time.perf_counter() - start
+        if verify:
+            _verify_after(unit, module, held)
+        if before is not None and (problems := before.problems(module)):
+            _fail(unit, verifier.VerificationError(problems), ran=True)
+    except PassError as error:
+        error.place = unit.steps[0].stage if unit.is_inserted else ""
+        raise
+    if on_run is not None:
+        on_run(unit.steps, seconds, before and before.has_changed(module))
+    if observer is not None:
+        observer.after(unit.name, module)
+
+
+def _run_upstream(unit: _Unit, module: ir.Operation) -> None:
+    unit.manager.enable_verifier(False)
+    try:
+        unit.manager.run(module)
     except ir.MLIRError as error:
         diagnostics = error.error_diagnostics
         location = diagnostics[0].location if diagnostics else None
-        raise PassError(stage.name, "", location, error) from error
+        raise PassError(unit.name, "", location, error) from error
 
 
-def _run_own(stage: _Stage, module: ir.Operation) -> None:
-    for target in _targets(module, stage.info.op):
+def _run_own(unit: _Unit, module: ir.Operation) -> None:
+    for target in _targets(module, unit.info.op):
         try:
-            stage.info.run(target, stage.options)
+            unit.info.run(target, unit.options)
         except PassError:
             raise
         except Exception as error:
-            op_text, location = _blamed(error.__traceback__)
+            op_text, location = blamed(error.__traceback__)
             raise PassError(
-                stage.name, op_text, location, error, defined_in=stage.defined_in
+                unit.name, op_text, location, error, defined_in=unit.defined_in
             ) from error
 
 
@@ -519,43 +557,16 @@ def _targets(module: ir.Operation, op_name: str) -> list[ir.Operation]:
     return [op.operation for op in body.operations if op.operation.name == op_name]
 
 
-def _blamed(traceback: TracebackType | None) -> tuple[str, ir.Location | None]:
-    """Returns text and location of the op that the failing code was working on.
-
-    That is the value of the variable called ``op`` in the innermost frame that has
-    one: every rule of a pass names its op so.
-    """
-    blamed = None
-    while traceback is not None:
-        candidate = traceback.tb_frame.f_locals.get("op")
-        if isinstance(candidate, ir.Operation | ir.OpView):
-            blamed = candidate
-        traceback = traceback.tb_next
-    if blamed is None:
-        return "", None
-    try:
-        if blamed.operation.name == MODULE:
-            return "", None
-        return _first_line(str(blamed)), blamed.location
-    except Exception:  # The op may have been erased before the failure.
-        return "", None
-
-
-def _first_line(text: str) -> str:
-    line, _, rest = text.strip().partition("\n")
-    return f"{line} ..." if rest else line
-
-
-def _verify_after(stage: _Stage, module: ir.Operation, held: Sequence[str]) -> None:
+def _verify_after(unit: _Unit, module: ir.Operation, held: Sequence[str]) -> None:
     """Checks all rules.
 
     Args:
-        stage: What has run.
+        unit: What has run.
         module: What it left.
         held: The levels that the module was of, if it has to be of one of them still.
     """
     try:
         verifier.verify(module)
     except verifier.VerificationError as error:
-        _fail(stage, error, ran=True)
-    _check(stage, module, [held, *stage.levels(ran=True)], ran=True)
+        _fail(unit, error, ran=True)
+    _check(unit, module, [held, *unit.levels(ran=True)], ran=True)

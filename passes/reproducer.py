@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from girih.dialects.bindings import ir
+from girih.passes.fingerprints import fingerprint
 from girih.passes.pipeline_syntax import Step, pipeline_text
+from girih.passes.standalone import NotStandalone, is_importable, source_of
 
-_PREFIX = "// RUN pipeline: girih-opt --pass-pipeline="
-_SUFFIX = " %s"
+_PREFIX = "// RUN pipeline: girih-opt "
+_LINE = re.compile(
+    re.escape(_PREFIX) + r"(?:--load=\S+ )*--pass-pipeline='(?P<pipeline>.*)' %s"
+)
 
 
 @dataclass(frozen=True)
@@ -22,24 +28,74 @@ class Replay:
     Attributes:
         module: The IR in front of the first step.
         steps: The passes, mostly one; with all options.
-        loads: Modules or files that define passes, for ``--load``.
     """
 
     module: ir.Operation
     steps: Sequence[Step]
-    loads: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """The content of a file that replays it."""
+    def text(self, folder: Path) -> str:
+        """The content of a file of a folder that replays it."""
         body = self.module.get_asm(enable_debug_info=True)
-        return f"{first_line(pipeline_text(list(self.steps)))}\n{body}\n"
+        written = Written(self.steps, folder)
+        return f"{first_line(pipeline_text(written.steps), written.loads)}\n{body}\n"
 
-    def write(self, path: Path) -> Path:
-        """Writes such a file; returns its path."""
+    def write(self, path: Path) -> tuple[str, ...]:
+        """Writes such a file; returns what ``--load`` has to import."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.text())
-        return path
+        path.write_text(self.text(path.parent))
+        written = Written(self.steps, path.parent)
+        for name, text in written.files.items():
+            (path.parent / name).write_text(text)
+        return written.loads
+
+
+class Written:
+    """Steps as a file says them.
+
+    Attributes:
+        steps: The steps, by names that ``girih-opt`` finds.
+        loads: What ``--load`` has to import for them.
+        files: By name the files that must stand beside it: of passes that no module
+            holds, as those of a notebook.
+        reasons: Why a pass can't be written so.
+    """
+
+    def __init__(self, steps: Iterable[Step], folder: Path):
+        self.steps: list[Step] = []
+        self.files: dict[str, str] = {}
+        self.reasons: list[str] = []
+        self._folder = folder
+        self._loads: dict[str, None] = {}
+        for step in steps:
+            self.steps.append(self._written(step))
+
+    @property
+    def loads(self) -> tuple[str, ...]:
+        """What ``--load`` has to import."""
+        return tuple(self._loads)
+
+    def _written(self, step: Step) -> Step:
+        if step.info is None:
+            return step
+        function = getattr(step.info.run, "function", step.info.run)
+        is_named = ":" not in step.name  # by register_pass
+        if is_importable(function):
+            module = function.__module__
+            self._loads[place_of(module)] = None
+            stem = Path(place_of(module)).stem if module == "__main__" else module
+            name = f"{stem}:{function.__qualname__}"
+            return step if is_named else replace(step, name=name)
+        stem = f"girih_pass_{fingerprint(function)[:8]}"
+        try:
+            self.files[f"{stem}.py"] = source_of(function)
+        except NotStandalone as error:
+            self.reasons.append(
+                f"{step.info.name} can't be replayed elsewhere: {error}"
+            )
+            return step
+        self._loads[str(self._folder / f"{stem}.py")] = None
+        return step if is_named else replace(step, name=f"{stem}:{function.__name__}")
 
 
 def command(path: Path | str, loads: Sequence[str] = ()) -> str:
@@ -49,15 +105,22 @@ def command(path: Path | str, loads: Sequence[str] = ()) -> str:
 
 
 def place_of(module_name: str) -> str:
-    """What ``--load`` takes for a module: its name, or the file of a program."""
-    if module_name != "__main__":
+    """What ``--load`` takes for a module: its name, or the file where that is short.
+
+    A module of a package is found by its name, and its imports need that. A module of
+    its own may lie where only this program looks.
+    """
+    module: Any = sys.modules.get(module_name)
+    file = getattr(module, "__file__", None)
+    if "." in module_name or file is None or Path(file).stem == "__init__":
         return module_name
-    return getattr(sys.modules["__main__"], "__file__", None) or module_name
+    return file
 
 
-def first_line(pipeline: str) -> str:
+def first_line(pipeline: str, loads: Iterable[str] = ()) -> str:
     """The line that holds a pipeline."""
-    return f"{_PREFIX}'{pipeline}'{_SUFFIX}"
+    options = "".join(f"--load={shlex.quote(name)} " for name in loads)
+    return f"{_PREFIX}{options}--pass-pipeline='{pipeline}' %s"
 
 
 def pipeline_of(text: str) -> str:
@@ -67,6 +130,7 @@ def pipeline_of(text: str) -> str:
         ValueError: The text is no reproducer.
     """
     line = text.partition("\n")[0]
-    if not (line.startswith(_PREFIX) and line.endswith(_SUFFIX)):
+    found = _LINE.fullmatch(line)
+    if found is None:
         raise ValueError(f"expected a first line '{_PREFIX}...', got {line!r}")
-    return line[len(_PREFIX) : -len(_SUFFIX)].strip("'")
+    return found["pipeline"]

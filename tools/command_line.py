@@ -18,6 +18,19 @@ SEPARATOR = "// -----"
 _FLAGS: dict[str, dict] = {
     "--pass-pipeline": {"metavar": "PIPELINE", "help": "textual pipeline to run"},
     "--list-passes": {"action": "store_true", "help": "list passes and pipelines"},
+    "--list-stages": {
+        "action": "store_true",
+        "help": "list the compiler's stages, with their places for passes of users",
+    },
+    "--target": {
+        "choices": ("cpu", "gpu"),
+        "default": "cpu",
+        "help": "whose stages are listed",
+    },
+    "--training": {
+        "action": "store_true",
+        "help": "list the stages of programs with gradients",
+    },
     "--print-ir-after-all": {"action": "store_true", "help": "print after each pass"},
     "--print-ir-before": {"action": "append", "default": [], "metavar": "PASS"},
     "--print-ir-after": {"action": "append", "default": [], "metavar": "PASS"},

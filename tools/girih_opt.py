@@ -197,6 +197,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.list_passes:
         print(listing.pass_list())
         return 0
+    if arguments.list_stages:
+        print(listing.stage_list(arguments.target, arguments.training))
+        return 0
     run = _Run(arguments)
     results, failed = [], False
     try:

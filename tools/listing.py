@@ -6,7 +6,7 @@ import inspect
 import textwrap
 import typing
 
-from girih.passes import pipelines, registry
+from girih.passes import pipelines, registry, stages
 
 _INDENT = " " * 6
 
@@ -19,9 +19,54 @@ def pass_list() -> str:
     lines.append("\nPipelines:")
     for name, steps in pipelines.PIPELINES.items():
         lines.append(f"  {name}")
-        lines.extend(f"    {step.text:<34} {step.why}" for step in steps)
+        lines.extend(f"    {step.passes:<34} {step.does}" for step in steps)
     lines.append("\nAny pass of upstream MLIR can be named as well.")
     return "\n".join(lines)
+
+
+_DOES = {
+    "inference": "a program without gradients",
+    "joint": "a program with gradients: results and gradients in one function",
+    "forward": "what a call runs",
+    "backward": "what the backward pass runs, for each set of results with a gradient",
+    "derivative": "the gradients as a function that can be derived: a joint one next",
+}
+
+
+def stage_list(target: str, is_training: bool) -> str:
+    """Returns the stages of all programs on a target, as text.
+
+    Args:
+        target: "cpu" or "gpu".
+        is_training: whether those of programs with gradients are listed.
+    """
+    programs = stages.PROGRAMS[1:] if is_training else stages.PROGRAMS[:1]
+    lines = []
+    for program in programs:
+        lines.append(f"{program}: {_DOES[program]}")
+        for stage in stages.stages_of(program, stages.TARGETS[target]):
+            lines += _stage_lines(stage)
+    lines.append("\nA user's pass runs before:STAGE or after:STAGE, in one program as")
+    lines.append("PROGRAM:before:STAGE. A stage in brackets is an act of the driver.")
+    return "\n".join(lines)
+
+
+def _stage_lines(stage: stages.Stage) -> list[str]:
+    if not stage.passes:
+        missing = [
+            f"no {when}:"
+            for when, has in (("before", stage.takes_ir), ("after", stage.leaves_ir))
+            if not has
+        ]
+        head = f"  [{stage.name}]  {', '.join(missing)}"
+    elif stage.passes == stage.name:
+        head = f"  {stage.name}"
+    else:
+        head = f"  {stage.name}  (runs {stage.passes})"
+    text = textwrap.wrap(
+        stage.does, 80, initial_indent=_INDENT, subsequent_indent=_INDENT
+    )
+    return [head.rstrip(), *text]
 
 
 def _pass_lines(name: str) -> list[str]:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -54,8 +55,9 @@ from girih.frontend.importer.masks import simplify_masks
 from girih.frontend.importer.nodes import value_of
 from girih.log import logger
 from girih.options import Options
+from girih.passes import stages
 from girih.passes.registry import expand_pipeline, find_pass, is_own
-from girih.reports import Report
+from girih.reports import Ran, Report
 
 _log = logger("compiler")
 
@@ -112,6 +114,8 @@ def compile_graph(
         CompileError: A stage failed, and falling back is switched off.
         UnsupportedError: The program is not supported, likewise.
     """
+    if options.passes is not None:
+        report.places = options.passes.places()
     site = site_of(gm, options, report)
     if kind := _why_eager(gm, example_inputs, site, report):
         return _run_eagerly(gm, report, kind)
@@ -203,7 +207,8 @@ def _compile_for(
     """Compiles a graph, or a part of one, whose tensors are all on one device."""
     gm, example_inputs = part.gm, part.examples
     gradients = needs_gradients(gm, example_inputs)
-    with report.stage("import"):
+    start = time.perf_counter()
+    with report.stage(stages.IMPORT.name):
         simplify_masks(gm)
         imported = import_graph(
             gm,
@@ -212,13 +217,22 @@ def _compile_for(
             device=device,
             random="eager" if options.fallback_random else None,
         )
+    kind = "joint" if gradients else "inference"
+    spent = time.perf_counter() - start
+    report.ran.append(Ran(kind, stages.IMPORT.name, spent))
     imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
     eager = _eager(part, imported)
     module = imported.module
+    known = (
+        Eager(eager, read_eager_graph(gm, imported), not has_traced_backwards(gm))
+        if gradients
+        else None
+    )
+    if options.passes is not None:
+        lowering = Lowering(options, report, device, kind)
+        lowering.run_users("after", stages.IMPORT, module.operation)
     is_inside = writes_inference_tensors(imported, example_inputs)
-    if gradients:
-        is_derivable = not has_traced_backwards(gm)
-        known = Eager(eager, read_eager_graph(gm, imported), is_derivable)
+    if known is not None:
         program = compile_differentiable(module, options, report, known, device, site)
     else:
         fall_back = with_reasons(site, eager)

@@ -25,6 +25,7 @@ from girih.compiler.modules import cloned, erase_host_program, kernel_text
 from girih.compiler.sources import versions
 from girih.dialects.bindings import ir
 from girih.options import Options
+from girih.passes import stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,7 @@ class CpuCode:
         """The program of a module with a launch program and unscheduled kernels."""
         library = self._library(lowering, module)
         names = {} if library is None else library.names
-        with lowering.report.stage("program"):
+        with lowering.act(stages.PROGRAM):
             return build_program(
                 module,
                 {name: library.address(name) for name in names},
@@ -91,7 +92,7 @@ class CpuCode:
         kernels = kernel_text(module)
         if not kernels:
             return None
-        passes = ",".join(lowering.passes(self.kernel_pipeline))
+        passes = lowering.kernel_key()
         key = cache_key(kernels, passes, self.target.fingerprint, versions())
         with _libraries_lock:
             library = _libraries.get(key)
@@ -118,8 +119,8 @@ class CpuCode:
         kernels = cloned(module)
         lowering.run(self.kernel_pipeline, kernels.operation)
         lowering.dump("llvm", kernels.operation)
-        erase_host_program(kernels)
-        with lowering.report.stage("llvm"):
+        with lowering.act(stages.LLVM, kernels.operation):
+            erase_host_program(kernels)
             seconds = lowering.options.codegen_seconds
             code, library = compile_module(kernels, seconds=seconds)
         lowering.report.cache = "compiled"

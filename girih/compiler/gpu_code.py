@@ -35,6 +35,7 @@ from girih.compiler.modules import cloned, erase_host_program
 from girih.dialects import dims, tile
 from girih.dialects.bindings import ir
 from girih.options import Options
+from girih.passes import stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +127,7 @@ class GpuCode:
         """The program of a module with a launch program and unscheduled kernels."""
         kernels = self._kernels(lowering, module)
         source = driver(self.backend) if emulator is None else emulator.driver
-        with lowering.report.stage("program"):
+        with lowering.act(stages.PROGRAM):
             return build_program(
                 module,
                 {},
@@ -143,6 +144,7 @@ class GpuCode:
         for module in modules:
             kernels = cloned(module, only="tile.kernel")
             lowering.run(self.kernel_pipeline, kernels.operation)
+            lowering.run_users("before", stages.TRITON, kernels.operation)
             texts += _texts(kernels, dict(_launches(kernels)))
 
         def compiled(text: KernelText) -> None:
@@ -170,12 +172,13 @@ class GpuCode:
         kernels = cloned(module, only=None if lowering.dumps else "tile.kernel")
         lowering.run(self.kernel_pipeline, kernels.operation)
         lowering.dump("tt", kernels.operation)
+        lowering.run_users("before", stages.TRITON, kernels.operation)
         erase_host_program(kernels)
         launches = dict(_launches(kernels))
         texts = list(_texts(kernels, launches))
-        with lowering.report.stage("triton"):
+        with lowering.act(stages.TRITON):
             binaries = self._binaries(lowering.options, texts)
-        with lowering.report.stage("load"):
+        with lowering.act(stages.LOAD):
             return {
                 name: self._load(
                     [

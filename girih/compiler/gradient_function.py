@@ -59,7 +59,7 @@ def make_gradient_function(
     _cut(function, signature, inner, results)
     signature.apply(function)
     _read_after_writes(function, signature, copied)
-    lowering.run_texts("autograd", ["autograd"], module.operation)
+    lowering.run("gradients", module.operation)
     signature = Signature.of(function)
     _give_values(function, signature, inner, results, marked is not None)
     flags = iter(marked or [False] * len(results))

@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,12 +25,17 @@ from girih.compiler.recorded import recorded, results_of_user
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.options import Options
+from girih.passes import stages
+from girih.passes.errors import PassError
 from girih.passes.levels import CONTRACTS
-from girih.passes.pipelines import with_options
-from girih.passes.registry import PassError, expand_pipeline, run_pipeline
-from girih.passes.reproducer import first_line
+from girih.passes.pipeline_syntax import Step
+from girih.passes.pipelines import steps_of
+from girih.passes.registry import run_pipeline
+from girih.passes.reproducer import Written, first_line
+from girih.passes.stages import Stage
+from girih.passes.user_passes import UserPasses, key_of
 from girih.private_folder import reason_of, replace_text, warn_once
-from girih.reports import Report
+from girih.reports import Ran, Report
 
 _numbers = itertools.count()
 
@@ -62,9 +69,18 @@ class Lowering:
         options: Options of the compilation.
         report: Filled with what is done.
         device: Where the program computes.
+        kind: The kind of program, one of `stages.PROGRAMS`.
     """
 
-    def __init__(self, options: Options, report: Report, device: torch.device):
+    def __init__(
+        self,
+        options: Options,
+        report: Report,
+        device: torch.device,
+        kind: str = "inference",
+    ):
+        self.kind = kind
+        self.users = options.passes or UserPasses()
         self.options = options
         self.report = report
         self.device = device
@@ -100,13 +116,13 @@ class Lowering:
                 self.choose_layouts(module)
             # What is measured no pipeline can say.
             self.dump(
-                "graph", operation, None if tunes else lambda: self.passes(pipeline)
+                "graph", operation, None if tunes else lambda: self.steps(pipeline)
             )
             self.run(pipeline, operation)
             if tunes:
                 self.tune(module)
             launches = self.code.launch_pipeline
-            self.dump("fused", operation, lambda: self.passes(launches))
+            self.dump("fused", operation, lambda: self.steps(launches))
             records = self.options.cudagraphs
             returned = results_of_user(module) if records else frozenset()
             self.run(launches, operation)
@@ -124,7 +140,7 @@ class Lowering:
         """Measures how images of convolutions lie best, and says it in the IR."""
         if not isinstance(self.code, CpuCode):
             return
-        with self.report.stage("layouts"):
+        with self.act(stages.LAYOUTS, module.operation):
             convolution_layouts.choose_layouts(module, self.options.cache_folder())
 
     def tune(self, module: ir.Module) -> None:
@@ -133,41 +149,87 @@ class Lowering:
 
         tune(module, self)
 
-    def run(self, pipeline: str, module: ir.Operation) -> None:
-        """Runs a named pipeline, with the options of the compilation."""
-        self.run_texts(pipeline, self.passes(pipeline), module)
+    @contextmanager
+    def act(self, stage: Stage, module: ir.Operation | None = None) -> Iterator[None]:
+        """An act of the driver, with users' passes in front of it and behind it.
 
-    def run_texts(self, stage: str, texts: list[str], module: ir.Operation) -> None:
-        """Runs passes that are given as text, as a stage of this name."""
-        is_about_kernels = stage == self.code.kernel_pipeline
-        with self.report.stage(stage):
+        Args:
+            stage: The stage.
+            module: What these passes run on, if there is any.
+        """
+        if module is not None and stage.takes_ir:
+            self.run_users("before", stage, module)
+        start = time.perf_counter()
+        with self.report.stage(stage.name):
+            yield
+        spent = time.perf_counter() - start
+        self.report.ran.append(Ran(self.kind, stage.name, spent))
+        if module is not None and stage.leaves_ir:
+            self.run_users("after", stage, module)
+
+    def run_users(self, when: str, stage: Stage, module: ir.Operation) -> None:
+        """Runs the passes that users have put in front of an act, or behind it."""
+        if steps := self.users.at(self.kind, when, stage.name):
+            self._run(stage.name, steps, module)
+
+    def run(
+        self,
+        pipeline: str,
+        module: ir.Operation,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Runs a named pipeline, with the options of the compilation and these."""
+        self._run(pipeline, self.steps(pipeline, options), module)
+
+    def _run(self, name: str, steps: list[Step], module: ir.Operation) -> None:
+        is_about_kernels = name == self.code.kernel_pipeline
+        with self.report.stage(name):
             if self.options.verifies_each():
                 verifier.verify(module)
             try:
                 run_pipeline(
                     module,
-                    texts,
+                    steps,
                     verify=self.options.verifies_each(),
-                    contract=CONTRACTS.get(stage),
+                    contract=CONTRACTS.get(name),
                     checks_input=not self._has_checked,
                     observer=self.dumper if is_about_kernels else None,
                     replayable=True,
                     before_each=signals.let_interrupts_in,
+                    on_run=self._note,
                 )
             except PassError as error:
                 error.folder = self.options.dump_folder()
                 raise
         self._has_checked = True
 
-    def passes(self, pipeline: str) -> list[str]:
-        """The passes of a named pipeline, with the options of the compilation."""
+    def _note(
+        self, steps: Sequence[Step], seconds: float, changed: bool | None
+    ) -> None:
+        """Notes what ran for the report."""
+        for step in steps:
+            spent = seconds if step is steps[-1] else None
+            name = "" if changed is None else step.info.name if step.info else step.name
+            ran = Ran(self.kind, step.stage, spent, name, changed)
+            self.report.ran.append(ran)
+
+    def steps(
+        self, pipeline: str, options: Mapping[str, str] | None = None
+    ) -> list[Step]:
+        """The steps of a named pipeline, with options, and users' passes among them."""
         passes = {
             "fuse": f"max-inputs={self.options.max_fusion_inputs}",
             "partition": f"memory-budget={self.options.memory_budget}",
+            **(options or {}),
         }
         for name, text in self.code.pass_options(self.options).items():
             passes[name] = f"{passes[name]} {text}" if name in passes else text
-        return with_options(pipeline, passes)
+        return self.users.around(self.kind, steps_of(pipeline, passes))
+
+    def kernel_key(self) -> str:
+        """What becomes of kernels, as text: for the cache of their code."""
+        last = self.users.at(self.kind, "before", stages.LLVM.name)
+        return key_of([*self.steps(self.code.kernel_pipeline), *last])
 
     def _count(self, program) -> None:
         report = self.report
@@ -187,18 +249,17 @@ class Lowering:
 
         return _AfterPass("tile", dump)
 
-    def _kernel_passes(self) -> tuple[list[str], list[str]]:
+    def _kernel_passes(self) -> tuple[list[Step], list[Step]]:
         """The passes on kernels, up to the one that schedules them and behind it."""
-        passes = self.passes(self.code.kernel_pipeline)
-        names = [step.name for step in expand_pipeline(passes)]
-        behind = names.index("tile") + 1
-        return passes[:behind], passes[behind:]
+        steps = self.steps(self.code.kernel_pipeline)
+        behind = [step.stage for step in steps].index(stages.TILE.name) + 1
+        return steps[:behind], steps[behind:]
 
     def dump(
         self,
         level: str,
         module: ir.Operation,
-        passes: Callable[[], list[str]] | None = None,
+        passes: Callable[[], list[Step]] | None = None,
     ) -> None:
         """Writes a level of IR to the dump folder, if there is one.
 
@@ -215,8 +276,11 @@ class Lowering:
         path = folder / f"{self._dumped}-{level}.mlir"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            first = f"{first_line(','.join(passes()))}\n" if passes else ""
-            replace_text(path, f"{first}{module}\n")
+            written = Written(passes() if passes else (), folder)
+            line = first_line(",".join(map(str, written.steps)), written.loads)
+            for name, text in written.files.items():
+                replace_text(folder / name, text)
+            replace_text(path, f"{line}\n{module}\n" if passes else f"{module}\n")
         except OSError as error:
             where = self.options.dump_folder()
             text = f"girih can't write IR to {where}: {reason_of(error)}"

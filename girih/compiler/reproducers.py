@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from pathlib import Path
 
 from girih import config, exclusive, private_folder
-from girih.passes.registry import PassError
+from girih.passes.errors import PassError
+from girih.passes.reproducer import Written
 from girih.private_folder import reason_of, replace_text, warn_once
 
 MOST = 32
@@ -29,28 +31,33 @@ def keep(error: PassError) -> None:
     """
     if error.replay is None or error.reproducer is not None:
         return
-    name = f"{os.getpid()}-{next(_numbers):03}-{error.pass_name.partition(',')[0]}.mlir"
-    with exclusive.compilation():
-        text = error.replay().text()
+    passes = re.sub(r"[^\w.-]", "-", error.pass_name.partition(",")[0])
+    name = f"{os.getpid()}-{next(_numbers):03}-{passes}.mlir"
     folder = error.folder or config.reproducer_dir()
     if folder is None:
         return
+    with exclusive.compilation():
+        replay = error.replay()
+        written = Written(replay.steps, folder)
+        files = {**written.files, name: replay.text(folder)}
     try:
         if error.folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            replace_text(folder / name, text)
+            for each, text in files.items():
+                replace_text(folder / each, text)
         else:
-            _write(folder, name, text)
+            _write(folder, files)
     except OSError as reason:
         message = f"girih can't write what replays a failure: {reason_of(reason)}"
         warn_once(("reproducers", folder), message)
         return
-    error.reproducer = folder / name
+    error.loads, error.reproducer = written.loads, folder / name
 
 
-def _write(folder: Path, name: str, text: str) -> None:
+def _write(folder: Path, files: dict[str, str]) -> None:
     with private_folder.opened(folder) as opened:
-        private_folder.write(opened, name, text.encode())
+        for name, text in files.items():
+            private_folder.write(opened, name, text.encode())
         private_folder.remove_temporaries(opened)
         statuses = private_folder.statuses(opened)
         oldest = sorted(statuses, key=lambda name: statuses[name].st_mtime_ns)

@@ -103,13 +103,13 @@ class _Level:
 
     def compile(self, module: ir.Module) -> Callable:
         """Makes the forward program, with what leads to the others."""
-        lowering = Lowering(self.options, self.report, self.device)
+        lowering = Lowering(self.options, self.report, self.device, "joint")
         self.source = bytecode_of(module)
         with module.context, ir.Location.unknown():
             operation = module.operation
             mark_unkept(functions_of(module)["main"], self.eager.graph)
             lowering.choose_layouts(module)
-            lowering.dump("graph", operation, lambda: lowering.passes("derivatives"))
+            lowering.dump("graph", operation, lambda: lowering.steps("derivatives"))
             lowering.run("derivatives", module.operation)
             functions = functions_of(module)
             self.used = used_arguments(functions["main"])
@@ -120,6 +120,7 @@ class _Level:
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))
                 backward.operation.erase()
+        lowering.kind = "forward"
         forward = lowering.program(module, "fusions", Fallback.raised)
         derivatives = Derivatives(
             self._backward,
@@ -137,7 +138,7 @@ class _Level:
         report = self._report("backward")
         try:
             with collector.paused(), signals.in_steps():
-                lowering = Lowering(self.options, report, self.device)
+                lowering = Lowering(self.options, report, self.device, "backward")
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
                     self._drop_cotangents(lowering, module, given)
@@ -170,13 +171,9 @@ class _Level:
     ) -> None:
         results = self.interface.differentiable
         zero = [n for i, n in enumerate(results) if i not in given]
-        if zero:
-            numbers = ",".join(map(str, zero))
-            lowering.run_texts(
-                "backward",
-                [f"drop-zero-cotangents{{cotangents={numbers}}}"],
-                module.operation,
-            )
+        numbers = ",".join(map(str, zero))
+        options = {"drop-zero-cotangents": f"cotangents={numbers}"} if zero else {}
+        lowering.run("backward", module.operation, options)
 
     def _backward_program(
         self, lowering: Lowering, module: ir.Module
@@ -223,7 +220,8 @@ class _Level:
             with collector.paused(), signals.in_steps():
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
-                    lowering = Lowering(self.options, report, self.device)
+                    kind = "derivative"
+                    lowering = Lowering(self.options, report, self.device, kind)
                     copied = {argument for _, argument in self.interface.updates}
                     numbers = make_gradient_function(
                         module, lowering, results, marked, copied, inner

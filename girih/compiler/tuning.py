@@ -31,6 +31,7 @@ from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
+from girih.passes import stages
 from girih.passes.fuse_contractions.choice import LIBRARY, TUNING
 from girih.passes.fuse_contractions.epilogue import Group, group_of
 from girih.passes.fuse_contractions.products import product_of
@@ -63,7 +64,7 @@ def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> N
     """
     if tuner is None and not can_measure(lowering.device):
         return
-    with lowering.report.stage("tune"), ExitStack() as stack:
+    with lowering.act(stages.TUNE, module.operation), ExitStack() as stack:
         folder = lowering.options.cache_folder()
         tuner = tuner or device_tuner(lowering.device, folder)
         place = folder or stack.enter_context(tempfile.TemporaryDirectory())
@@ -184,7 +185,8 @@ class _Tuning:
     ) -> Candidate:
         """Measures a part of the program, and marks ops with what won."""
         part = Subprogram(ops, [ops.index(op) for op in marked])
-        best = self._tuner.best(what, part.text, given, lambda c: self._runs(part, c))
+        text = part.text + self._lowering.users.key()
+        best = self._tuner.best(what, text, given, lambda c: self._runs(part, c))
         mark(marked, best)
         return best
 
@@ -195,7 +197,8 @@ class _Tuning:
     def lowering_of(self) -> Lowering:
         """A lowering like the module's own, with a report that nobody reads."""
         kind = type(self._lowering)
-        return kind(self._options, Report("candidate"), self._lowering.device)
+        device, program = self._lowering.device, self._lowering.kind
+        return kind(self._options, Report("candidate"), device, program)
 
 
 class _Runs(Iterator[Run]):

@@ -206,7 +206,7 @@ def test_a_reproducer_replays_the_failure(module, tmp_path):
     with pytest.raises(PassError) as caught:
         run_pipeline(module, "canonicalize,test-fail,cse", reproducer_path=path)
     assert caught.value.reproducer == path
-    command = f"girih-opt --load={__name__} --run-reproducer {path}"
+    command = f"girih-opt --load={__file__} --run-reproducer {path}"
     assert command in str(caught.value)
     text = path.read_text()
     assert reproducer.pipeline_of(text) == "builtin.module(test-fail)"

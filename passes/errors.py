@@ -1,0 +1,127 @@
+"""Failures of passes: whose they are, and how they are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from girih.dialects.bindings import ir
+from girih.passes import reproducer
+from girih.passes.pipeline_syntax import MODULE
+
+
+class PassError(Exception):
+    """A pass failed.
+
+    Attributes:
+        pass_name: the pass.
+        op_text: the op that it was working on, if known, as text.
+        location: that op's location, if known.
+        cause: what went wrong.
+        left_invalid: whether the pass ran, and what it left breaks rules.
+        refused: whether the pass did not run, as what it was to take breaks rules.
+        defined_in: the module that defines the pass, "" for upstream's.
+        replay: makes what replays the failure, if one was asked for.
+        folder: where the user wants such a file, if anywhere.
+        reproducer: a file that replays it, once it is written.
+        place: where a user has put the pass, "" where girih did.
+        loads: what ``--load`` has to import for that.
+    """
+
+    def __init__(
+        self,
+        pass_name: str,
+        op_text: str,
+        location: ir.Location | None,
+        cause: BaseException,
+        *,
+        left_invalid: bool = False,
+        refused: bool = False,
+        defined_in: str = "",
+    ):
+        self.pass_name = pass_name
+        self.op_text = op_text
+        self.location = location
+        self.cause = cause
+        self.left_invalid = left_invalid
+        self.refused = refused
+        self.defined_in = defined_in
+        self.replay: Callable[[], reproducer.Replay] | None = None
+        self.folder: Path | None = None
+        self.reproducer: Path | None = None
+        self.loads: tuple[str, ...] = ()
+        self.place = ""
+        super().__init__(pass_name, op_text, location, cause)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a user put it there, or it is neither girih's nor upstream's."""
+        return bool(self.place) or self.defined_in.partition(".")[0] not in (
+            "",
+            "girih",
+        )
+
+    def when(self) -> str:
+        """In which pass it was, after which, or in front of which."""
+        place = "after" if self.left_invalid else "before" if self.refused else "in"
+        return f"{place} pass '{self.pass_name}'"
+
+    def write_reproducer(self, path: Path) -> None:
+        """Writes a file that replays the failure, which the message names then.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        self.loads = self.replay().write(path)
+        self.reproducer = path
+
+    def __str__(self) -> str:
+        cause = f"{type(self.cause).__name__}: {self.cause}"
+        verb = "left invalid IR" if self.left_invalid else "failed"
+        verb = "can't take this IR" if self.refused else verb
+        place = f" at {self.place}" if self.place else ""
+        parts = [f"pass '{self.pass_name}'{place} {verb}: {cause}"]
+        if self.location is not None:
+            parts.append(f"  at {self.location}")
+        if self.op_text:
+            parts.append(f"  on {self.op_text}")
+        if self.reproducer is not None:
+            parts.append(f"  replay: {self.replay_command()}")
+        return "\n".join(parts)
+
+    def replay_command(self) -> str:
+        """What replays the failure, once there is a file."""
+        return reproducer.command(self.reproducer, self.loads)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a pass says that it can't do what is asked, and nothing is wrong."""
+    return getattr(error, "is_refusal", False)
+
+
+def blamed(traceback: TracebackType | None) -> tuple[str, ir.Location | None]:
+    """Returns text and location of the op that the failing code was working on.
+
+    That is the value of the variable called ``op`` in the innermost frame that has
+    one: every rule of a pass names its op so.
+    """
+    blamed = None
+    while traceback is not None:
+        candidate = traceback.tb_frame.f_locals.get("op")
+        if isinstance(candidate, ir.Operation | ir.OpView):
+            blamed = candidate
+        traceback = traceback.tb_next
+    if blamed is None:
+        return "", None
+    try:
+        if blamed.operation.name == MODULE:
+            return "", None
+        return _first_line(str(blamed)), blamed.location
+    except Exception:  # The op may have been erased before the failure.
+        return "", None
+
+
+def _first_line(text: str) -> str:
+    line, _, rest = text.strip().partition("\n")
+    return f"{line} ..." if rest else line

@@ -1,0 +1,56 @@
+"""What a user's pass must leave as it is: how functions are called."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+
+from girih.dialects.bindings import ir
+from girih.dialects.verifier import Problem
+
+_KEPT = ("function_type", "arg_attrs", "res_attrs")
+
+
+class State:
+    """A module in front of a pass: its signatures, and whether it changes."""
+
+    def __init__(self, module: ir.Operation):
+        self._signatures = _signatures(module)
+        self._digest = _digest(module)
+
+    def problems(self, module: ir.Operation) -> list[Problem]:
+        """What the pass has changed of the functions that the driver calls."""
+        now = _signatures(module)
+        found = []
+        for name, (signature, location) in self._signatures.items():
+            if name not in now:
+                message = f"expected the function @{name} to be left, it is gone"
+                found.append(Problem(location, message))
+            elif now[name][0] != signature:
+                message = (
+                    f"expected the types and attributes of arguments and results of "
+                    f"@{name} to be left as they are: {signature}, got {now[name][0]}"
+                )
+                found.append(Problem(now[name][1], message))
+        return found
+
+    def has_changed(self, module: ir.Operation) -> bool:
+        """Whether the module is another one now."""
+        return _digest(module) != self._digest
+
+
+def _signatures(module: ir.Operation) -> dict[str, tuple[str, ir.Location]]:
+    found = {}
+    for op in module.regions[0].blocks[0].operations:
+        attributes = op.operation.attributes
+        if op.operation.name == "func.func":
+            kept = [str(attributes[key]) for key in _KEPT if key in attributes]
+            name = ir.StringAttr(attributes["sym_name"]).value
+            found[name] = (" ".join(kept), op.operation.location)
+    return found
+
+
+def _digest(module: ir.Operation) -> bytes:
+    text = io.BytesIO()
+    module.write_bytecode(text)
+    return hashlib.sha256(text.getvalue()).digest()
