@@ -422,8 +422,9 @@ class Recorder(TorchDispatchMode):
                 context=str(func),
                 explanation="Compiled code keeps the sizes of what it writes.",
             )
+        unseen = info.name in UNRECORDED_WRITES
         for target, value in zip(targets, values, strict=True):
-            self.write(target, value)
+            self.write(target, value, unseen=unseen)
         return result
 
     def _functional_values(self, func, info, args, kwargs, targets):
@@ -501,6 +502,9 @@ _PLACE_OF_INDEX = {
     "slice.Tensor": 2,
     "slice_scatter": 3,
 }
+
+# Writes that autograd does not record: what was written keeps its history.
+UNRECORDED_WRITES = ("logical_and_", "logical_not_", "logical_or_", "logical_xor_")
 
 # Eager has no derivative of these, and says so in the backward pass; rules make them of
 # ops that have one.

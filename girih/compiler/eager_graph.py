@@ -10,7 +10,7 @@ tensors that share a storage stand for tensors that share a counter of versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,6 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
+from girih.compiler.written_views import is_written_view, kept_inside, tells_of_a_write
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.nodes import value_of
@@ -94,7 +95,7 @@ def read_eager_graph(
     return EagerGraph(
         tuple(roots),
         tuple(leaves),
-        _kept(order, nodes.values(), leaves.values()) if is_known else None,
+        _kept(order, roots, leaves.values()) if is_known else None,
         {saved: _storage(tensor) for saved, tensor in examples.items()},
         _inner(roots),
         frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
@@ -107,18 +108,24 @@ def _keeps_result(node: Any) -> bool:
 
 
 def _kept(
-    order: Sequence, roots: Collection, leaves: Iterable
+    order: Sequence, examples: Mapping[Saved, torch.Tensor], leaves: Iterable
 ) -> dict[tuple[int, int, int], Kept]:
     """What nodes keep: see ``EagerGraph.kept``."""
+    roots = [tensor.grad_fn for tensor in examples.values()]
     above = _above(order, roots)
     below, inner = _below(order, leaves), _below(order, roots)
     kept: dict[tuple[int, int, int], Kept] = {}
     for node in order:
-        if tensors := _kept_by(node):
-            key = above[node], below[node], inner[node]
-            before = kept.get(key, Kept())
-            names = before.storages.union(map(_storage, tensors))
-            kept[key] = Kept(names, before.error or _error_of(node))
+        if is_written_view(node):
+            tensors, error = kept_inside(node, next(iter(examples.values())))
+        elif tensors := _kept_by(node):
+            error = _error_of(node)
+        else:
+            continue
+        key = above[node], below[node], inner[node]
+        before = kept.get(key, Kept())
+        names = before.storages.union(map(_storage, tensors))
+        kept[key] = Kept(names, before.error or error)
     return kept
 
 
@@ -352,7 +359,7 @@ def _error_of(node: Any) -> str | None:
         try:
             getattr(node, _CHECKED.get(name) or name.removeprefix("_raw"))
         except RuntimeError as error:
-            if "modified by an inplace operation" in str(error):
+            if tells_of_a_write(error):
                 return str(error)
     return None
 
