@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from girih.passes import stages
 from girih.passes.pipeline_syntax import Step, parse_pipeline
-from girih.passes.stages import Stage
+from girih.passes.stages import CompilerStage
 
-PIPELINES: dict[str, tuple[Stage, ...]] = {
+PIPELINES: dict[str, tuple[CompilerStage, ...]] = {
     **stages.PIPELINES,
     "default": (
-        Stage("graph", "The imported graph becomes one of fusions.", "graph"),
-        Stage("host", "Fusions become a launch program and kernels.", "host"),
-        Stage("cpu", "Kernels become functions of LLVM's dialect.", "cpu"),
+        CompilerStage("graph", "The imported graph becomes one of fusions.", "graph"),
+        CompilerStage("host", "Fusions become a launch program and kernels.", "host"),
+        CompilerStage("cpu", "Kernels become functions of LLVM's dialect.", "cpu"),
     ),
 }
 

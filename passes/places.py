@@ -13,7 +13,7 @@ from girih.passes import stages
 _WHEN = ("before", "after")
 
 
-class Place(NamedTuple):
+class PassPlace(NamedTuple):
     """A place in the order of the compiler.
 
     Attributes:
@@ -34,7 +34,7 @@ class Place(NamedTuple):
         return self.program in ("", program)
 
 
-def parse_place(text: str) -> Place:
+def parse_place(text: str) -> PassPlace:
     """Returns the place that a text names.
 
     Raises:
@@ -59,7 +59,7 @@ def parse_place(text: str) -> Place:
     known = names_of_places(when, program)
     if stage not in known:
         raise ValueError(_unknown_stage(stage, text, known))
-    return Place(when, stage, program)
+    return PassPlace(when, stage, program)
 
 
 def names_of_places(when: str, program: str = "") -> list[str]:

@@ -76,6 +76,16 @@ class PassInfo:
     summary: str
     contract: Contract | None = None
 
+    @property
+    def function(self) -> Callable:
+        """The function that the author of the pass wrote."""
+        return self.run.function if isinstance(self.run, _OfModule) else self.run
+
+    @property
+    def defined_in(self) -> str:
+        """The name of the module that defines it."""
+        return self.function.__module__
+
 
 _REGISTERED: dict[str, PassInfo] = {}
 
@@ -164,10 +174,6 @@ class _OfModule:
 
     function: Callable[[ir.Operation], None]
 
-    @property
-    def __module__(self) -> str:  # of whom a failure is
-        return self.function.__module__
-
     def __call__(self, op: ir.Operation, options: Any) -> None:
         self.function(op)
 
@@ -206,7 +212,7 @@ def info_of(function: Callable) -> PassInfo:
 
 def is_users(info: PassInfo) -> bool:
     """Whether a pass is defined outside of girih."""
-    return info.run.__module__.partition(".")[0] != "girih"
+    return info.defined_in.partition(".")[0] != "girih"
 
 
 def info_of_step(step: Step) -> PassInfo | None:
@@ -380,7 +386,7 @@ class _Unit:
     @property
     def defined_in(self) -> str:
         """The module that defines our pass."""
-        return self.info.run.__module__ if self.info else ""
+        return self.info.defined_in if self.info else ""
 
     @property
     def keeps_level(self) -> bool:

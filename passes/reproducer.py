@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from girih.dialects.bindings import ir
 from girih.passes.fingerprints import fingerprint
 from girih.passes.pipeline_syntax import Step, pipeline_text
-from girih.passes.standalone import NotStandalone, is_importable, source_of
+from girih.passes.standalone import (
+    NotStandalone,
+    is_importable,
+    module_of,
+    place_of,
+    source_of,
+)
 
 _PREFIX = "// RUN pipeline: girih-opt "
 _LINE = re.compile(
@@ -78,43 +82,31 @@ class Written:
     def _written(self, step: Step) -> Step:
         if step.info is None:
             return step
-        function = getattr(step.info.run, "function", step.info.run)
-        is_named = ":" not in step.name  # by register_pass
+        function = step.info.function
         if is_importable(function):
-            module = function.__module__
-            self._loads[place_of(module)] = None
-            stem = Path(place_of(module)).stem if module == "__main__" else module
-            name = f"{stem}:{function.__qualname__}"
-            return step if is_named else replace(step, name=name)
-        stem = f"girih_pass_{fingerprint(function)[:8]}"
-        try:
-            self.files[f"{stem}.py"] = source_of(function)
-        except NotStandalone as error:
-            self.reasons.append(
-                f"{step.info.name} can't be replayed elsewhere: {error}"
-            )
-            return step
-        self._loads[str(self._folder / f"{stem}.py")] = None
-        return step if is_named else replace(step, name=f"{stem}:{function.__name__}")
+            place = place_of(function.__module__)
+            self._loads[place] = None
+            name = f"{module_of(place)}:{function.__qualname__}"
+        else:
+            stem = f"girih_pass_{fingerprint(function)[:8]}"
+            try:
+                text, loads = source_of(function)
+            except NotStandalone as error:
+                reason = f"{step.info.name} can't be replayed elsewhere: {error}"
+                self.reasons.append(reason)
+                return step
+            self.files[f"{stem}.py"] = text
+            own = str(self._folder / f"{stem}.py")
+            self._loads |= dict.fromkeys([*loads, own])
+            name = f"{stem}:{function.__name__}"
+        is_named = ":" not in step.name  # by register_pass
+        return step if is_named else replace(step, name=name)
 
 
 def command(path: Path | str, loads: Sequence[str] = ()) -> str:
     """The command that replays a file, for a shell."""
     options = [f"--load={name}" for name in loads]
     return shlex.join(["girih-opt", *options, "--run-reproducer", str(path)])
-
-
-def place_of(module_name: str) -> str:
-    """What ``--load`` takes for a module: its name, or the file where that is short.
-
-    A module of a package is found by its name, and its imports need that. A module of
-    its own may lie where only this program looks.
-    """
-    module: Any = sys.modules.get(module_name)
-    file = getattr(module, "__file__", None)
-    if "." in module_name or file is None or Path(file).stem == "__init__":
-        return module_name
-    return file
 
 
 def first_line(pipeline: str, loads: Iterable[str] = ()) -> str:

@@ -20,7 +20,7 @@ stage, see `girih.passes.places`. This file imports no torch and no MLIR.
 from typing import NamedTuple
 
 
-class Stage(NamedTuple):
+class CompilerStage(NamedTuple):
     """A stage of the compiler.
 
     Attributes:
@@ -38,14 +38,14 @@ class Stage(NamedTuple):
     leaves_ir: bool = True
 
 
-def _stage(name: str, does: str, passes: str = "") -> Stage:
+def _stage(name: str, does: str, passes: str = "") -> CompilerStage:
     """A stage that runs the pass of its name, or another one."""
-    return Stage(name, does, passes or name)
+    return CompilerStage(name, does, passes or name)
 
 
-def _act(name: str, does: str, **ir: bool) -> Stage:
+def _act(name: str, does: str, **ir: bool) -> CompilerStage:
     """A stage in which the driver acts, so that no pipeline can replay it."""
-    return Stage(name, does, **ir)
+    return CompilerStage(name, does, **ir)
 
 
 # The driver's own -----------------------------------------------------------------
@@ -270,7 +270,7 @@ PROGRAM = _act(
 )
 
 
-class Target(NamedTuple):
+class CompilerTarget(NamedTuple):
     """Where programs run.
 
     Attributes:
@@ -285,13 +285,13 @@ class Target(NamedTuple):
     name: str
     launch_pipeline: str
     kernel_pipeline: str
-    launch: tuple[Stage, ...]
-    kernels: tuple[Stage, ...]
-    code: tuple[Stage, ...]
-    measures: tuple[tuple[Stage, ...], tuple[Stage, ...]]
+    launch: tuple[CompilerStage, ...]
+    kernels: tuple[CompilerStage, ...]
+    code: tuple[CompilerStage, ...]
+    measures: tuple[tuple[CompilerStage, ...], tuple[CompilerStage, ...]]
 
 
-CPU = Target(
+CPU = CompilerTarget(
     name="cpu",
     launch_pipeline="host",
     kernel_pipeline="cpu",
@@ -314,7 +314,7 @@ CPU = Target(
     code=(LLVM, PROGRAM),
     measures=((LAYOUTS,), ()),
 )
-GPU = Target(
+GPU = CompilerTarget(
     name="gpu",
     launch_pipeline="device",
     kernel_pipeline="gpu",
@@ -335,7 +335,7 @@ GPU = Target(
 )
 TARGETS = {target.name: target for target in (CPU, GPU)}
 
-PIPELINES: dict[str, tuple[Stage, ...]] = {
+PIPELINES: dict[str, tuple[CompilerStage, ...]] = {
     "graph": INFERENCE,
     "derivatives": JOINT,
     "fusions": EACH_WAY,
@@ -353,7 +353,7 @@ PROGRAMS = ("inference", "joint", "forward", "backward", "derivative")
 """The kinds of programs; a derivative's own stages lead to a joint program."""
 
 
-def stages_of(program: str, target: Target) -> tuple[Stage, ...]:
+def stages_of(program: str, target: CompilerTarget) -> tuple[CompilerStage, ...]:
     """Returns all stages of a program, in order.
 
     Raises:

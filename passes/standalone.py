@@ -11,6 +11,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _LITERALS = (bool, bytes, float, int, str, type(None))
@@ -31,15 +32,35 @@ def is_importable(function: Callable) -> bool:
     return found is function
 
 
-def source_of(function: Callable) -> str:
-    """Returns the text of a module that defines a function.
+def place_of(module_name: str) -> str:
+    """What ``--load`` takes for a module: its name, or its file.
+
+    A module of a package is found by its name, and its imports need that. Another one
+    may lie where only this program looks.
+    """
+    module: Any = sys.modules.get(module_name)
+    package = sys.modules.get(module_name.rpartition(".")[0])
+    file = getattr(module, "__file__", None)
+    is_of_package = getattr(package, "__file__", None) is not None
+    is_package = file is not None and Path(file).stem == "__init__"
+    return module_name if file is None or is_of_package or is_package else file
+
+
+def module_of(place: str) -> str:
+    """The name of the module that ``--load`` makes of a name or a file."""
+    return Path(place).stem if place.endswith(".py") else place
+
+
+def source_of(function: Callable) -> tuple[str, list[str]]:
+    """Returns the text of a module that defines a function, and what it has to load.
 
     Raises:
         NotStandalone: It has no source, or uses what can't be written as text.
     """
     writer = _Writer()
     writer.define(function.__name__, function)
-    return "\n\n".join(["\n".join(writer.imports), *writer.definitions]).lstrip() + "\n"
+    text = "\n\n".join(["\n".join(writer.imports), *writer.definitions])
+    return f"{text}\n", list(writer.loads)
 
 
 class _Writer:
@@ -48,6 +69,7 @@ class _Writer:
     def __init__(self) -> None:
         self.imports: dict[str, None] = {"from __future__ import annotations": None}
         self.definitions: list[str] = []
+        self.loads: dict[str, None] = {}
         self._done: dict[str, Any] = {}
 
     def define(self, name: str, value: Any) -> None:
@@ -69,9 +91,14 @@ class _Writer:
             raise NotStandalone(f"{name!r} is a {type(value).__name__}")
 
     def _import(self, name: str, value: Any) -> None:
-        if "." in value.__qualname__ or value.__module__ == "__main__":
+        if "." in value.__qualname__:
             raise NotStandalone(f"{name!r} can't be imported")
-        line = f"from {value.__module__} import {value.__qualname__} as {name}"
+        place = place_of(value.__module__)
+        if place == "__main__":
+            raise NotStandalone(f"{name!r} can't be imported")
+        if place.endswith(".py"):
+            self.loads[place] = None
+        line = f"from {module_of(place)} import {value.__qualname__} as {name}"
         self.imports[line] = None
 
     def _define_function(self, name: str, function: types.FunctionType) -> None:

@@ -18,14 +18,14 @@ from girih.passes import registry
 from girih.passes.fingerprints import fingerprint
 from girih.passes.options import parse_options
 from girih.passes.pipeline_syntax import Step, parse_pipeline
-from girih.passes.places import Place, parse_place
+from girih.passes.places import PassPlace, parse_place
 
 
 @dataclass(frozen=True)
 class UserPasses:
     """Passes by place, in the order in which they were given."""
 
-    steps: tuple[tuple[Place, Step], ...] = ()
+    steps: tuple[tuple[PassPlace, Step], ...] = ()
 
     def at(self, program: str, when: str, stage: str) -> list[Step]:
         """The passes in front of a stage, or behind it."""
@@ -84,7 +84,7 @@ def key_of(steps: Iterable[Step]) -> str:
     for step in steps:
         parts.append(str(step))
         if ":" in step.name or registry.is_foreign(step):
-            parts.append(fingerprint(registry.info_of_step(step).run))
+            parts.append(fingerprint(registry.info_of_step(step).function))
     return ",".join(parts)
 
 

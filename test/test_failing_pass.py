@@ -16,7 +16,7 @@ from girih.compiler import reproducers
 from girih.dialects import host
 from girih.dialects.bindings import arith, ir, vector
 from girih.passes import pipelines, registry
-from girih.passes.stages import Stage
+from girih.passes.stages import CompilerStage
 
 
 class Mistake(Exception):
@@ -273,7 +273,7 @@ def with_pass(monkeypatch, function, pipeline, place):
     info = registry.PassInfo(name, function, None, "builtin.module", "")
     monkeypatch.setitem(registry._REGISTERED, name, info)
     steps = list(pipelines.PIPELINES[pipeline])
-    steps.insert(place, Stage(name, "mine", name))
+    steps.insert(place, CompilerStage(name, "mine", name))
     monkeypatch.setitem(pipelines.PIPELINES, pipeline, tuple(steps))
     compiled = girih.compile(two_kernels, options={"fallback": False, "cache": False})
     with torch.no_grad(), pytest.raises(girih.CompileError) as caught:
@@ -306,7 +306,10 @@ def test_a_function_that_no_library_has(monkeypatch):
 
 
 def test_a_pipeline_with_a_pass_that_does_not_exist(monkeypatch):
-    steps = (Stage("no-such-pass", "", "no-such-pass"), *pipelines.PIPELINES["graph"])
+    steps = (
+        CompilerStage("no-such-pass", "", "no-such-pass"),
+        *pipelines.PIPELINES["graph"],
+    )
     monkeypatch.setitem(pipelines.PIPELINES, "graph", steps)
     _, (text,) = warnings_of(girih.compile(program), torch.randn(5))
     assert "girih bug" not in text

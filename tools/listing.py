@@ -51,7 +51,7 @@ def stage_list(target: str, is_training: bool) -> str:
     return "\n".join(lines)
 
 
-def _stage_lines(stage: stages.Stage) -> list[str]:
+def _stage_lines(stage: stages.CompilerStage) -> list[str]:
     if not stage.passes:
         missing = [
             f"no {when}:"

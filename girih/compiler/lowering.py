@@ -32,7 +32,7 @@ from girih.passes.pipeline_syntax import Step
 from girih.passes.pipelines import steps_of
 from girih.passes.registry import run_pipeline
 from girih.passes.reproducer import Written, first_line
-from girih.passes.stages import Stage
+from girih.passes.stages import CompilerStage
 from girih.passes.user_passes import UserPasses, key_of
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Ran, Report
@@ -150,7 +150,9 @@ class Lowering:
         tune(module, self)
 
     @contextmanager
-    def act(self, stage: Stage, module: ir.Operation | None = None) -> Iterator[None]:
+    def act(
+        self, stage: CompilerStage, module: ir.Operation | None = None
+    ) -> Iterator[None]:
         """An act of the driver, with users' passes in front of it and behind it.
 
         Args:
@@ -167,7 +169,7 @@ class Lowering:
         if module is not None and stage.leaves_ir:
             self.run_users("after", stage, module)
 
-    def run_users(self, when: str, stage: Stage, module: ir.Operation) -> None:
+    def run_users(self, when: str, stage: CompilerStage, module: ir.Operation) -> None:
         """Runs the passes that users have put in front of an act, or behind it."""
         if steps := self.users.at(self.kind, when, stage.name):
             self._run(stage.name, steps, module)

@@ -180,14 +180,14 @@ def test_guards_do_not_swallow_what_a_handler_raises(handler, dynamic):
 def test_an_interrupt_waits_for_the_end_of_a_pass(monkeypatch):
     """The bindings make another error of what is raised in a callback, or drop it."""
     compiled = girih.compile(lambda x: x.sin() + 1)
-    original = registry._run_stage
+    original = registry._run_unit
     ran = []
 
     def run(*args):
         signal.raise_signal(signal.SIGINT)
         ran.append(original(*args))
 
-    monkeypatch.setattr(registry, "_run_stage", run)
+    monkeypatch.setattr(registry, "_run_unit", run)
     with handled(signal.default_int_handler, signal.SIGINT):
         with pytest.raises(KeyboardInterrupt):
             compiled(torch.ones(3))

@@ -1,0 +1,274 @@
+"""Passes of users, in girih.compile and behind torch.compile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+import users_own_passes
+from emulated_device import emulated_device
+from users_own_passes import breaks, count, erases, fails, inside, renames
+
+import girih
+from girih.passes import stages
+from girih.passes.places import names_of_places
+
+FULL = {"fallback": False, "cache": False}
+ON = {"cpu": contextlib.nullcontext, "gpu": emulated_device}
+
+
+def program(x):
+    return (x.exp() * 2).sum(1)
+
+
+def sample():
+    return torch.linspace(-1, 1, 20).reshape(4, 5)
+
+
+def places(program_kind: str, target: str) -> list[str]:
+    """All places of a program on a target that need no measurement."""
+    found = stages.stages_of(program_kind, stages.TARGETS[target])
+    return [
+        f"{program_kind}:{when}:{stage.name}"
+        for stage in found
+        for when in ("before", "after")
+        if (stage.takes_ir if when == "before" else stage.leaves_ir)
+        and stage.name != "tune"
+    ]
+
+
+def run_with(passes, training=False, function=program, **options):
+    """Runs a program with passes; gives report and results."""
+    compiled = girih.compile(function, options=FULL | options | {"passes": passes})
+    x = sample().requires_grad_(training)
+    y = compiled(x)
+    torch.testing.assert_close(y, function(x))
+    if training:
+        y.sum().backward()
+        mine, x.grad = x.grad, None
+        function(x).sum().backward()
+        torch.testing.assert_close(mine, x.grad)
+    return girih.report(compiled).graphs[0]
+
+
+@pytest.mark.parametrize("target", ON)
+@pytest.mark.parametrize("kinds", [("inference",), ("joint", "forward", "backward")])
+def test_a_pass_runs_at_every_place(target, kinds):
+    given = {place: count for kind in kinds for place in places(kind, target)}
+    with ON[target]():
+        report = run_with(given, training=len(kinds) > 1)
+    assert report.places_not_reached == []
+    ran = [r for each in report.and_derived() for r in each.ran if r.users_pass]
+    assert [r.stage for r in ran] == list(given)
+    assert not any(r.changed for r in ran)
+
+
+def test_a_pass_runs_in_the_derivative_of_a_derivative():
+    given = {"derivative:before:gradients": count, "derivative:after:gradients": count}
+    compiled = girih.compile(program, options=FULL | {"passes": given})
+    x = sample().requires_grad_()
+    (first,) = torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    torch.testing.assert_close(second, (x.exp() * 2).detach())
+    assert girih.report(compiled).graphs[0].places_not_reached == []
+
+
+@pytest.mark.parametrize("target", ON)
+@pytest.mark.parametrize("kinds", [("inference",), ("joint", "forward", "backward")])
+def test_what_is_listed_is_what_runs(target, kinds):
+    """Everything that runs, runs from the list; only measurements are on demand."""
+    with ON[target]():
+        report = run_with({}, training=len(kinds) > 1)
+    ran = [r for each in report.and_derived() for r in each.ran]
+    for kind in kinds:
+        listed = stages.stages_of(kind, stages.TARGETS[target])
+        names = [stage.name for stage in listed if stage.name != "tune"]
+        assert [r.stage for r in ran if r.program == kind] == names
+    assert {r.program for r in ran} == set(kinds)
+
+
+def double_is_sum(module):
+    """x * 2 becomes x + x."""
+    from girih.passes.graph_builder import GraphBuilder, function_bodies
+
+    for body in function_bodies(module):
+        for op in list(body.operations):
+            if op.operation.name == "graph.mul":
+                result = GraphBuilder(op).op("add", op.operands[0], op.operands[0])
+                op.results[0].replace_all_uses_with(result)
+                op.operation.erase()
+
+
+def test_a_pass_that_rewrites_is_said_to_have_changed_the_ir():
+    report = run_with({"after:decompose": [count, double_is_sum]}, function=doubled)
+    named = {r.users_pass.rpartition(":")[2]: r.changed for r in report.ran}
+    assert named["count"] is False and named["double_is_sum"] is True
+    assert "double_is_sum at after:decompose (inference)" in str(report)
+
+
+def doubled(x):
+    return x * 2
+
+
+def test_names_and_texts_are_passes():
+    here = f"{users_own_passes.__name__}:count"
+    given = {"before:fuse": ["canonicalize-graph", here, "cse"], "after:tile": here}
+    report = run_with(given)
+    names = [r.users_pass for r in report.ran if r.users_pass]
+    assert names == ["canonicalize-graph", here, "cse", here]
+
+
+def test_behind_torch_compile():
+    torch._dynamo.reset()
+    options = FULL | {"passes": {"before:fuse": count}}
+    with torch.no_grad():
+        compiled = torch.compile(program, backend="girih", options=options)
+        torch.testing.assert_close(compiled(sample()), program(sample()))
+    report = girih.report().graphs[-1]
+    assert [r.stage for r in report.ran if r.users_pass] == ["before:fuse"]
+
+
+def test_a_place_that_is_not_reached_is_said():
+    report = run_with({"before:tune": count, "backward:before:fuse": count})
+    assert report.places_not_reached == ["before:tune", "backward:before:fuse"]
+    assert "no program has come to before:tune, backward:before:fuse" in str(report)
+
+
+@pytest.mark.parametrize(
+    "passes, error, says",
+    [
+        ({"before:fus": count}, ValueError, "did you mean 'fuse'"),
+        ({"fuse": count}, ValueError, "such as 'before:fuse'"),
+        ({"before:canonicalize-graph": count}, ValueError, "'simplify' and 'clean-up'"),
+        ({"forwards:before:fuse": count}, ValueError, "did you mean 'forward'"),
+        ({"before:import": count}, ValueError, "unknown stage 'import'"),
+        ({"before:fuse": "no-such"}, ValueError, "no pass is called 'no-such'"),
+        ({"before:fuse": "no:such"}, ValueError, "No module named 'no'"),
+        ({"before:fuse": "fuse{x=1}"}, ValueError, "has no option 'x'"),
+        ({"before:fuse": 3}, TypeError, "must be functions, names or lists"),
+        ({"before:fuse": lambda: None}, TypeError, "called with a module"),
+        ({3: count}, TypeError, "must be a str"),
+        (count, TypeError, "passes"),
+    ],
+)
+def test_mistakes_are_said_at_once(passes, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        girih.compile(program, options={"passes": passes})
+
+
+def test_every_place_is_named():
+    for when in ("before", "after"):
+        assert len(set(names_of_places(when))) == len(names_of_places(when))
+
+
+# Failures ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "function, says",
+    [
+        (fails, "failed: KeyError"),
+        (breaks, "left invalid IR"),
+        (erases, "is used"),
+        (renames, "@main to be left"),
+    ],
+)
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_failure_is_the_users_and_is_replayed(function, says, is_inside, tmp_path):
+    """Also of a function that no module holds: it is written beside the module."""
+    given = inside(function) if is_inside else function
+    options = FULL | {"passes": {"before:fuse": given}, "dump_dir": str(tmp_path)}
+    with torch.no_grad(), pytest.raises(girih.CompileError) as caught:
+        girih.compile(program, options=options)(sample())
+    text = str(caught.value)
+    assert says in text and "at before:fuse" in text and "girih bug" not in text
+    if function is renames:
+        return  # as a pass of girih-opt it may do that
+    command = re.search(r"replay: girih-opt (.*)", text)[1].split()
+    again = girih_opt(*command)
+    assert again.returncode == 1 and function.__name__ in again.stderr
+
+
+def girih_opt(*arguments):
+    """Runs girih-opt in a process of its own."""
+    command = [sys.executable, "-m", "girih.tools.girih_opt", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_dump_is_replayed_with_its_passes(tmp_path):
+    options = FULL | {"dump_dir": str(tmp_path)}
+    report = run_with({"before:fuse": count}, **{"dump_dir": options["dump_dir"]})
+    path = report.ir_paths["graph"]
+    first = path.read_text().partition("\n")[0]
+    assert (
+        f"--load={users_own_passes.__file__}" in first
+        and "users_own_passes:count,fuse" in first
+    )
+    done = girih_opt(
+        f"--load={users_own_passes.__file__}", "--run-reproducer", str(path)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "graph.fusion" in done.stdout
+
+
+def test_without_fullgraph_a_failing_pass_runs_eager_and_warns():
+    options = {"passes": {"before:fuse": fails}}
+    compiled = girih.compile(program, options=options)
+    with torch.no_grad(), pytest.warns(UserWarning, match="KeyError"):
+        torch.testing.assert_close(compiled(sample()), program(sample()))
+
+
+# Keys -------------------------------------------------------------------------------
+
+SCRIPT = """
+import torch, girih
+FACTOR = {factor}
+def mine(module):
+    return FACTOR{body}
+def f(x): return (x.exp() * 3).sum(1)
+c = girih.compile(f, options={{"passes": {{"{place}": mine}}, "fallback": False}})
+with torch.no_grad():
+    c(torch.ones(4, 5))
+print(girih.report(c).graphs[0].cache)
+"""
+
+
+@pytest.mark.parametrize("place", ["after:tile", "before:llvm", "before:cse"])
+def test_an_edited_pass_compiles_anew(place, tmp_path):
+    """One that was not edited comes from the disk cache, in another process."""
+
+    def cache(factor=1, body=""):
+        path = tmp_path / "script.py"
+        path.write_text(SCRIPT.format(factor=factor, body=body, place=place))
+        environment = os.environ | {"GIRIH_CACHE_DIR": str(tmp_path / "cache")}
+        environment.pop("GIRIH_NO_CACHE", None)
+        command = [sys.executable, str(path)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert cache() == "compiled"
+    assert cache() == "disk"
+    assert cache(factor=2) == "compiled"
+    assert cache(factor=2, body=" + 1") == "compiled"
+    assert cache() == "disk"
+
+
+def test_a_cell_may_run_twice():
+    """A function that is defined again is another pass."""
+    seen = []
+    for number in (1, 2):
+        names = {"seen": seen, "number": number}
+        exec(textwrap.dedent("def cell(module): seen.append(number)"), names)
+        names["cell"].__module__ = "__main__"
+        with torch.no_grad():
+            run_with({"after:tile": names["cell"]})
+    assert seen == [1, 2]
