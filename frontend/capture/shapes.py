@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from girih.errors import unsupported
+from girih.frontend.capture import held_warnings
 from girih.frontend.capture.environment import LightShapeEnv
 from girih.frontend.capture.evaluate import Evaluator
 from girih.frontend.capture.numbers import LARGEST, LARGEST_SIZE
@@ -134,6 +136,15 @@ class SymbolicEvaluator(Evaluator):
             bool(fake > -LARGEST_SIZE)
 
     def _run(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
+        """Runs a call; warnings are given with numbers in place of symbols."""
+        with held_warnings.held() as found:
+            result = self._run_symbolic(kind, target, args, kwargs)
+        if found:
+            again = target if kind == "call_function" else _method(target)
+            held_warnings.give(found, again, args, kwargs)
+        return result
+
+    def _run_symbolic(self, kind: str, target: Any, args: list, kwargs: dict) -> Any:
         """Runs a call; by torch's Python kernels where those in C++ want numbers."""
         if getattr(target, "__name__", target) not in _RECURRENT:
             try:
@@ -179,6 +190,10 @@ class SymbolicEvaluator(Evaluator):
                     allowed = f"sizes from {limits.lower} to {limits.upper}"
                     only = f"the program holds for {allowed}"
                     _refuse_mark(text, f"is marked as dynamic, but {only}")
+
+
+def _method(name: str) -> Callable:
+    return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
 
 
 def _wants_numbers(error: Exception) -> bool:

@@ -58,6 +58,26 @@ class Body:
     template: Any
 
 
+@dataclass(frozen=True)
+class SizePlaces:
+    """The place of a ``torch.Size`` in a template, which would take no ``Leaf``."""
+
+    items: tuple
+
+
+def _size_of(items: list, _: object) -> Any:
+    """What stands for a ``torch.Size`` in a template that was filled."""
+    if not any(isinstance(item, Value) for item in items):
+        return torch.Size(items)
+    values = [item if isinstance(item, Value) else Constant(item) for item in items]
+    return TupleValue(values, torch.Size)
+
+
+torch.utils._pytree.register_pytree_node(
+    SizePlaces, lambda places: (list(places.items), None), _size_of
+)
+
+
 def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
     """Containers and constants as Python has them, with a ``Leaf`` for each tensor.
 
@@ -75,6 +95,8 @@ def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
         return value.value
     if isinstance(value, (TupleValue, ListValue)):
         items = [template_of(tracer, item, leaves) for item in value.items]
+        if value.cls is torch.Size:  # a pytree would be filled to a tuple
+            return SizePlaces(tuple(items))
         make = getattr(value.cls, "_make", value.cls)
         return make(items)
     if isinstance(value, DictValue):

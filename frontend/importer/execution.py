@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from girih.dialects.bindings import ir
 from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
+from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.switches import preserved
 from girih.frontend.fake.mode import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
@@ -75,7 +76,8 @@ def execute(
     environment: dict[torch.fx.Node, Any] = {}
     if calls is not None:
         calls.enter(gm)
-    with preserved():
+    # Capture has given the warnings of these calls.
+    with preserved(), held():
         try:
             return _execute(gm, iter(inputs), environment, recorder, calls)
         except BaseException:
