@@ -191,10 +191,14 @@ def spread(
 
 
 def _chunk(work: Size, unit: int, grain: int) -> Size:
-    """Values of a coordinate per program, a multiple of ``unit``."""
-    wanted = maximum(1, ceildiv(grain, work)) if not isinstance(work, int) else None
-    if wanted is None:
+    """Values of a coordinate per program, a multiple of ``unit``.
+
+    A result may be the sum of no elements, so the work may be none.
+    """
+    if isinstance(work, int):
         wanted = max(-(-grain // max(work, 1)), 1)
+    else:
+        wanted = maximum(1, ceildiv(grain, maximum(1, work)))
     return ceildiv(wanted, unit) * unit
 
 

@@ -4,6 +4,7 @@
 rules compute places from their numbers.
 """
 
+import math
 import os
 
 import pytest
@@ -124,3 +125,31 @@ def test_a_kernel_that_asks_for_a_size_as_a_number(compile, reduction):
             pair = [torch.autograd.grad(y.sum(), x) for y in (actual, expected)]
             torch.testing.assert_close(*pair)
     assert not told
+
+
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+def test_sums_of_as_many_elements_as_a_number_says(compile):
+    """Of none, too: how much work a result is tells how many a program makes."""
+
+    def function(x, count, origin):
+        number = count.shape[0] - origin.shape[0]
+        return x[:number].sum(0), x[:, :number].sum((0, 1))
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    compiled = compile(function, dynamic=True, **options)
+    x, origin = torch.rand(6, 7, 300), torch.empty(5)
+    for number in (4, 2, 0, 3):
+        given = x, torch.empty(5 + number), origin
+        torch.testing.assert_close(compiled(*given), function(*given))
+
+
+def test_a_gradient_of_what_is_repeated_no_times():
+    def function(x, rows, columns):
+        return x.repeat((3, rows, columns))
+
+    compiled = torch.compile(function, backend="girih", dynamic=True)
+    x = torch.rand(2, 3)
+    for counts in ((2, 2), (0, 2), (2, 0)):
+        leaf = x.clone().requires_grad_()
+        compiled(leaf, *counts).sum().backward()
+        assert torch.equal(leaf.grad, torch.full((2, 3), 3.0 * math.prod(counts)))

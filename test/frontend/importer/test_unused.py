@@ -1,4 +1,4 @@
-"""Results that nobody uses: eager looks at the data that they are made of."""
+"""Results of which not all is used: eager looks at all data that they are made of."""
 
 import pytest
 import torch
@@ -57,6 +57,68 @@ def test_data_is_looked_at_where_nobody_uses_the_result(name, requires_grad):
             compiled(x, bad)
         assert str(found.value) == str(expected.value)
     assert not girih.counters()["fallbacks"]
+
+
+# Some elements of a lookup of two rows are used, or none.
+PARTS = {
+    "a slice": lambda x, i: x[i][:1] * 2,
+    "a slice of a sum": lambda x, i: (x[i] + x[:2]).sin()[:1] * 2,
+    "a row": lambda x, i: (x[i] * 2)[0] + 1,
+    "none": lambda x, i: x[i][:0].sum(),
+    "concatenated": lambda x, i: torch.cat([x[i], x])[2:],
+    "split": lambda x, i: torch.cat([x[i], x]).split([2, 4])[1],
+    "stacked": lambda x, i: torch.stack([x[i], x[:2]])[1],
+    "padded": lambda x, i: F.pad(x[i], (0, 0, -2, 3)),
+    "looked up again": lambda x, i: (x[i] * 2)[torch.tensor([0])],
+    "no columns": lambda x, i: x[i][:, :, None].expand(2, 3, 0) * 2,
+    "no rows": lambda x, i: x[i].expand(0, 2, 3) * 2,
+    "by a constant": lambda x, i: torch.where(torch.zeros(2, 1) > 0, x[i], x[:2]),
+    "filled": lambda x, i: x[i].masked_fill(torch.tensor(True), 1.0),
+    "no classes": lambda x, i: F.one_hot(i - i + 3, 0) + F.one_hot(i, 4)[:, :0],
+    "gathered": lambda x, i: x.gather(0, i[:, None])[:1] + 1,
+    "quotients": lambda x, i: torch.cat([7 // (i - 9), i])[2:],
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("door", ["girih", "torch"])
+@pytest.mark.parametrize("name", PARTS)
+def test_data_is_looked_at_where_a_part_of_the_result_is_used(name, door, dynamic):
+    function, x = PARTS[name], torch.randn(4, 3)
+    girih.reset()
+    torch.compiler.reset()
+    if door == "girih":
+        compiled = girih.compile(function, dynamic=dynamic)
+    else:
+        compiled = torch.compile(function, backend="girih", dynamic=dynamic)
+    for index in ([0, 3], [0, 9], [0, 3]):
+        expected, found = (_outcome(f, x, index) for f in (function, compiled))
+        assert type(found) is type(expected)
+        if isinstance(expected, torch.Tensor):
+            torch.testing.assert_close(found, expected)
+        else:
+            assert str(found) == str(expected)
+    assert not girih.counters()["eager_calls"]
+
+
+def _outcome(function, x, index):
+    try:
+        return function(x, torch.tensor(index))
+    except (RuntimeError, IndexError) as error:
+        return error
+
+
+def test_what_is_cut_into_pieces_is_looked_at_by_them():
+    """The pieces of a lookup need all of it, and a product needs all of its factors."""
+
+    def function(x, i):
+        first, second = (x[i] * 2).chunk(2, 1)
+        return first.sin() + second.cos(), (x[i] @ x.t())[:1] + 1
+
+    compiled = girih.compile(function)
+    compiled(torch.ones(3, 4), torch.tensor([0, 1, 2]))
+    (graph,) = girih.report(compiled).graphs
+    assert graph.launches == 3
 
 
 def test_only_what_may_raise_is_computed():
