@@ -315,6 +315,14 @@ _PURE_DIALECTS = frozenset({"arith", "math"})
 # Every op of girih by its full name; filled as the classes are defined.
 OPS: dict[str, type[Op]] = {}
 
+_OF_DIALECT: dict[str, dict[str, type[Op]]] = {}
+_MARKERS: dict[str, type] = {}
+
+
+def ops_of(dialect: str) -> dict[str, type[Op]]:
+    """Returns the op classes of a dialect by full name; those to come appear, too."""
+    return _OF_DIALECT.setdefault(dialect, {})
+
 
 def _add_class(cls: type[Op]) -> None:
     known = OPS.get(cls.OPERATION_NAME)
@@ -325,7 +333,9 @@ def _add_class(cls: type[Op]) -> None:
     )
     if known is not None and not is_again:
         raise ValueError(f"two classes define the op '{cls.OPERATION_NAME}'")
-    OPS[cls.OPERATION_NAME] = cls
+    OPS[cls.OPERATION_NAME] = ops_of(cls.DIALECT)[cls.OPERATION_NAME] = cls
+    if cls.DIALECT in _MARKERS:
+        register_operation_class(_MARKERS[cls.DIALECT], cls)
 
 
 def ops_by_family(dialect: str) -> dict[str, tuple[type[Op], ...]]:
@@ -358,6 +368,6 @@ def build(dialect: str, name: str, *args: Any, **kwargs: Any) -> ir.Operation:
 def register(dialect: str) -> None:
     """Makes walks of the IR return our classes for the ops of a dialect."""
     marker = type(dialect, (ir.Dialect,), {"DIALECT_NAMESPACE": dialect})
-    for cls in OPS.values():
-        if cls.DIALECT == dialect:
-            register_operation_class(marker, cls)
+    _MARKERS[dialect] = marker
+    for cls in ops_of(dialect).values():
+        register_operation_class(marker, cls)

@@ -8,6 +8,13 @@ from typing import Any, TypeVar
 Rule = TypeVar("Rule")
 
 
+class MissingRule(KeyError):
+    """A table has no rule for a name."""
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
 class RuleTable(dict[str, Any]):
     """One rule for each name.
 
@@ -17,12 +24,20 @@ class RuleTable(dict[str, Any]):
 
     Args:
         what: What a rule is, for messages: ``derivative of the op graph.``.
+        decorator: What adds a rule, with ``{name!r}`` where the name stands.
     """
 
-    def __init__(self, what: str):
+    def __init__(self, what: str, decorator: str = ""):
         super().__init__()
+        self._decorator = decorator
         self._what = what
         self._others: tuple[RuleTable, ...] = ()
+
+    def __missing__(self, name: str) -> Any:
+        text = f"there is no {self._what}{name}"
+        if self._decorator:
+            text += f"; {self._decorator.format(name=name)} adds one"
+        raise MissingRule(text)
 
     @classmethod
     def several(cls, what: str, count: int) -> tuple[RuleTable, ...]:

@@ -49,9 +49,7 @@ from girih.dialects.traits import Role, Trait
 NAME = "graph"
 
 OPS_BY_FAMILY = definition.ops_by_family(NAME)
-OPS: dict[str, type[Op]] = {
-    cls.OPERATION_NAME: cls for classes in OPS_BY_FAMILY.values() for cls in classes
-}
+OPS: dict[str, type[Op]] = definition.ops_of(NAME)
 globals().update({cls.__name__: cls for cls in OPS.values()})
 
 __all__ = [

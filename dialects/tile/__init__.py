@@ -19,9 +19,7 @@ from girih.dialects.tile.base import TileOp
 NAME = "tile"
 
 OPS_BY_FAMILY = definition.ops_by_family(NAME)
-OPS: dict[str, type[Op]] = {
-    cls.OPERATION_NAME: cls for classes in OPS_BY_FAMILY.values() for cls in classes
-}
+OPS: dict[str, type[Op]] = definition.ops_of(NAME)
 globals().update({cls.__name__: cls for cls in OPS.values()})
 
 __all__ = ["NAME", "OPS", "OPS_BY_FAMILY", "TileOp", "build", "call", "contraction"]

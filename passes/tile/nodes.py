@@ -8,8 +8,10 @@ object, so a node is computed once per point however often it is used.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from girih.dialects import graph
+from girih.dialects.bindings import ir
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import (
     Affine,
@@ -143,14 +145,29 @@ class ComputeNode(OpNode):
     """An elementwise primitive applied to its operands."""
 
     name: str = ""
+    attributes: tuple[tuple[str, ir.Attribute], ...] = ()
 
     def key(self) -> tuple:
         """What makes two of them the same value."""
-        return (self.name, self.element, *(o.number for o in self.operands))
+        numbers = (operand.number for operand in self.operands)
+        return (self.name, self.element, self.attributes, *numbers)
+
+    def attribute(self, name: str) -> Any:
+        """The value of an attribute of the op, for emission rules.
+
+        Raises:
+            KeyError: The op has no such attribute.
+        """
+        field = self.op.ATTRIBUTES[name]
+        given = dict(self.attributes).get(name)
+        return field.default if given is None else field.kind.decode(given)
 
     def with_indices(self, rewrite) -> "ComputeNode":
         """A copy over rewritten index expressions."""
-        return ComputeNode(self.element, self.operands, name=self.name)
+        operands, attributes = self.operands, self.attributes
+        return ComputeNode(
+            self.element, operands, name=self.name, attributes=attributes
+        )
 
 
 @dataclass(eq=False, slots=True)

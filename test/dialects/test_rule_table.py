@@ -2,7 +2,7 @@
 
 import pytest
 
-from girih.dialects.rule_table import RuleTable
+from girih.dialects.rule_table import MissingRule, RuleTable
 
 
 def first():
@@ -34,3 +34,11 @@ def test_tables_that_share_names():
     rules.registering("b")(first)
     with pytest.raises(ValueError, match="second derivative of b"):
         reasons.add("b", "it is not")
+
+
+def test_a_missing_rule_says_what_adds_one():
+    table = RuleTable("rule of ", "@adds({name!r})")
+    with pytest.raises(MissingRule) as caught:
+        table["exp"]
+    assert str(caught.value) == "there is no rule of exp; @adds('exp') adds one"
+    assert "exp" not in table and table.get("exp") is None

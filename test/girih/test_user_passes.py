@@ -272,3 +272,61 @@ def test_a_cell_may_run_twice():
         with torch.no_grad():
             run_with({"after:tile": names["cell"]})
     assert seen == [1, 2]
+
+
+# Ops of users -----------------------------------------------------------------------
+
+OP = """
+import sys
+import torch, girih
+from girih.dialects.attributes import FLOAT
+from girih.dialects.fields import attribute
+from girih.dialects.graph.elementwise_classes import FloatUnary
+from girih.passes.graph_builder import GraphBuilder, function_bodies
+from girih.passes.tile.emit.rules import emits
+
+class ScaleByOp(FloatUnary, name="scale_by"):
+    '''y = factor * x.'''
+    factor = attribute(FLOAT, default=1.0)
+
+def use(module):
+    for body in function_bodies(module):
+        for op in [op for op in body.operations if op.operation.name == "graph.mul"]:
+            number = op.operands[1].owner.attributes["value"].value
+            made = GraphBuilder(op).op("scale_by", op.operands[0], factor=number)
+            op.results[0].replace_all_uses_with(made)
+            op.operation.erase()
+
+def f(x):
+    y = x.exp()
+    return y * 2 + y * 3 + (y * 2).sum(1, keepdim=True)
+
+x = torch.randn(4, 5)
+options = {"passes": {"before:fuse": use}, "fallback": False}
+try:
+    girih.compile(f, options=options)(x)
+except girih.CompileError as error:
+    assert "no emission rule of graph.scale_by" in str(error), error
+    assert "emits('scale_by') adds one" in str(error), error
+else:
+    raise SystemExit("there is no rule")
+
+@emits("scale_by")
+def emit(b, node, values):
+    factor = b.constant(node.attribute("factor"), node.element.register_name)
+    return b.same("arith.mulf", values[0], factor)
+
+compiled = girih.compile(f, options=options)
+torch.testing.assert_close(compiled(x), f(x))
+(ran,) = [ran for ran in girih.report(compiled).graphs[0].ran if ran.users_pass]
+assert ran.changed
+"""
+
+
+def test_ops_that_differ_in_an_attribute_are_two(tmp_path):
+    """A kernel computed both with the first one's attribute."""
+    path = tmp_path / "own.py"
+    path.write_text(OP)
+    command = [sys.executable, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ a node of its operands' answers.
 from collections.abc import Callable
 
 from girih.dialects.attributes import INTS
-from girih.dialects.definition import has
+from girih.dialects.definition import OPS, has
 from girih.dialects.rule_table import RuleTable
 from girih.dialects.traits import FINDS_PLACE, REDUCES
 from girih.passes.tile.index import Affine, Coordinate, constant
@@ -72,8 +72,13 @@ class Evaluator:
             self.value(operand, broadcast(at, self.shape(operand)), guards)
             for operand in record.operands
         )
-        name = record.name.removeprefix("graph.")
-        return self.add(ComputeNode(record.element, operands, name=name), record)
+        name, attributes = record.name.removeprefix("graph."), ()
+        if record.attributes:
+            fields = OPS[record.name].ATTRIBUTES
+            found = record.attributes.items()
+            attributes = tuple(item for item in found if item[0] in fields)
+        node = ComputeNode(record.element, operands, name=name, attributes=attributes)
+        return self.add(node, record)
 
     def _reduction(self, record: OpRecord) -> Node:
         """A reduction: its operand is always read at the domain's own coordinates."""

@@ -14,7 +14,9 @@ from girih.passes.tile.nodes import ComputeNode
 
 Rule = Callable[[Builder, ComputeNode, Sequence[Value]], Value]
 
-RULES: dict[str, Rule] = RuleTable("emission rule of graph.")
+RULES: dict[str, Rule] = RuleTable(
+    "emission rule of graph.", "@girih.passes.tile.emit.rules.emits({name!r})"
+)
 
 
 def emits(*names: str) -> Callable[[Rule], Rule]:
@@ -26,6 +28,6 @@ def emit_elementwise(b: Builder, node: ComputeNode, values: Sequence[Value]) -> 
     """Makes the ops of one elementwise node.
 
     Raises:
-        KeyError: for an op that is no elementwise primitive.
+        MissingRule: for an op that no rule makes code of.
     """
     return RULES[node.name](b, node, decided_on(b, node, values))
