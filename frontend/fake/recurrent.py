@@ -99,12 +99,17 @@ def run_layers(
 
     The arguments are those of torch's function, which this one stands for.
     """
-    from torch._decomp.decompositions import params_hiddens
+    from torch._decomp import decompositions as torchs
 
     x = input.transpose(0, 1) if batch_first else input
+    if x.size(0) == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    if layer_fn is torchs.mkldnn_one_layer_lstm and x.numel() == 0:
+        # oneDNN would divide by the size of the batch. Eager does not ask it, either.
+        layer_fn = torchs.one_layer_lstm
     lasts = []
     for layer in range(num_layers):
-        found = params_hiddens(params, hidden, layer, bidirectional)
+        found = torchs.params_hiddens(params, hidden, layer, bidirectional)
         ways = [(found[0], found[1], False)]
         if bidirectional:
             ways.append((found[2], found[3], True))
