@@ -298,7 +298,9 @@ def _pad(self, pad, value=0):
         size[-1 - position] = extent
     # Eager clones the part that is left where no pad is positive. torch's own rule for
     # fake tensors does not ask this of symbolic pads, so its strides are others.
-    if all(extent <= 0 for extent in pad):
+    # Of a contiguous tensor both are, so the sign of a symbolic pad needs no guard.
+    is_known = all(isinstance(extent, int) for extent in pad)
+    if (is_known or not is_contiguous(self)) and all(extent <= 0 for extent in pad):
         return Result(tuple(size), self.dtype, _strides_of_part(self, tuple(size)))
     if not is_contiguous(self):
         return NotImplemented
