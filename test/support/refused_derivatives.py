@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 from varied_numbers import compared, observed
 
-# Operators whose derivatives differ, and why; docs/limits.md tells of the first two.
+# Operators whose derivatives differ from eager, and why.
 KNOWN = {
     "nn.functional.hardsigmoid": "eager lacks the second derivative, girih has it",
     "linalg.norm.subgradients_at_zero": "the second derivative at zero is NaN in eager",
