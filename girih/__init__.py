@@ -87,4 +87,4 @@ def __dir__():
 if "torch" in sys.modules:
     __getattr__("compile")
     import_module("girih.compiler").preload()
-    import_module("girih.twins").follow_torch()
+    import_module("girih.twins").follow_torch(import_module("girih.api").reset)

@@ -103,7 +103,7 @@ def _compile(model, *, options: Options, **settings):
     from girih.frontend.capture.targets import compile_callable
     from girih.twins import follow_torch
 
-    follow_torch()
+    follow_torch(reset)
     limits = Limits(**options.capture_limits())
     return compile_callable(model, Settings(limits=limits, **settings))
 

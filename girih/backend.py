@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from girih.options import Options, make_options, unknown_name
-from girih.reports import Report, Reports
+from girih.reports import Reports
 from girih.twins import hide_from_dynamo
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
@@ -60,8 +60,7 @@ def _check_types(gm, options: Options) -> None:
 
     error = lost_type(gm)
     if error is not None:
-        report = Report(name=f"graph{len(last_reports.graphs)}")
-        last_reports.graphs.append(report)
+        report = last_reports.begin()
         site_of(gm, options, report).leave("capture", error)
         exceptions = sys.modules.get("torch._dynamo.exc")
         raise exceptions.SkipFrame(error.summary()) if exceptions else error
@@ -126,8 +125,7 @@ run_eagerly.takes_unbacked_sizes = True
 def _compile(gm, example_inputs, options: Options, reports: Reports):
     from girih.compiler import compile_graph
 
-    report = Report(name=f"graph{len(reports.graphs)}")
-    reports.graphs.append(report)
+    report = reports.begin()
     if options.check:
         from girih.checking.checked import checked  # few programs ask for it
 

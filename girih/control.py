@@ -50,40 +50,14 @@ def disable(
         from girih.frontend.capture.module import disabled_module
 
         return disabled_module(fn, recursive, reason)
-    return disabled_function(fn, recursive, reason)
-
-
-def disabled_function(fn: Callable, recursive: bool, reason: str | None) -> Callable:
-    """A function that calls ``fn`` and is marked as not to be compiled."""
-    if recursive:
-
-        @functools.wraps(fn)
-        def wrapper(*args, **kwargs):
-            return fn(*args, **kwargs)
-
-    else:
-
-        @functools.wraps(fn)
-        def wrapper(*args, **kwargs):
-            return fn(*args, **kwargs)
-
-        marks.leave_alone(fn)
-    wrapper.__dict__.update(
-        {
-            marks.DISABLED: True,
-            marks.REASON: reason,
-            marks.RECURSIVE: recursive,
-            **marks.of_wrapper(wrapper, fn),
-        }
-    )
-    return wrapper
+    return marks.disabled_function(fn, recursive, reason)
 
 
 def _disable_class(cls: type, recursive: bool, reason: str | None) -> type:
     has_call = any("__call__" in base.__dict__ for base in cls.__mro__)
     for name in ("__init__", "__call__") if has_call else ("__init__",):
         member = marks.innermost(getattr(cls, name))
-        disabled = disabled_function(member, recursive, reason)
+        disabled = marks.disabled_function(member, recursive, reason)
         try:
             setattr(cls, name, disabled)
         except TypeError as error:

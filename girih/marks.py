@@ -209,3 +209,29 @@ def _torch_substitute(function: Any) -> Substitute | None:
         return None  # torch's own: girih has models of these
     folds = getattr(wrapper, "__torch_dynamo_can_constant_fold_through__", False)
     return Substitute(replacement, folds)
+
+
+def disabled_function(fn: Callable, recursive: bool, reason: str | None) -> Callable:
+    """A function that calls ``fn`` and is marked as not to be compiled."""
+    if recursive:
+
+        @functools.wraps(fn)
+        def wrapper(*args, **kwargs):
+            return fn(*args, **kwargs)
+
+    else:
+
+        @functools.wraps(fn)
+        def wrapper(*args, **kwargs):
+            return fn(*args, **kwargs)
+
+        leave_alone(fn)
+    wrapper.__dict__.update(
+        {
+            DISABLED: True,
+            REASON: reason,
+            RECURSIVE: recursive,
+            **of_wrapper(wrapper, fn),
+        }
+    )
+    return wrapper

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from girih.checking.checked import GraphCheck
+    from girih.checking.found import GraphCheck
 
 from girih.fallbacks import Fallback
 
@@ -159,6 +159,12 @@ class Reports:
 
     graphs: list[Report] = field(default_factory=list)
     functions: list[Fallback] = field(default_factory=list)
+
+    def begin(self) -> Report:
+        """Adds the report of a graph that is about to be compiled."""
+        report = Report(name=f"graph{len(self.graphs)}")
+        self.graphs.append(report)
+        return report
 
     @property
     def fallbacks(self) -> list[Fallback]:

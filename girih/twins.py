@@ -27,11 +27,15 @@ _NOT_FOR_DYNAMO = (
 )
 
 
-def follow_torch() -> None:
-    """Makes torch's stance count for girih, and its reset reset girih."""
+def follow_torch(reset: Callable[[], None]) -> None:
+    """Makes torch's stance count for girih, and its reset reset girih.
+
+    Args:
+        reset: What resets girih.
+    """
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
-    _extend(compiler, "reset", _reset)
+    _extend(compiler, "reset", reset)
     if _follow_stances() and _their_stance() != "default":
         _mirror_stance()
 
@@ -79,9 +83,3 @@ def _their_stance() -> str:
 
 def _mirror_stance() -> None:
     stance.set_current(_their_stance())
-
-
-def _reset() -> None:
-    from girih.api import reset
-
-    reset()

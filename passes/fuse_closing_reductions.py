@@ -39,7 +39,7 @@ from girih.passes.registry import register_pass
 
 
 @dataclass(frozen=True)
-class Options:
+class ClosingOptions:
     """What a program may have to do."""
 
     held: int = 1024
@@ -53,8 +53,8 @@ class Options:
     may be long."""
 
 
-@register_pass("fuse-closing-reductions", options=Options)
-def run(op: ir.Operation, options: Options) -> None:
+@register_pass("fuse-closing-reductions", options=ClosingOptions)
+def run(op: ir.Operation, options: ClosingOptions) -> None:
     """Joins fusions with the reductions of their results along other dims."""
     for block in function_bodies(op):
         for consumer in [o for o in block.operations if _is_plain_reduction(o)]:
@@ -104,7 +104,7 @@ class _Pair:
 
     # Whether it pays ----------------------------------------------------------------
 
-    def fits(self, options: Options) -> bool:
+    def fits(self, options: ClosingOptions) -> bool:
         """Whether one program can do both, and there are enough programs."""
         first, second = self.producer, self.consumer
         domain, held = tuple(first.domain), tuple(first.reduced)

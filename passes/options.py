@@ -9,13 +9,17 @@ class UnknownPass(ValueError):
     """A pipeline names a pass or an option that does not exist."""
 
 
-def parse_options(pass_name: str, options: type | None, text: str) -> Any:
+def parse_options(
+    pass_name: str, options: type | None, text: str, base: Any = None
+) -> Any:
     """Returns the options dataclass that ``key=value key=value`` describes.
 
     Args:
         pass_name: for messages.
         options: the dataclass, or None for a pass without options.
         text: what stands between the braces of a pipeline.
+        base: an object of that class, whose fields hold where the text says nothing;
+            None: their defaults do.
 
     Raises:
         UnknownPass: There is no such option, or the value is of another type.
@@ -35,7 +39,7 @@ def parse_options(pass_name: str, options: type | None, text: str) -> Any:
                 f"the pass {pass_name!r} has no option {key!r}; it has: {valid}"
             )
         values[field] = _parse_value(pass_name, key, value, hints[field])
-    return options(**values)
+    return options(**values) if base is None else dataclasses.replace(base, **values)
 
 
 _TRUTH = {"": True, "true": True, "1": True, "false": False, "0": False}

@@ -26,6 +26,7 @@ class Step:
         begins, ends: the named pipelines of which it is the first or last step.
         stage: the stage of the compiler that it belongs to, or the place of a user's.
         info: the pass, a `registry.PassInfo`, where its name does not say it.
+        given: its options as an object, which the text says; None: the text alone does.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Step:
     ends: tuple[str, ...] = field(default=(), compare=False)
     stage: str = field(default="", compare=False)
     info: Any = field(default=None, compare=False)
+    given: Any = field(default=None, compare=False)
 
     def __str__(self) -> str:
         text = f"{self.name}{{{self.options}}}" if self.options else self.name

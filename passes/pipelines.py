@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from girih.passes import stages
+from girih.passes.options import options_text, parse_options
 from girih.passes.pipeline_syntax import Step, parse_pipeline
 from girih.passes.stages import CompilerStage
 
@@ -55,18 +57,26 @@ def with_options(name: str, options: Mapping[str, str]) -> list[str]:
     return expanded
 
 
-def steps_of(name: str, options: Mapping[str, str]) -> list[Step]:
-    """Returns a pipeline's steps, each with its stage, with options of passes added.
+def steps_of(name: str, options: Mapping[str, Any]) -> list[Step]:
+    """Returns a pipeline's steps, each with its stage and the options of its pass.
 
     Args:
         name: a pipeline of stages.
-        options: for a pass, its options as text.
+        options: for a pass, its options as an object of the pass's own class. What the
+            pipeline itself says holds all the same.
     """
     return [
-        replace(step, stage=stage.name)
+        replace(_given(step, options.get(step.name)), stage=stage.name)
         for stage in PIPELINES[name]
-        for step in parse_pipeline(_with_options(stage.passes, options))
+        for step in parse_pipeline(stage.passes)
     ]
+
+
+def _given(step: Step, options: Any) -> Step:
+    if options is None:
+        return step
+    options = parse_options(step.name, type(options), step.options, options)
+    return replace(step, options=options_text(options), given=options)
 
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:

@@ -430,7 +430,10 @@ def _own_unit(step: Step) -> _Unit:
             f"the pass {step.name!r} runs on {info.op}, not on {step.anchors[-1]}"
         )
     step = replace(step, info=info) if is_users(info) else step
-    return _Unit([step], info, parse_options(info.name, info.options, step.options))
+    options = step.given
+    if options is None:
+        options = parse_options(info.name, info.options, step.options)
+    return _Unit([step], info, options)
 
 
 def _upstream_unit(steps: list[Step]) -> _Unit:

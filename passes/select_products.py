@@ -46,7 +46,7 @@ GUESSED_SIZE = 16
 
 
 @dataclass(frozen=True)
-class Options:
+class ProductOptions:
     """Options of the pass."""
 
     library: str = "aten"
@@ -66,8 +66,8 @@ class Product:
     bias: ir.Value | None = None
 
 
-@register_pass("select-products", options=Options)
-def run(op: ir.Operation, options: Options) -> None:
+@register_pass("select-products", options=ProductOptions)
+def run(op: ir.Operation, options: ProductOptions) -> None:
     """Chooses the library of each matrix product."""
     if options.library == "aten":
         return

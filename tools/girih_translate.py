@@ -19,6 +19,7 @@ from girih.dialects import tt, verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import pipelines, registry
+from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
 from girih.tools import diagnostics
 
 
@@ -38,8 +39,8 @@ def _translated(text: str, arguments: argparse.Namespace) -> str:
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         verifier.verify(module)
-        options = {"convert-tile-to-tt": f"library={library}"}
-        registry.run_pipeline(module, pipelines.with_options("gpu", options))
+        options = {"convert-tile-to-tt": ConvertTileToTtOptions(library=library)}
+        registry.run_pipeline(module, pipelines.steps_of("gpu", options))
         verifier.verify(module)
         names = _chosen(list(_launches(module)), arguments.kernel)
         if arguments.to_ptx:

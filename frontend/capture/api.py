@@ -31,7 +31,7 @@ from girih.errors import (
     is_exhaustion,
 )
 from girih.fallbacks import Fallback, Site
-from girih.frontend.capture import _frame, budget
+from girih.frontend.capture import _frame, budget, copying
 from girih.frontend.capture.budget import Limits, Pause
 from girih.frontend.capture.capture import (
     RAISES,
@@ -428,9 +428,19 @@ _OWN = tuple(
 
 
 def compile_function(
-    function: types.FunctionType, settings: Settings, wraps: Any = None
-) -> _frame.Dispatcher:
-    """Makes a compiled callable of a Python function."""
+    function: types.FunctionType,
+    settings: Settings,
+    wraps: Any = None,
+    again: Callable[[Any, Settings], Any] | None = None,
+) -> CompiledFunction:
+    """Makes a compiled callable of a Python function.
+
+    Args:
+        function: What is compiled.
+        settings: How.
+        wraps: The callable that the function stands for, if it is another one.
+        again: Compiles a copy of what this one was made of; by default this function.
+    """
     dispatcher = make_dispatcher(function, Compiler(settings))
     target = function if wraps is None else wraps
     for name in functools.WRAPPER_ASSIGNMENTS:
@@ -438,6 +448,7 @@ def compile_function(
         if value is not None or name == "__doc__":
             setattr(dispatcher, name, value)
     own = dict(dispatcher.__dict__, girih_target=target)
+    own["girih_again"] = again or compile_function
     own |= marks.of_wrapper(dispatcher, target)  # torch.compile() finds the target
     if wraps is None:
         dispatcher.__dict__.update(function.__dict__)
@@ -472,19 +483,13 @@ class CompiledFunction(_frame.Dispatcher):
         return getattr(self.girih_function, name)
 
     def __copy__(self) -> Any:
-        from girih.frontend.capture.copying import copied
-
-        return copied(self)
+        return copying.copied(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        from girih.frontend.capture.copying import deeply_copied
-
-        return deeply_copied(self, memo)
+        return copying.deeply_copied(self, memo)
 
     def __reduce__(self) -> str | tuple:
-        from girih.frontend.capture.copying import reduced
-
-        return reduced(self)
+        return copying.reduced(self)
 
     def __repr__(self) -> str:
         return f"<girih.compile of {self.girih_function!r}>"

@@ -26,8 +26,8 @@ from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.exception import (
-    ExceptionValue,
+from girih.frontend.capture.values.exception import ExceptionValue
+from girih.frontend.capture.values.exception_making import (
     exception_like,
     new_exception,
 )

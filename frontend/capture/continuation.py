@@ -16,8 +16,9 @@ from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.readers import prepare_frame
 from girih.frontend.capture.rebuilding.code import call, tuple_of
+from girih.frontend.capture.resume.arguments import arguments
 from girih.frontend.capture.resume.code import resume_code
-from girih.frontend.capture.resume.layout import Layout, Slot, arguments
+from girih.frontend.capture.resume.layout import Layout, Slot
 from girih.frontend.capture.resume.liveness import live_locals
 from girih.frontend.capture.resume.origin import in_prologue, original_position
 from girih.frontend.capture.resume.stack_effect import CannotStep

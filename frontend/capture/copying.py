@@ -8,24 +8,21 @@ the same settings, for itself; nothing that was compiled goes with it.
 from __future__ import annotations
 
 import copy
-import copyreg
 import sys
-import types
 from typing import Any
 
-from girih.frontend.capture.api import CompiledFunction
-from girih.frontend.capture.targets import compile_callable
+from girih.frontend.capture import _frame
 from girih.marks import innermost
 
 
-def copied(compiled: CompiledFunction) -> Any:
+def copied(compiled: _frame.Dispatcher) -> Any:
     """What ``copy.copy`` gives: functions are their own copies."""
     target = compiled.girih_function
     made = copy.copy(target)
     return compiled if made is target else _compiled_like(compiled, made)
 
 
-def deeply_copied(compiled: CompiledFunction, memo: dict[int, Any]) -> Any:
+def deeply_copied(compiled: _frame.Dispatcher, memo: dict[int, Any]) -> Any:
     """What ``copy.deepcopy`` gives, within one walk of it."""
     target = compiled.girih_function
     made = copy.deepcopy(target, memo)
@@ -40,7 +37,7 @@ def deeply_copied(compiled: CompiledFunction, memo: dict[int, Any]) -> Any:
     return again
 
 
-def reduced(compiled: CompiledFunction) -> str | tuple:
+def reduced(compiled: _frame.Dispatcher) -> str | tuple:
     """How pickle keeps it: by its name, or as what it was made of."""
     name = getattr(compiled, "__qualname__", "")
     if _found_by_name(compiled) is compiled:
@@ -49,33 +46,11 @@ def reduced(compiled: CompiledFunction) -> str | tuple:
     named = _found_by_name(target)
     if named is not target and innermost(named) is target:
         target = named  # a decorator put it in the function's place
-    return compile_callable, (target, compiled.girih_compiler.settings.for_copy())
+    return compiled.girih_again, (target, compiled.girih_compiler.settings.for_copy())
 
 
-def keep_methods_compiled() -> None:
-    """Has methods of compiled functions pickled as such, in the whole process.
-
-    Python keeps a method by its name: what ``m.forward = compile(m.forward)`` put into
-    an object would come back as the method of the class, which is not compiled.
-    """
-    copyreg.pickle(types.MethodType, _reduced_method)
-
-
-def _reduced_method(method: types.MethodType) -> str | tuple:
-    function, owner = method.__func__, method.__self__
-    if not isinstance(function, CompiledFunction) or isinstance(owner, type):
-        return method.__reduce__()
-    if getattr(type(owner), function.__name__, None) is function:
-        return method.__reduce__()
-    return _method, (function, owner)
-
-
-def _method(function: CompiledFunction, owner: Any) -> types.MethodType:
-    return types.MethodType(function, owner)
-
-
-def _compiled_like(compiled: CompiledFunction, target: Any) -> Any:
-    return compile_callable(target, compiled.girih_compiler.settings.for_copy())
+def _compiled_like(compiled: _frame.Dispatcher, target: Any) -> Any:
+    return compiled.girih_again(target, compiled.girih_compiler.settings.for_copy())
 
 
 def _found_by_name(function: Any) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from girih.errors import UnsupportedError
-from girih.frontend.capture.bytecode.table import actions_of
+from girih.frontend.capture.bytecode.families import actions_of
 from girih.frontend.capture.data_errors import ANYTHING, Errors
 from girih.frontend.capture.frame import Frame, Handler, Plan, plan_of
 from girih.frontend.capture.values.base import NotConstant, Raised, Value

@@ -7,10 +7,9 @@ import weakref
 
 import torch
 
-from girih.control import disabled_function
 from girih.frontend.capture import api
 from girih.frontend.capture.resume.identity import ByIdentity
-from girih.marks import leave_alone
+from girih.marks import disabled_function, leave_alone
 
 
 def compile_module(module: torch.nn.Module, settings: api.Settings) -> torch.nn.Module:

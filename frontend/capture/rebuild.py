@@ -27,7 +27,6 @@ from girih.frontend.capture.rebuilding.code import (
 )
 from girih.frontend.capture.rebuilding.containers import replay_dict, replay_set
 from girih.frontend.capture.rebuilding.objects import fill_part
-from girih.frontend.capture.rebuilding.registry import writer_of
 from girih.frontend.capture.rebuilding.tracebacks import with_traceback
 from girih.frontend.capture.run_time_errors import raised_in_blocks
 from girih.frontend.capture.source import Source
@@ -119,6 +118,8 @@ class Rebuilder:
             return made
         if value.source is not None and not isinstance(value, Constant):
             return self.source(value.source)
+        from girih.frontend.capture.rebuilding.families import writer_of
+
         writer = writer_of(value)
         if writer is not None:
             return writer(self, value)

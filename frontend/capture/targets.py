@@ -11,7 +11,9 @@ import torch
 
 from girih.errors import SourceLocation, UnsupportedError
 from girih.fallbacks import Site
-from girih.frontend.capture.api import CompiledFunction, Settings, compile_function
+from girih.frontend.capture import api
+from girih.frontend.capture.api import CompiledFunction, Settings
+from girih.frontend.capture.methods import keep_methods_compiled
 from girih.marks import innermost
 
 _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -46,15 +48,19 @@ def _compile(fn: Any, settings: Settings) -> Any:
     if _runs_later(fn):
         return _left_alone(fn, settings)
     if isinstance(fn, types.FunctionType):
-        return compile_function(fn, settings)
+        return _compile_function(fn, settings)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
-        from girih.frontend.capture.copying import keep_methods_compiled
-
         keep_methods_compiled()
-        return types.MethodType(compile_function(fn.__func__, settings), fn.__self__)
+        return types.MethodType(_compile_function(fn.__func__, settings), fn.__self__)
     if isinstance(fn, type):
         return _compile_class(fn, settings)
-    return compile_function(_caller_of(fn), settings, wraps=fn)
+    return _compile_function(_caller_of(fn), settings, wraps=fn)
+
+
+def _compile_function(
+    function: types.FunctionType, settings: Settings, wraps: Any = None
+) -> CompiledFunction:
+    return api.compile_function(function, settings, wraps, again=compile_callable)
 
 
 def _runs_later(fn: Any) -> bool:
@@ -88,7 +94,7 @@ def _compile_class(cls: type, settings: Settings) -> type:
     member = innermost(cls.__call__)
     function = member if isinstance(member, types.FunctionType) else _caller_of(member)
     try:
-        cls.__call__ = compile_function(function, settings)
+        cls.__call__ = _compile_function(function, settings)
     except TypeError as error:
         text = f"girih.compile can't change the class {cls.__qualname__}: {error}"
         raise TypeError(text) from None

@@ -14,7 +14,6 @@ from girih.frontend.capture.aliases import may_be_one
 from girih.frontend.capture.blocks import Blocks
 from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
 from girih.frontend.capture.budget import DEFAULT_LIMITS, Budget, Limits
-from girih.frontend.capture.bytecode.table import actions_of
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.class_facts import ClassFacts, ClassLookups, Registrations
 from girih.frontend.capture.effects import Effects
@@ -373,6 +372,9 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             UnsupportedError: Something can't be captured.
         """
         plan = frame.plan
+        # Imported late: its modules take time, which a first call alone should need.
+        from girih.frontend.capture.bytecode.families import actions_of
+
         actions, instructions = actions_of(plan), plan.instructions
         spend, watch = self.budget.spend, self.finalizers
         self.frames.append(frame)

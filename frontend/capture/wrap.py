@@ -34,7 +34,7 @@ from girih.frontend.capture.values.constant import (
     TextConstant,
 )
 from girih.frontend.capture.values.deque import DequeValue
-from girih.frontend.capture.values.exception import wrap_exception
+from girih.frontend.capture.values.exception_making import wrap_exception
 from girih.frontend.capture.values.function import (
     BoundMethod,
     FunctionValue,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
@@ -24,7 +24,6 @@ from girih.frontend.importer.devices import CPU
 from girih.frontend.importer.elements import ELEMENT_NAMES
 
 if TYPE_CHECKING:
-    from girih.frontend.importer.seeds import Seeds
     from girih.frontend.importer.symbols import Symbols
 
 Shape = tuple[Size, ...]
@@ -92,6 +91,13 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+class SeedSource(Protocol):
+    """Where the seeds of random numbers come from."""
+
+    def take(self, b: Builder) -> Operand:
+        """A seed that nothing else has: an int64 without dims."""
+
+
 class Builder:
     """Appends ops to the function under construction.
 
@@ -119,7 +125,7 @@ class Builder:
         self._symbols = symbols
         self.place = self.location = ir.Location.unknown(context)
         self.out: list[Spec] = []
-        self.seeds: Seeds | None = None
+        self.seeds: SeedSource | None = None
         self.checkpoint = 0
         self._insertion = ir.InsertionPoint(block)
         self._types: dict[tuple, ir.Type] = {}

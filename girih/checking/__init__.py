@@ -2,6 +2,7 @@
 
 What lives here, in the order to read it:
 
+* ``found``       what came of it
 * ``copies``      inputs of a graph again, sharing memory as the originals do
 * ``runs``        one run of a graph, forward and backward, and what came of it
 * ``arithmetic``  eager's arithmetic, changed: in float64, and with noise

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih import api, marks
-from girih.checking.checked import GraphCheck, checked
+from girih.checking.checked import checked
+from girih.checking.found import GraphCheck
 from girih.compiler import compile_graph
 from girih.options import Options, make_options
 from girih.reports import Report

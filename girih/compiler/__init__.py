@@ -5,11 +5,13 @@
     gm ── import_graph ──► graph ── lowering ──► program                  inference
                              └── training ──► forward, backward ...       with gradients
 
-* ``lowering``    a ``graph`` module becomes a program
+* ``lowering``    a ``graph`` module becomes a program; ``runner`` runs its stages,
+  ``kernel_code`` those from fusions on, ``tuning`` measures
 * ``training``    derivatives: joint functions, backward programs, higher orders;
   ``interface`` what they are to autograd, ``gradient_function`` the next order,
   ``modules`` how they wait
-* ``cpu_code``    code for the processor; ``gpu_code`` for a GPU; ``devices`` which
+* ``target``      what the driver asks of a target: ``cpu_code`` for the processor,
+  ``gpu_code`` for a GPU; ``targets`` and ``devices`` say which
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
 * ``convention``  the program's inputs and outputs become the function's
 """
@@ -120,7 +122,7 @@ def compile_graph(
     if kind := _why_eager(gm, example_inputs, site, report):
         return _run_eagerly(gm, report, kind)
     if needs_pieces(gm):
-        return compile_pieces(gm, example_inputs, options, report)
+        return compile_pieces(gm, example_inputs, options, report, compile_graph)
     try:
         with collector.paused(), signals.in_steps():
             compiled = _compile(gm, example_inputs, options, report, site)
@@ -128,7 +130,9 @@ def compile_graph(
         raise
     except Exception as error:
         if may_be_broken(gm, error):
-            return compile_pieces(gm, example_inputs, options, report, error)
+            return compile_pieces(
+                gm, example_inputs, options, report, compile_graph, error
+            )
         return _left(gm, example_inputs, site, error, report)
     tally.add("graphs")
     _log.info("%s", report)

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import torch
@@ -18,19 +19,26 @@ from girih import config
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
 from girih.codegen.cpu.link import Library, link
+from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.codegen.cpu.target import Target, host_target
+from girih.codegen.cpu.target import Target as Processor
+from girih.codegen.cpu.target import host_target
+from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.program import build_program
-from girih.compiler.modules import cloned, erase_host_program, kernel_text
+from girih.compiler.modules import kernel_text
 from girih.compiler.sources import versions
+from girih.compiler.target import graph_options
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from girih.compiler.lowering import Lowering
+from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
+from girih.passes.convert_tile_to_cpu.driver import ConvertTileToCpuOptions
+from girih.passes.expand_math.driver import ExpandMathOptions
+from girih.passes.group_launches import GroupOptions
+from girih.passes.plan_memory import PlanMemoryOptions
+from girih.passes.select_products import ProductOptions
+from girih.passes.tile.options import TileOptions
+from girih.reports import Report
 
 _libraries: WeakValueDictionary[str, Library] = WeakValueDictionary()
 _libraries_lock = Lock()
@@ -45,92 +53,103 @@ def forget_libraries() -> None:
         _libraries.clear()
 
 
-class CpuCode:
-    """Makes programs for the processor that runs Python.
+class CpuTarget:
+    """The processor that runs Python; see `compiler.target.Target`."""
 
-    Attributes:
-        launch_pipeline: What leads from fusions to a launch program.
-        kernel_pipeline: What leads from kernels to what is compiled.
-    """
+    stages = stages.CPU
+    level = "llvm"
+    takes_launches = True
 
-    launch_pipeline = "host"
-    kernel_pipeline = "cpu"
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.processor = host_target()
 
-    def __init__(self) -> None:
-        self.target = host_target()
-
-    def pass_options(self, options: Options) -> dict[str, str]:
-        """Options of passes, as text."""
-        bits = options.vector_bits or self.target.vector_bits
+    def pass_options(self, options: Options) -> dict[str, Any]:
+        """Options of passes, each an object of the pass's own class."""
+        bits = options.vector_bits or self.processor.vector_bits
         grain = options.parallel_grain
+        memory = PlanMemoryOptions()
+        if not config.shares_workspace():
+            memory = PlanMemoryOptions(workspace_bytes=0)
         return {
-            "convert-graph-to-host": "reuse-buffers=true",
-            "group-launches": f"cut-bytes={_CUT_BYTES}",
-            "plan-memory": "" if config.shares_workspace() else "workspace-bytes=0",
-            "select-products": f"library={_product_library(self.target)}",
-            "tile": f"vector-bits={bits} parallel-grain={grain}",
-            "convert-tile-to-cpu": f"vector-bits={bits} parallel-threshold={grain}",
-            "expand-math": f"vector-bits={bits}",
+            **graph_options(options, "cpu"),
+            "convert-graph-to-host": ConvertGraphToHostOptions(reuse_buffers=True),
+            "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
+            "plan-memory": memory,
+            "select-products": ProductOptions(library=_product_library(self.processor)),
+            "tile": TileOptions(vector_bits=bits, parallel_grain=grain),
+            "convert-tile-to-cpu": ConvertTileToCpuOptions(
+                vector_bits=bits, parallel_threshold=grain
+            ),
+            "expand-math": ExpandMathOptions(vector_bits=bits),
         }
 
-    def program(
-        self, lowering: Lowering, module: ir.Module, fallback: Callable | None
-    ) -> Any:
-        """The program of a module with a launch program and unscheduled kernels."""
-        library = self._library(lowering, module)
-        names = {} if library is None else library.names
-        with lowering.act(stages.PROGRAM):
-            return build_program(
-                module,
-                {name: library.address(name) for name in names},
-                fallback=fallback,
-                owner=library,
-            )
+    def key(self, module: ir.Module, passes: str) -> str:
+        """What a library is kept under: all that it depends on."""
+        fingerprint = self.processor.fingerprint
+        return cache_key(kernel_text(module), passes, fingerprint, versions())
 
-    def _library(self, lowering: Lowering, module: ir.Module) -> Library | None:
-        """The compiled kernels: from memory, from disk, or compiled now."""
-        kernels = kernel_text(module)
-        if not kernels:
-            return None
-        passes = lowering.kernel_key()
-        key = cache_key(kernels, passes, self.target.fingerprint, versions())
+    def find(self, key: str, options: Options, report: Report) -> Library | None:
+        """The compiled kernels, from memory or from disk."""
         with _libraries_lock:
             library = _libraries.get(key)
-        lowering.report.cache = "memory"
-        if library is None or lowering.dumps:
-            library = self._load(lowering, key) or self._compile(lowering, key, module)
-            with _libraries_lock:
-                _libraries[key] = library
-        return library
-
-    def _load(self, lowering: Lowering, key: str) -> Library | None:
-        folder = lowering.options.cache_folder()
-        if folder is None or lowering.dumps:
+        if library is not None:
+            report.cache = "memory"
+            return library
+        folder = options.cache_folder()
+        if folder is None:
             return None
-        with lowering.report.stage("link"):
+        with report.stage("link"):
             code = ObjectCache(folder).load(key)
             if code is None:
                 return None
-            lowering.report.cache = "disk"
             addresses = openmp_symbols() | resolve(code.imports, {})
-            return link(code.data, code.exports, addresses)
+            library = link(code.data, code.exports, addresses)
+        report.cache = "disk"
+        return _remembered(key, library)
 
-    def _compile(self, lowering: Lowering, key: str, module: ir.Module) -> Library:
-        kernels = cloned(module)
-        lowering.run(self.kernel_pipeline, kernels.operation)
-        lowering.dump("llvm", kernels.operation)
-        with lowering.act(stages.LLVM, kernels.operation):
-            erase_host_program(kernels)
-            seconds = lowering.options.codegen_seconds
-            code, library = compile_module(kernels, seconds=seconds)
-        lowering.report.cache = "compiled"
-        if (folder := lowering.options.cache_folder()) is not None:
-            ObjectCache(folder).store(key, code)
-        return library
+    def compile(
+        self, kernels: ir.Module, options: Options
+    ) -> tuple[ObjectCode, Library]:
+        """Makes object code, linked into the process."""
+        return compile_module(kernels, seconds=options.codegen_seconds)
+
+    def load(
+        self, module: ir.Module, code: tuple[ObjectCode, Library]
+    ) -> tuple[ObjectCode, Library]:
+        """Linked code is loaded already."""
+        return code
+
+    def keep(
+        self, key: str, options: Options, code: tuple[ObjectCode, Library]
+    ) -> Library:
+        """Keeps object code on disk, and its library in memory."""
+        data, library = code
+        if (folder := options.cache_folder()) is not None:
+            ObjectCache(folder).store(key, data)
+        return _remembered(key, library)
+
+    def link(
+        self, module: ir.Module, code: Library | None, fallback: Callable | None
+    ) -> Program:
+        """Makes the program, which calls the library's functions."""
+        names = () if code is None else code.names
+        return build_program(
+            module,
+            {name: code.address(name) for name in names},
+            fallback=fallback,
+            owner=code,
+        )
+
+
+def _remembered(key: str, library: Library) -> Library:
+    with _libraries_lock:
+        _libraries[key] = library
+    return library
 
 
 @cache
-def _product_library(target: Target) -> str:
+def _product_library(target: Processor) -> str:
     """What multiplies matrices: MKL uses half of AVX-512 where it is not Intel's."""
     is_wasted = target.vector_bits == 512 and not target.is_intel
     return "onednn" if is_wasted and torch.backends.mkldnn.is_available() else "aten"

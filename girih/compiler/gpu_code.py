@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -24,6 +25,7 @@ from girih.codegen.gpu.compile import KernelOptions, KernelText, compile_kernels
 from girih.codegen.gpu.launch import Grid, load_kernel
 from girih.codegen.gpu.link import cuda_device_target, device_facts, driver
 from girih.codegen.gpu.target import Target, parse_target
+from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.device import Device, GridKernel
 from girih.codegen.runtime.program import build_program
 from girih.compiler.gpu_products import (
@@ -31,16 +33,19 @@ from girih.compiler.gpu_products import (
     allows_tf32,
     product_library,
 )
-from girih.compiler.modules import cloned, erase_host_program
+from girih.compiler.target import graph_options
 from girih.dialects import dims, tile
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from girih.compiler.lowering import Lowering
+from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
+from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
+from girih.passes.fuse_contractions.choice import ContractionOptions
+from girih.passes.group_launches import GroupOptions
+from girih.passes.launch_products import LaunchProductsOptions
+from girih.passes.recognize_attention import RecognizeAttentionOptions
+from girih.passes.tile.options import TileOptions
+from girih.reports import Report
 
 
 class Emulator(Protocol):
@@ -82,114 +87,125 @@ def why_unavailable() -> str | None:
     return None
 
 
-class GpuCode:
-    """Makes programs for a GPU.
+@dataclass(frozen=True)
+class CompiledGrid:
+    """A function of Triton IR: its text, its binary, and how it is launched."""
+
+    text: KernelText
+    binary: Binary | None
+    launch: ir.DictAttr
+
+
+class GpuTarget:
+    """A GPU; see `compiler.target.Target`.
 
     Attributes:
-        launch_pipeline: What leads from fusions to a launch program.
-        kernel_pipeline: What leads from kernels to what is compiled.
+        facts: What the device has, as `codegen.gpu.link.device_facts` says it.
     """
 
-    launch_pipeline = "device"
-    kernel_pipeline = "gpu"
+    stages = stages.GPU
+    level = "tt"
+    takes_launches = False
 
     def __init__(self, device: torch.device):
         self.device = device
         self.backend = "hip" if torch.version.hip else "cuda"
         if emulator is not None:
-            self.target, self.facts = emulator.target, emulator.facts
+            self.architecture, self.facts = emulator.target, emulator.facts
             self.products = "cublaslt" if emulator.products else "aten"
         else:
             self.products = product_library()
-            self.target = _device_target(self.backend, device.index)
+            self.architecture = _device_target(self.backend, device.index)
             self.facts = device_facts(self.backend, device.index)
 
-    def pass_options(self, options: Options) -> dict[str, str]:
-        """Options of passes, as text."""
-        pads = str(self.products == "cublaslt").lower()
-        rounds = str(allows_tf32()).lower()
+    def pass_options(self, options: Options) -> dict[str, Any]:
+        """Options of passes, each an object of the pass's own class."""
+        pads, rounds = self.products == "cublaslt", allows_tf32()
+        shared = min(self.facts["shared_bytes_per_block"], _MOST_SHARED)
+        processors = self.facts["multiprocessors"]
         return {
-            "partition": "target=gpu",
-            "recognize-attention": f"target=gpu allow-tf32={rounds}",
-            "convert-graph-to-host": f"pad-products={pads} reuse-buffers=true"
-            f" concat-operands={_CONCAT_OPERANDS}",
-            "fuse-contractions": "products=small",
-            "group-launches": f"cut-bytes={_CUT_BYTES}",
-            "launch-products": f"library={self.products}",
-            "tile": f"processors={self.facts['multiprocessors']}"
-            f" shared-bytes={min(self.facts['shared_bytes_per_block'], _MOST_SHARED)}",
-            "convert-tile-to-tt": f"library={self.target.backend} allow-tf32={rounds}",
+            **graph_options(options, "gpu"),
+            "recognize-attention": RecognizeAttentionOptions("gpu", allow_tf32=rounds),
+            "convert-graph-to-host": ConvertGraphToHostOptions(
+                pad_products=pads,
+                reuse_buffers=True,
+                concat_operands=_CONCAT_OPERANDS,
+            ),
+            "fuse-contractions": ContractionOptions(products="small"),
+            "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
+            "launch-products": LaunchProductsOptions(library=self.products),
+            "tile": TileOptions("gpu", processors=processors, shared_bytes=shared),
+            "convert-tile-to-tt": ConvertTileToTtOptions(
+                library=self.architecture.backend, allow_tf32=rounds
+            ),
         }
 
-    def program(
-        self, lowering: Lowering, module: ir.Module, fallback: Callable | None
-    ) -> Any:
-        """The program of a module with a launch program and unscheduled kernels."""
-        kernels = self._kernels(lowering, module)
-        source = driver(self.backend) if emulator is None else emulator.driver
-        with lowering.act(stages.PROGRAM):
-            return build_program(
-                module,
-                {},
-                fallback=fallback,
-                device=Device(self.device, source, kernels, self._planner()),
-            )
+    def key(self, module: ir.Module, passes: str) -> str:
+        """Nothing is kept here: Triton's binaries are, by their text."""
+        return ""
 
-    def compile_ahead(self, lowering: Lowering, modules: Sequence[ir.Module]) -> None:
-        """Compiles the kernels of several modules at once, into the disk cache.
+    def find(self, key: str, options: Options, report: Report) -> None:
+        """Nothing is kept."""
+
+    def compile(self, kernels: ir.Module, options: Options) -> list[CompiledGrid]:
+        """Has Triton compile each grid."""
+        launches = dict(_launches(kernels))
+        texts = list(_texts(kernels, launches))
+        binaries = self._binaries(options, texts)
+        return [
+            CompiledGrid(text, binary, launches[text.name])
+            for text, binary in zip(texts, binaries, strict=True)
+        ]
+
+    def compile_ahead(self, modules: Sequence[ir.Module], options: Options) -> None:
+        """Compiles the lowered kernels of modules at once, into the disk cache.
 
         What cannot be compiled is left out: who needs it meets the error again.
         """
-        texts = []
-        for module in modules:
-            kernels = cloned(module, only="tile.kernel")
-            lowering.run(self.kernel_pipeline, kernels.operation)
-            lowering.run_users("before", stages.TRITON, kernels.operation)
-            texts += _texts(kernels, dict(_launches(kernels)))
+        texts = [text for m in modules for text in _texts(m, dict(_launches(m)))]
 
         def compiled(text: KernelText) -> None:
             with suppress(CodegenError):
-                self._binaries(lowering.options, [text])
+                self._binaries(options, [text])
 
         for text in texts[:1]:  # Triton is loaded once, and not by many threads
             compiled(text)
         with ThreadPoolExecutor(os.cpu_count(), "girih-tuning") as pool:
             list(pool.map(compiled, texts[1:]))
 
+    def load(
+        self, module: ir.Module, code: list[CompiledGrid]
+    ) -> dict[str, list[GridKernel]]:
+        """Loads the grids of each kernel onto the device."""
+        return {
+            name: self._loaded(
+                [grid for grid in code if _kernel_of(grid.text.name) == name],
+                tuple(op.launch_symbols),
+            )
+            for name, op in tile.kernels(module).items()
+        }
+
+    def keep(
+        self, key: str, options: Options, code: dict[str, list[GridKernel]]
+    ) -> dict[str, list[GridKernel]]:
+        """Nothing is kept."""
+        return code
+
+    def link(
+        self,
+        module: ir.Module,
+        code: dict[str, list[GridKernel]] | None,
+        fallback: Callable | None,
+    ) -> Program:
+        """Makes the program, which launches the loaded kernels."""
+        source = driver(self.backend) if emulator is None else emulator.driver
+        device = Device(self.device, source, code or {}, self._planner())
+        return build_program(module, {}, fallback=fallback, device=device)
+
     def _planner(self) -> ProductPlanner:
         if emulator is not None:
             return ProductPlanner(self.device, emulator.products)
         return ProductPlanner(self.device)
-
-    def _kernels(
-        self, lowering: Lowering, module: ir.Module
-    ) -> dict[str, list[GridKernel]]:
-        """The loaded grids of each kernel."""
-        symbols = {name: op.launch_symbols for name, op in tile.kernels(module).items()}
-        if not symbols:
-            return {}
-        # What is dumped is what the dump in front of it becomes.
-        kernels = cloned(module, only=None if lowering.dumps else "tile.kernel")
-        lowering.run(self.kernel_pipeline, kernels.operation)
-        lowering.dump("tt", kernels.operation)
-        lowering.run_users("before", stages.TRITON, kernels.operation)
-        erase_host_program(kernels)
-        launches = dict(_launches(kernels))
-        texts = list(_texts(kernels, launches))
-        with lowering.act(stages.TRITON):
-            binaries = self._binaries(lowering.options, texts)
-        with lowering.act(stages.LOAD):
-            return {
-                name: self._load(
-                    [
-                        (text, binary, launches[text.name])
-                        for text, binary in zip(texts, binaries, strict=True)
-                        if _kernel_of(text.name) == name
-                    ],
-                    tuple(own),
-                )
-                for name, own in symbols.items()
-            }
 
     def _binaries(
         self, options: Options, texts: list[KernelText]
@@ -198,24 +214,24 @@ class GpuCode:
             return [None] * len(texts)
         return compile_kernels(
             texts,
-            self.target,
+            self.architecture,
             cache_folder=options.cache_folder(),
             reproducer_folder=options.dump_folder(),
         )
 
-    def _load(
-        self, grids: list[tuple[KernelText, Binary, dict]], symbols: tuple[str, ...]
+    def _loaded(
+        self, grids: list[CompiledGrid], symbols: tuple[str, ...]
     ) -> list[GridKernel]:
         if emulator is not None:
-            return [_emulated(text, launch, symbols) for text, _, launch in grids]
+            return [_emulated(grid.text, grid.launch, symbols) for grid in grids]
         found = [
             Grid(
-                binary,
-                dims.parse(launch["grid"].value),
+                grid.binary,
+                dims.parse(grid.launch["grid"].value),
                 symbols,
-                launch["workspace_bytes"].value,
+                grid.launch["workspace_bytes"].value,
             )
-            for _, binary, launch in grids
+            for grid in grids
         ]
         return load_kernel(found, self.device.index)
 

@@ -10,11 +10,11 @@ apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from girih.backend import _Girih
 from girih.errors import UnsupportedError
 from girih.frontend.capture.api import Settings
 from girih.frontend.capture.budget import Limits
@@ -45,6 +45,28 @@ _OF_OPERATORS = frozenset((OVERLAPS, UNKNOWN_DERIVATIVE))
 _OF_LEAVES = frozenset((NEW_LEAF, ELSEWHERE))
 
 
+CompileGraph = Callable[
+    [torch.fx.GraphModule, Sequence[Any], Options, Report], Callable
+]
+
+
+@dataclass(frozen=True)
+class _PieceBackend:
+    """The backend of a broken graph's pieces."""
+
+    options: Options
+    reports: Reports
+    compile_graph: CompileGraph
+
+    def __call__(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]):
+        report = self.reports.begin()
+        return self.compile_graph(gm, example_inputs, self.options, report)
+
+    def reset(self) -> None:
+        """Drops the reports of what was compiled; called when that is dropped."""
+        self.reports.graphs.clear()
+
+
 def needs_pieces(gm: torch.fx.GraphModule) -> bool:
     """Whether a graph has to be broken, as its nodes say."""
     return is_decided_in_python(gm) and not enters_levels(gm)
@@ -64,6 +86,7 @@ def compile_pieces(
     example_inputs: Sequence[Any],
     options: Options,
     report: Report,
+    compile_graph: CompileGraph,
     error: Exception | None = None,
 ) -> Callable:
     """A callable that runs a graph piece by piece.
@@ -73,6 +96,7 @@ def compile_pieces(
         example_inputs: One value for each placeholder.
         options: Of the compilation.
         report: Gets a report of each piece, when that is compiled: at the first call.
+        compile_graph: Compiles a piece.
         error: Why it could not be imported, if that was tried.
     """
     limits = Limits(
@@ -83,7 +107,7 @@ def compile_pieces(
     settings = Settings(
         fullgraph=False,
         dynamic=_dynamic(example_inputs),
-        backend_fn=_Girih(options, Reports(report.pieces)),
+        backend_fn=_PieceBackend(options, Reports(report.pieces), compile_graph),
         limits=limits,
         fallback=options.falls_back(),
         fallbacks=report.fallbacks,

@@ -39,7 +39,9 @@ from girih.dialects.bindings import ir
 from girih.fallbacks import Site, counted, with_reasons
 from girih.log import logger
 from girih.options import Options
+from girih.passes import stages
 from girih.passes.autograd.joint import Signature
+from girih.passes.drop_zero_cotangents import DropZeroCotangentsOptions
 from girih.reports import Report
 
 _log = logger("compiler")
@@ -171,9 +173,8 @@ class _Level:
     ) -> None:
         results = self.interface.differentiable
         zero = [n for i, n in enumerate(results) if i not in given]
-        numbers = ",".join(map(str, zero))
-        options = {"drop-zero-cotangents": f"cotangents={numbers}"} if zero else {}
-        lowering.run("backward", module.operation, options)
+        options = DropZeroCotangentsOptions(cotangents=tuple(zero))
+        lowering.run("backward", module.operation, {stages.DROP_ZERO.name: options})
 
     def _backward_program(
         self, lowering: Lowering, module: ir.Module

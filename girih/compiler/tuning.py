@@ -19,13 +19,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
 from girih import __version__
 from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
 from girih.codegen.gpu.compile import triton_version
+from girih.compiler.kernel_code import launch, lowered_kernels, program_of
+from girih.compiler.runner import Runner
 from girih.compiler.subprogram import Subprogram, random_inputs
 from girih.dialects import graph
 from girih.dialects import types as ty
@@ -40,9 +41,6 @@ from girih.passes.tile.gpu.attention.tuning import tunable_attention
 from girih.passes.tile.gpu.contraction_policy import Shape, candidates
 from girih.reports import Report
 
-if TYPE_CHECKING:
-    from girih.compiler.lowering import Lowering
-
 # Kernels that move fewer bytes than this end before a measurement says much.
 LEAST_BYTES = 1 << 22
 # What is tried of kernels beside the policy's choice: sizes of blocks and warps.
@@ -54,21 +52,22 @@ KERNEL_SETTINGS = (
 LIBRARY_CALL = Candidate("library")
 
 
-def tune(module: ir.Module, lowering: Lowering, tuner: Tuner | None = None) -> None:
+def tune(module: ir.Module, runner: Runner, tuner: Tuner | None = None) -> None:
     """Says, at each product and large fusion of a graph, how it runs best.
 
     Args:
         module: a module of fusions; attributes are added.
-        lowering: that of the module; programs of candidates are made like its own.
-        tuner: what measures; by default on the lowering's device.
+        runner: that of the module; programs of candidates are made like its own.
+        tuner: what measures; by default on the target's device.
     """
-    if tuner is None and not can_measure(lowering.device):
+    device = runner.target.device
+    if tuner is None and not can_measure(device):
         return
-    with lowering.act(stages.TUNE, module.operation), ExitStack() as stack:
-        folder = lowering.options.cache_folder()
-        tuner = tuner or device_tuner(lowering.device, folder)
+    with runner.act(stages.TUNE, module.operation), ExitStack() as stack:
+        folder = runner.options.cache_folder()
+        tuner = tuner or device_tuner(device, folder)
         place = folder or stack.enter_context(tempfile.TemporaryDirectory())
-        tuning = _Tuning(lowering, tuner, Path(place))
+        tuning = _Tuning(runner, tuner, Path(place))
         for block in function_bodies(module):
             for op in list(block.operations):
                 tuning.tune(op)
@@ -91,16 +90,16 @@ class _Tuning:
     """Tunes the ops of one module.
 
     Args:
-        lowering: the lowering of the module.
+        runner: that of the module.
         tuner: what measures.
         folder: where kernels that were compiled ahead are found.
     """
 
-    def __init__(self, lowering: Lowering, tuner: Tuner, folder: Path) -> None:
-        self._lowering = lowering
+    def __init__(self, runner: Runner, tuner: Tuner, folder: Path) -> None:
+        self._runner = runner
         self._tuner = tuner
         self._options = replace(
-            lowering.options,
+            runner.options,
             cache_dir=str(folder),
             cache=True,
             cudagraphs=False,
@@ -147,7 +146,7 @@ class _Tuning:
         count = 1
         for size in batch:
             count *= size
-        facts = self._lowering.code.facts
+        facts = self._runner.target.facts
         return Shape(
             rows=rows,
             columns=columns,
@@ -161,7 +160,7 @@ class _Tuning:
 
     def _tune_attention(self, op: ir.OpView) -> None:
         """Tunes one grid of the kernel after the other."""
-        shared_bytes = self._lowering.code.facts["shared_bytes_per_block"]
+        shared_bytes = self._runner.target.facts["shared_bytes_per_block"]
         attention = tunable_attention(op, shared_bytes)
         settings: dict[str, int] = {}
         for grid in () if attention is None else attention.grids:
@@ -185,7 +184,7 @@ class _Tuning:
     ) -> Candidate:
         """Measures a part of the program, and marks ops with what won."""
         part = Subprogram(ops, [ops.index(op) for op in marked])
-        text = part.text + self._lowering.users.key()
+        text = part.text + self._runner.users.key()
         best = self._tuner.best(what, text, given, lambda c: self._runs(part, c))
         mark(marked, best)
         return best
@@ -194,11 +193,10 @@ class _Tuning:
         """A run of each candidate; all their kernels are compiled before the first."""
         return _Runs(self, part, given)
 
-    def lowering_of(self) -> Lowering:
-        """A lowering like the module's own, with a report that nobody reads."""
-        kind = type(self._lowering)
-        device, program = self._lowering.device, self._lowering.kind
-        return kind(self._options, Report("candidate"), device, program)
+    def runner_of(self) -> Runner:
+        """A runner like the module's own, with a report that nobody reads."""
+        target, kind = self._runner.target, self._runner.kind
+        return Runner(self._options, Report("candidate"), target, kind)
 
 
 class _Runs(Iterator[Run]):
@@ -216,9 +214,9 @@ class _Runs(Iterator[Run]):
         if self._inputs is None:
             self._prepare()
         module = self._marked(self._left.pop(0))
-        lowering = self._tuning.lowering_of()
-        lowering.run(lowering.code.launch_pipeline, module.operation)
-        program = lowering.code.program(lowering, module, None)
+        runner = self._tuning.runner_of()
+        launch(runner, module)
+        program = program_of(runner, module, None)
         inputs = self._inputs
         return lambda: program(*inputs)
 
@@ -229,12 +227,15 @@ class _Runs(Iterator[Run]):
 
     def _prepare(self) -> None:
         """Inputs; and all kernels are compiled at the same time."""
-        lowering = self._tuning.lowering_of()
-        self._inputs = random_inputs(self._part, lowering.device)
-        modules = [self._marked(candidate) for candidate in self._left]
-        for module in modules:
-            lowering.run(lowering.code.launch_pipeline, module.operation)
-        lowering.code.compile_ahead(lowering, modules)
+        runner = self._tuning.runner_of()
+        self._inputs = random_inputs(self._part, runner.target.device)
+        kernels = []
+        for candidate in self._left:
+            module = self._marked(candidate)
+            launch(runner, module)
+            kernels.append(lowered_kernels(runner, module))
+            runner.run_users("before", stages.TRITON, kernels[-1].operation)
+        runner.target.compile_ahead(kernels, runner.options)
 
 
 def mark(ops: Sequence[ir.OpView], candidate: Candidate) -> None:

@@ -34,12 +34,14 @@ What lives here, in the order to read it:
 * ``layout``      strides of views, as ATen computes them
 * ``signature``   what the function's attributes promise
 * ``kernel_ops``  which ops become generated code
+* ``prepare``     copies of constants that the program writes or repeats
 * ``in_place``    which kernels write straight into mutated arguments
 * ``padding``     rows that begin at multiples of 16 bytes
 * ``plan``        where each tensor lies: the facts
 * ``kernels``     fusions into kernels
 * ``reuse``       which ATen calls write into a buffer of the program's own
 * ``externs``     the rule table for ATen calls
+* ``conversion``  the launch program that is being written
 * ``convert``     applies the plan
 * ``results``     what the program returns
 * ``print_layouts``  a test pass
@@ -53,6 +55,7 @@ from girih.passes.registry import register_pass
 from . import print_layouts  # noqa: F401  (registers a pass)
 from .convert import convert
 from .plan import plan_layouts
+from .prepare import prepare
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
     """The graph function becomes a launch program and kernels."""
     for function in list(op.regions[0].blocks[0].operations):
         if function.operation.name == "func.func":
+            prepare(function)
             plan = plan_layouts(
                 function,
                 pad_products=options.pad_products,

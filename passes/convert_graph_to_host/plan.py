@@ -24,8 +24,7 @@ from .in_place import plan_in_place
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
 from .padding import padded_operands, padded_result
-from .results import repeat_constants
-from .reuse import overwritten_by_kernel, own_filled_operands, reused_operand
+from .reuse import overwritten_by_kernel, reused_operand
 from .signature import ResultInfo, argument_strides, result_infos
 
 
@@ -66,14 +65,12 @@ def plan_layouts(
     """Plans the layouts of a graph function.
 
     Args:
-        function: `func.func` of one block of graph ops.
+        function: `func.func` of one block of graph ops, as `prepare` leaves it.
         pad_products: whether matrices that products read and make have padded rows.
         reuse_buffers: whether kernels write over what they are the last to read.
     """
     block = function.regions[0].blocks[0]
-    own_filled_operands(block)
     infos = result_infos(function)
-    repeat_constants(block, infos)
     wanted = _wanted_strides(block, infos)
     if pad_products:
         wanted = padded_operands(block) | wanted

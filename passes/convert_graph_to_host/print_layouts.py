@@ -16,6 +16,7 @@ from girih.dialects.dims import Size
 from girih.passes.registry import register_pass
 
 from .plan import LayoutPlan, Place, plan_layouts
+from .prepare import prepare
 
 
 def layout_lines(plan: LayoutPlan) -> list[str]:
@@ -42,9 +43,19 @@ def _list(sizes: Sequence[Size]) -> str:
     return f"[{', '.join(map(str, sizes))}]"
 
 
+def _lines_of_copy(function: ir.OpView) -> list[str]:
+    """The lines of a function as it is when its layouts are planned."""
+    copy = function.operation.clone(ip=ir.InsertionPoint(function)).opview
+    try:
+        prepare(copy)
+        return layout_lines(plan_layouts(copy))
+    finally:
+        copy.operation.erase()
+
+
 @register_pass("print-layouts")
 def run(op: ir.OpView, options: None) -> None:
     """Prints where each tensor of a graph function lies."""
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":
-            print(*layout_lines(plan_layouts(function)), sep="\n")
+            print(*_lines_of_copy(function), sep="\n")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
-from girih.dialects.types import buffer_parts, element_of, shape_of, tensor_type
+from girih.dialects.types import buffer_parts, shape_of
 
 from . import layout as layouts
+from .conversion import Conversion
 from .layout import Layout
 from .signature import ResultInfo
-
-if TYPE_CHECKING:
-    from .convert import Conversion
 
 
 def emit_results(
@@ -48,32 +44,6 @@ def emit_results(
         if info.storage is not None:
             values[index] = _alias(program, value, info, values, location)
     return [value for value in values if value is not None]
-
-
-def repeat_constants(block: ir.Block, infos: Sequence[ResultInfo]) -> None:
-    """Makes views of what is returned of a constant that eager's strides repeat.
-
-    `torch.zeros(1).expand(9)` has one element in memory, and `zeros(9)` was made of it.
-    """
-    last = block.operations[len(block.operations) - 1]
-    for index, info in enumerate(infos):
-        if info.is_fresh and info.once is not None:
-            value = last.operands[index]
-            last.operation.operands[index] = _repeated(value, info.once, last)
-
-
-def _repeated(value: ir.Value, once: Sequence[Size], before: ir.OpView) -> ir.Value:
-    """The same value as a view of a smaller one, where it is a constant."""
-    pairs = zip(once, shape_of(value.type), strict=True)
-    is_full = isinstance(value, ir.OpResult) and value.owner.name == "graph.full"
-    if not is_full or any(size not in (1, whole) for size, whole in pairs):
-        return value
-    place = {"loc": value.owner.location, "ip": ir.InsertionPoint(before)}
-    number = {"value": value.owner.attributes["value"]}
-    types = [tensor_type(once, element_of(value.type))]
-    small = graph.build("full", [], number, results=types, **place).result
-    repeated = graph.build("broadcast_to", [small], results=[value.type], **place)
-    return repeated.result
 
 
 def _fresh(

@@ -16,21 +16,11 @@ from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import product
 from girih.dialects.types import element_of
-from girih.passes.graph_builder import has_one_use
 
 from . import layout as layouts
 from .externs import in_place_call, rule_for
 from .in_place import call_may_overwrite, is_last_reader, kernel_may_overwrite
 from .layout import Layout
-
-
-def own_filled_operands(block: ir.Block) -> None:
-    """Gives each ATen call that could write a filled tensor one of its own."""
-    for op in list(block.operations)[:-1]:
-        value = _written_operand(op)
-        if value is not None and _is_filled(value) and not has_one_use(value):
-            copy = value.owner.clone(ip=ir.InsertionPoint(op))
-            op.operation.operands[list(op.operands).index(value)] = copy.results[0]
 
 
 def reused_operand(
@@ -45,7 +35,7 @@ def reused_operand(
         is_own: whether a kernel of this program made a value, as all of a buffer.
         order: the position of each op of the function.
     """
-    value = _written_operand(op)
+    value = written_operand(op)
     if value is None or value.type != op.results[0].type or not is_own(value):
         return None
     fits = call_may_overwrite(op, value) and is_last_reader(op, value, order)
@@ -90,7 +80,8 @@ def _is_laid_out_as(actual: Layout, wanted: Layout) -> bool:
     )
 
 
-def _written_operand(op: ir.OpView) -> ir.Value | None:
+def written_operand(op: ir.OpView) -> ir.Value | None:
+    """The operand that the in-place twin of an ATen call writes, if it has one."""
     rule = rule_for(op.operation.name)
     if rule is None or len(op.results) != 1:
         return None
@@ -98,11 +89,3 @@ def _written_operand(op: ir.OpView) -> ir.Value | None:
     if in_place_call(call) is None or not isinstance(call.args[0], OperandRef):
         return None
     return op.operands[call.args[0].index]
-
-
-def _is_filled(value: ir.Value) -> bool:
-    """Whether an op makes the value, and nothing else, of nothing."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return False
-    return len(owner.operands) == 0 and len(owner.results) == 1

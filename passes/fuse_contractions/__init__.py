@@ -32,7 +32,7 @@ body), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir
-from girih.passes.fuse_contractions.choice import Options, is_chosen
+from girih.passes.fuse_contractions.choice import ContractionOptions, is_chosen
 from girih.passes.fuse_contractions.epilogue import group_of
 from girih.passes.fuse_contractions.products import product_of
 from girih.passes.fuse_contractions.rewrite import replace_group
@@ -40,8 +40,8 @@ from girih.passes.graph_builder import function_bodies
 from girih.passes.registry import register_pass
 
 
-@register_pass("fuse-contractions", options=Options)
-def run(op: ir.Operation, options: Options) -> None:
+@register_pass("fuse-contractions", options=ContractionOptions)
+def run(op: ir.Operation, options: ContractionOptions) -> None:
     """Makes kernels of chosen products."""
     for block in function_bodies(op):
         pending = [o for o in block.operations if product_of(o) is not None]

@@ -17,8 +17,8 @@ PRODUCTS = ("none", "small", "all")
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of the pass."""
+class ContractionOptions:
+    """ContractionOptions of the pass."""
 
     products: str = "none"
     """Products that become kernels unmeasured: ``none``; ``small``, where calling the
@@ -28,7 +28,7 @@ class Options:
     """Rows that a narrow product has at most."""
 
 
-def is_chosen(group: Group, options: Options) -> bool:
+def is_chosen(group: Group, options: ContractionOptions) -> bool:
     """Whether products become a kernel.
 
     Raises:

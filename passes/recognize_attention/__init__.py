@@ -25,9 +25,9 @@ It does not match where anything else reads scores or weights, where weights are
 out, where a head is wider than 256, and where few queries see very many keys. Calls of
 scaled dot product attention are ops already.
 
-Read in this order: ``match`` (the shape of the program), ``operands`` (queries, keys
-and values behind views), ``halves`` (those that were widened), ``score`` (the score
-function), ``sums`` (what products add to scores).
+Read in this order: ``attention`` (what it consists of), ``match`` (the shape of the
+program), ``operands`` (queries, keys and values behind views), ``halves`` (those that
+were widened), ``score`` (the score function), ``sums`` (what products add to scores).
 Source: https://arxiv.org/abs/2205.14135, https://arxiv.org/abs/2307.08691.
 """
 
@@ -38,12 +38,9 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
+from girih.passes.recognize_attention.attention import Match
 from girih.passes.recognize_attention.halves import HALVES
-from girih.passes.recognize_attention.match import (
-    Match,
-    is_plain_product,
-    match_product,
-)
+from girih.passes.recognize_attention.match import is_plain_product, match_product
 from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.recognize_attention.sums import separate_sums

@@ -1,7 +1,6 @@
 """Finds written-out attention, from its last product backwards."""
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -9,9 +8,9 @@ from girih.dialects.definition import has
 from girih.dialects.dims import Dim, Size, product
 from girih.dialects.traits import PRODUCT
 from girih.passes.graph_builder import has_one_use
+from girih.passes.recognize_attention.attention import Match
 from girih.passes.recognize_attention.halves import half_behind, is_narrowed_to
 from girih.passes.recognize_attention.score import (
-    ScorePlan,
     is_passed,
     keeps_order,
     moves_nothing,
@@ -30,29 +29,6 @@ _FEW_KEYS = 1024
 def is_plain_product(op: ir.OpView) -> bool:
     """Whether an op multiplies two matrices, or batches of them, and adds nothing."""
     return has(op, PRODUCT) and len(op.operands) == 2
-
-
-@dataclass(frozen=True)
-class Match:
-    """A written-out attention.
-
-    Attributes:
-        product: weights @ values.
-        scores: queries @ keys, transposed.
-        softmax: the softmax between.
-        shape: [b, h, s, t] of the scores; b, or both, are 1 where there is no such dim.
-        score: what lies between the scores and softmax.
-        element: what queries, keys and values consist of, once narrowed.
-        factor: what scores have to be multiplied by, once those are.
-    """
-
-    product: ir.OpView
-    scores: ir.OpView
-    softmax: ir.OpView
-    shape: tuple[Size, ...]
-    score: ScorePlan
-    element: str
-    factor: float
 
 
 def match_product(op: ir.OpView, elements: Set[str]) -> Match | None:

@@ -7,16 +7,13 @@ several heads of queries) is undone: kernels read memory in any strides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.graph_builder import GraphBuilder
+from girih.passes.recognize_attention.attention import Match
 from girih.passes.recognize_attention.halves import narrowed
-
-if TYPE_CHECKING:
-    from girih.passes.recognize_attention.match import Match
 
 _TURNED = (0, 1, 3, 2)
 

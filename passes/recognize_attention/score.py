@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -15,28 +13,13 @@ from girih.dialects.traits import CREATES, ELEMENTWISE, RANDOM, VIEW
 from girih.passes.canonicalize_graph import simplify
 from girih.passes.decompose import RULES as DECOMPOSITIONS
 from girih.passes.graph_builder import GraphBuilder
-
-if TYPE_CHECKING:
-    from girih.passes.recognize_attention.match import Match
+from girih.passes.recognize_attention.attention import Match, ScorePlan
 
 # A score function with more ops, or more operands, is better computed once.
 MOST_OPS = 64
 MOST_OPERANDS = 8
 _TRIANGLES = frozenset({"graph.tril", "graph.triu"})
 _ELEMENTS = frozenset({"bf16", "f16", "f32", "i1", "i32", "i64"})
-
-
-@dataclass(frozen=True)
-class ScorePlan:
-    """What the region consists of.
-
-    Attributes:
-        ops: what is copied into it, in order.
-        operands: what it reads from outside, besides the scores.
-    """
-
-    ops: tuple[ir.OpView, ...]
-    operands: tuple[ir.Value, ...]
 
 
 def keeps_order(op: ir.OpView) -> bool:

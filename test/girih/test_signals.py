@@ -10,7 +10,7 @@ import torch
 
 import girih
 from girih import exclusive, signals
-from girih.compiler import lowering, training
+from girih.compiler import runner, training
 from girih.passes import registry
 
 
@@ -66,7 +66,7 @@ def test_no_stage_takes_it_for_a_failure(monkeypatch, stage):
     compiled = girih.compile(step)
     x = torch.randn(5, requires_grad=True)
     if stage == "forward":
-        interrupted(monkeypatch, lowering.Lowering, "dump")
+        interrupted(monkeypatch, runner.Runner, "dump")
     elif stage == "backward":
         interrupted(monkeypatch, training._Level, "_backward_program")
     else:
@@ -88,7 +88,7 @@ def test_a_handler_that_compiles_sees_real_tensors(monkeypatch, stage):
     if stage == "tracing":
         interrupted(monkeypatch, torch.Tensor, "sin")
     else:
-        interrupted(monkeypatch, lowering.Lowering, "dump")
+        interrupted(monkeypatch, runner.Runner, "dump")
     compiled = girih.compile(lambda x: x.sin() + 1, options={"fallback": False})
     with handled(handler):
         compiled(torch.ones(3))

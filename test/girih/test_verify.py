@@ -42,11 +42,11 @@ def test_training_is_verified():
 def test_the_environment_asks_for_it_too(monkeypatch):
     monkeypatch.setenv("GIRIH_VERIFY", "1")
     asked = []
-    from girih.compiler import lowering
+    from girih.compiler import runner
 
-    run = lowering.run_pipeline
+    run = runner.run_pipeline
     monkeypatch.setattr(
-        lowering,
+        runner,
         "run_pipeline",
         lambda *args, **options: (
             asked.append(options["verify"]) or run(*args, **options)

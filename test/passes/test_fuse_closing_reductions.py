@@ -8,9 +8,10 @@ from importing import import_function
 from normal_form import check_fusion, fusions_of
 
 import girih
-from girih.compiler.gpu_code import GpuCode
+from girih.compiler.gpu_code import GpuTarget
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
+from girih.passes.fuse_closing_reductions import ClosingOptions
 from girih.passes.registry import run_pipeline
 
 PASS = "fuse-closing-reductions"
@@ -139,11 +140,14 @@ FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 @pytest.mark.parametrize("shape", [(300, 5, 7), (2, 31, 130), (3, 64, 64)], ids=str)
 def test_on_a_device(function, shape, dtype, device, monkeypatch):
     """Compiled for an emulated GPU, where two programs are enough."""
-    options = GpuCode.pass_options
+    options = GpuTarget.pass_options
     monkeypatch.setattr(
-        GpuCode,
+        GpuTarget,
         "pass_options",
-        lambda self, given: {**options(self, given), PASS: "programs=2"},
+        lambda self, given: {
+            **options(self, given),
+            PASS: ClosingOptions(programs=2),
+        },
     )
     x, w = inputs(dtype, shape)
     run = girih.compile(function, options={"fallback": False})

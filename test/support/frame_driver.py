@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import frame_programs
 
 from girih.frontend.capture.resume import step
+from girih.frontend.capture.resume.arguments import arguments
 from girih.frontend.capture.resume.body import moved_pieces, rewrite
 from girih.frontend.capture.resume.builder import Builder
 from girih.frontend.capture.resume.code import generator_code, resume_code
@@ -26,7 +27,7 @@ from girih.frontend.capture.resume.instructions import (
     unit_around,
     width,
 )
-from girih.frontend.capture.resume.layout import Layout, Slot, arguments
+from girih.frontend.capture.resume.layout import Layout, Slot
 from girih.frontend.capture.resume.stack_effect import (
     NULL_IS_FIRST,
     CannotStep,

@@ -10,8 +10,9 @@ from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.rebuilding.code import call, tuple_of
 from girih.frontend.capture.rebuilding.iterators import advanced
 from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.resume.arguments import arguments
 from girih.frontend.capture.resume.code import generator_code
-from girih.frontend.capture.resume.layout import Layout, arguments
+from girih.frontend.capture.resume.layout import Layout
 from girih.frontend.capture.resume.origin import original_position
 from girih.frontend.capture.resume.stack_effect import CannotStep
 from girih.frontend.capture.values.iterator.generator import GeneratorValue

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Writer = Callable[["Rebuilder", Value], ast.expr]
 
-_WRITERS: dict[type[Value], Writer] = {}
+WRITERS: dict[type[Value], Writer] = {}
 
 
 def writes(*classes: type[Value]):
@@ -24,23 +24,8 @@ def writes(*classes: type[Value]):
 
     def register(writer: Writer) -> Writer:
         for cls in classes:
-            assert cls not in _WRITERS, f"girih bug: two writers of {cls.__name__}"
-            _WRITERS[cls] = writer
+            assert cls not in WRITERS, f"girih bug: two writers of {cls.__name__}"
+            WRITERS[cls] = writer
         return writer
 
     return register
-
-
-def writer_of(value: Value) -> Writer | None:
-    """The writer of a value, or None."""
-    _load_families()
-    for cls in type(value).__mro__:
-        if cls in _WRITERS:
-            return _WRITERS[cls]
-    return None
-
-
-def _load_families() -> None:
-    from girih.frontend.capture.rebuilding import families
-
-    assert families.LOADED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.arity import arity_of_method
+from girih.frontend.capture.values.special import call_operator
 
 if TYPE_CHECKING:
     from girih.frontend.capture.source import Source
@@ -181,8 +182,6 @@ class Value:
 
     def _call_special_method(self, tracer, name: str, args: list[Value]):
         """An operator called by its method's name; None for other methods."""
-        from girih.frontend.capture.values.special import call_operator
-
         return call_operator(tracer, self, name, args)
 
     def call_c_method(self, tracer, descriptor, args, kwargs) -> Value:

@@ -6,7 +6,6 @@ import types
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.constant import LITERALS
 from girih.frontend.capture.values.lookup import MISSING, SLOT_TYPES, static_lookup
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import TupleValue
@@ -235,7 +234,7 @@ class ExceptionValue(ObjectValue):
                 context=f"{self.cls.__name__}.__init__()",
                 explanation="What its C code changes then is not replayed.",
             )
-        made = new_exception(tracer, self.cls, list(args), kwargs)
+        made = self._new(tracer, list(args))
         for cls, names in _KEYWORDS.items():
             for name in names if issubclass(self.cls, cls) else ():
                 self.attributes.pop(name, None)
@@ -243,6 +242,10 @@ class ExceptionValue(ObjectValue):
         self.attributes.update(made.attributes)
         set_keywords(tracer, self, kwargs)
         return tracer.constant(None)
+
+    def _new(self, tracer, args: list[Value]) -> ExceptionValue:
+        """What ``__new__`` of its class gives for arguments."""
+        return new_single(tracer, self.cls, args)
 
     def method_with_traceback(self, tracer, traceback):
         """``self.with_traceback(traceback)``."""
@@ -285,7 +288,7 @@ class ExceptionValue(ObjectValue):
         """An equal exception of the builtin class, where all of it is known."""
         builtin, args = builtin_base(self.cls), [arg.as_python() for arg in self.args]
         made = builtin(*args) if args else builtin.__new__(builtin)
-        for name in _c_attributes(type(made)):
+        for name in c_attributes(type(made)):
             value = self.find_attr(tracer, name)
             if value is not None and not tracer.is_none(value):
                 setattr(made, name, value.as_python())
@@ -314,7 +317,7 @@ def builtin_base(cls: type[BaseException]) -> type[BaseException]:
     return next(base for base in cls.__mro__ if base.__module__ == "builtins")
 
 
-def _c_attributes(builtin: type[BaseException]) -> list[str]:
+def c_attributes(builtin: type[BaseException]) -> list[str]:
     """The attributes that the C code of a builtin class has, and Exception has not."""
     bases = [base for base in builtin.__mro__ if not issubclass(Exception, base)]
     return [
@@ -325,17 +328,6 @@ def _c_attributes(builtin: type[BaseException]) -> list[str]:
     ]
 
 
-def new_exception(tracer, cls, args: list[Value], kwargs: dict) -> ExceptionValue:
-    """``cls.__new__(cls, *args, **kwargs)`` of a class of exceptions."""
-    if issubclass(cls, BaseExceptionGroup):
-        from girih.frontend.capture.values.exception_group import new_group
-
-        return new_group(tracer, cls, args)
-    if issubclass(cls, _STRUCTURED) and args:
-        return _new_structured(tracer, cls, args)
-    return ExceptionValue(cls, list(args))
-
-
 def _is_filled_by_new(cls: type[BaseException]) -> bool:
     """Whether ``__new__`` takes the arguments of a class of errors, not ``__init__``.
 
@@ -343,6 +335,13 @@ def _is_filled_by_new(cls: type[BaseException]) -> bool:
     """
     maker, _ = static_lookup(cls, "__new__")
     return issubclass(cls, OSError) and isinstance(maker, staticmethod)
+
+
+def new_single(tracer, cls, args: list[Value]) -> ExceptionValue:
+    """``cls.__new__(cls, *args)`` of a class of exceptions that is none of groups."""
+    if issubclass(cls, _STRUCTURED) and args:
+        return _new_structured(tracer, cls, args)
+    return ExceptionValue(cls, list(args))
 
 
 def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:
@@ -356,7 +355,7 @@ def _new_structured(tracer, cls, args: list[Value]) -> ExceptionValue:
 
 
 def _copy_c_attributes(tracer, made: ExceptionValue, real: BaseException) -> None:
-    for name in _c_attributes(builtin_base(type(real))):
+    for name in c_attributes(builtin_base(type(real))):
         value = getattr(real, name)
         if value is not None:
             made.attributes[name] = tracer.from_python(value)
@@ -370,29 +369,3 @@ def set_keywords(tracer, made: ExceptionValue, kwargs: dict[str, Value]) -> None
             kind = made.cls.__name__
             tracer.throw(TypeError, f"{kind}() takes no keyword arguments")
         made.attributes[name] = value
-
-
-def exception_like(tracer, error: BaseException) -> ExceptionValue:
-    """The traced value of an exception that Python raised while folding."""
-    args = [tracer.from_python(arg) for arg in error.args]
-    if isinstance(error, BaseExceptionGroup):
-        return new_exception(tracer, type(error), args, {})
-    made = ExceptionValue(type(error), args)
-    made.is_implicit = True
-    for name in _c_attributes(builtin_base(type(error))):
-        value = getattr(error, name)
-        if value is None or isinstance(value, LITERALS):
-            made.attributes[name] = tracer.from_python(value)
-    for name, value in vars(error).items():
-        made.attributes[name] = tracer.from_python(value)
-    return made
-
-
-def wrap_exception(tracer, obj: BaseException, source) -> ExceptionValue:
-    """The traced value of an exception that existed before the call."""
-    tracer.guards.add(source, "type", type(obj))
-    if isinstance(obj, BaseExceptionGroup):
-        from girih.frontend.capture.values.exception_group import GroupValue
-
-        return GroupValue(type(obj), [], source, obj)
-    return ExceptionValue(type(obj), [], source, obj)

@@ -26,6 +26,9 @@ class GroupValue(ExceptionValue):
 
     members: list[Value] | None = None
 
+    def _new(self, tracer, args: list[Value]) -> ExceptionValue:
+        return new_group(tracer, self.cls, args)
+
     def exceptions(self, tracer) -> list[Value]:
         """The exceptions in it."""
         if self.members is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from girih.frontend.capture.values.base import Value
+if TYPE_CHECKING:
+    from girih.frontend.capture.values.base import Value
 
 _ARITHMETIC = {
     "add": operator.add,

@@ -5,7 +5,7 @@ import dis
 import pytest
 from capture_differential import Cases, check, rand
 
-from girih.frontend.capture.bytecode import table
+from girih.frontend.capture.bytecode import families, table
 
 # Opcodes without a handler, and why none is needed.
 UNHANDLED = {
@@ -28,12 +28,12 @@ def test_every_opcode_has_a_handler():
         for name, number in dis.opmap.items()
         if number not in _PSEUDO and not name.startswith("INSTRUMENTED_")
     }
-    missing = names - table.handled() - UNHANDLED.keys()
+    missing = names - families.handled() - UNHANDLED.keys()
     assert not missing, sorted(missing)
 
 
 def test_reasons_are_of_use():
-    assert not UNHANDLED.keys() & (table.handled() - {"CACHE"})
+    assert not UNHANDLED.keys() & (families.handled() - {"CACHE"})
 
 
 def test_of_version_takes_the_newest():

@@ -9,7 +9,7 @@ import torch
 
 import girih
 from girih.frontend.capture import values
-from girih.frontend.capture.rebuilding.registry import writer_of
+from girih.frontend.capture.rebuilding.families import writer_of
 from girih.frontend.capture.values.base import Value
 
 

@@ -17,9 +17,10 @@ from frame_driver import (
 from frame_programs import PROGRAMS
 
 from girih.frontend.capture.resume import step
+from girih.frontend.capture.resume.arguments import arguments
 from girih.frontend.capture.resume.code import resume_code
 from girih.frontend.capture.resume.instructions import decode, unit_around
-from girih.frontend.capture.resume.layout import Layout, Slot, arguments
+from girih.frontend.capture.resume.layout import Layout, Slot
 from girih.frontend.capture.resume.origin import origin_of, original_position
 
 CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION_EX")

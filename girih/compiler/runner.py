@@ -1,0 +1,214 @@
+"""Runs stages for one program: pipelines and acts, with users' passes among them.
+
+What ran goes into the report, and IR into the dump folder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from girih import signals
+from girih.compiler.target import Target
+from girih.dialects import verifier
+from girih.dialects.bindings import ir
+from girih.options import Options
+from girih.passes import stages
+from girih.passes.errors import PassError
+from girih.passes.levels import CONTRACTS
+from girih.passes.pipeline_syntax import Step
+from girih.passes.pipelines import steps_of
+from girih.passes.registry import run_pipeline
+from girih.passes.reproducer import Written, first_line
+from girih.passes.stages import CompilerStage
+from girih.passes.user_passes import UserPasses, key_of
+from girih.private_folder import reason_of, replace_text, warn_once
+from girih.reports import Ran, Report
+
+_numbers = itertools.count()
+
+
+class _AfterPass:
+    """An observer that calls a function after one pass."""
+
+    def __init__(self, name: str, then: Callable[[ir.Operation], None]):
+        self._name, self._then = name, then
+
+    def before(self, name: str, module: ir.Operation) -> None:
+        """Nothing is done before a pass."""
+
+    def after(self, name: str, module: ir.Operation) -> None:
+        """Calls the function if this is the pass."""
+        if name == self._name:
+            self._then(module)
+
+
+class Runner:
+    """Runs the stages of one program.
+
+    Args:
+        options: Options of the compilation.
+        report: Filled with what is done.
+        target: What the program is for.
+        kind: The kind of program, one of `stages.PROGRAMS`.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        report: Report,
+        target: Target,
+        kind: str = "inference",
+    ):
+        self.options = options
+        self.report = report
+        self.target = target
+        self.kind = kind
+        self.users = options.passes or UserPasses()
+        self.number = next(_numbers)
+        self.dumper = self._make_dumper()
+        self._has_checked = False
+        self._dumped = 0
+
+    @property
+    def dumps(self) -> bool:
+        """Whether IR is written, so that nothing may come from a cache."""
+        return self.dumper is not None
+
+    @contextmanager
+    def act(
+        self, stage: CompilerStage, module: ir.Operation | None = None
+    ) -> Iterator[None]:
+        """An act of the driver, with users' passes in front of it and behind it.
+
+        Args:
+            stage: The stage.
+            module: What these passes run on, if there is any.
+        """
+        if module is not None and stage.takes_ir:
+            self.run_users("before", stage, module)
+        start = time.perf_counter()
+        with self.report.stage(stage.name):
+            yield
+        spent = time.perf_counter() - start
+        self.report.ran.append(Ran(self.kind, stage.name, spent))
+        if module is not None and stage.leaves_ir:
+            self.run_users("after", stage, module)
+
+    def run_users(self, when: str, stage: CompilerStage, module: ir.Operation) -> None:
+        """Runs the passes that users have put in front of an act, or behind it."""
+        if steps := self.users.at(self.kind, when, stage.name):
+            self._run(stage.name, steps, module)
+
+    def run(
+        self,
+        pipeline: str,
+        module: ir.Operation,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Runs a named pipeline.
+
+        Args:
+            pipeline: Its name.
+            module: What it runs on.
+            options: Of passes, as objects, beside those of the compilation.
+        """
+        self._run(pipeline, self.steps(pipeline, options), module)
+
+    def _run(self, name: str, steps: list[Step], module: ir.Operation) -> None:
+        is_about_kernels = name == self.target.stages.kernel_pipeline
+        with self.report.stage(name):
+            if self.options.verifies_each():
+                verifier.verify(module)
+            try:
+                run_pipeline(
+                    module,
+                    steps,
+                    verify=self.options.verifies_each(),
+                    contract=CONTRACTS.get(name),
+                    checks_input=not self._has_checked,
+                    observer=self.dumper if is_about_kernels else None,
+                    replayable=True,
+                    before_each=signals.let_interrupts_in,
+                    on_run=self._note,
+                )
+            except PassError as error:
+                error.folder = self.options.dump_folder()
+                raise
+        self._has_checked = True
+
+    def _note(
+        self, steps: Sequence[Step], seconds: float, changed: bool | None
+    ) -> None:
+        """Notes what ran for the report."""
+        for step in steps:
+            spent = seconds if step is steps[-1] else None
+            name = "" if changed is None else step.info.name if step.info else step.name
+            ran = Ran(self.kind, step.stage, spent, name, changed)
+            self.report.ran.append(ran)
+
+    def steps(
+        self, pipeline: str, options: Mapping[str, Any] | None = None
+    ) -> list[Step]:
+        """The steps of a named pipeline, with options, and users' passes among them."""
+        given = {**self.target.pass_options(self.options), **(options or {})}
+        return self.users.around(self.kind, steps_of(pipeline, given))
+
+    def kernel_key(self) -> str:
+        """What becomes of kernels, as text: for the cache of their code."""
+        target = self.target.stages
+        last = self.users.at(self.kind, "before", target.code[0].name)
+        return key_of([*self.steps(target.kernel_pipeline), *last])
+
+    def kernel_passes(self) -> tuple[list[Step], list[Step]]:
+        """The passes on kernels, up to the one that schedules them and behind it."""
+        steps = self.steps(self.target.stages.kernel_pipeline)
+        behind = [step.stage for step in steps].index(stages.TILE.name) + 1
+        return steps[:behind], steps[behind:]
+
+    # Dumps --------------------------------------------------------------------
+
+    def _make_dumper(self) -> _AfterPass | None:
+        if self.options.dump_folder() is None:
+            return None
+
+        def dump(module: ir.Operation) -> None:
+            self.dump("tile", module, lambda: self.kernel_passes()[1])
+
+        return _AfterPass("tile", dump)
+
+    def dump(
+        self,
+        level: str,
+        module: ir.Operation,
+        passes: Callable[[], list[Step]] | None = None,
+    ) -> None:
+        """Writes a level of IR to the dump folder, if there is one.
+
+        Args:
+            level: Its name.
+            module: The IR.
+            passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
+        """
+        folder = self.options.dump_folder()
+        if folder is None:
+            return
+        folder = folder / f"{self.number:03}-{self.report.name}"
+        self._dumped += 1
+        path = folder / f"{self._dumped}-{level}.mlir"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            written = Written(passes() if passes else (), folder)
+            line = first_line(",".join(map(str, written.steps)), written.loads)
+            for name, text in written.files.items():
+                replace_text(folder / name, text)
+            replace_text(path, f"{line}\n{module}\n" if passes else f"{module}\n")
+        except OSError as error:
+            where = self.options.dump_folder()
+            text = f"girih can't write IR to {where}: {reason_of(error)}"
+            warn_once(("dumps", where), text)
+            return
+        self.report.ir_paths[level] = path

@@ -1,0 +1,87 @@
+"""What the driver asks of a target: stages, options, and code for kernels.
+
+A target is a value that knows nothing of the driver. The driver runs its stages, hands
+it kernels, and links what comes back into a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+
+from girih.codegen.runtime._runtime import Program
+from girih.dialects.bindings import ir
+from girih.options import Options
+from girih.passes.fuse.plan import FuseOptions
+from girih.passes.partition.plan import PartitionOptions
+from girih.passes.stages import CompilerTarget
+from girih.reports import Report
+
+
+class Target(Protocol):
+    """Where programs run.
+
+    Attributes:
+        device: Where their tensors are.
+        stages: Its stages, from fusions to code.
+        level: What the IR of its kernels is called where it is dumped.
+        takes_launches: Whether its kernels' pipeline reads the launch program, too.
+    """
+
+    device: torch.device
+    stages: CompilerTarget
+    level: str
+    takes_launches: bool
+
+    def pass_options(self, options: Options) -> dict[str, Any]:
+        """Options of passes, each an object of the pass's own class."""
+
+    def key(self, module: ir.Module, passes: str) -> str:
+        """What the code of a program's kernels is kept under; "" where none is kept.
+
+        Args:
+            module: The launch program and unscheduled kernels.
+            passes: What becomes of the kernels, as text.
+        """
+
+    def find(self, key: str, options: Options, report: Report) -> Any:
+        """The loaded code that is kept under a key, or None; the report says where."""
+
+    def compile(self, kernels: ir.Module, options: Options) -> Any:
+        """Makes code of lowered kernels."""
+
+    def load(self, module: ir.Module, code: Any) -> Any:
+        """Loads code onto the device.
+
+        Args:
+            module: The launch program and unscheduled kernels.
+            code: What `compile` made.
+        """
+
+    def keep(self, key: str, options: Options, code: Any) -> Any:
+        """Keeps code under a key, and returns it as `link` takes it."""
+
+    def link(self, module: ir.Module, code: Any, fallback: Callable | None) -> Program:
+        """Makes the program.
+
+        Args:
+            module: The launch program and unscheduled kernels.
+            code: Loaded code; None where there are no kernels.
+            fallback: Called with the same inputs where a check fails.
+        """
+
+
+def graph_options(options: Options, target: str) -> dict[str, Any]:
+    """Options of the passes on graphs.
+
+    Args:
+        options: Of the compilation.
+        target: The name of the target.
+    """
+    budget = options.memory_budget
+    return {
+        "fuse": FuseOptions(max_inputs=options.max_fusion_inputs),
+        "partition": PartitionOptions(target=target, memory_budget=budget),
+    }
