@@ -8,6 +8,7 @@ op's location.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Op
 from girih.dialects.fields import SEGMENTS, Group, operand_groups
@@ -23,7 +24,7 @@ ANY_OP_MAY_HAVE = (
     "girih.launch",
     "girih.library",
     "girih.tuning",
-    "graph.checkpoint",
+    keys.CHECKPOINT,
     "operand_strides",
 )
 

@@ -36,6 +36,7 @@ the same. On the CPU it leaves those with which oneDNN would write outside of it
 from collections.abc import Sequence
 
 from girih.dialects import attributes as attr
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
@@ -77,7 +78,7 @@ def image_calls(block: ir.Block) -> list[ir.OpView]:
 
 
 def _is_on_device(block: ir.Block) -> bool:
-    return "graph.device" in block.owner.attributes
+    return keys.DEVICE in block.owner.attributes
 
 
 def _drop_marks(block: ir.Block) -> None:

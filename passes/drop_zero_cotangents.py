@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.dialects import attributes as attr
-from girih.dialects import graph
+from girih.dialects import graph, keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
@@ -71,8 +71,7 @@ def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
     dropped = {
         number
         for number, given in enumerate(signature.arguments)
-        if "graph.cotangent" in given
-        and attr.INT.decode(given["graph.cotangent"]) in absent
+        if keys.COTANGENT in given and attr.INT.decode(given[keys.COTANGENT]) in absent
     }
     if not dropped:
         return
@@ -104,9 +103,9 @@ def _drop_results(
 
 def _is_reached(given: Attributes, absent: frozenset[int]) -> bool:
     """Whether a result with a cotangent depends on the argument of a gradient."""
-    if "graph.reached_by" not in given:
+    if keys.REACHED_BY not in given:
         return True
-    return not absent.issuperset(attr.INTS.decode(given["graph.reached_by"]))
+    return not absent.issuperset(attr.INTS.decode(given[keys.REACHED_BY]))
 
 
 def _drop_arguments(block: ir.Block, signature: Signature, dropped: set[int]) -> None:
@@ -114,7 +113,7 @@ def _drop_arguments(block: ir.Block, signature: Signature, dropped: set[int]) ->
     for number in reversed(range(len(block.arguments))):
         argument, given = block.arguments[number], signature.arguments[number]
         is_tensor = isinstance(argument.type, ir.RankedTensorType)
-        is_idle = "graph.saved" in given and is_tensor and not _is_used(argument)
+        is_idle = keys.SAVED in given and is_tensor and not _is_used(argument)
         if number in dropped or is_idle:
             block.erase_argument(number)
             del signature.arguments[number]

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Effects, effects_of
 from girih.dialects.dims import Dim, Size, product
 
-_CHECKPOINT = "graph.checkpoint"
+_CHECKPOINT = keys.CHECKPOINT
 _SMALL_FLOATS = frozenset({"bf16", "f16"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.types import buffer_parts, byte_width
@@ -16,7 +17,7 @@ def donated_arguments(function: ir.OpView) -> list[ir.Value]:
         return []
     arguments = function.regions[0].blocks[0].arguments
     given = zip(arguments, function.attributes["arg_attrs"], strict=True)
-    return [value for value, attributes in given if "graph.donated" in attributes]
+    return [value for value, attributes in given if keys.DONATED in attributes]
 
 
 def launches_of(function: ir.OpView) -> Iterator[ir.OpView]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from girih.dialects import attributes as attr
+from girih.dialects import keys
 from girih.dialects.attributes import ItemRef, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size, parse, product
@@ -159,19 +160,19 @@ class _Builder:
         attributes = function.attributes
         given = attributes["arg_attrs"][index] if "arg_attrs" in attributes else {}
         if not is_buffer(argument.type):
-            if "graph.symbol" in given:  # others turned out to be constants
-                name = given["graph.symbol"].value
+            if keys.SYMBOL in given:  # others turned out to be constants
+                name = given[keys.SYMBOL].value
                 self._symbol_sources.setdefault(name, (slot, None))
             return
         parts = buffer_parts(argument.type)
-        if "graph.number" in given:
+        if keys.NUMBER in given:
             buffer = self.buffers[argument] = Buffer(parts, number=slot)
             self.buffers.pointer(buffer)  # it may fail, so before anything is written
             return
         self.buffers[argument] = Buffer(
             parts,
             tensor=slot,
-            is_input="graph.donated" not in given,
+            is_input=keys.DONATED not in given,
             is_written=index in self._written.all,
         )
         for dim, size in enumerate(parts.shape):
@@ -418,7 +419,7 @@ def _donated(function: ir.OpView) -> list[int]:
     if "arg_attrs" not in function.attributes:
         return []
     given = enumerate(function.attributes["arg_attrs"])
-    return [index for index, attributes in given if "graph.donated" in attributes]
+    return [index for index, attributes in given if keys.DONATED in attributes]
 
 
 def _is_unused(value: ir.Value) -> bool:

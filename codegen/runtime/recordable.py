@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
 from girih.dialects.locations import position_of
@@ -72,20 +73,20 @@ def recordable(function: ir.OpView, returned: frozenset[int]) -> Recordable:
     """
     arguments = list(function.regions[0].blocks[0].arguments)
     attributes = _attributes(function, len(arguments))
-    donated = [n for n, given in enumerate(attributes) if "graph.donated" in given]
+    donated = [n for n, given in enumerate(attributes) if keys.DONATED in given]
     others = [n for n in range(len(arguments)) if n not in set(donated)]
     position = {number: i for i, number in enumerate([*donated, *others])}
     externs = [op for op in _body(function) if op.name == "host.extern"]
     return Recordable(
         donated=len(donated),
         static=frozenset(
-            position[n] for n, given in enumerate(attributes) if "graph.static" in given
+            position[n] for n, given in enumerate(attributes) if keys.STATIC in given
         ),
         written=frozenset(position[n] for n in written_arguments(function).all),
         numbers=tuple(
             position[n]
             for n, argument in enumerate(arguments)
-            if not is_buffer(argument.type) or "graph.number" in attributes[n]
+            if not is_buffer(argument.type) or keys.NUMBER in attributes[n]
         ),
         sizes=tuple(
             (position[n], dim)

@@ -7,6 +7,7 @@ docs/architecture.md (section graph).
 import re
 from collections.abc import Callable, Mapping
 
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import INT, INTS, SIZE, SIZES, STRING, UNIT, Kind
 from girih.dialects.bindings import ir
@@ -24,10 +25,10 @@ def verify_signature(function: ir.OpView) -> None:
     """
     attributes = function.attributes
     for name in _names(attributes):
-        known = name in ("graph.device", "graph.symbols")
+        known = name in (keys.DEVICE, keys.SYMBOLS)
         expect(known, "attributes", "be known to the dialect", name)
-    if "graph.symbols" in attributes:
-        _verify_symbols(attributes["graph.symbols"])
+    if keys.SYMBOLS in attributes:
+        _verify_symbols(attributes[keys.SYMBOLS])
     type_ = ir.FunctionType(attributes["function_type"].value)
     counts = (len(type_.inputs), len(type_.results))
     for table, key, word, types in (
@@ -46,14 +47,14 @@ def _names(attributes: Mapping[str, ir.Attribute]) -> list[str]:
 def _verify_symbols(attribute: ir.Attribute) -> None:
     rule = "map each symbol to its range [least, most]"
     is_dictionary = isinstance(attribute, ir.DictAttr)
-    expect(is_dictionary, "graph.symbols", rule, attribute)
+    expect(is_dictionary, keys.SYMBOLS, rule, attribute)
     for entry in attribute:
         try:
             bounds = SIZES.decode(entry.attr)
         except ValueError:
             bounds = ()
         is_range = len(bounds) == 2 and bounds[0] <= bounds[1]
-        expect(is_range, "graph.symbols", rule, f"{entry.name} = {entry.attr}")
+        expect(is_range, keys.SYMBOLS, rule, f"{entry.name} = {entry.attr}")
 
 
 def _verify_value(
@@ -113,35 +114,35 @@ def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
 
 # In a backward function the numbers belong to the forward function.
 _ARGUMENT = {
-    "graph.cotangent": (INT, _any),
-    "graph.donated": (UNIT, _any),
-    "graph.kept": (UNIT, _any),
-    "graph.name": (STRING, _any),
-    "graph.number": (UNIT, _of_a_number),
-    "graph.requires_grad": (UNIT, _any),
-    "graph.saved": (STRING, _a_place),
-    "graph.static": (UNIT, _any),
-    "graph.strides": (SIZES, _one_for_each_dim),
-    "graph.symbol": (STRING, _of_an_index),
-    "graph.unkept": (UNIT, _any),
+    keys.COTANGENT: (INT, _any),
+    keys.DONATED: (UNIT, _any),
+    keys.KEPT: (UNIT, _any),
+    keys.NAME: (STRING, _any),
+    keys.NUMBER: (UNIT, _of_a_number),
+    keys.REQUIRES_GRAD: (UNIT, _any),
+    keys.SAVED: (STRING, _a_place),
+    keys.STATIC: (UNIT, _any),
+    keys.STRIDES: (SIZES, _one_for_each_dim),
+    keys.SYMBOL: (STRING, _of_an_index),
+    keys.UNKEPT: (UNIT, _any),
 }
 _RESULT = {
-    "graph.detached": (UNIT, _any),
+    keys.DETACHED: (UNIT, _any),
     "graph.gradient": (INT, _any),
-    "graph.kept": (UNIT, _any),
-    "graph.offset": (SIZE, _any),
-    "graph.reached_by": (INTS, _any),
-    "graph.saved": (UNIT, _any),
-    "graph.severed": (UNIT, _any),
+    keys.KEPT: (UNIT, _any),
+    keys.OFFSET: (SIZE, _any),
+    keys.REACHED_BY: (INTS, _any),
+    keys.SAVED: (UNIT, _any),
+    keys.SEVERED: (UNIT, _any),
     "graph.size": (SIZE, _of_an_index),
-    "graph.split": (UNIT, _any),
-    "graph.storage": (STRING, _an_owner),
-    "graph.strides": (SIZES, _one_for_each_dim),
-    "graph.unkept": (UNIT, _any),
-    "graph.unrecorded": (UNIT, _any),
-    "graph.update": (INT, _an_argument),
-    "graph.view": (UNIT, _any),
-    "graph.writes": (INT, _an_argument),
+    keys.SPLIT: (UNIT, _any),
+    keys.STORAGE: (STRING, _an_owner),
+    keys.STRIDES: (SIZES, _one_for_each_dim),
+    keys.UNKEPT: (UNIT, _any),
+    keys.UNRECORDED: (UNIT, _any),
+    keys.UPDATE: (INT, _an_argument),
+    keys.VIEW: (UNIT, _any),
+    keys.WRITES: (INT, _an_argument),
 }
 
 
@@ -149,4 +150,4 @@ def require_grad(function: ir.OpView) -> tuple[bool, ...]:
     """Says of each argument of a function whether its gradient is asked for."""
     attributes = function.attributes
     given = attributes["arg_attrs"] if "arg_attrs" in attributes else ()
-    return tuple("graph.requires_grad" in own for own in given)
+    return tuple(keys.REQUIRES_GRAD in own for own in given)

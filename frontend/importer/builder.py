@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
@@ -199,7 +200,7 @@ class Builder:
         )
         if self.checkpoint:
             mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.checkpoint)
-            operation.attributes["graph.checkpoint"] = mark
+            operation.attributes[keys.CHECKPOINT] = mark
         return [
             Operand(value, shape, dtype)
             for value, (shape, dtype) in zip(operation.results, results, strict=True)

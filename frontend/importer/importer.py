@@ -12,6 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from girih.dialects import context as contexts
+from girih.dialects import keys
 from girih.dialects.bindings import func as func_dialect
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
@@ -364,7 +365,7 @@ class _Import:
         if isinstance(memo, torch.SymFloat) and fake.dtype == torch.float64:
             self.recorder.scalars.bind(memo, operand, fits=False)
         if self._is_static(value, position):
-            self.arguments[number]["graph.static"] = ir.UnitAttr.get()
+            self.arguments[number][keys.STATIC] = ir.UnitAttr.get()
         if self.required[position]:
             self._require_gradient(number, operand)
         if self.differentiates and position in self.traced:
@@ -377,7 +378,7 @@ class _Import:
             return
         self.recorder.derivatives.add_source(operand.value)
         if self.gradients:
-            self.arguments[number]["graph.requires_grad"] = ir.UnitAttr.get()
+            self.arguments[number][keys.REQUIRES_GRAD] = ir.UnitAttr.get()
 
     def _bind_number(self, value: torch.SymInt | torch.SymFloat, position: int):
         if isinstance(value, torch.SymFloat):
@@ -393,14 +394,14 @@ class _Import:
         argument = self.block.add_argument(type_, ir.Location.unknown())
         self.recorder.scalars.bind(value, Operand(argument, (), dtype), fits=True)
         name = ir.StringAttr.get(self._argument_name(position))
-        number = {"graph.number": ir.UnitAttr.get(), "graph.name": name}
+        number = {keys.NUMBER: ir.UnitAttr.get(), keys.NAME: name}
         self.arguments.append(number)
 
     def _bind_int(self, value: torch.SymInt) -> None:
         attributes = {}
         size = self.symbols.size(value)
         if isinstance(size, Dim) and str(size) in self.symbols.ranges:
-            attributes["graph.symbol"] = ir.StringAttr.get(str(size))
+            attributes[keys.SYMBOL] = ir.StringAttr.get(str(size))
         self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
         self.arguments.append(attributes)
 
@@ -418,16 +419,16 @@ class _Import:
         value = self.block.add_argument(type_, ir.Location.unknown())
         attributes = {}
         if spec.strides is not None:
-            attributes["graph.strides"] = sizes_attribute(spec.strides)
+            attributes[keys.STRIDES] = sizes_attribute(spec.strides)
         if name is not None:
-            attributes["graph.name"] = ir.StringAttr.get(name)
+            attributes[keys.NAME] = ir.StringAttr.get(name)
         self.arguments.append(attributes)
         return Operand(value, spec.shape, spec.dtype, spec.strides)
 
     def _lift(self, constant: torch.Tensor, fake: torch.Tensor) -> tuple[Operand, int]:
         """Makes an argument of a constant; returns its value and its number."""
         operand = self._add_argument(fake, f"constant{len(self.lifted)}")
-        self.arguments[-1]["graph.static"] = ir.UnitAttr.get()
+        self.arguments[-1][keys.STATIC] = ir.UnitAttr.get()
         self.lifted.append(constant)
         if constant.requires_grad:
             self._require_gradient(len(self.arguments) - 1, operand)
@@ -450,14 +451,14 @@ class _Import:
         function.attributes["res_attrs"] = _dictionaries(results.attributes)
         self._check_symbols()
         if self.device.type != "cpu":
-            function.attributes["graph.device"] = ir.StringAttr.get(str(self.device))
+            function.attributes[keys.DEVICE] = ir.StringAttr.get(str(self.device))
         if self.symbols.ranges:
             i64 = ir.IntegerType.get_signless(64)
             ranges = {
                 symbol: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, n) for n in range_])
                 for symbol, range_ in sorted(self.symbols.ranges.items())
             }
-            function.attributes["graph.symbols"] = ir.DictAttr.get(ranges)
+            function.attributes[keys.SYMBOLS] = ir.DictAttr.get(ranges)
 
     def _check_symbols(self) -> None:
         """Every symbol must be the size of an argument, or an argument."""

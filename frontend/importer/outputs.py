@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
@@ -108,15 +109,15 @@ class Results:
             entry.is_cut()  # the owner carries the gradient
             name, base = owner
             _expect_same_dtype(tensor, base)
-            attributes["graph.storage"] = ir.StringAttr.get(name)
-            attributes["graph.offset"] = _size(self._offset(tensor, base))
+            attributes[keys.STORAGE] = ir.StringAttr.get(name)
+            attributes[keys.OFFSET] = _size(self._offset(tensor, base))
         else:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
         if tensor._is_view():
-            attributes["graph.view"] = ir.UnitAttr.get()
+            attributes[keys.VIEW] = ir.UnitAttr.get()
             if self._recorder.derivatives is not None and _is_one_of_several(tensor):
                 _expect_usable(entry)
-                attributes["graph.split"] = ir.UnitAttr.get()
+                attributes[keys.SPLIT] = ir.UnitAttr.get()
         return self._add(operand.value, attributes)
 
     def _strides(self, tensor: torch.Tensor, operand: Operand) -> dict:
@@ -128,7 +129,7 @@ class Results:
         strides = tuple(size(stride) for stride in tensor.stride())
         if strides == ty.contiguous_strides(operand.shape):
             return {}
-        return {"graph.strides": _sizes(strides)}
+        return {keys.STRIDES: _sizes(strides)}
 
     def _add(self, value: ir.Value, attributes: dict) -> OutputSlot:
         self.values.append(value)
@@ -139,10 +140,10 @@ class Results:
         """How the derivative of a result ends, where it does not go to an argument."""
         derivatives, found = self._recorder.derivatives, []
         if derivatives is not None:
-            found += ["graph.unrecorded"] * (id(tensor) in derivatives.unrecorded)
-            found += ["graph.severed"] * (id(tensor) in derivatives.severed)
+            found += [keys.UNRECORDED] * (id(tensor) in derivatives.unrecorded)
+            found += [keys.SEVERED] * (id(tensor) in derivatives.severed)
         if found or self._is_detached(tensor, operand):
-            found.append("graph.detached")
+            found.append(keys.DETACHED)
         return dict.fromkeys(found, ir.UnitAttr.get())
 
     def _is_detached(self, tensor: torch.Tensor, value: Operand) -> bool:
@@ -227,9 +228,9 @@ class Results:
         self.written.append(storage.argument)
         value = storage.value.value
         i64 = ir.IntegerType.get_signless(64)
-        attributes = {"graph.writes": ir.IntegerAttr.get(i64, storage.argument)}
+        attributes = {keys.WRITES: ir.IntegerAttr.get(i64, storage.argument)}
         if self._keeps_history(tensor, storage):
-            attributes["graph.detached"] = ir.UnitAttr.get()
+            attributes[keys.DETACHED] = ir.UnitAttr.get()
         self._add(value, attributes)
 
     def add_checks(self) -> bool:
@@ -239,7 +240,7 @@ class Results:
             element = value.type.element_type
             has_derivative = ty.is_float(element) or ty.is_complex(element)
             asks = self._recorder.derivatives is not None and has_derivative
-            self._add(value, {"graph.detached": ir.UnitAttr.get()} if asks else {})
+            self._add(value, {keys.DETACHED: ir.UnitAttr.get()} if asks else {})
         return len(found) > 0
 
     def _keeps_history(self, tensor: torch.Tensor, storage: Storage) -> bool:

@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
 from girih.compiler.written_views import is_written_view, kept_inside, tells_of_a_write
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.nodes import value_of
@@ -194,7 +195,7 @@ def mark_unkept(function: ir.OpView, eager: EagerGraph | None) -> None:
     groups = {"argument": signature.arguments, "result": signature.results}
     for saved, name in eager.storages.items():
         if name in given - kept:
-            groups[saved.kind][saved.index]["graph.unkept"] = ir.UnitAttr.get()
+            groups[saved.kind][saved.index][keys.UNKEPT] = ir.UnitAttr.get()
     signature.apply(function)
 
 
@@ -249,7 +250,7 @@ def _chosen(pairs: Iterable[tuple[int, int]], bits: int) -> frozenset[int]:
 def _has_checkpoints(module: ir.Module) -> bool:
     functions = module.body.operations
     return any(
-        "graph.checkpoint" in op.attributes
+        keys.CHECKPOINT in op.attributes
         for function in functions
         for block in function.regions[0].blocks
         for op in block.operations

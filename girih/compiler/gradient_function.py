@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from girih.codegen.runtime.kept import OverwrittenError
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import functions_of
-from girih.dialects import graph
+from girih.dialects import graph, keys
 from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import resolve_gradients
@@ -16,10 +16,10 @@ from girih.passes.autograd.ties import tied
 from girih.passes.graph_builder import erase_dead_ops
 
 # Marks what an argument was before the program wrote it.
-_BEFORE = "graph.before_write"
+_BEFORE = keys.BEFORE_WRITE
 
 # Marks an argument that is the value of a result.
-_VALUE = "graph.value"
+_VALUE = keys.VALUE
 
 
 def make_gradient_function(
@@ -55,7 +55,7 @@ def make_gradient_function(
     signature = Signature.of(function)
     for number, attributes in enumerate(signature.results):
         if number not in results:
-            attributes["graph.detached"] = ir.UnitAttr.get()
+            attributes[keys.DETACHED] = ir.UnitAttr.get()
     _cut(function, signature, inner, results)
     signature.apply(function)
     _read_after_writes(function, signature, copied)
@@ -65,9 +65,9 @@ def make_gradient_function(
     flags = iter(marked or [False] * len(results))
     for attributes in signature.arguments:
         if marked is None:
-            attributes.pop("graph.requires_grad", None)
-        if attributes.pop("graph.cotangent", None) is not None and next(flags):
-            attributes["graph.requires_grad"] = ir.UnitAttr.get()
+            attributes.pop(keys.REQUIRES_GRAD, None)
+        if attributes.pop(keys.COTANGENT, None) is not None and next(flags):
+            attributes[keys.REQUIRES_GRAD] = ir.UnitAttr.get()
     kept = [
         (value, attributes)
         for value, attributes in zip(signature.values, signature.results, strict=True)
@@ -76,7 +76,7 @@ def make_gradient_function(
     signature.values = _tied(function, signature, [value for value, _ in kept])
     signature.results = [attributes for _, attributes in kept]
     for attributes in signature.results:
-        attributes.pop("graph.reached_by", None)
+        attributes.pop(keys.REACHED_BY, None)
     numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
     signature.apply(function)
     erase_dead_ops(function.regions[0].blocks[0])
@@ -103,7 +103,7 @@ def _cut(
             argument if other == value and place != number else other
             for place, other in enumerate(signature.values)
         ]
-        signature.arguments.append({"graph.requires_grad": ir.UnitAttr.get()})
+        signature.arguments.append({keys.REQUIRES_GRAD: ir.UnitAttr.get()})
 
 
 def _give_values(
@@ -123,7 +123,7 @@ def _give_values(
     for number, (argument, attributes) in zip(numbers, arguments, strict=True):
         del attributes[_VALUE]
         if are_derived:
-            attributes["graph.requires_grad"] = ir.UnitAttr.get()
+            attributes[keys.REQUIRES_GRAD] = ir.UnitAttr.get()
         signature.values[number].replace_all_uses_with(argument)
 
 
@@ -137,12 +137,12 @@ def _read_after_writes(
     """
     block = function.regions[0].blocks[0]
     for value, given in zip(signature.values, signature.results, strict=True):
-        if "graph.writes" not in given or given["graph.writes"].value in copied:
+        if keys.WRITES not in given or given[keys.WRITES].value in copied:
             continue
-        argument = block.arguments[given["graph.writes"].value]
+        argument = block.arguments[given[keys.WRITES].value]
         ip = ir.InsertionPoint.at_block_begin(block)
         alias = graph.build("alias", [argument], loc=function.location, ip=ip)
-        alias.attributes[_BEFORE] = given["graph.writes"]
+        alias.attributes[_BEFORE] = given[keys.WRITES]
         argument.replace_all_uses_except(alias.result, alias)
         value.replace_all_uses_with(argument)
         _derive_by(argument, alias.result)
@@ -181,7 +181,7 @@ def _tied(
     inputs = [
         argument
         for argument, given in zip(block.arguments, signature.arguments, strict=True)
-        if "graph.requires_grad" in given
+        if keys.REQUIRES_GRAD in given
     ]
     *ops, last = block.operations
     return tied(gradients, ops, inputs, ir.InsertionPoint(last))

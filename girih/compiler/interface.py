@@ -7,6 +7,7 @@ from itertools import chain
 
 from girih.codegen.runtime.interface import Interface, Saved, View
 from girih.compiler.eager_graph import EagerGraph, inner_of, keepers_of
+from girih.dialects import keys
 from girih.dialects.attributes import INTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of
@@ -26,14 +27,14 @@ def interface_of(
     signature = Signature.of(main)
     behind = Signature([], []) if backward is None else Signature.of(backward)
     given = list(enumerate(signature.results))
-    own = [n for n, a in given if "graph.saved" not in a]
-    outside = {"graph.writes", "graph.update"}
+    own = [n for n, a in given if keys.SAVED not in a]
+    outside = {keys.WRITES, keys.UPDATE}
     writes = not all(map(outside.isdisjoint, signature.results))
     wanted = tuple(a["graph.gradient"].value for a in behind.results)
     cotangents = [a for a in behind.arguments if _is_cotangent(a)]
-    derived = [a["graph.cotangent"].value for a in cotangents]
+    derived = [a[keys.COTANGENT].value for a in cotangents]
     views = tuple(_view(n, a) for n, a in given if _is_made_again(n, a, derived))
-    places = [a["graph.saved"].value for a in behind.arguments if "graph.saved" in a]
+    places = [a[keys.SAVED].value for a in behind.arguments if keys.SAVED in a]
     saved = [_saved(place, main, signature) for place in places]
     private = tuple(s for s in saved if s.kind == "private")
     tensors = tuple(n for n in range(len(signature.arguments)) if _is_tensor(main, n))
@@ -50,15 +51,15 @@ def interface_of(
         arguments=len(signature.arguments),
         returned=tuple(n for n in own if outside.isdisjoint(signature.results[n])),
         differentiable=tuple(derived),
-        row_major=tuple("graph.strides" not in a for a in cotangents),
+        row_major=tuple(keys.STRIDES not in a for a in cotangents),
         views=views,
-        severed=tuple(n for n, a in given if "graph.severed" in a and not _is_view(a)),
+        severed=tuple(n for n, a in given if keys.SEVERED in a and not _is_view(a)),
         updates=_updates(given),
         tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
         private=private,
         plain=tuple(s for s in saved if s.kind in ("number", "size")),
         tensors=tensors,
-        program_results=tuple(n for n, a in given if "graph.writes" not in a),
+        program_results=tuple(n for n, a in given if keys.WRITES not in a),
         wanted=wanted,
         reached_by=tuple(_reached_by(a, derived) for a in behind.results),
         readers=_readers(backward, behind, private),
@@ -83,21 +84,21 @@ def interface_of(
 
 def _updates(given: Sequence[tuple[int, dict]]) -> tuple[tuple[int, int], ...]:
     """Results that an argument is given after a call, each with the argument."""
-    return tuple((n, a["graph.update"].value) for n, a in given if "graph.update" in a)
+    return tuple((n, a[keys.UPDATE].value) for n, a in given if keys.UPDATE in a)
 
 
 def _reached_by(given: dict, derived: Sequence[int]) -> tuple[int, ...]:
     """Places of the results that depend on the argument of a gradient."""
-    if "graph.reached_by" not in given:
+    if keys.REACHED_BY not in given:
         return tuple(range(len(derived)))
-    return tuple(map(derived.index, INTS.decode(given["graph.reached_by"])))
+    return tuple(map(derived.index, INTS.decode(given[keys.REACHED_BY])))
 
 
 def _place_behind(signature: Signature, number: int) -> Saved:
     """What a result is to the user: maybe what an argument holds after the call."""
     given = signature.results[number]
-    if "graph.update" in given:
-        return Saved("argument", given["graph.update"].value)
+    if keys.UPDATE in given:
+        return Saved("argument", given[keys.UPDATE].value)
     return Saved("result", number)
 
 
@@ -118,9 +119,9 @@ def _readers(
     cotangents = [value for value, given in arguments if _is_cotangent(given)]
     needed_by = _needed_by(block.operations, cotangents)
     by_place = {
-        given["graph.saved"].value: needed_by.get(value, 0)
+        given[keys.SAVED].value: needed_by.get(value, 0)
         for value, given in arguments
-        if "graph.saved" in given
+        if keys.SAVED in given
     }
     places = range(len(cotangents))
     return tuple(
@@ -163,33 +164,33 @@ def _read_by(op: ir.OpView) -> list[ir.Value]:
 
 
 def _is_cotangent(attributes: dict) -> bool:
-    return "graph.cotangent" in attributes
+    return keys.COTANGENT in attributes
 
 
 def _is_view(attributes: dict) -> bool:
-    return not {"graph.storage", "graph.view"}.isdisjoint(attributes)
+    return not {keys.STORAGE, keys.VIEW}.isdisjoint(attributes)
 
 
 def _is_made_again(number: int, attributes: dict, derived: Collection[int]) -> bool:
     """Whether a result is a view that autograd has to know as one."""
-    if "graph.storage" in attributes:
+    if keys.STORAGE in attributes:
         return number not in derived
-    return "graph.view" in attributes
+    return keys.VIEW in attributes
 
 
 def _view(number: int, attributes: dict) -> View:
     kind, index = "out", number
-    if "graph.storage" in attributes:
-        kind, index = _place(attributes["graph.storage"].value)
+    if keys.STORAGE in attributes:
+        kind, index = _place(attributes[keys.STORAGE].value)
     return View(
         number,
         "argument" if kind == "arg" else "result",
         index,
-        is_detached="graph.detached" in attributes,
-        is_view="graph.view" in attributes,
-        is_split="graph.split" in attributes,
-        is_unrecorded="graph.unrecorded" in attributes,
-        is_severed="graph.severed" in attributes,
+        is_detached=keys.DETACHED in attributes,
+        is_view=keys.VIEW in attributes,
+        is_split=keys.SPLIT in attributes,
+        is_unrecorded=keys.UNRECORDED in attributes,
+        is_severed=keys.SEVERED in attributes,
     )
 
 
@@ -203,7 +204,7 @@ def _saved(text: str, main: ir.OpView, signature: Signature) -> Saved:
         return Saved("argument" if _is_tensor(main, index) else "number", index)
     if isinstance(signature.values[index].type, ir.IndexType):
         return Saved("size", index)
-    is_private = "graph.saved" in signature.results[index]
+    is_private = keys.SAVED in signature.results[index]
     return Saved("private" if is_private else "result", index)
 
 
@@ -211,7 +212,7 @@ def _is_tensor(function: ir.OpView, number: int) -> bool:
     """Whether the caller gives a tensor for an argument."""
     argument = function.regions[0].blocks[0].arguments[number]
     given = function.attributes["arg_attrs"][number]
-    return not isinstance(argument.type, ir.IndexType) and "graph.number" not in given
+    return not isinstance(argument.type, ir.IndexType) and keys.NUMBER not in given
 
 
 def _ops(function: ir.OpView) -> Iterable[ir.OpView]:
@@ -226,7 +227,7 @@ def _is_random(function: ir.OpView) -> bool:
 
 
 def _device_of(function: ir.OpView) -> str:
-    device = function.attributes.get("graph.device")
+    device = function.attributes.get(keys.DEVICE)
     return "cpu" if device is None else device.value
 
 

@@ -12,6 +12,7 @@ from girih.codegen.runtime.cuda_graphs import Recorder, shared_on
 from girih.codegen.runtime.recordable import recordable
 from girih.codegen.runtime.recording import CaptureApi
 from girih.compiler.modules import functions_of
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.log import logger
 from girih.options import Options
@@ -34,10 +35,10 @@ def results_of_user(module: ir.Module) -> frozenset[int]:
     Others, saved values and gradients, do not outlive their training step by much.
     """
     signature = Signature.of(functions_of(module)["main"])
-    if any("graph.cotangent" in given for given in signature.arguments):
+    if any(keys.COTANGENT in given for given in signature.arguments):
         return frozenset()
-    results = [given for given in signature.results if "graph.writes" not in given]
-    return frozenset(n for n, r in enumerate(results) if "graph.saved" not in r)
+    results = [given for given in signature.results if keys.WRITES not in given]
+    return frozenset(n for n, r in enumerate(results) if keys.SAVED not in r)
 
 
 def recorded(

@@ -8,6 +8,7 @@ import torch
 
 from girih.codegen.runtime import torch_entry
 from girih.compiler.modules import cloned, functions_of
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import SIZES
 from girih.dialects.bindings import ir
@@ -26,7 +27,7 @@ _TAKEN_ALONG = frozenset(
         "window",
     )
 )
-_FUNCTION = ("graph.device",)
+_FUNCTION = (keys.DEVICE,)
 
 
 class Subprogram:
@@ -110,7 +111,7 @@ class Subprogram:
             return None
         given = self._source.attributes["arg_attrs"]
         own = given[ir.BlockArgument(value).arg_number]
-        return SIZES.decode(own["graph.strides"]) if "graph.strides" in own else None
+        return SIZES.decode(own[keys.STRIDES]) if keys.STRIDES in own else None
 
     def _finish(self, ops: Sequence[ir.OpView]) -> None:
         """Returns what other ops read, and says the function's type."""
@@ -127,7 +128,7 @@ class Subprogram:
         attributes = self._function.attributes
         attributes["function_type"] = ir.TypeAttr.get(type_)
         arguments = [
-            {} if own is None else {"graph.strides": SIZES.encode(own)}
+            {} if own is None else {keys.STRIDES: SIZES.encode(own)}
             for own in self.strides
         ]
         attributes["arg_attrs"] = ir.ArrayAttr.get(

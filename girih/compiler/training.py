@@ -35,6 +35,7 @@ from girih.compiler.gradient_function import make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import alone, bytecode_of, functions_of, parse
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.fallbacks import Site, counted, with_reasons
 from girih.log import logger
@@ -186,11 +187,11 @@ class _Level:
         places = [{saved.place: n for n, saved in enumerate(group)} for group in kept]
         private, others = [], []
         for attributes in signature.arguments:
-            if "graph.saved" not in attributes:
+            if keys.SAVED not in attributes:
                 continue
-            place = attributes["graph.saved"].value
+            place = attributes[keys.SAVED].value
             if place in places[0]:
-                attributes["graph.donated"] = ir.UnitAttr.get()
+                attributes[keys.DONATED] = ir.UnitAttr.get()
                 private.append(places[0][place])
             else:
                 others.append(places[1][place])

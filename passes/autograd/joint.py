@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from girih.dialects import attributes as attr
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
@@ -75,7 +76,7 @@ def make_joint(function: ir.OpView) -> None:
     wanted = [
         argument
         for argument, given in zip(block.arguments, signature.arguments, strict=True)
-        if "graph.requires_grad" in given and can_be_active(argument.type)
+        if keys.REQUIRES_GRAD in given and can_be_active(argument.type)
     ]
     if not wanted:
         return
@@ -109,10 +110,10 @@ def _sever(
     if not any(isinstance(op, CustomVjpOp) and op.absent for op in ops):
         return
     for value, given in zip(signature.values, signature.results, strict=True):
-        if value not in active or "graph.detached" in given:
+        if value not in active or keys.DETACHED in given:
             continue
         if reached_values(ops, [value], active).derived.isdisjoint(wanted):
-            given["graph.detached"] = given["graph.severed"] = ir.UnitAttr.get()
+            given[keys.DETACHED] = given[keys.SEVERED] = ir.UnitAttr.get()
 
 
 def _reached_by(
@@ -124,15 +125,13 @@ def _reached_by(
     """For values on which only some results depend, which these are."""
     if len(seeds) < 2:
         return {}
-    given = [
-        a["graph.cotangent"] for a in signature.arguments if "graph.cotangent" in a
-    ]
+    given = [a[keys.COTANGENT] for a in signature.arguments if keys.COTANGENT in a]
     numbers = [attr.INT.decode(number) for number in given]
     everything = (1 << len(seeds)) - 1
     found = reaching(ops, [value for value, _ in seeds], active)
     return {
         value: {
-            "graph.reached_by": attr.INTS.encode(
+            keys.REACHED_BY: attr.INTS.encode(
                 [number for place, number in enumerate(numbers) if bits >> place & 1]
             )
         }
@@ -142,7 +141,7 @@ def _reached_by(
 
 
 # What an attribute says of an argument or result that the derivative does not keep.
-_NOT_KEPT = frozenset({"graph.cotangent", "graph.gradient", "graph.unkept"})
+_NOT_KEPT = frozenset({keys.COTANGENT, "graph.gradient", keys.UNKEPT})
 
 
 def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:
@@ -155,7 +154,7 @@ def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:
     ]:
         own = given.keys().isdisjoint(_NOT_KEPT)
         if own and value in read:
-            given["graph.kept"] = ir.UnitAttr.get()
+            given[keys.KEPT] = ir.UnitAttr.get()
 
 
 def _add_cotangents(
@@ -166,12 +165,12 @@ def _add_cotangents(
     for number, value in enumerate(signature.values):
         given = signature.results[number]
         # Views are made from the results that own their memory, outside.
-        is_view = "graph.storage" in given and not _repeats(block, signature, given)
-        if is_view or "graph.detached" in given or value not in active:
+        is_view = keys.STORAGE in given and not _repeats(block, signature, given)
+        if is_view or keys.DETACHED in given or value not in active:
             continue
-        if "graph.writes" in given:
-            given["graph.update"] = given.pop("graph.writes")
-        attributes = {"graph.cotangent": attr.INT.encode(number)}
+        if keys.WRITES in given:
+            given[keys.UPDATE] = given.pop(keys.WRITES)
+        attributes = {keys.COTANGENT: attr.INT.encode(number)}
         attributes |= _dense_strides(given, value.type)
         cotangent = block.add_argument(value.type, loc)
         signature.arguments.append(attributes)
@@ -184,15 +183,15 @@ def _repeats(block: ir.Block, signature: Signature, view: Mapping) -> bool:
 
     What autograd derives of an ``as_strided`` of that is a mean over the repeated ones.
     """
-    place = view["graph.storage"].value
+    place = view[keys.STORAGE].value
     if not place.startswith("arg"):
         return False
     number = int(place.removeprefix("arg"))
     given = signature.arguments[number]
-    if "graph.strides" not in given:
+    if keys.STRIDES not in given:
         return False
     shape = ty.shape_of(block.arguments[number].type)
-    return layouts.overlaps(Layout(shape, attr.SIZES.decode(given["graph.strides"])))
+    return layouts.overlaps(Layout(shape, attr.SIZES.decode(given[keys.STRIDES])))
 
 
 def _dense_strides(given: Mapping, type_: ir.Type) -> Attributes:
@@ -201,12 +200,12 @@ def _dense_strides(given: Mapping, type_: ir.Type) -> Attributes:
     But row by row where that has gaps or overlaps: elements of an expanded tensor are
     one in memory, and have a derivative each.
     """
-    if "graph.strides" not in given:
+    if keys.STRIDES not in given:
         return {}
-    layout = Layout(ty.shape_of(type_), attr.SIZES.decode(given["graph.strides"]))
+    layout = Layout(ty.shape_of(type_), attr.SIZES.decode(given[keys.STRIDES]))
     if layout.is_contiguous or not is_dense(layout.shape, layout.strides):
         return {}
-    return {"graph.strides": given["graph.strides"]}
+    return {keys.STRIDES: given[keys.STRIDES]}
 
 
 def is_dense(shape: tuple[Size, ...], strides: tuple[Size, ...]) -> bool:

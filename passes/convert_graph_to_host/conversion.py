@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.dialects import host
+from girih.dialects import host, keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
@@ -20,7 +20,7 @@ from .plan import LayoutPlan, Step, operand_strides
 def _has_symbols(function: ir.OpView) -> bool:
     """Whether sizes may be symbolic; hand-written IR need not declare symbols."""
     types = ir.FunctionType(function.attributes["function_type"].value).inputs
-    declared = "graph.symbols" in function.attributes
+    declared = keys.SYMBOLS in function.attributes
     return declared or any("?" in str(type_) for type_ in types)
 
 
@@ -44,7 +44,7 @@ class Conversion:
         self.arguments = list(block.arguments)
         graph_arguments = function.regions[0].blocks[0].arguments
         self.owned = dict(zip(graph_arguments, self.arguments, strict=True))
-        self._device = function.attributes.get("graph.device")
+        self._device = function.attributes.get(keys.DEVICE)
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
         self._types: dict[tuple, ir.Type] = {}
 
@@ -254,7 +254,7 @@ def _host_function(
 ) -> ir.Operation:
     """An empty function over buffers, with the attributes of the graph function."""
     types = [_argument_type(argument, plan) for argument in _arguments(function)]
-    kept = ("arg_attrs", "host.differentiable", "graph.symbols", "sym_name")
+    kept = ("arg_attrs", "host.differentiable", keys.SYMBOLS, "sym_name")
     attributes = {
         name: function.attributes[name] for name in kept if name in function.attributes
     }
@@ -281,7 +281,7 @@ def _is_of_a_step(function: ir.OpView) -> bool:
         if name in function.attributes
         for attributes in function.attributes[name]
     ]
-    return any("graph.saved" in attributes for attributes in given)
+    return any(keys.SAVED in attributes for attributes in given)
 
 
 def _arguments(function: ir.OpView) -> list[ir.Value]:

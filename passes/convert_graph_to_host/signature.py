@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from girih.dialects import attributes as attr
-from girih.dialects import dims
+from girih.dialects import dims, keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, Symbol
 from girih.dialects.types import contiguous_strides, shape_of
@@ -73,8 +73,8 @@ def _strides(
 ) -> tuple[Size, ...] | None:
     if not isinstance(type_, ir.RankedTensorType):
         return None
-    if "graph.strides" in given:
-        return attr.SIZES.decode(given["graph.strides"])
+    if keys.STRIDES in given:
+        return attr.SIZES.decode(given[keys.STRIDES])
     return contiguous_strides(shape_of(type_))
 
 
@@ -85,9 +85,9 @@ def _dictionaries(function: ir.OpView, name: str) -> list[ir.DictAttr]:
 
 def _least_values(function: ir.OpView) -> dict[str, int]:
     """The smallest value of each symbol."""
-    if "graph.symbols" not in function.attributes:
+    if keys.SYMBOLS not in function.attributes:
         return {}
-    ranges = function.attributes["graph.symbols"]
+    ranges = function.attributes[keys.SYMBOLS]
     entries = (ranges[index] for index in range(len(ranges)))
     return {entry.name: attr.SIZES.decode(entry.attr)[0] for entry in entries}
 
@@ -125,13 +125,13 @@ def _result_info(
 ) -> ResultInfo:
     if "graph.size" in given:
         return ResultInfo(size=attr.SIZE.decode(given["graph.size"]))
-    if "graph.writes" in given:
-        return ResultInfo(writes=attr.INT.decode(given["graph.writes"]))
-    storage = given["graph.storage"].value if "graph.storage" in given else None
+    if keys.WRITES in given:
+        return ResultInfo(writes=attr.INT.decode(given[keys.WRITES]))
+    storage = given[keys.STORAGE].value if keys.STORAGE in given else None
     offset = 0
-    if "graph.offset" in given:
-        offset = attr.SIZE.decode(given["graph.offset"])
+    if keys.OFFSET in given:
+        offset = attr.SIZE.decode(given[keys.OFFSET])
     strides = _strides(type_, given)
     once = None if strides is None else _once(shape_of(type_), strides, least)
-    is_view = storage is not None or "graph.view" in given
+    is_view = storage is not None or keys.VIEW in given
     return ResultInfo(strides, storage, offset, is_view=is_view, once=once)

@@ -42,6 +42,7 @@ Fusion Aware, MLSys 2023 (as a minimum cut).
 
 from collections.abc import Iterator
 
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.passes.partition.plan import PartitionOptions, make_plan
 from girih.passes.partition.reader import JointReader
@@ -84,4 +85,4 @@ def _is_joint(function: ir.OpView) -> bool:
         for given in function.attributes[name]
         for index in range(len(given))
     }
-    return "graph.gradient" in has and "graph.saved" not in has
+    return "graph.gradient" in has and keys.SAVED not in has

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import prod
 
 from girih.dialects import attributes as attr
-from girih.dialects import dims
+from girih.dialects import dims, keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of, has, role_of
@@ -28,7 +28,7 @@ class JointReader:
 
     def __init__(self, function: ir.OpView, symbol_hint: int):
         """Args: the function, and the value that symbols are taken at."""
-        self.is_on_device = "graph.device" in function.attributes
+        self.is_on_device = keys.DEVICE in function.attributes
         block = function.regions[0].blocks[0]
         self.signature = Signature.of(function)
         self.operations = list(block.operations)[:-1]
@@ -96,8 +96,8 @@ class JointReader:
         elif results:
             node.is_native = self._size(self.ir_values[results[0]].type)[2]
         attributes = op.attributes
-        if "graph.checkpoint" in attributes:
-            node.region = attr.INT.decode(attributes["graph.checkpoint"])
+        if keys.CHECKPOINT in attributes:
+            node.region = attr.INT.decode(attributes[keys.CHECKPOINT])
         self.program.nodes.append(node)
 
     def _kind(self, name: str) -> Kind:
@@ -117,7 +117,7 @@ class JointReader:
     def _read_signature(self) -> None:
         program, signature = self.program, self.signature
         for number, given in enumerate(signature.arguments):
-            name = "cotangents" if "graph.cotangent" in given else "arguments"
+            name = "cotangents" if keys.COTANGENT in given else "arguments"
             setattr(program, name, (*getattr(program, name), number))
         for value, given in zip(signature.values, signature.results, strict=True):
             name = "gradients" if "graph.gradient" in given else "results"
@@ -125,7 +125,7 @@ class JointReader:
         program.numbers = frozenset(
             number
             for number, given in enumerate(signature.arguments)
-            if "graph.number" in given or "graph.symbol" in given
+            if keys.NUMBER in given or keys.SYMBOL in given
         )
         values = list(zip(program.results, signature.results, strict=False))
         program.kept = _kept_places(signature.arguments, values)
@@ -143,7 +143,7 @@ class JointReader:
                 continue
             taken.update((value, base))
             program.owners.setdefault(value, value)
-            if "graph.strides" not in given and self._only_reshapes(value):
+            if keys.STRIDES not in given and self._only_reshapes(value):
                 program.owners.setdefault(base, value)
         program.taken = frozenset(taken)
 
@@ -167,12 +167,12 @@ def _kept_places(
     places = [
         (number, f"arg{number}")
         for number, given in enumerate(arguments)
-        if "graph.kept" in given
+        if keys.KEPT in given
     ]
     places += [
         (value, f"out{number}")
         for number, (value, given) in enumerate(results)
-        if "graph.kept" in given and is_fresh(given)
+        if keys.KEPT in given and is_fresh(given)
     ]
     return dict(reversed(places))
 
@@ -182,11 +182,11 @@ def is_fresh(given: Attributes) -> bool:
     return given.keys().isdisjoint(_NOT_FRESH)
 
 
-_NOT_FRESH = frozenset({"graph.size", "graph.storage", "graph.update", "graph.writes"})
+_NOT_FRESH = frozenset({"graph.size", keys.STORAGE, keys.UPDATE, keys.WRITES})
 
 
 def _written(given: Attributes) -> list[int]:
-    names = ("graph.update", "graph.writes")
+    names = (keys.UPDATE, keys.WRITES)
     return [attr.INT.decode(given[name]) for name in names if name in given]
 
 
@@ -221,8 +221,8 @@ class _Hints(dict):
 
 def _hints(function: ir.OpView, hint: int) -> _Hints:
     known = {}
-    if "graph.symbols" in function.attributes:
-        ranges = function.attributes["graph.symbols"]
+    if keys.SYMBOLS in function.attributes:
+        ranges = function.attributes[keys.SYMBOLS]
         for entry in (ranges[index] for index in range(len(ranges))):
             least, most = attr.SIZES.decode(entry.attr)
             known[entry.name] = max(least, min(hint, most))

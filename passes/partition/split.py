@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from girih.dialects import attributes as attr
-from girih.dialects import graph
+from girih.dialects import graph, keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, symbol
@@ -12,7 +12,7 @@ from girih.passes.partition.plan import PartitionPlan
 from girih.passes.partition.reader import JointReader
 from girih.passes.partition.strides import Strides
 
-_KEPT = ("graph.number", "graph.strides")
+_KEPT = (keys.NUMBER, keys.STRIDES)
 
 
 def split(function: ir.OpView, reader: JointReader, plan: PartitionPlan) -> None:
@@ -61,8 +61,8 @@ class _Splitter:
         self._end_forward()
         self.backward.values = [self._value(v) for v in self.program.gradients]
         for given in (*self.forward.arguments, *self.forward.results):
-            given.pop("graph.kept", None)
-            given.pop("graph.unkept", None)
+            given.pop(keys.KEPT, None)
+            given.pop(keys.UNKEPT, None)
         self.backward.apply(self.body.owner.opview)
         self.forward.apply(self.function)
 
@@ -71,7 +71,7 @@ class _Splitter:
         name = backward_name(self.function.attributes["sym_name"].value)
         type_ = ir.TypeAttr.get(ir.FunctionType.get([], []))
         attributes = {"sym_name": ir.StringAttr.get(name), "function_type": type_}
-        for name in ("graph.device", "graph.symbols"):
+        for name in (keys.DEVICE, keys.SYMBOLS):
             if name in self.function.attributes:
                 attributes[name] = self.function.attributes[name]
         made = ir.Operation.create(
@@ -94,15 +94,15 @@ class _Splitter:
         bound: dict[str, str] = {}
         for number in self.program.arguments:
             given = self.reader.signature.arguments[number]
-            if "graph.symbol" in given:
-                name = given["graph.symbol"].value
+            if keys.SYMBOL in given:
+                name = given[keys.SYMBOL].value
                 bound.setdefault(name, f"arg{number}")
         for name in self._symbols_of_tensors():
             if name not in bound:
                 size = attr.SIZE.encode(symbol(name))
                 bound[name] = self._return(self._index(), {"graph.size": size})
         for name, place in bound.items():
-            self._take(index, place, {"graph.symbol": ir.StringAttr.get(name)})
+            self._take(index, place, {keys.SYMBOL: ir.StringAttr.get(name)})
 
     def _symbols_of_tensors(self) -> Iterator[str]:
         for number in self.program.arguments:
@@ -163,14 +163,12 @@ class _Splitter:
     def _return(self, value: ir.Value, given: Attributes) -> str:
         """Adds a result to the forward function; returns its name."""
         self.forward.values.append(value)
-        self.forward.results.append(given | {"graph.saved": ir.UnitAttr.get()})
+        self.forward.results.append(given | {keys.SAVED: ir.UnitAttr.get()})
         return f"out{len(self.forward.values) - 1}"
 
     def _take(self, type_: ir.Type, place: str, given: Attributes) -> ir.Value:
         """Adds an argument to the backward function."""
-        self.backward.arguments.append(
-            given | {"graph.saved": ir.StringAttr.get(place)}
-        )
+        self.backward.arguments.append(given | {keys.SAVED: ir.StringAttr.get(place)})
         return self.body.add_argument(type_, self.function.location)
 
     def _pass_cotangents(self) -> None:
@@ -203,7 +201,7 @@ class _Splitter:
         """Puts the ops that stay behind those that go; erases what nobody needs."""
         for position, node in enumerate(self.program.nodes):
             if node.region is not None:
-                del self.reader.operations[position].attributes["graph.checkpoint"]
+                del self.reader.operations[position].attributes[keys.CHECKPOINT]
         used = {*self.plan.forward, *self.plan.backward}
         for position in self.plan.forward:
             self.reader.operations[position].operation.move_before(self.terminator)
@@ -232,4 +230,4 @@ def _made(name: str, x: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.V
 
 
 def _strides_attribute(strides: tuple | None) -> Attributes:
-    return {} if strides is None else {"graph.strides": attr.SIZES.encode(strides)}
+    return {} if strides is None else {keys.STRIDES: attr.SIZES.encode(strides)}

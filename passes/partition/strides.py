@@ -1,6 +1,7 @@
 """How saved values should lie in memory: as what makes them would lay them out."""
 
 from girih.dialects import attributes as attr
+from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
@@ -97,9 +98,9 @@ class Strides:
         )
 
     def _given(self, given: dict[str, ir.Attribute], shape: tuple[Size, ...]) -> Layout:
-        if "graph.strides" not in given:
+        if keys.STRIDES not in given:
             return layouts.contiguous(shape)
-        return Layout(shape, attr.SIZES.decode(given["graph.strides"]))
+        return Layout(shape, attr.SIZES.decode(given[keys.STRIDES]))
 
 
 def _library_layout(op: ir.OpView, index: int, shape: tuple[Size, ...]) -> Layout:
