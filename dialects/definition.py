@@ -30,6 +30,7 @@ upstream passes treat them with care (unknown effects), and ``verifier.verify`` 
 them, when we ask. What may be removed, merged or moved is said by ``effects``.
 """
 
+import difflib
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -55,6 +56,10 @@ class Effects(enum.Enum):
     READS = "reads memory: it may be removed, and merged where nothing writes between"
     WRITES = "writes memory: it stays, in order with other accesses"
     ORDERED = "anything: it stays, in order with all others of this kind"
+
+
+class UnknownOp(LookupError):
+    """A builder was asked for an op that nobody defines."""
 
 
 class Op(ir.OpView):
@@ -336,6 +341,33 @@ def _add_class(cls: type[Op]) -> None:
     OPS[cls.OPERATION_NAME] = ops_of(cls.DIALECT)[cls.OPERATION_NAME] = cls
     if cls.DIALECT in _MARKERS:
         register_operation_class(_MARKERS[cls.DIALECT], cls)
+
+
+def full_name(name: str) -> str:
+    """Returns the full name of an op that rules name: ``exp`` is ``graph.exp``.
+
+    Rules name ops of ``graph`` without the dialect, and those of others with it.
+    """
+    return name if "." in name else f"graph.{name}"
+
+
+def rule_name(op: ir.OpView | ir.Operation) -> str:
+    """Returns the name under which rules know an op; see ``full_name``."""
+    return op.operation.name.removeprefix("graph.")
+
+
+def op_named(name: str) -> type[Op]:
+    """Returns the class of an op that rules name.
+
+    Raises:
+        UnknownOp: There is none.
+    """
+    full = full_name(name)
+    if full not in OPS:
+        close = difflib.get_close_matches(full, OPS)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise UnknownOp(f"no op is called {full!r}{hint}")
+    return OPS[full]
 
 
 def ops_by_family(dialect: str) -> dict[str, tuple[type[Op], ...]]:

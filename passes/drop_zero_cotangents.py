@@ -41,7 +41,7 @@ from girih.dialects import graph, keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of
+from girih.dialects.definition import Effects, effects_of, rule_name
 from girih.dialects.rule_table import RuleTable
 from girih.passes.autograd.extern import VJP
 from girih.passes.autograd.joint import Attributes, Signature
@@ -159,7 +159,7 @@ class _Zeros:
         return all(value is None or value in self._zeros for value in values)
 
     def _simplified(self, op: ir.OpView) -> Any:
-        rule = _RULES.get(op.operation.name.removeprefix("graph."))
+        rule = _RULES.get(rule_name(op))
         return None if rule is None else rule(op, self, GraphBuilder(op))
 
     def materialize(self, op: ir.OpView, places: Collection[int] | None = None) -> None:
@@ -282,4 +282,4 @@ _LINEAR_IN_THE_FIRST = frozenset(
 
 
 def _name(op: Any) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)

@@ -6,7 +6,7 @@ from typing import Any
 from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS, Effects, effects_of
+from girih.dialects.definition import OPS, Effects, effects_of, op_named
 from girih.dialects.dims import Dim, Size, product
 
 _CHECKPOINT = keys.CHECKPOINT
@@ -81,7 +81,7 @@ class GraphBuilder:
         self._model = op
 
     def op(self, name: str, *operands: ir.Value, **attributes: Any) -> ir.Value:
-        """Makes the op ``graph.name`` and returns its result."""
+        """Makes the op ``graph.name``, or ``mine.op``, and returns its result."""
         return self._make(name, operands, attributes, None)
 
     def typed(
@@ -102,7 +102,7 @@ class GraphBuilder:
         attributes: dict[str, Any],
         results: Sequence[ir.Type] | None,
     ) -> ir.Value:
-        made = OPS[f"graph.{name}"].build(
+        made = op_named(name).build(
             operands, attributes, results=results, loc=self.loc, ip=self.ip
         )
         self.mark(made)

@@ -29,9 +29,10 @@ from collections.abc import (
 from functools import partial
 from typing import NamedTuple
 
-from girih.dialects import graph, host
+from girih.dialects import host
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import OPS, role_of
+from girih.dialects.traits import Role
 from girih.dialects.verifier import Problem
 
 OWN = frozenset({"graph", "host", "tile", "tt"})
@@ -47,24 +48,25 @@ class Body(NamedTuple):
     Attributes:
         dialects: Those whose ops may.
         ops: Further ops.
-        without: Ops of these dialects that may not.
+        without: Roles of ops that may not.
         ends_in: The op that each block of the outer op itself ends in, if girih knows.
         takes_users: Whether ops of dialects from elsewhere may.
     """
 
     dialects: frozenset[str]
     ops: frozenset[str] = frozenset()
-    without: frozenset[str] = frozenset()
+    without: frozenset[Role] = frozenset()
     ends_in: str | None = None
     takes_users: bool = False
 
     def allows(self, name: str) -> bool:
         """Whether ops of this name may stand in it."""
+        if role_of(name) in self.without:
+            return False
         dialect = name.partition(".")[0]
-        if dialect in self.dialects:
-            return name not in self.without
         is_users = name in OPS and dialect not in OWN
-        return name in self.ops or (self.takes_users and is_users)
+        is_known = dialect in self.dialects or name in self.ops
+        return is_known or (self.takes_users and is_users)
 
 
 class Level(NamedTuple):
@@ -90,12 +92,13 @@ _GRAPH = Body(
     ends_in="func.return",
     takes_users=True,
 )
-_FUSED = _GRAPH._replace(without=graph.COMPOSITES | graph.DIFFERENTIATION)
+_FUSED = _GRAPH._replace(without=frozenset({Role.COMPOSITE, Role.DERIVATIVE}))
 _HOST = Body(frozenset({"host"}), ends_in="host.return")
 _UNSCHEDULED = Body(
     dialects=frozenset({"graph"}),
     ops=frozenset({"tile.read", "tile.write"}),
-    without=graph.COMPOSITES | graph.DIFFERENTIATION | graph.LIBRARY,
+    without=frozenset({Role.COMPOSITE, Role.DERIVATIVE, Role.LIBRARY}),
+    takes_users=True,
 )
 _SCHEDULED = Body(
     dialects=_SCALARS | {"tile", "ub"},

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import has_any
+from girih.dialects.definition import has_any, rule_name
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ASSEMBLES, GATHERS, Cost
 from girih.passes.fuse.program import Kind
@@ -65,7 +65,7 @@ def run(op: ir.Operation, options: SeparateOptions) -> None:
 
 
 def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)
 
 
 def _kind(op: ir.OpView) -> Kind | None:

@@ -113,4 +113,4 @@ def load() -> None:
 
 def build(name: str, *args: object, **kwargs: object) -> ir.Operation:
     """Makes the op ``graph.name``; the other arguments are those of ``Op.build``."""
-    return OPS[f"graph.{name}"].build(*args, **kwargs)
+    return definition.op_named(name).build(*args, **kwargs)

@@ -18,7 +18,7 @@ from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import OPS, op_named
 from girih.dialects.dims import Dim, Size
 from girih.errors import unsupported
 from girih.frontend.importer.devices import CPU
@@ -179,19 +179,20 @@ class Builder:
         attributes: dict[str, Any],
         *results: tuple[Shape, torch.dtype],
     ) -> Operand:
-        """Makes the op ``graph.name``; returns its only result.
+        """Makes the op ``graph.name``, or ``mine.op``; returns its only result.
 
         Args:
-            name: Name of the op in ``graph``.
+            name: Name of the op: of ``graph`` without the dialect.
             operands: One entry for each declared operand, as ``Op.build`` takes them.
             attributes: Python values of the attributes.
-            *results: Shape and dtype of each result.
+            *results: Shape and dtype of each result; by default those of eager.
         """
         return self.multi_op(name, operands, attributes, *results)[0]
 
     def multi_op(self, name, operands, attributes, *results) -> list[Operand]:
         """As ``op``; returns all results."""
-        operation = OPS["graph." + name].build(
+        results = results or [(spec.shape, spec.dtype) for spec in self.out]
+        operation = op_named(name).build(
             [_values_of(operand) for operand in operands],
             attributes,
             results=[self.type(shape, dtype) for shape, dtype in results],
@@ -210,8 +211,7 @@ class Builder:
         """Makes a library op whose results are those of eager (``self.out``)."""
         attributes = dict(attributes or ())
         attributes.update(self.layouts(operands))
-        results = [(spec.shape, spec.dtype) for spec in self.out]
-        return self.multi_op(name, operands, attributes, *results)
+        return self.multi_op(name, operands, attributes)
 
     def product(self, name: str, operands: Sequence[Any], attributes=None) -> Operand:
         """Makes a matrix product, which takes operands of any layout."""
@@ -235,7 +235,7 @@ class Builder:
         """Makes an op with a region of one block.
 
         Args:
-            name: Name of the op in ``graph``.
+            name: Name of the op: of ``graph`` without the dialect.
             operands: One entry for each declared operand.
             arguments: Shape and dtype of each argument of the block.
             *results: Shape and dtype of each result.

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.definition import rule_name
 from girih.dialects.dims import Dim, Size, product
 from girih.dialects.graph.creation import IotaOp
 from girih.dialects.graph.shape import ReshapeOp
@@ -192,7 +193,7 @@ def _joint_index(
 @vjp("tril", "triu")
 def vjp_triangle(op, cotangents, b: VjpBuilder) -> list:
     """The same triangle of the gradient."""
-    name = op.operation.name.removeprefix("graph.")
+    name = rule_name(op)
     return [b.op(name, cotangents[0], diagonal=op.diagonal)]
 
 

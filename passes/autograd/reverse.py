@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import OPS, rule_name
 from girih.dialects.fields import Group
 from girih.passes.autograd.accumulation import accumulated
 from girih.passes.autograd.rules import (
@@ -194,7 +194,7 @@ class Sweep:
 
 
 def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)
 
 
 def _flat(op: ir.OpView, gradients: list) -> list[ir.Value | None]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS
+from girih.dialects.definition import op_named
 from girih.dialects.dims import Dim, Size
 from girih.dialects.rule_table import RuleTable
 from girih.passes.graph_builder import GraphBuilder
@@ -51,7 +51,7 @@ class VjpBuilder(GraphBuilder):
         results: Sequence[ir.Type] | None = None,
     ) -> ir.Operation:
         """Makes an op with any number of results; operands as ``Op.build`` takes."""
-        return OPS[f"graph.{name}"].build(
+        return op_named(name).build(
             operands, attributes or {}, results=results, loc=self.loc, ip=self.ip
         )
 

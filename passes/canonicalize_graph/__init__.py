@@ -23,6 +23,7 @@ Read ``rules`` first, then a family: ``elementwise``, ``casts``, ``shape``,
 """
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import class_of, rule_name
 from girih.passes.canonicalize_graph import (
     casts,
     elementwise,
@@ -63,10 +64,9 @@ class _Sweep:
 
     def visit(self, op: ir.OpView) -> None:
         """Simplifies ``op`` until no rule applies; then what a rule made, too."""
-        name = op.operation.name
-        if not name.startswith("graph.") or len(op.results) != 1:
+        if class_of(op) is None or len(op.results) != 1:
             return
-        name = name.removeprefix("graph.")
+        name = rule_name(op)
         replacement = self._simplified(op, name)
         if replacement is None:
             self.facts.record(op, name)

@@ -9,6 +9,7 @@ from math import inf
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import rule_name
 from girih.dialects.traits import ELEMENTWISE, Role
 from girih.passes.canonicalize_graph.numbers import (
     FOLDABLE,
@@ -25,7 +26,7 @@ _ELEMENTWISE = tuple(
 
 
 def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)
 
 
 def _element(value: ir.Value) -> str:

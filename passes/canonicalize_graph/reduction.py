@@ -3,7 +3,7 @@
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import has
+from girih.dialects.definition import has, rule_name
 from girih.dialects.traits import FINDS_PLACE, REDUCES, Role
 from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
 from girih.passes.graph_builder import has_one_use
@@ -17,7 +17,7 @@ _PLACES = tuple(cls.SHORT_NAME for cls in graph.ops_with(FINDS_PLACE))
 
 
 def _name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)
 
 
 @canonicalizes(*_VALUES)

@@ -5,6 +5,7 @@ from typing import Any
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import rule_name
 from girih.passes.canonicalize_graph.numbers import Number
 from girih.passes.graph_builder import GraphBuilder
 
@@ -29,7 +30,7 @@ class Simplifier(GraphBuilder):
     def producer(self, value: ir.Value, *names: str) -> ir.OpView | None:
         """Returns the op that makes ``value`` if it is one of ``names``."""
         op = self._facts.producers.get(value)
-        if op is None or op.operation.name.removeprefix("graph.") not in names:
+        if op is None or rule_name(op) not in names:
             return None
         return op
 

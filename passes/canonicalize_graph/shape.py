@@ -3,6 +3,7 @@
 from girih.dialects import types as ty
 from girih.dialects.attributes import Dim
 from girih.dialects.bindings import ir
+from girih.dialects.definition import rule_name
 from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
 
 
@@ -26,7 +27,7 @@ def drop_identity_view(op, b: Simplifier) -> ir.Value | None:
 @canonicalizes("broadcast_to", "reshape")
 def merge_views(op, b: Simplifier) -> ir.Value | None:
     """A reshape of a reshape, a broadcast of a broadcast: the last one counts."""
-    name = op.operation.name.removeprefix("graph.")
+    name = rule_name(op)
     inner = b.producer(op.x, name)
     if inner is None:
         return None

@@ -7,14 +7,14 @@ otherwise it runs as an ATen op, see the rules in `externs/`.
 
 from __future__ import annotations
 
-from girih.dialects import graph
 from girih.dialects.bindings import ir
+from girih.dialects.definition import role_of
+from girih.dialects.traits import Role
 from girih.dialects.types import element_of
 
+_KERNEL_ROLES = frozenset({Role.PRIMITIVE, Role.KERNEL})
 # A kernel that makes one number costs more than the ATen call.
 _CALLED = frozenset({"graph.constant", "graph.size"})
-
-KERNEL_OPS = (graph.PRIMITIVES - _CALLED) | graph.KERNELS | {"graph.fusion"}
 
 KERNEL_ELEMENTS = frozenset(
     {
@@ -37,7 +37,8 @@ KERNEL_ELEMENTS = frozenset(
 
 def runs_in_kernel(op: ir.OpView) -> bool:
     """Whether the op becomes a kernel of its own (unless it is a view)."""
-    if op.name not in KERNEL_OPS:
+    is_kernel = role_of(op) in _KERNEL_ROLES and op.name not in _CALLED
+    if not is_kernel and op.name != "graph.fusion":
         return False
     values = [*op.operands, *op.results]
     return all(has_kernel_element(value.type) for value in values)

@@ -22,6 +22,7 @@ Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalizat
 """
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import rule_name
 from girih.passes.decompose import (
     activation,
     differentiation,
@@ -56,7 +57,7 @@ def run(op: ir.Operation, options: None) -> None:
 
 
 def _rule_name(op: ir.OpView) -> str:
-    return op.operation.name.removeprefix("graph.")
+    return rule_name(op)
 
 
 def _replace(op: ir.OpView) -> None:

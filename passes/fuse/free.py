@@ -6,7 +6,7 @@ larger than the result, or where both are small.
 
 from dataclasses import dataclass
 
-from girih.dialects.definition import has_any
+from girih.dialects.definition import full_name, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ASSEMBLES, GATHERS, REINDEXES
 from girih.passes.fuse.program import Kind, Node, Program
@@ -55,7 +55,7 @@ def _recipe(
     program: Program, node: Node, recipes: dict[int, _Recipe]
 ) -> _Recipe | None:
     """Returns what computing ``node`` takes, None if it should be stored."""
-    if node.is_expensive or has_any(f"graph.{node.name}", *_NEVER_FREE):
+    if node.is_expensive or has_any(full_name(node.name), *_NEVER_FREE):
         return None
     if node.name == "philox":
         # Of its operands only a number is stored; a mask that is drawn, cast and

@@ -2,7 +2,14 @@
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of, has, role_of
+from girih.dialects.definition import (
+    Effects,
+    effects_of,
+    full_name,
+    has,
+    role_of,
+    rule_name,
+)
 from girih.dialects.traits import CREATES, REDUCES, REINDEXES, Cost, Role
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
@@ -34,8 +41,8 @@ KERNEL_ELEMENTS = frozenset(
 
 
 def primitive_kind(name: str) -> Kind:
-    """Returns what an op of ``graph`` (named without the dialect) is in a fusion."""
-    op = f"graph.{name}"
+    """Returns what an op, named as in rules, is in a fusion."""
+    op = full_name(name)
     if role_of(op) is not Role.PRIMITIVE:
         return Kind.BARRIER
     if has(op, CREATES):
@@ -92,7 +99,7 @@ class ProgramReader:
         return known
 
     def _add_node(self, position: int, op: ir.OpView) -> None:
-        name = op.name.removeprefix("graph.")
+        name = rule_name(op)
         kind = self._kind(op, name)
         self.operations.append(op)
         reads = _READERS.get(name, _read_elementwise)(self, op, kind)
@@ -183,7 +190,7 @@ def _stored_values(operations: list[ir.OpView]) -> set[ir.Value]:
     """Returns the values that barriers read, directly or through views."""
     stored: set[ir.Value] = set()
     for op in reversed(operations):
-        kind = primitive_kind(op.name.removeprefix("graph."))
+        kind = primitive_kind(rule_name(op))
         if kind is Kind.BARRIER or (kind is Kind.VIEW and op.results[0] in stored):
             stored.update(op.operands)
     return stored

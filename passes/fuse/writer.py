@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from girih.dialects import types as ty
 from girih.dialects.attributes import encode_size
 from girih.dialects.bindings import ir
+from girih.dialects.definition import full_name
 from girih.dialects.dims import Size, product
 from girih.passes.fuse.chain import (
     Broadcast,
@@ -64,7 +65,7 @@ class OpWriter:
         if type_ is None:
             type_ = self._types[shape, element] = ty.tensor_type(shape, element)
         op = ir.Operation.create(
-            f"graph.{name}",
+            full_name(name),
             results=[type_],
             operands=[operand.value for operand in operands],
             attributes=attributes,

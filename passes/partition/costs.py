@@ -11,7 +11,7 @@ less memory for what it does, so there holding costs more.
 
 from dataclasses import dataclass
 
-from girih.dialects import graph
+from girih.dialects.definition import op_named
 from girih.dialects.traits import Cost
 from girih.passes.partition.max_flow import INFINITE
 from girih.passes.partition.program import Kind, Node, Program
@@ -156,7 +156,7 @@ class Costs:
     def _cost_of_op(self, name: str) -> int:
         if name == _ALWAYS_AGAIN:
             return 0
-        cost = graph.OPS[f"graph.{name}"].COST
+        cost = op_named(name).COST
         if cost is Cost.CHEAP:
             return self._target.cheap
         return self._target.medium if cost is Cost.DIVISION else self._target.costly

@@ -7,7 +7,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import dims, keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Effects, effects_of, has, role_of
+from girih.dialects.definition import Effects, effects_of, full_name, has, role_of
 from girih.dialects.dims import Dim, Size
 from girih.dialects.traits import CREATES, PRODUCT, REDUCES, VIEW, Role
 from girih.passes.autograd.joint import Attributes, Signature
@@ -108,7 +108,7 @@ class JointReader:
 
     def _work(self, node: Node) -> int:
         """Multiplications: the elements of the result, by what each sums over."""
-        if not has(f"graph.{node.name}", PRODUCT):
+        if not has(full_name(node.name), PRODUCT):
             return 0
         factor = node.operands[1 if node.name in ("addmm", "baddbmm") else 0]
         inner = ty.shape_of(self.ir_values[factor].type)[-1]

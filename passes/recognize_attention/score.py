@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS, has
+from girih.dialects.definition import OPS, has, rule_name
 from girih.dialects.dims import Size, product
 from girih.dialects.graph.flash_attention import score_shape
 from girih.dialects.traits import CREATES, ELEMENTWISE, RANDOM, VIEW
@@ -230,7 +230,7 @@ def _reshaped(
 def _decompose_triangles(block: ir.Block) -> None:
     for op in list(block.operations):
         if op.operation.name in _TRIANGLES:
-            name = op.operation.name.removeprefix("graph.")
+            name = rule_name(op)
             (value,) = DECOMPOSITIONS[name](op, GraphBuilder(op))
             op.results[0].replace_all_uses_with(value)
             op.operation.erase()

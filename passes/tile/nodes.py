@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from girih.dialects import graph
 from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS, Op, full_name
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import (
     Affine,
@@ -129,15 +129,15 @@ class LoadNode(Node):
 
 
 class OpNode(Node):
-    """A node that computes what an op of ``graph`` does, named as there."""
+    """A node that computes what an op does, named as in rules."""
 
     __slots__ = ()
     name: str
 
     @property
-    def op(self) -> type[graph.GraphOp] | None:
+    def op(self) -> type[Op] | None:
         """The class of the op; None for what only kernels have."""
-        return graph.OPS.get(f"graph.{self.name}")
+        return OPS.get(full_name(self.name))
 
 
 @dataclass(eq=False, slots=True)

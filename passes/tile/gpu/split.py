@@ -7,7 +7,7 @@ workspace, and a grid that combines them, for each round of reductions.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from girih.dialects.definition import has
+from girih.dialects.definition import full_name, has
 from girih.dialects.dims import ceildiv, maximum
 from girih.dialects.traits import REDUCES
 from girih.passes.tile.domain import Store, reachable
@@ -172,7 +172,7 @@ class BlockSplitter(Splitter):
         return super().combined_loads(node, loads)
 
     def _make(self, name: str, *operands: Node) -> Node:
-        kind = ReduceNode if has(f"graph.{name}", REDUCES) else ComputeNode
+        kind = ReduceNode if has(full_name(name), REDUCES) else ComputeNode
         return self.table.add(kind(operands[0].element, operands, name=name))
 
     def _exponentials(self, totals: Node, largest: Node) -> Node:
