@@ -3,16 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, TypeVar
 
 Rule = TypeVar("Rule")
 
 
 class MissingRule(KeyError):
-    """A table has no rule for a name."""
+    """A table has no rule for a name.
+
+    Attributes:
+        name: The name.
+    """
+
+    def __init__(self, text: str, name: str):
+        super().__init__(text)
+        self.name = name
 
     def __str__(self) -> str:
         return self.args[0]
+
+
+FOREIGN: dict[str, Any] = {}
+"""Rules from outside of girih, each by what it is: keys of caches depend on them."""
+
+
+def note(what: str, rule: Any) -> None:
+    """Notes a rule if it is not girih's own."""
+    module = getattr(rule, "__module__", None) or ""
+    if module.partition(".")[0] != "girih":
+        FOREIGN[what] = rule
+
+
+def blame(traceback: TracebackType | None) -> str:
+    """Returns what the innermost rule from outside of girih in a traceback is, or "".
+
+    It says where the rule is defined, too.
+    """
+    codes = {getattr(rule, "__code__", None): what for what, rule in FOREIGN.items()}
+    found = ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code in codes:
+            found = f"{codes[code]}, defined in {FOREIGN[codes[code]].__module__}"
+        traceback = traceback.tb_next
+    return found
 
 
 class RuleTable(dict[str, Any]):
@@ -34,15 +69,22 @@ class RuleTable(dict[str, Any]):
         self._others: tuple[RuleTable, ...] = ()
 
     def __missing__(self, name: str) -> Any:
-        text = f"there is no {self._what}{name}"
+        text = f"there is no {self._described(name)}"
         if self._decorator:
             text += f"; {self._decorator.format(name=name)} adds one"
-        raise MissingRule(text)
+        raise MissingRule(text, name)
+
+    def _described(self, name: str) -> str:
+        """What the rule for a name is; ops of ``graph`` have none with a dot."""
+        what = self._what.removesuffix("graph.") if "." in name else self._what
+        return f"{what}{name}"
 
     @classmethod
-    def several(cls, what: str, count: int) -> tuple[RuleTable, ...]:
+    def several(
+        cls, what: str, count: int, decorator: str = ""
+    ) -> tuple[RuleTable, ...]:
         """Tables of which one alone has a rule for a name."""
-        tables = tuple(cls(what) for _ in range(count))
+        tables = tuple(cls(what, decorator) for _ in range(count))
         for table in tables:
             table._others = tuple(other for other in tables if other is not table)
         return tables
@@ -64,12 +106,13 @@ class RuleTable(dict[str, Any]):
     def add(self, name: str, rule: Any) -> None:
         """Adds a rule, as ``registering`` does."""
         is_taken = any(name in other for other in self._others)
-        if is_taken or (name in self and not _is_again(self[name], rule)):
-            raise ValueError(f"second {self._what}{name}")
+        if is_taken or (name in self and not is_again(self[name], rule)):
+            raise ValueError(f"second {self._described(name)}")
         self[name] = rule
+        note(self._described(name), rule)
 
 
-def _is_again(known: Any, rule: Any) -> bool:
+def is_again(known: Any, rule: Any) -> bool:
     """Whether a function is defined again at the top of its module."""
     name = getattr(rule, "__qualname__", "<unknown>")
     same = name == getattr(known, "__qualname__", None)

@@ -21,6 +21,7 @@ What lives here, in the order to read it:
 * ``tally``     ``counters``: numbers of the process
 * ``collector`` the garbage collector, paused while girih compiles
 * ``exclusive`` one compilation at a time
+* ``plugins``   ops, rules and passes of others: ``plugin``
 * ``signals``   handlers of the program, which wait while girih compiles
 * ``config``    environment variables, read in one place
 * ``private_folder``  folders that nobody but the user can change, for caches and such
@@ -57,6 +58,7 @@ _EXPORTS = {
     "mark_static": "girih.dynamic",
     "maybe_mark_dynamic": "girih.dynamic",
     "report": "girih.api",
+    "plugin": "girih.plugins",
     "reset": "girih.api",
     "set_stance": "girih.stance",
     "substitute_in_graph": "girih.control",

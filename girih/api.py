@@ -101,9 +101,11 @@ def _compile(model, *, options: Options, **settings):
     from girih.frontend.capture.api import Settings
     from girih.frontend.capture.budget import Limits
     from girih.frontend.capture.targets import compile_callable
+    from girih.plugins import load_installed
     from girih.twins import follow_torch
 
     follow_torch(reset)
+    load_installed()
     limits = Limits(**options.capture_limits())
     return compile_callable(model, Settings(limits=limits, **settings))
 

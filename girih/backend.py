@@ -42,9 +42,11 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     from girih.compiler import site_of
     from girih.compiler.convention import with_dual_numbers
     from girih.frontend.importer.checkpoints import restore_checkpoints
+    from girih.plugins import load_installed
 
     if "torch._dynamo" in sys.modules:  # who else may call it has no such tables
         hide_from_dynamo()
+    load_installed()
     restore_checkpoints(gm)
     made = make_options(options, mode)
     made = replace(made, fallback=made.fallback and not _is_fullgraph())

@@ -32,7 +32,7 @@ KINDS = {
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",
     "overlap": "an argument that is written shares memory with another one or itself",
-    "pass": "a pass or pipeline that is not girih's failed",
+    "pass": "a pass, a pipeline or an op's rule that is not girih's failed",
     "recompile limit": "the function was compiled as often as it may be",
     "resources": "the process ran out of memory, stack, files or threads",
     "transform": "a transform wraps tensors: vmap, or forward-mode AD",

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS, full_name
+from girih.dialects.rule_table import MissingRule, blame
 from girih.passes import reproducer
 from girih.passes.pipeline_syntax import MODULE
 
@@ -56,11 +58,17 @@ class PassError(Exception):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a user put it there, or it is neither girih's nor upstream's."""
-        return bool(self.place) or self.defined_in.partition(".")[0] not in (
-            "",
-            "girih",
-        )
+        """Whether the pass, or the rule that failed in it, is somebody else's."""
+        is_own = self.defined_in.partition(".")[0] in ("", "girih")
+        return bool(self.place) or not is_own or self.is_about_a_rule
+
+    @property
+    def is_about_a_rule(self) -> bool:
+        """Whether somebody else's op has no rule, or a rule of theirs failed."""
+        if isinstance(self.cause, MissingRule):
+            cls = OPS.get(full_name(self.cause.name))
+            return cls is not None and cls.__module__.partition(".")[0] != "girih"
+        return bool(blame(self.cause.__traceback__))
 
     def when(self) -> str:
         """In which pass it was, after which, or in front of which."""

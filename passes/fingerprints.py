@@ -75,7 +75,8 @@ class _Walk:
             case set() | frozenset():
                 yield from sorted("".join(self.parts(item)) for item in value)
             case types.BuiltinFunctionType() | types.GetSetDescriptorType():
-                yield f"{value.__module__ or ''} {value.__qualname__}"
+                # Descriptors of C have no module.
+                yield f"{getattr(value, '__module__', '')} {value.__qualname__}"
             case _:
                 yield from self._object(value)
 

@@ -113,6 +113,12 @@ class GraphBuilder:
         if self._model is not None and _CHECKPOINT in self._model.attributes:
             made.attributes[_CHECKPOINT] = self._model.attributes[_CHECKPOINT]
 
+    def replace(self, op: ir.OpView, *values: ir.Value) -> None:
+        """Puts values in the place of an op's results, and erases the op."""
+        for result, value in zip(op.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        op.operation.erase()
+
     def constant(self, value: Any, element: ir.Type) -> ir.Value:
         """Returns the rank-0 tensor ``value``, a number or a symbolic size."""
         if isinstance(value, Dim):

@@ -112,14 +112,36 @@ def register_pass(
     """
 
     def register(run: PassFunction) -> PassFunction:
-        known = _REGISTERED.get(name)
-        if known is not None and known.run.__module__ != run.__module__:
-            raise ValueError(f"a pass called {name!r} is registered already")
         own = levels.CONTRACTS.get(name, contract)
-        _REGISTERED[name] = PassInfo(name, run, options, op, _summary(run), own)
+        _register(PassInfo(name, run, options, op, _summary(run), own))
         return run
 
     return register
+
+
+def register_function(name: str, function: Callable, options: type | None) -> None:
+    """Declares a function of a module, with or without options, to be a pass.
+
+    Args:
+        name: kebab-case.
+        function: as for ``info_of``.
+        options: a frozen dataclass; None: the annotation of the second parameter, if
+            that is one.
+
+    Raises:
+        TypeError: The function can't be called so.
+        ValueError: A pass of another module has this name.
+    """
+    info = info_of(function)
+    given = options or info.options
+    _register(replace(info, name=name, options=given, summary=_summary(function)))
+
+
+def _register(info: PassInfo) -> None:
+    known = _REGISTERED.get(info.name)
+    if known is not None and known.defined_in != info.defined_in:
+        raise ValueError(f"a pass called {info.name!r} is registered already")
+    _REGISTERED[info.name] = info
 
 
 def _summary(run: PassFunction) -> str:
@@ -188,7 +210,7 @@ def info_of(function: Callable) -> PassInfo:
         TypeError: It can't be called so.
     """
     for info in _REGISTERED.values():
-        if info.run is function:
+        if info.function is function:
             return info
     module = getattr(function, "__module__", None) or type(function).__module__
     kind = type(function).__qualname__

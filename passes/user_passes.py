@@ -55,6 +55,26 @@ class UserPasses:
         return list(dict.fromkeys(str(place) for place, _ in self.steps))
 
 
+_everywhere: list[tuple[PassPlace, Step]] = []
+
+
+def add_everywhere(places: Iterable[str], name: str) -> None:
+    """Has a registered pass run at places of every compilation.
+
+    Raises:
+        ValueError: A place is not known.
+    """
+    parsed = [parse_place(text) for text in places]
+    _everywhere[:] = [each for each in _everywhere if each[1].name != name]
+    step = _checked(Step(name))
+    _everywhere.extend((place, step) for place in parsed)
+
+
+def with_plugins(given: UserPasses | None) -> UserPasses:
+    """Returns the passes of a compilation: those of plugins, and those it was given."""
+    return UserPasses((*_everywhere, *(given.steps if given else ())))
+
+
 def parse_user_passes(given: Any) -> UserPasses:
     """Returns what the option ``passes`` says.
 

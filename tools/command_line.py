@@ -2,15 +2,13 @@
 
 import argparse
 import difflib
-import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from girih.passes import pipelines, registry
+from girih.tools import loading
 
 SEPARATOR = "// -----"
 
@@ -34,12 +32,7 @@ _FLAGS: dict[str, dict] = {
     "--print-ir-after-all": {"action": "store_true", "help": "print after each pass"},
     "--print-ir-before": {"action": "append", "default": [], "metavar": "PASS"},
     "--print-ir-after": {"action": "append", "default": [], "metavar": "PASS"},
-    "--load": {
-        "action": "append",
-        "default": [],
-        "metavar": "MODULE",
-        "help": "import a module or .py file first: it may define passes and dialects",
-    },
+    "--load": loading.OPTION,
     "--verify-each": {
         "action": argparse.BooleanOptionalAction,
         "default": True,
@@ -104,29 +97,11 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
     arguments, rest = parser.parse_known_args([t for t in argv if t not in short])
     if rest:
         parser.error(f"unknown option {rest[0]}; see --help")
-    _load(parser, arguments.load)
+    loading.load(parser, arguments.load)
     arguments.passes = [_short_form(parser, token) for token in short]
     if arguments.pass_pipeline and arguments.passes:
         parser.error("expected --pass-pipeline or options named as passes, got both")
     return arguments
-
-
-def _load(parser: argparse.ArgumentParser, modules: Sequence[str]) -> None:
-    for name in modules:
-        try:
-            if name.endswith(".py"):
-                _load_file(Path(name))
-            else:
-                importlib.import_module(name)
-        except (ImportError, OSError) as error:
-            parser.error(f"cannot load {name}: {error}")
-
-
-def _load_file(path: Path) -> None:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
 
 
 def _is_short_form(token: str) -> bool:

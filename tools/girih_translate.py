@@ -20,7 +20,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import pipelines, registry
 from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
-from girih.tools import diagnostics
+from girih.tools import diagnostics, loading
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -31,7 +31,10 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     output.add_argument("--to-ptx", action="store_true", help="print assembly")
     parser.add_argument("--kernel", metavar="NAME", help="print this function alone")
     parser.add_argument("--target", default="sm_90", help="such as sm_90 or gfx942")
-    return parser.parse_args(argv)
+    parser.add_argument("--load", **loading.OPTION)
+    arguments = parser.parse_args(argv)
+    loading.load(parser, arguments.load)
+    return arguments
 
 
 def _translated(text: str, arguments: argparse.Namespace) -> str:

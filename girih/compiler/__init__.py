@@ -59,6 +59,7 @@ from girih.log import logger
 from girih.options import Options
 from girih.passes import stages
 from girih.passes.registry import expand_pipeline, find_pass, is_own
+from girih.passes.user_passes import with_plugins
 from girih.reports import Ran, Report
 
 _log = logger("compiler")
@@ -232,7 +233,7 @@ def _compile_for(
         if gradients
         else None
     )
-    if options.passes is not None:
+    if with_plugins(options.passes).steps:
         lowering = Lowering(options, report, device, kind)
         lowering.run_users("after", stages.IMPORT, module.operation)
     is_inside = writes_inference_tensors(imported, example_inputs)

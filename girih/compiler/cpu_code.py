@@ -26,7 +26,7 @@ from girih.codegen.cpu.target import host_target
 from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.program import build_program
 from girih.compiler.modules import kernel_text
-from girih.compiler.sources import versions
+from girih.compiler.sources import added, versions
 from girih.compiler.target import graph_options
 from girih.dialects.bindings import ir
 from girih.options import Options
@@ -87,7 +87,7 @@ class CpuTarget:
     def key(self, module: ir.Module, passes: str) -> str:
         """What a library is kept under: all that it depends on."""
         fingerprint = self.processor.fingerprint
-        return cache_key(kernel_text(module), passes, fingerprint, versions())
+        return cache_key(kernel_text(module), passes, fingerprint, versions(), added())
 
     def find(self, key: str, options: Options, report: Report) -> Library | None:
         """The compiled kernels, from memory or from disk."""

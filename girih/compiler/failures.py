@@ -6,6 +6,7 @@ import traceback
 
 from girih.compiler import reproducers
 from girih.dialects.locations import position_of
+from girih.dialects.rule_table import MissingRule, blame
 from girih.errors import (
     CompileError,
     GirihError,
@@ -43,11 +44,15 @@ def as_compile_error(error: Exception, report: Report) -> CompileError:
 
 
 def _of_a_user(error: PassError) -> str:
-    """What is said of a pass from elsewhere, with its own traceback."""
+    """What is said of a pass or rule from elsewhere, with its own traceback."""
     frames = traceback.extract_tb(error.cause.__traceback__)
     own = [frame for frame in frames if frame.filename != registry.__file__]
     lines = "".join(traceback.format_list(own)).rstrip()
-    text = f"{error}\n  the pass is defined in {error.defined_in}"
+    if isinstance(error.cause, MissingRule):
+        return str(error)
+    rule = blame(error.cause.__traceback__)
+    where = f"the {rule}" if rule else f"the pass is defined in {error.defined_in}"
+    text = f"{error}\n  {where}"
     return f"{text}\n{lines}" if lines else text
 
 

@@ -24,7 +24,7 @@ from girih.passes.pipelines import steps_of
 from girih.passes.registry import run_pipeline
 from girih.passes.reproducer import Written, first_line
 from girih.passes.stages import CompilerStage
-from girih.passes.user_passes import UserPasses, key_of
+from girih.passes.user_passes import key_of, with_plugins
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Ran, Report
 
@@ -67,7 +67,7 @@ class Runner:
         self.report = report
         self.target = target
         self.kind = kind
-        self.users = options.passes or UserPasses()
+        self.users = with_plugins(options.passes)
         self.number = next(_numbers)
         self.dumper = self._make_dumper()
         self._has_checked = False

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from girih.dialects.definition import OPS
+from girih.dialects.rule_table import FOREIGN
+from girih.passes.fingerprints import fingerprint
 
 
 @cache
@@ -18,6 +22,21 @@ def versions() -> str:
         except PackageNotFoundError:
             parts.append(f"{package} ?")
     return ", ".join([*parts, *_sources()])
+
+
+def added() -> str:
+    """What plugins have added, as text that changes with what it does."""
+    rules = tuple(FOREIGN.items())
+    ops = OPS.values()
+    classes = tuple(c for c in ops if c.__module__.partition(".")[0] != "girih")
+    return _fingerprints(rules, classes)
+
+
+@lru_cache(maxsize=8)
+def _fingerprints(rules: tuple, classes: tuple) -> str:
+    parts = [f"{what} {fingerprint(rule)}" for what, rule in rules]
+    parts += [f"{cls.OPERATION_NAME} {fingerprint(cls)}" for cls in classes]
+    return ", ".join(parts)
 
 
 def _sources() -> list[str]:

@@ -27,6 +27,7 @@ from girih.codegen.gpu.autotune import Candidate, Run, Tuner, measure_on
 from girih.codegen.gpu.compile import triton_version
 from girih.compiler.kernel_code import launch, lowered_kernels, program_of
 from girih.compiler.runner import Runner
+from girih.compiler.sources import added
 from girih.compiler.subprogram import Subprogram, random_inputs
 from girih.dialects import graph
 from girih.dialects import types as ty
@@ -184,7 +185,7 @@ class _Tuning:
     ) -> Candidate:
         """Measures a part of the program, and marks ops with what won."""
         part = Subprogram(ops, [ops.index(op) for op in marked])
-        text = part.text + self._runner.users.key()
+        text = part.text + self._runner.users.key() + added()
         best = self._tuner.best(what, text, given, lambda c: self._runs(part, c))
         mark(marked, best)
         return best

@@ -162,7 +162,8 @@ class Sweep:
             return
         self.builder.loc = op.location
         if name not in RULES:
-            raise NotDifferentiable(f"'graph.{name}' has no derivative")
+            hint = f"; @plugin.vjp({name!r}) adds one" if "." in name else ""
+            raise NotDifferentiable(f"'{op.operation.name}' has no derivative{hint}")
         gradients = RULES[name](op, cotangents, self.builder)
         self._check(op, gradients)
         for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):

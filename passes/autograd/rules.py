@@ -15,7 +15,9 @@ Rule = Callable[[Any, list["ir.Value | None"], "VjpBuilder"], Gradients]
 
 # The rules; and op -> why no derivative goes through it. Float results are active all
 # the same.
-RULES, NOT_DIFFERENTIABLE = RuleTable.several("derivative of the op graph.", 2)
+RULES, NOT_DIFFERENTIABLE = RuleTable.several(
+    "derivative of the op graph.", 2, "@plugin.vjp({name!r})"
+)
 
 # Op -> why its results depend on no operand, as far as derivatives go.
 INACTIVE: dict[str, str] = {}

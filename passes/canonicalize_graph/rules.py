@@ -6,6 +6,7 @@ from typing import Any
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import rule_name
+from girih.dialects.rule_table import is_again, note
 from girih.passes.canonicalize_graph.numbers import Number
 from girih.passes.graph_builder import GraphBuilder
 
@@ -79,7 +80,10 @@ def canonicalizes(*names: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            RULES.setdefault(name, []).append(rule)
+            known = RULES.setdefault(name, [])
+            known[:] = [other for other in known if not is_again(other, rule)]
+            known.append(rule)
+            note(f"canonicalization {rule.__qualname__} of {name}", rule)
         return rule
 
     return register

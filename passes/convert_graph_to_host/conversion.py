@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from girih.dialects import host, keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.dialects.rule_table import MissingRule
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
@@ -124,7 +125,7 @@ class Conversion:
     def _call(self, op: ir.OpView) -> None:
         rule = rule_for(op.name)
         if rule is None:
-            raise NoRule(f"'{op.name}' has no rule that calls an ATen op for it")
+            raise _no_code(op)
         call = rule(op)
         if any(self.plan.places[result].root != result for result in op.results):
             call = in_place_call(call)
@@ -247,6 +248,19 @@ class Conversion:
             return []
         infos = [info for info in self.plan.results if info.writes is None]
         return [place for place, info in enumerate(infos) if info.is_view]
+
+
+def _no_code(op: ir.OpView) -> Exception:
+    """What is raised for an op that nothing computes."""
+    name = op.operation.name
+    if name.partition(".")[0] == "graph":
+        return NoRule(f"'{name}' has no rule that calls an ATen op for it")
+    return MissingRule(
+        f"nothing computes '{name}': it is no Primitive for kernels, "
+        f"plugin.calls({name!r}, ...) gives no torch operator, and neither "
+        f"@plugin.decomposes({name!r}) nor a pass replaced it",
+        name,
+    )
 
 
 def _host_function(

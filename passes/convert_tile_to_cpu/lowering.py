@@ -49,7 +49,9 @@ class Lowering:
 
 Rule = Callable[[Lowering, ir.OpView], None]
 
-RULES: dict[str, Rule] = RuleTable("rule that lowers ")
+RULES: dict[str, Rule] = RuleTable(
+    "rule that lowers ", "@plugin.lowers({name!r}, target='cpu')"
+)
 
 
 def lowers(name: str) -> Callable[[Rule], Rule]:

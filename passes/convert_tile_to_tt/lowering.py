@@ -118,7 +118,9 @@ class Lowering:
 
 Rule = Callable[[Lowering, ir.OpView], None]
 
-RULES: dict[str, Rule] = RuleTable("rule that lowers ")
+RULES: dict[str, Rule] = RuleTable(
+    "rule that lowers ", "@plugin.lowers({name!r}, target='gpu')"
+)
 
 
 def lowers(*names: str) -> Callable[[Rule], Rule]:

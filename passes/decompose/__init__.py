@@ -22,7 +22,8 @@ Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalizat
 """
 
 from girih.dialects.bindings import ir
-from girih.dialects.definition import rule_name
+from girih.dialects.definition import role_of, rule_name
+from girih.dialects.traits import Role
 from girih.passes.decompose import (
     activation,
     differentiation,
@@ -49,11 +50,15 @@ __all__ = [
 def run(op: ir.Operation, options: None) -> None:
     """Replaces composite ops by primitives."""
     for block in function_bodies(op):
-        composites = [o for o in block.operations if _rule_name(o) in RULES]
+        composites = [o for o in block.operations if _is_composite(o)]
         for composite in composites:
             _replace(composite)
         if composites:
             erase_dead_ops(block)
+
+
+def _is_composite(op: ir.OpView) -> bool:
+    return _rule_name(op) in RULES or role_of(op) is Role.COMPOSITE
 
 
 def _rule_name(op: ir.OpView) -> str:

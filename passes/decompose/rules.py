@@ -9,7 +9,9 @@ from girih.passes.graph_builder import GraphBuilder
 
 Rule = Callable[[Any, GraphBuilder], list[ir.Value]]
 
-RULES: dict[str, Rule] = RuleTable("decomposition of the op graph.")
+RULES: dict[str, Rule] = RuleTable(
+    "decomposition of the op graph.", "@plugin.decomposes({name!r})"
+)
 
 
 def decomposes(name: str) -> Callable[[Rule], Rule]:

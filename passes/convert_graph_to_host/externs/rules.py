@@ -59,7 +59,9 @@ class AtenCall:
 
 
 Rule = Callable[[ir.OpView], AtenCall]
-_RULES: dict[str, Rule] = RuleTable("rule that calls ATen for ")
+_RULES: dict[str, Rule] = RuleTable(
+    "call of a torch operator for ", "plugin.calls({name!r}, ...)"
+)
 
 
 def calls_aten(*names: str) -> Callable[[Rule], Rule]:
@@ -71,6 +73,16 @@ def calls_same_arguments(table: Mapping[str, str]) -> None:
     """Registers rules for ops whose operands are the ATen op's arguments."""
     for name, aten in table.items():
         calls_aten(name)(lambda op, aten=aten: AtenCall(aten, operands(op)))
+
+
+def calls_with_attributes(name: str, overload: str) -> None:
+    """Registers a rule for an op whose operands, then attributes, are the arguments."""
+
+    def call(op: ir.OpView) -> AtenCall:
+        attributes = (getattr(op, field) for field in type(op).ATTRIBUTES)
+        return AtenCall(overload, (*operands(op), *attributes))
+
+    calls_aten(name)(call)
 
 
 def rule_for(name: str) -> Rule | None:

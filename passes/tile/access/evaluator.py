@@ -26,7 +26,7 @@ from girih.passes.tile.sizes import Size, is_constant
 Coordinates = tuple[Affine, ...]
 Rule = Callable[["Evaluator", OpRecord, Coordinates, Guards], Node]
 
-_RULES: dict[str, Rule] = RuleTable("access rule of ")
+_RULES: dict[str, Rule] = RuleTable("access rule of ", "@plugin.reads({name!r})")
 
 
 def reads(*names: str) -> Callable[[Rule], Rule]:

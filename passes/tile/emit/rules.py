@@ -14,9 +14,7 @@ from girih.passes.tile.nodes import ComputeNode
 
 Rule = Callable[[Builder, ComputeNode, Sequence[Value]], Value]
 
-RULES: dict[str, Rule] = RuleTable(
-    "emission rule of graph.", "@girih.passes.tile.emit.rules.emits({name!r})"
-)
+RULES: dict[str, Rule] = RuleTable("emission rule of graph.", "@plugin.emits({name!r})")
 
 
 def emits(*names: str) -> Callable[[Rule], Rule]:

@@ -1,0 +1,43 @@
+"""What ``--load`` imports, and installed plugins: they may define passes and ops."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from girih import plugins
+
+OPTION: dict[str, Any] = {
+    "action": "append",
+    "default": [],
+    "metavar": "MODULE",
+    "help": "import a module or .py file first: it may define passes and dialects",
+}
+
+
+def load(parser: argparse.ArgumentParser, modules: Sequence[str]) -> None:
+    """Imports installed plugins, then modules and files.
+
+    What can't be imported of these ends the program with a message.
+    """
+    plugins.load_installed()
+    for name in modules:
+        try:
+            if name.endswith(".py"):
+                _load_file(Path(name))
+            else:
+                importlib.import_module(name)
+        except (ImportError, OSError) as error:
+            parser.error(f"cannot load {name}: {error}")
+
+
+def _load_file(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
