@@ -1,0 +1,338 @@
+"""Plugins: the example package, what is said where a piece is missing, and keys."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import sysconfig
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import girih
+from girih import plugins
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "plugin"
+SUPPORT = ROOT / "test" / "support"
+DOCUMENTS = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("writing-a-pass", "writing-a-dialect", "adding-an-op")
+]
+
+
+def run(text: str, tmp_path: Path, python: Path | str = sys.executable, **environment):
+    """Runs a program in a process of its own; gives what it prints."""
+    path = tmp_path / "program.py"
+    text = textwrap.dedent(text)
+    if not path.exists() or path.read_text() != text:  # its time says it was edited
+        path.write_text(text)
+    given = os.environ | {"GIRIH_CACHE_DIR": str(tmp_path / "cache")} | environment
+    done = subprocess.run(
+        [str(python), str(path)], env=given, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# The example ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The Python of a new environment in which the example is installed."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    paths = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", "venv", paths))
+    # What this environment has, girih among it, is there too.
+    outer = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    lines = [f"import site; site.addsitedir({path!r})" for path in sorted(outer)]
+    (packages / "outer.pth").write_text("\n".join(lines) + "\n")
+    source = folder / "source"
+    subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
+    python = folder / "bin" / "python"
+    flags = ["--no-index", "--no-deps", "--no-build-isolation", "-q"]
+    install = [sys.executable, "-m", "pip", "--python", python, "install", *flags]
+    subprocess.run([*install, source], check=True)
+    return python
+
+
+def test_the_example_runs_where_it_is_installed(installed, tmp_path):
+    done = subprocess.run(
+        [str(installed), str(SUPPORT / "try_plugin.py")],
+        env=os.environ | {"GIRIH_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert "as in PyTorch" in done.stdout, done.stdout + done.stderr
+
+
+def _imported(path: Path):
+    """What a file imports of girih, as dotted names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("girih."):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("girih"))
+
+
+def test_the_example_imports_nothing_that_no_document_names():
+    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    found = set()
+    for path in (EXAMPLE / "girih_example").glob("*.py"):
+        found.update(_imported(path))
+    assert found
+    unknown = [name for name in found if f"`{name.rpartition('.')[2]}" not in text]
+    assert not unknown
+    public = {f"girih.plugins.{name}" for name in plugins.__all__} | {"girih"}
+    assert found <= public
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_a_document_is_short(path):
+    assert len(path.read_bytes()) < 12_000
+
+
+@pytest.mark.parametrize("name", plugins.__all__)
+def test_a_public_name_is_in_a_document(name):
+    assert any(f"`{name}" in path.read_text() for path in DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in vars(plugins.Plugin) if not name.startswith("_")]
+)
+def test_a_method_is_in_a_document(name):
+    assert any(f".{name}(" in path.read_text() for path in DOCUMENTS)
+
+
+def test_the_tools_load_it(tmp_path):
+    text = """
+        func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+          %0 = "poly.evaluate"(%x) {coefficients = array<i64: 1, 2>}
+            : (tensor<4xf32>) -> tensor<4xf32>
+          return %0 : tensor<4xf32>
+        }
+    """
+    file = tmp_path / "in.mlir"
+    file.write_text(text)
+    command = [sys.executable, "-m", "girih.tools.girih_opt", "--load=girih_example"]
+    done = subprocess.run(
+        [*command, "--lower-polynomials", "--canonicalize-graph", str(file)],
+        env=os.environ | {"PYTHONPATH": str(EXAMPLE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "poly.evaluate" not in done.stdout and "graph.mul" in done.stdout
+
+
+def test_what_cannot_be_loaded_is_told_and_left_out(monkeypatch):
+    class Point:
+        name, value = "broken", "no_such_module"
+
+        def load(self):
+            raise ModuleNotFoundError("no_such_module")
+
+    plugins.load_installed.cache_clear()
+    monkeypatch.setattr(plugins.metadata, "entry_points", lambda group: [Point()])
+    try:
+        with pytest.warns(plugins.PluginWarning, match="'broken'.*no_such_module"):
+            assert plugins.load_installed() == {}
+    finally:
+        plugins.load_installed.cache_clear()
+
+
+# Names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["graph", "arith", "torch", "my-dialect", "1st"])
+def test_names_that_no_plugin_may_have(name):
+    with pytest.raises(ValueError, match="plugin"):
+        girih.plugin(name)
+
+
+# Programs define ops of a plugin "mine" and torch operators of the same names.
+START = """
+import torch, girih
+from girih.plugins import operand, result
+mine = girih.plugin("mine")
+
+def op(name, base):
+    def compute(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+    made = torch.library.custom_op(f"mine::{name}", compute, mutates_args=())
+    made.register_fake(torch.empty_like)
+    made.register_autograd(lambda ctx, g: g * 2)
+
+    class AnOp(base, name=name):
+        '''y = 2 * x.'''
+        x = operand()
+        y = result()
+        @staticmethod
+        def infer_types(types, attributes):
+            return [types[0]]
+
+    @mine.imports(f"mine::{name}")
+    def import_call(b, x):
+        return b.op(f"mine.{name}", [x], {})
+
+    return made
+
+def error_of(function, grad=False):
+    def program(x):
+        return function(x.exp()) + 1
+    compiled = girih.compile(program, options={"fallback": False})
+    try:
+        y = compiled(torch.ones(3, requires_grad=grad))
+        y.sum().backward() if grad else None
+    except girih.GirihError as error:
+        return str(error)
+    return "no error"
+"""
+
+MISSING = """
+for name, base, grad, text in (
+    ("a", mine.Unary, False, "no emission rule of mine.a; @plugin.emits('mine.a')"),
+    ("b", mine.Unary, True, "@plugin.vjp('mine.b')"),
+    ("c", mine.Composite, False, "decomposition of the op mine.c; @plugin.decomposes"),
+    ("d", mine.Library, False, "plugin.calls('mine.d', ...)"),
+    ("e", mine.Op, False, "@plugin.decomposes('mine.e')"),
+):
+    found = error_of(op(name, base), grad)
+    assert text in found and "girih bug" not in found, (name, found)
+"""
+
+
+def test_what_is_missing_is_said_with_what_adds_it(tmp_path):
+    run(START + MISSING, tmp_path)
+
+
+FAILING = """
+def emits(b, node, values): raise KeyError("of mine")
+def imports(b, x): raise KeyError("of mine")
+def vjp(op, cotangents, b): raise KeyError("of mine")
+def decomposes(op, b): raise KeyError("of mine")
+def canonicalizes(op, b): raise KeyError("of mine")
+
+for rule in (emits, vjp, decomposes, canonicalizes):
+    name = rule.__name__
+    function = op(name, mine.Unary)
+    getattr(mine, name)(name)(rule)
+    found = error_of(function, rule is vjp)
+    assert "KeyError: 'of mine'" in found and "__main__" in found, (name, found)
+    assert "girih bug" not in found, (name, found)
+
+plain = torch.library.custom_op("mine::p", lambda x: x * 2, mutates_args=(),
+                                schema="(Tensor x) -> Tensor")
+plain.register_fake(torch.empty_like)
+mine.imports("mine::p")(imports)
+found = error_of(plain)
+assert "KeyError: 'of mine'" in found and "__main__" in found, found
+assert "girih bug" not in found, found
+"""
+
+
+def test_a_rule_that_fails_is_its_authors(tmp_path):
+    run(START + FAILING, tmp_path)
+
+
+NAMES = """
+twice = op("twice", mine.Unary)
+
+@mine.decomposes("twice")
+def rule(op, b):
+    return [b.op("mine.twise", op.x)]
+
+found = error_of(twice)
+assert "no op is called 'mine.twise'; did you mean mine.twice" in found, found
+try:
+    mine.emits("twise")
+except ValueError as error:
+    assert "did you mean mine.twice" in str(error)
+else:
+    raise SystemExit("no such op")
+"""
+
+
+def test_a_builder_knows_what_was_meant(tmp_path):
+    run(START + NAMES, tmp_path)
+
+
+AGAIN = """
+twice = op("twice", mine.Unary)
+source = "@mine.emits('twice')\\ndef rule(b, node, values): raise KeyError({})"
+for number in (1, 2):
+    exec(source.format(number))
+assert "KeyError: 2" in error_of(twice)
+try:
+    @mine.emits("twice")
+    def another(b, node, values): pass
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_second_rule_replaces_the_first_of_a_notebook_alone(tmp_path):
+    assert "second emission rule of mine.twice" in run(START + AGAIN, tmp_path)
+
+
+# Keys of caches ---------------------------------------------------------------------
+
+EMITS = """
+twice = op("twice", mine.Unary)
+
+@mine.emits("twice")
+def rule(b, node, values):
+    factor = b.constant({factor}, node.element.register_name)
+    return b.same("arith.mulf", values[0], factor)
+
+compiled = girih.compile(lambda x: twice(x), options={{"fallback": False}})
+print(compiled(torch.ones(3)).tolist(), girih.report(compiled).graphs[0].cache)
+"""
+
+
+def test_an_edited_rule_compiles_anew_and_an_unedited_one_does_not(tmp_path):
+    # Braces of the start are no fields.
+    start = START.replace("{", "{{").replace("}", "}}")
+    printed = [
+        run((start + EMITS).format(factor=factor), tmp_path).strip()
+        for factor in (2.0, 2.0, 3.0)
+    ]
+    assert printed == [
+        "[2.0, 2.0, 2.0] compiled",
+        "[2.0, 2.0, 2.0] disk",
+        "[3.0, 3.0, 3.0] compiled",
+    ]
+
+
+# Passes -----------------------------------------------------------------------------
+
+
+def test_a_pass_with_a_place_runs_in_every_compilation(tmp_path):
+    text = """
+    import torch, girih
+    mine = girih.plugin("mine")
+
+    @mine.compiler_pass("see", place=["after:import", "before:fuse"])
+    def see(module):
+        print("seen")
+
+    girih.compile(lambda x: x + 1, options={"fallback": False})(torch.ones(3))
+    """
+    assert run(text, tmp_path).count("seen") == 2
+
+
+def test_an_unknown_place_is_an_error(tmp_path):
+    text = """
+    import girih
+    try:
+        @girih.plugin("mine").compiler_pass("see", place="before:fuze")
+        def see(module): pass
+    except ValueError as error:
+        print(error)
+    """
+    assert "did you mean 'fuse'" in run(text, tmp_path)
