@@ -39,6 +39,7 @@ from girih.frontend.importer.schema import op_info, size_arguments, with_default
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tensor_checks import (
     check_acceptance,
+    check_constant,
     check_tensor,
     check_values,
 )
@@ -146,7 +147,7 @@ class Recorder(TorchDispatchMode):
         known = self._lifted.get(id(constant))
         if known is not None:
             return known[1]
-        check_tensor(constant)
+        check_constant(constant)
         fake = fake_like(self.fake_mode, constant)
         self._lifted[id(constant)] = (constant, fake)
         operand, number = self._lift(constant, fake)
@@ -171,7 +172,7 @@ class Recorder(TorchDispatchMode):
         literal = args[0]
         if isinstance(literal, FakeTensor):
             return self._import_view(func, args, kwargs)
-        check_tensor(literal)
+        check_constant(literal)
         fake = func(literal)
         self.table.add_base(fake, self._constant_value(literal, fake))
         return fake

@@ -36,11 +36,6 @@ def check_tensor(tensor: torch.Tensor) -> None:
             context=str(tensor.device),
             explanation="girih compiles for CPU and CUDA only.",
         )
-    if tensor.is_conj() or tensor.is_neg():
-        unsupported(
-            kind="lazily conjugated or negated tensor",
-            explanation="Its memory does not hold its values.",
-        )
     if tensor._is_zerotensor():
         unsupported(
             kind="tensor of zeros without memory",
@@ -51,6 +46,16 @@ def check_tensor(tensor: torch.Tensor) -> None:
             kind="tensor subclass",
             context=type(tensor).__name__,
             explanation="girih compiles plain tensors only.",
+        )
+
+
+def check_constant(tensor: torch.Tensor) -> None:
+    """Raises where a tensor can't be an argument that the program brings itself."""
+    check_tensor(tensor)
+    if tensor.is_conj() or tensor.is_neg():
+        unsupported(
+            kind="lazily conjugated or negated tensor",
+            explanation="Its memory does not hold its values.",
         )
 
 
