@@ -312,26 +312,21 @@ def as_strided(recorder, func, args, kwargs):
     is_argument = base.storage.argument is not None
     is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
     order = _memory_order(base.tensor, recorder.symbols)
+    is_moved = order is not None and order != sorted(order)
+    strides = [size(stride) for stride in result.stride()]
+    sizes = list(recorder.symbols.shape(result.shape))
+    count = product(recorder.symbols.shape(base.tensor.shape))
+    # Only an argument that lies in rows is known to have eager's memory around it.
+    inside = inside and not (is_moved and _goes_beyond(sizes, strides, offset, count))
     if order is None or not inside or (is_argument and is_placed):
         unsupported(
             kind="as_strided",
             context=str(tuple(base.tensor.stride())),
-            explanation="girih views memory without gaps, from its start on; where an "
-            "argument begins in its storage it does not know.",
+            explanation="girih views memory without gaps, from its start on and no "
+            "further; where an argument begins in its storage it does not know.",
         )
     recorder.expect([result])
-    strides = [size(stride) for stride in result.stride()]
-    sizes = list(recorder.symbols.shape(result.shape))
-    # Only an argument itself is known to have eager's memory around it.
-    is_moved = order != sorted(order)
     where = (sizes, strides, offset, is_moved or not is_argument)
-    count = product(recorder.symbols.shape(base.tensor.shape))
-    if is_moved and not _is_within(sizes, strides, offset, count):
-        unsupported(
-            kind="as_strided",
-            context=f"{sizes} with strides {strides} of {count} elements",
-            explanation="It reads memory around a tensor that is not contiguous.",
-        )
     # Names of codegen/runtime/windows.py.
     copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
     if not _is_apart(result):
@@ -364,15 +359,15 @@ def _memory_order(tensor: torch.Tensor, symbols: Symbols) -> list[int] | None:
     return order
 
 
-def _is_within(
+def _goes_beyond(
     sizes: Sequence[Size], strides: Sequence[Size], offset: Size, count: Size
 ) -> bool:
-    """Whether a window does not evidently go beyond a number of elements."""
+    """Whether a window evidently goes beyond a number of elements."""
     if any(isinstance(number, Dim) for number in (*sizes, *strides, offset, count)):
-        return True  # looked at in each call
+        return False  # looked at in each call
     steps = zip(sizes, strides, strict=True)
     last = offset + sum((size - 1) * stride for size, stride in steps)
-    return 0 in sizes or last < count
+    return 0 not in sizes and last >= count
 
 
 def _toggles(b: Builder, view: torch.Tensor, base: torch.Tensor) -> list[ViewStep]:
