@@ -496,6 +496,8 @@ def _meta_of(fake: FakeTensor) -> torch.Tensor:
 def _is_twin(meta: torch.Tensor, fake: FakeTensor) -> bool:
     if meta.dim() != fake.dim() or meta.dtype != fake.dtype:
         return False
+    if meta.is_conj() != fake.is_conj() or meta.is_neg() != fake.is_neg():
+        return False
     return meta.size() == fake.size() and meta.stride() == fake.stride()
 
 
@@ -504,7 +506,11 @@ def _twin_of(fake: FakeTensor) -> torch.Tensor:
     # Views are of the kind of their base, whatever mode is on.
     with torch.no_grad(), torch.inference_mode(fake.is_inference()):
         meta = torch.empty(0, dtype=fake.dtype, device="meta")
-        return meta.set_(fake.untyped_storage(), offset, size, stride)
+        meta.set_(fake.untyped_storage(), offset, size, stride)
+    # Views of what is lazily conjugated or negated are so, too.
+    torch._C._set_conj(meta, fake.is_conj())
+    torch._C._set_neg(meta, fake.is_neg())
+    return meta
 
 
 def make_fake_mode(shape_env: object | None = None, **options) -> LightFakeTensorMode:

@@ -128,6 +128,14 @@ class Derivatives:
             pending.pop()
         return self._active[value]
 
+    def liken(self, view: torch.Tensor, tensor: torch.Tensor) -> None:
+        """What is known of a tensor holds for a view of it."""
+        if id(tensor) in self.required:
+            self.required[id(view)] = self.required[id(tensor)]
+        for marked in (self.unrecorded, self.severed):
+            if id(tensor) in marked:
+                marked.add(id(view))
+
     def forget(self, value: ir.Value) -> None:
         """A value is no longer there."""
         self._active.pop(value, None)

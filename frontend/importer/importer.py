@@ -32,6 +32,7 @@ from girih.frontend.importer.differentiation import (
     is_differentiable,
 )
 from girih.frontend.importer.execution import Calls, execute
+from girih.frontend.importer.lazy_bits import NONE, Bits, bits_of, recorded_with
 from girih.frontend.importer.levels import enters_levels
 from girih.frontend.importer.opaque import functions_applied
 from girih.frontend.importer.outputs import OutputSlot, Results, flatten_output
@@ -61,6 +62,8 @@ class ImportedGraph:
         has_checks: Whether there are results, behind the others, that nobody gets: to
             compute them raises eager's errors.
         writes: Numbers of the arguments that the program writes.
+        bits: For arguments, by number, the bits of the input that the argument has not:
+            see [Note: lazy bits].
     """
 
     module: ir.Module
@@ -72,6 +75,7 @@ class ImportedGraph:
     tree: object | None = None
     has_checks: bool = False
     writes: tuple[int, ...] = ()
+    bits: dict[int, Bits] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:
@@ -84,6 +88,7 @@ class ImportedGraph:
         return (
             self.tree is None
             and not self.has_checks
+            and not self.bits
             and self.input_indices == list(range(self.input_count))
             and self.outputs
             == [OutputSlot("result", i) for i in range(len(self.outputs))]
@@ -209,6 +214,7 @@ class _Import:
     symbols: Symbols = field(default_factory=Symbols)
     lifted: list[torch.Tensor] = field(default_factory=list)
     arguments: list[dict] = field(default_factory=list)
+    bits: dict[int, Bits] = field(default_factory=dict)
 
     def run(self) -> ImportedGraph:
         context = contexts.shared()
@@ -229,8 +235,9 @@ class _Import:
             output = self._execute(self._bind_inputs())
             values, tree = flatten_output(output)
             results = Results(self.recorder, self.fakes)
-            results.share_views(values)
-            slots = [results.place(value) for value in values]
+            pairs = [results.without_bits(value) for value in values]
+            results.share_views([value for value, _ in pairs])
+            slots = [results.place(value)._replace(bits=bits) for value, bits in pairs]
             results.add_writes()
             has_checks = results.add_checks()
             if self.builder.seeds is not None:
@@ -247,6 +254,7 @@ class _Import:
             tree,
             has_checks,
             tuple(results.written),
+            self.bits,
         )
 
     @functools.cached_property
@@ -343,7 +351,8 @@ class _Import:
         check_device(value, self.device)
         fake, mode = value, self.recorder.fake_mode
         is_usable = isinstance(value, FakeTensor) and value.fake_mode is mode
-        is_usable = is_usable and not value.is_inference()
+        bits = bits_of(value)
+        is_usable = is_usable and not value.is_inference() and bits == NONE
         if is_usable and self.differentiates:
             # Eager's graph is read later: a write in here would count there, too.
             is_usable = not (value.requires_grad or _is_written(value))
@@ -371,6 +380,9 @@ class _Import:
         if self.differentiates and position in self.traced:
             # As it is when the program has written it.
             self.recorder.derivatives.required[id(fake)] = value.requires_grad
+        if bits != NONE:
+            self.bits[number] = bits
+            return recorded_with(self.recorder, fake, bits)
         return fake
 
     def _require_gradient(self, number: int, operand: Operand) -> None:

@@ -16,6 +16,7 @@ from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.computed import Symbolic, number_of
 from girih.frontend.importer.devices import check_device
 from girih.frontend.importer.differentiation import is_differentiable, origin_of
+from girih.frontend.importer.lazy_bits import NONE, Bits, bits_of, recorded_with
 from girih.frontend.importer.leaves import NEW_LEAF
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
@@ -30,10 +31,12 @@ class OutputSlot(NamedTuple):
             object), ``computed`` (a number) or ``constant``.
         value: Index of the result or of the input, a function of the inputs of the
             call, or the constant itself.
+        bits: What is toggled of a result or an input, see [Note: lazy bits].
     """
 
     kind: str
     value: Any
+    bits: Bits = NONE
 
 
 def flatten_output(output: Any) -> tuple[list, object | None]:
@@ -80,6 +83,24 @@ class Results:
             return self._place_number(value)
         return OutputSlot("constant", value)
 
+    def without_bits(self, value: Any) -> tuple[Any, Bits]:
+        """A returned value as a program has it, and the bits that it lacks then."""
+        is_own = isinstance(value, FakeTensor) and id(value) not in self._positions
+        if not is_own or (bits := bits_of(value)) == NONE:
+            return value, NONE
+        if self._recorder.lifted_from(value) is not None:
+            return value, NONE
+        entry = self._recorder.tracked(value)
+        is_kept = entry.parent is not None and entry.cut is None
+        if is_kept and _is_alike(entry.parent.tensor, value):
+            return entry.parent.tensor, bits
+        bare = recorded_with(self._recorder, value, bits)
+        return bare, bits._replace(is_recorded=not self._is_unrecorded(value))
+
+    def _is_unrecorded(self, tensor: torch.Tensor) -> bool:
+        derivatives = self._recorder.derivatives
+        return derivatives is not None and id(tensor) in derivatives.unrecorded
+
     def _place_tensor(self, tensor: torch.Tensor) -> OutputSlot:
         position = self._positions.get(id(tensor))
         if position is not None:
@@ -89,11 +110,6 @@ class Results:
         constant = self._recorder.lifted_from(tensor)
         if constant is not None:
             return OutputSlot("constant", constant)
-        if tensor.is_conj() or tensor.is_neg():
-            unsupported(
-                kind="lazily conjugated output",
-                explanation="The memory of a result has to hold its values.",
-            )
         check_device(tensor, self._recorder.builder.device)
         self._share(tensor)
         return self._append(tensor)
@@ -252,6 +268,17 @@ class Results:
         if derivatives.is_active(argument):
             return origin_of(storage.value.value) == argument
         return not derivatives.requires_gradient(tensor, storage.value)
+
+
+def _is_alike(plain: torch.Tensor, lazy: torch.Tensor) -> bool:
+    """Whether a tensor without bits shows the same memory in the same way."""
+    return (
+        bits_of(plain) == NONE
+        and plain.dtype == lazy.dtype
+        and plain.size() == lazy.size()
+        and plain.stride() == lazy.stride()
+        and plain.storage_offset() == lazy.storage_offset()
+    )
 
 
 def _owner_of(entry: Tracked) -> Tracked:

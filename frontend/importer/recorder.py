@@ -39,6 +39,8 @@ from girih.frontend.importer.schema import op_info, size_arguments, with_default
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tensor_checks import (
     check_acceptance,
+    check_constant,
+    check_resized,
     check_tensor,
     check_values,
 )
@@ -146,7 +148,7 @@ class Recorder(TorchDispatchMode):
         known = self._lifted.get(id(constant))
         if known is not None:
             return known[1]
-        check_tensor(constant)
+        check_constant(constant)
         fake = fake_like(self.fake_mode, constant)
         self._lifted[id(constant)] = (constant, fake)
         operand, number = self._lift(constant, fake)
@@ -171,7 +173,7 @@ class Recorder(TorchDispatchMode):
         literal = args[0]
         if isinstance(literal, FakeTensor):
             return self._import_view(func, args, kwargs)
-        check_tensor(literal)
+        check_constant(literal)
         fake = func(literal)
         self.table.add_base(fake, self._constant_value(literal, fake))
         return fake
@@ -416,16 +418,18 @@ class Recorder(TorchDispatchMode):
         if self.derivatives is not None:
             self.derivatives.through_view = False
         result = func(*args, **kwargs)
-        if shapes != [tuple(target.shape) for target in targets]:
-            unsupported(
-                kind="write that resizes",
-                context=str(func),
-                explanation="Compiled code keeps the sizes of what it writes.",
-            )
         unseen = info.name in UNRECORDED_WRITES
-        for target, value in zip(targets, values, strict=True):
-            self.write(target, value, unseen=unseen)
+        for target, value, shape in zip(targets, values, shapes, strict=True):
+            if shape != tuple(target.shape):
+                self._make_anew(func, target, value)
+            else:
+                self.write(target, value, unseen=unseen)
         return result
+
+    def _make_anew(self, func, target: torch.Tensor, value: Operand) -> None:
+        """Gives a tensor that eager resizes, and that only the program has, a value."""
+        check_resized(func, self.builder.out, self.table.is_alone(target))
+        self.add_value(target, self.builder.cast(value, target.dtype))
 
     def _functional_values(self, func, info, args, kwargs, targets):
         twin = info.functional

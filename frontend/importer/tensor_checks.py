@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from girih.errors import unsupported
 from girih.frontend.fake.acceptance import refusal_of
+from girih.frontend.importer.builder import Spec
 from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.symbols import Symbols
 
@@ -36,11 +38,6 @@ def check_tensor(tensor: torch.Tensor) -> None:
             context=str(tensor.device),
             explanation="girih compiles for CPU and CUDA only.",
         )
-    if tensor.is_conj() or tensor.is_neg():
-        unsupported(
-            kind="lazily conjugated or negated tensor",
-            explanation="Its memory does not hold its values.",
-        )
     if tensor._is_zerotensor():
         unsupported(
             kind="tensor of zeros without memory",
@@ -54,6 +51,16 @@ def check_tensor(tensor: torch.Tensor) -> None:
         )
 
 
+def check_constant(tensor: torch.Tensor) -> None:
+    """Raises where a tensor can't be an argument that the program brings itself."""
+    check_tensor(tensor)
+    if tensor.is_conj() or tensor.is_neg():
+        unsupported(
+            kind="lazily conjugated or negated tensor",
+            explanation="Its memory does not hold its values.",
+        )
+
+
 def check_values(func, values, specs, symbols: Symbols) -> None:
     """Raises where a rule gives another dtype or shape than eager."""
     for value, spec in zip(values, specs, strict=True):
@@ -62,6 +69,22 @@ def check_values(func, values, specs, symbols: Symbols) -> None:
                 f"girih bug: the import rule of {func} gives {value.dtype} "
                 f"{value.shape}, eager gives {spec.dtype} {spec.shape}"
             )
+
+
+def check_resized(
+    func: torch._ops.OpOverload, specs: Sequence[Spec], is_alone: bool
+) -> None:
+    """Raises where a tensor that is resized can't simply be another value.
+
+    Where its elements would not lie in rows, kernels differ in where they put them.
+    """
+    if not is_alone or any(spec.strides is not None for spec in specs):
+        unsupported(
+            kind="write that resizes",
+            context=str(func),
+            explanation="Compiled code keeps the sizes of what others share, and "
+            "gives what is resized the strides of a contiguous tensor.",
+        )
 
 
 def check_acceptance(func: torch._ops.OpOverload, args: Any, kwargs: Any) -> None:

@@ -241,6 +241,17 @@ class Table:
         """The entry of a tensor, or None."""
         return self.entries.get(id(tensor))
 
+    def is_alone(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor of the program has memory of which no other one shows any.
+
+        One without elements may be over the same memory: it shows nothing of it.
+        """
+        entry = self.get(tensor)
+        if entry is None or entry.storage.argument is not None:
+            return False
+        others = (e for e in self.entries.values() if e.storage is entry.storage)
+        return all(other is entry or _is_empty(other.tensor) for other in others)
+
     def add_base(
         self, tensor: torch.Tensor, value: Operand, argument: int | None = None
     ) -> Tracked:
@@ -260,3 +271,8 @@ class Table:
     ) -> None:
         """Adds a view; a tensor that is known already becomes it."""
         self.entries[id(tensor)] = Tracked(tensor, parent.storage, parent, step, cut)
+
+
+def _is_empty(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is known to have no elements, whatever sizes are symbolic."""
+    return any(type(size) is int and size == 0 for size in tensor.shape)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
-from girih.dialects.dims import Dim, Size, maximum
+from girih.dialects.dims import Dim, Size, maximum, product
 from girih.errors import unsupported
 from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Shape
 from girih.frontend.importer.extern import build_extern
+from girih.frontend.importer.lazy_bits import bits_of
 from girih.frontend.importer.registry import ViewStep, effects, views
+from girih.frontend.importer.symbols import Symbols
 
 
 def wrap(dim: int, rank: int) -> int:
@@ -294,7 +298,7 @@ def contiguous(recorder, func, args, kwargs):
 
 @effects("as_strided")
 def as_strided(recorder, func, args, kwargs):
-    """Any sizes and strides over the memory of the base, which must be contiguous.
+    """Any sizes and strides over the memory of the base, which must have no gaps.
 
     Offsets are counted from the base's first element. Where in its storage that of an
     argument lies nobody has checked, so it may not be told where to begin there.
@@ -307,24 +311,73 @@ def as_strided(recorder, func, args, kwargs):
     inside = isinstance(offset, Dim) or offset >= 0
     is_argument = base.storage.argument is not None
     is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
-    if not is_contiguous(base.tensor) or not inside or (is_argument and is_placed):
+    order = _memory_order(base.tensor, recorder.symbols)
+    is_moved = order is not None and order != sorted(order)
+    strides = [size(stride) for stride in result.stride()]
+    sizes = list(recorder.symbols.shape(result.shape))
+    count = product(recorder.symbols.shape(base.tensor.shape))
+    # Only an argument that lies in rows is known to have eager's memory around it.
+    inside = inside and not (is_moved and _goes_beyond(sizes, strides, offset, count))
+    if order is None or not inside or (is_argument and is_placed):
         unsupported(
             kind="as_strided",
             context=str(tuple(base.tensor.stride())),
-            explanation="girih views contiguous memory, from its start on; where an "
-            "argument begins in its storage it does not know.",
+            explanation="girih views memory without gaps, from its start on and no "
+            "further; where an argument begins in its storage it does not know.",
         )
     recorder.expect([result])
-    strides = [size(stride) for stride in result.stride()]
-    sizes = list(recorder.symbols.shape(result.shape))
-    where = (sizes, strides, offset, not is_argument)
+    where = (sizes, strides, offset, is_moved or not is_argument)
     # Names of codegen/runtime/windows.py.
     copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
     if not _is_apart(result):
         scatter = None  # a write to some of its elements is one to others, too
     step = _extern_step(recorder.builder, copy, where, scatter, where)
+    if is_moved:
+        step = _chained([_permute_step(recorder.builder, order), step])
+    if bits_of(result) != bits_of(base.tensor):
+        step = _chained([step, *_toggles(recorder.builder, result, base.tensor)])
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
+
+
+def _memory_order(tensor: torch.Tensor, symbols: Symbols) -> list[int] | None:
+    """The dims from the slowest in memory to the fastest; None where there are gaps."""
+    if is_contiguous(tensor):
+        return list(range(tensor.dim()))
+    sizes = symbols.shape(tensor.shape)
+    strides = [symbols.size(stride) for stride in tensor.stride()]
+    rest, order, step = list(range(len(sizes))), [], 1
+    while rest:
+        # A dim of a single element may have any stride, also that of another dim.
+        fitting = [dim for dim in rest if symbols.same((sizes[dim],), (1,))]
+        fitting += [dim for dim in rest if symbols.same((strides[dim],), (step,))]
+        if not fitting:
+            return None
+        rest.remove(fitting[0])
+        order.insert(0, fitting[0])
+        step = step * sizes[fitting[0]]
+    return order
+
+
+def _goes_beyond(
+    sizes: Sequence[Size], strides: Sequence[Size], offset: Size, count: Size
+) -> bool:
+    """Whether a window evidently goes beyond a number of elements."""
+    if any(isinstance(number, Dim) for number in (*sizes, *strides, offset, count)):
+        return False  # looked at in each call
+    steps = zip(sizes, strides, strict=True)
+    last = offset + sum((size - 1) * stride for size, stride in steps)
+    return 0 not in sizes and last >= count
+
+
+def _toggles(b: Builder, view: torch.Tensor, base: torch.Tensor) -> list[ViewStep]:
+    """What a view's bits make of the values in its memory, where the base has none."""
+    steps = []
+    if view.is_conj() != base.is_conj():
+        steps.append(conjugate(b, b.out[0].shape))
+    if view.is_neg() != base.is_neg():
+        steps.append(negative(b, b.out[0].shape))
+    return steps
 
 
 def _is_apart(window: torch.Tensor) -> bool:

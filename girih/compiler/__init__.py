@@ -330,6 +330,8 @@ def _eager(part: Part, imported: ImportedGraph) -> Callable:
         values = list(constants)
         for position, value in zip(indices, arguments, strict=False):
             values[position] = value
+        for number, bits in imported.bits.items():
+            values[indices[number]] = bits.toggled(arguments[number])
         outputs = forward(*values)
         return outputs if imported.is_plain else as_results(outputs, imported)
 

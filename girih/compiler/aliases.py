@@ -120,8 +120,9 @@ def _is_data(node: Node) -> bool:
 
 
 _VIEWS = frozenset(
-    """T chunk diagonal expand getitem mT movedim narrow permute select split squeeze
-    swapaxes t transpose unbind unfold unsqueeze view""".split()
+    """H T _conj _neg_view adjoint chunk conj diagonal expand getitem mH mT movedim
+    narrow permute select split squeeze swapaxes t transpose unbind unfold unsqueeze
+    view""".split()
 )
 
 

@@ -13,6 +13,7 @@ from girih.compiler.aliases import Alias
 from girih.dialects.bindings import ir
 from girih.fallbacks import Site, with_reasons
 from girih.frontend.importer import ImportedGraph
+from girih.frontend.importer.lazy_bits import NONE, Bits
 from girih.frontend.importer.levels import eager_run
 
 
@@ -24,9 +25,13 @@ def with_calling_convention(
         return program
     indices, lifted = imported.input_indices, tuple(imported.lifted)
     slots, tree = imported.outputs, imported.tree
+    lazy = tuple(imported.bits.items())
 
     def call(*inputs):
-        results = program(*[inputs[i] for i in indices], *lifted)
+        given = [inputs[i] for i in indices]
+        for number, bits in lazy:
+            given[number] = bits.toggled(given[number])
+        results = program(*given, *lifted)
         outputs = [_output(slot, results, inputs) for slot in slots]
         for alias in aliases:
             outputs[alias.place] = alias.made(inputs, outputs)
@@ -83,12 +88,22 @@ def as_results(outputs, imported: ImportedGraph) -> dict[int, Any]:
     if imported.tree is not None:
         outputs, _ = torch.utils._pytree.tree_flatten(outputs)
     pairs = zip(imported.outputs, outputs, strict=True)
-    return {slot.value: output for slot, output in pairs if slot.kind == "result"}
+    return {
+        slot.value: _with_bits(output, slot.bits)
+        for slot, output in pairs
+        if slot.kind == "result"
+    }
 
 
 def _output(slot, results, inputs):
     if slot.kind == "result":
-        return results[slot.value]
+        return _with_bits(results[slot.value], slot.bits)
     if slot.kind == "computed":
         return slot.value(inputs)
-    return inputs[slot.value] if slot.kind == "input" else slot.value
+    if slot.kind == "constant":
+        return slot.value
+    return _with_bits(inputs[slot.value], slot.bits)
+
+
+def _with_bits(tensor, bits: Bits):
+    return tensor if bits is NONE else bits.toggled(tensor)

@@ -22,6 +22,7 @@ from girih.compiler.written_views import is_written_view, kept_inside, tells_of_
 from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
+from girih.frontend.importer.lazy_bits import NONE
 from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
 
@@ -266,20 +267,20 @@ def _examples(
     if len(outputs) != len(imported.outputs):
         return None
     inputs = gm.graph.find_nodes(op="placeholder")
-    pairs = [
-        (Saved("result", slot.value), node)
+    found_at = [
+        (Saved("result", slot.value), node, slot.bits)
         for slot, node in zip(imported.outputs, outputs, strict=True)
         if slot.kind == "result"
     ]
-    pairs += [
-        (Saved("argument", number), inputs[index])
+    found_at += [
+        (Saved("argument", number), inputs[index], NONE)
         for number, index in enumerate(imported.input_indices)
     ]
     found = {}
-    for saved, node in pairs:
+    for saved, node, bits in found_at:
         value = value_of(node) if isinstance(node, torch.fx.Node) else None
         if isinstance(value, torch.Tensor) and value.layout is torch.strided:
-            found[saved] = value
+            found.setdefault(saved, value if bits is NONE else bits.toggled(value))
     return found
 
 

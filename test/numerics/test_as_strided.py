@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+
 import pytest
 import torch
 
@@ -165,3 +168,63 @@ def test_writes_to_part_of_what_overlaps(name, dynamic):
             loss = sum((r * ENTRIES[: r.numel()].view_as(r)).sum() for r in results)
             found.append([*results, *torch.autograd.grad(loss, x)])
         torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-12)
+
+
+def written_window(x):
+    x = x * 1
+    x.as_strided((2, 2), (3, 1), 1).mul_(x[:2, :2].sum())
+    return x
+
+
+# Of arguments that are not contiguous, but whose memory has no gaps.
+LAYOUTS = {
+    "transposed": lambda: ENTRIES[5:29].view(4, 6).t(),
+    "rotated": lambda: ENTRIES[2:38].view(3, 4, 3).permute(1, 2, 0),
+    "single": lambda: ENTRIES[:24].as_strided((6, 1, 4), (1, 6, 6)),
+    "channels": lambda: ENTRIES[:36].view(2, 2, 3, 3).to(memory_format=LAST),
+}
+LAST = torch.channels_last
+WINDOWS = {
+    "read": lambda x: x.as_strided((3, 2), (1, 2)) * 2,
+    "of a copy": lambda x: (x * 2).as_strided((2, 2), (1, 5), 3).sin(),
+    "returned": lambda x: (x.as_strided((3, 2), (2, 1)), x * 2)[0],
+    "sized": lambda x: x.as_strided((len(x), 2), (2, 1)) + 1,
+    "written": written_window,
+}
+
+
+COMPILERS = ("girih", "girih dynamic", "torch")
+CASES = list(itertools.product(LAYOUTS, WINDOWS, COMPILERS))
+if not os.environ.get("GIRIH_TEST_LONG"):  # each pair of two of them
+    CASES = CASES[::4]
+
+
+@pytest.mark.parametrize(("layout", "name", "compiler"), CASES)
+def test_memory_without_gaps(layout, name, compiler):
+    program, found = WINDOWS[name], []
+    torch._dynamo.reset()
+    compiled = (
+        torch.compile(program, backend="girih", options={"fallback": False})
+        if compiler == "torch"
+        else whole(program, dynamic=compiler == "girih dynamic" or None)
+    )
+    for function in (program, compiled):
+        x = LAYOUTS[layout]().detach().requires_grad_()
+        y = function(x)
+        shared = y.data_ptr() - x.data_ptr() if name == "returned" else None
+        cotangent = ENTRIES[: y.numel()].view(y.shape)
+        assert y.stride() == program(x).stride()
+        found.append([y, *torch.autograd.grad(y, x, cotangent), shared])
+    torch.testing.assert_close(*[one[:2] for one in found])
+    assert found[0][2] == found[1][2]
+
+
+def test_windows_beyond_an_argument_that_is_turned():
+    """Only of an argument as it lies is it known what stands around it."""
+    program = lambda x: x.as_strided((30,), (1,)) * 2  # noqa: E731
+    girih.reset()
+    for dynamic in (False, True):
+        compiled = girih.compile(program, dynamic=dynamic)
+        for begin in (0, 5):
+            x = _inside(ENTRIES, (4, 6), begin).t()
+            assert torch.equal(compiled(x), program(x))

@@ -178,7 +178,8 @@ def test_inference_mode():
 
 def test_kinds_of_inputs_that_are_refused():
     with pytest.raises(UnsupportedError, match="conjugated"):
-        import_function(lambda x: x + 1, torch.ones(2, dtype=torch.cfloat).conj())
+        constant = torch.ones(2, dtype=torch.cfloat).conj()
+        import_function(lambda x: x + constant, torch.ones(2))
     with pytest.raises(UnsupportedError, match="layout"):
         import_function(lambda x: x * 1, torch.ones(2, 2).to_sparse())
     with pytest.raises(UnsupportedError, match="dtype"):

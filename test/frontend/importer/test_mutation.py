@@ -8,6 +8,7 @@ from graph_reference import run
 from importing import assert_imports, graph_of, import_function
 from torch import nn
 
+import girih
 from girih.errors import UnsupportedError
 from girih.frontend.importer import import_graph
 
@@ -251,3 +252,73 @@ def test_graph_of_names_the_arguments():
     gm = graph_of(lambda x: x, 1)
     imported = import_graph(gm, [randn(2)])
     assert '"x0"' in str(imported.module)
+
+
+def resized_twice(x):
+    out = torch.empty(0)
+    torch.sum(x, 1, out=out)
+    first = out * 2
+    torch.sum(x, 0, out=torch.empty(0)).add_(first.sum())
+    torch.add(out, 1, out=out)
+    return out, first
+
+
+RESIZED = {
+    "added": lambda x: torch.add(x, 1, out=torch.empty(0)),
+    "cast": lambda x: torch.add(x, 1, out=torch.empty(0, dtype=torch.float64)) * 2,
+    "matrix": lambda x: torch.mm(x, x.t(), out=torch.empty(0)),
+    "twice": resized_twice,
+    "two": lambda x: torch.max(x, 1, out=(torch.empty(0), torch.empty(0).long())),
+    "view": lambda x: torch.stack([x, x], out=torch.empty(0))[1].mul_(3),
+}
+
+
+@pytest.mark.parametrize("door", ["girih", "girih dynamic", "torch", "torch dynamic"])
+@pytest.mark.parametrize("name", RESIZED)
+def test_results_are_written_to_tensors_that_grow(name, door):
+    program, options = RESIZED[name], {"fallback": False}
+    named = {"dynamic": True} if "dynamic" in door else {}
+    # TorchDynamo breaks its graph where ``out`` grows.
+    named["fullgraph"] = "girih" in door
+    girih.reset()
+    torch._dynamo.reset()
+    compile_ = girih.compile if "girih" in door else torch.compile
+    named |= {} if "girih" in door else {"backend": "girih"}
+    compiled = compile_(program, options=options, **named)
+    for shape in ((3, 4), (5, 2)):
+        x = torch.randn(shape)
+        found, expected = compiled(x), program(x)
+        if isinstance(expected, torch.Tensor):
+            found, expected = [found], [expected]
+        for mine, theirs in zip(found, expected, strict=True):
+            torch.testing.assert_close(mine, theirs)
+            assert mine.stride() == theirs.stride()
+
+
+def grown_from_one(x):
+    return torch.add(x, 1, out=torch.empty(1))
+
+
+def grown_beside_a_view(x):
+    base = torch.empty(2)
+    out = base[:0]
+    return torch.add(x[0, :2], 1, out=out), base.shape
+
+
+def grown_across(x):
+    return torch.mul(x.t(), 2, out=torch.empty(0))
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+@pytest.mark.parametrize("program", [grown_from_one, grown_beside_a_view, grown_across])
+def test_what_grows_in_other_ways_is_left_to_eager(program):
+    girih.reset()
+    x = torch.randn(3, 4)
+    with pytest.warns(girih.FallbackWarning, match="write that resizes"):
+        found = girih.compile(program)(x)
+    expected = program(x)
+    if isinstance(expected, tuple):
+        assert found[1] == expected[1]
+        found, expected = found[0], expected[0]
+    torch.testing.assert_close(found, expected)
+    assert found.stride() == expected.stride()
