@@ -217,9 +217,10 @@ class Compiler:
         failures = [failure_of(f, function, arguments) for f in self.frames]
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
-        if len(self.history) <= self.settings.recompile_limit:
+        limit = self.settings.recompile_limit
+        if len(self.history) <= limit:
             self.history.extend(failures[:1])
-        if self._is_full(dispatcher):
+        if self._is_full(dispatcher) and not is_another_part(call, failures, limit):
             return self._limit_reached(call)
         if failures:
             _RECOMPILES.info("%s", recompilation(call, failures))
@@ -365,6 +366,31 @@ class Compiler:
         settings = replace(self.settings, fullgraph=False)
         compiler = Compiler(settings, is_callee=True)
         return make_dispatcher(_of_code(function), compiler)
+
+
+# Entries of one place behind a break, in multiples of the limit. A loop over more kinds
+# of layers is not known; objects that are new at each call have to come to an end.
+_MOST_PARTS = 8
+
+
+def is_another_part(call: Call, failures: list[Failure], limit: int) -> bool:
+    """Whether a call needs an entry because other code goes on behind a break.
+
+    A loop with a break in it goes on at one place for all its layers, so that place
+    needs an entry for each kind of layer. The limit holds for each kind: an entry made
+    for another type or function does not count.
+    """
+    origin = origin_of(call.function.__code__)
+    if (
+        origin is None
+        or origin.kind != "resume"
+        or len(failures) >= limit * _MOST_PARTS
+    ):
+        return False
+    return sum(f.kind not in _KINDS_OF_PARTS for f in failures) < limit
+
+
+_KINDS_OF_PARTS = ("type", "code", "is")
 
 
 def _of_code(function: types.FunctionType) -> types.FunctionType:

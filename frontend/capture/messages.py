@@ -121,19 +121,39 @@ _SIZES_HINT = (
     "girih.mark_dynamic(tensor, dim) on the input."
 )
 
-_HINTS = {
+_ATTRIBUTES_HINT = "set the same attributes before each call."
+_KEYS_HINT = "use the same keys at each call."
+_EACH_HINT = (
+    "each one is compiled for itself: use fewer, or raise the limit. One that is made "
+    "at each call can be made once, outside the function."
+)
+_SAME_HINT = "pass the same object twice at each call, or at none."
+
+# By the kind of guard; those of "tensors", "equals", "is" depend on more.
+HINTS = {
     "type": "pass values of the same types, or compile one function for each.",
-    "is": "the object is another one at each call: make it once, outside the function.",
-    "code": "the function is another one at each call: define it once, outside.",
-    "length": "a list whose length varies can be stacked to one tensor.",
+    "code": "each function is compiled for itself: use fewer, or raise the limit.",
+    "class": "change the class before the first call, and not between calls.",
+    "length": "use the same length at each call; a list of tensors can be stacked.",
     "keys": "use the same keys, in the same order, at each call.",
-    "contains": "use the same keys at each call.",
-    "absent": "use the same keys at each call.",
+    "contains": _KEYS_HINT,
+    "absent": _KEYS_HINT,
+    "same_as": _SAME_HINT,
+    "distinct": _SAME_HINT,
+    "all_distinct": _SAME_HINT,
+    "empty_cell": "give the variable of the outer function its value before the call.",
     "sizes": _SIZES_HINT,
     "state": "call it in the same mode (grad, autocast), or compile one for each.",
 }
+# Kinds without one: a "call" asks about anything, and its text says about what.
+WITHOUT_HINT = frozenset(("call", "exists", "missing"))
 _NUMBER_HINT = "a number that varies can be passed as a tensor, or used outside."
 _VALUE_HINT = "each value is compiled for itself: use fewer, or raise the limit."
+_FLAG_HINT = (
+    "True and False are compiled each for itself, with each combination of several "
+    "flags: let fewer vary, raise the limit, or pass a tensor and use torch.where."
+)
+_NONE_HINT = "None is compiled for itself: pass None at each call, or at none."
 
 
 def _hint(failure: Failure) -> str:
@@ -143,7 +163,22 @@ def _hint(failure: Failure) -> str:
     if failure.kind == "equals":
         is_number = re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", failure.found)
         return _NUMBER_HINT if is_number else _VALUE_HINT
-    return _HINTS.get(failure.kind, "")
+    if failure.kind in ("is", "type"):
+        return _hint_of_object(failure)
+    if failure.kind in ("keys", "contains", "absent"):
+        if failure.subject.endswith(".__dict__"):
+            return _ATTRIBUTES_HINT
+    return HINTS.get(failure.kind, "")
+
+
+def _hint_of_object(failure: Failure) -> str:
+    """What helps depends on what was compared: few values exist of bool and None."""
+    compared = (failure.guard.rpartition(" is ")[2], failure.found)
+    if "None" in compared or "NoneType" in compared:
+        return _NONE_HINT
+    if failure.kind == "type":
+        return HINTS["type"]
+    return _FLAG_HINT if compared[0] in ("True", "False") else _EACH_HINT
 
 
 def skipped(call: Call, error: UnsupportedError) -> str:

@@ -12,6 +12,8 @@ from processes import run_python
 import girih
 from girih import config, log
 from girih.errors import SourceLocation, UnsupportedError
+from girih.frontend.capture.guard import CHECKS, DISTINCT_SET, EXISTS, RELATIONS
+from girih.frontend.capture.messages import HINTS, WITHOUT_HINT
 
 X = torch.arange(3.0)
 
@@ -118,6 +120,51 @@ def test_a_number_gets_another_hint(caplog):
         dynamic=False,
     )
     assert "a number that varies can be passed as a tensor" in texts[-1], texts[-1]
+
+
+class First:
+    """Compared by identity."""
+
+
+class Second:
+    """Another one."""
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        ((True, False), "True and False are compiled each for itself"),
+        ((None, True), "None is compiled for itself"),
+        ((True, None), "None is compiled for itself"),
+        ((torch.float32, torch.float64), "each one is compiled for itself"),
+        ((First, Second), "each one is compiled for itself"),
+        ((First(), Second()), "pass values of the same types"),
+        ((lambda x: x + 1, lambda x: x * 2), "each function is compiled for itself"),
+        (([1], [1, 2]), "use the same length at each call"),
+        (({"a": 1}, {"b": 1}), "use the same keys"),
+    ],
+)
+def test_a_hint_says_what_helps_against_its_guard(caplog, values, hint):
+    def takes(x, value):
+        if isinstance(value, (list, dict)):
+            return x + len([item for item in value])
+        return x + 1 if value in (True, First, torch.float32) else x * 2
+
+    texts = messages(
+        caplog,
+        "recompiles",
+        takes,
+        [(X, value) for value in values],
+        options={"recompile_limit": 1},
+    )
+    assert f"hint: {hint}" in texts[-1], texts[-1]
+
+
+def test_every_kind_of_guard_has_a_hint_or_says_why_not():
+    by_text = {"is", "equals", "tensors"}
+    kinds = {*CHECKS, *RELATIONS, DISTINCT_SET, EXISTS}
+    known = set(HINTS) | WITHOUT_HINT | by_text
+    assert kinds <= known
 
 
 def test_sizes_get_their_hint(caplog):

@@ -234,9 +234,9 @@ def graphs_of_girih(program, calls, *, entrance=girih.compile) -> tuple[int, int
     return counters["graphs"], sum(counters["eager_calls"].values())
 
 
-def with_dynamo(program):
+def with_dynamo(program, **options):
     """The second entrance."""
-    return torch.compile(program, backend="girih")
+    return torch.compile(program, backend="girih", **options)
 
 
 def measured(name: str) -> tuple[int, int, int, int, int]:
@@ -254,6 +254,81 @@ def test_a_loop_needs_as_few_graphs_as_under_dynamo(name):
     assert second <= dynamo + MORE_WITH_DYNAMO.get(name, 0)
     assert second_eager == 0
     assert eager == 0 or dynamo >= _LIMIT
+
+
+class Branches(torch.nn.Module):
+    """A layer with a branch on data."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(_random(4))
+
+    def forward(self, x):
+        y = x * self.scale
+        return y * 2 if y.sum() > 0 else y - 1
+
+
+class Blocks(torch.nn.Module):
+    """A loop over layers."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(layers)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def _layers(count):
+    return [type(f"Branches{i}", (Branches,), {})() for i in range(count)]
+
+
+def _functions(count):
+    texts = [f"lambda x: x * {i} if x.sum() > {i} else x - {i}" for i in range(count)]
+    return [eval(text) for text in texts]
+
+
+def _loop_over(functions):
+    def loops(x):
+        for function in functions:
+            x = function(x)
+        return x
+
+    return loops
+
+
+# Loops over more kinds of parts than _FEW, the limit that they are compiled with.
+_FEW = 2
+LOOPS_OVER_PARTS = {
+    "Sequential": lambda: torch.nn.Sequential(*_layers(4)),
+    "ModuleList": lambda: Blocks(_layers(4)),
+    "functions": lambda: _loop_over(_functions(4)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", LOOPS_OVER_PARTS)
+def test_a_loop_with_a_break_goes_on_for_any_number_of_parts(name, dynamic):
+    program, calls = LOOPS_OVER_PARTS[name](), [(_random(3, 4),)] * 2
+    options = {"recompile_limit": _FEW}
+    entrances = [
+        lambda f: girih.compile(f, dynamic=dynamic, options=options),
+        lambda f: with_dynamo(f, dynamic=dynamic),
+    ]
+    for entrance in entrances:
+        assert graphs_of_girih(program, calls, entrance=entrance)[1] == 0
+
+
+def test_the_limit_holds_behind_a_break_for_each_part():
+    program = _loop_over([lambda x: x * 2 if x.sum() > 0 else x - 1] * 2)
+    calls = [(_random(*[2] * rank),) for rank in range(1, 5)]
+    options = {"recompile_limit": _FEW}
+    _, eager = graphs_of_girih(
+        program, calls, entrance=lambda f: girih.compile(f, options=options)
+    )
+    assert eager > 0
 
 
 if __name__ == "__main__":
