@@ -19,11 +19,10 @@ from girih import stance
 
 # All of girih, but for what programs say in functions that TorchDynamo captures:
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
-_NOT_FOR_DYNAMO = (
-    *("backend", "checking", "codegen", "collector", "compiler", "config", "dialects"),
-    *("errors", "exclusive", "explanation", "fallbacks", "frontend", "log", "options"),
-    *("passes", "private_folder", "reports", "signals", "stance", "tally", "tools"),
-    "twins",
+_NOT_FOR_DYNAMO = tuple(
+    "backend checking codegen collector compiler config dialects errors exclusive "
+    "explanation fallbacks frontend log options passes plugins private_folder reports "
+    "signals stance tally tools twins".split()
 )
 
 

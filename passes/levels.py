@@ -48,20 +48,20 @@ class Body(NamedTuple):
     Attributes:
         dialects: Those whose ops may.
         ops: Further ops.
-        without: Roles of ops that may not.
+        without: Ops that may not, by name or by role.
         ends_in: The op that each block of the outer op itself ends in, if girih knows.
         takes_users: Whether ops of dialects from elsewhere may.
     """
 
     dialects: frozenset[str]
     ops: frozenset[str] = frozenset()
-    without: frozenset[Role] = frozenset()
+    without: frozenset[str | Role] = frozenset()
     ends_in: str | None = None
     takes_users: bool = False
 
     def allows(self, name: str) -> bool:
         """Whether ops of this name may stand in it."""
-        if role_of(name) in self.without:
+        if name in self.without or role_of(name) in self.without:
             return False
         dialect = name.partition(".")[0]
         is_users = name in OPS and dialect not in OWN

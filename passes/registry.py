@@ -124,17 +124,16 @@ def register_function(name: str, function: Callable, options: type | None) -> No
 
     Args:
         name: kebab-case.
-        function: as for ``info_of``.
-        options: a frozen dataclass; None: the annotation of the second parameter, if
-            that is one.
+        function: as for ``info_of``, which may raise.
+        options: a frozen dataclass; None: the annotation of the second parameter.
 
     Raises:
-        TypeError: The function can't be called so.
         ValueError: A pass of another module has this name.
     """
-    info = info_of(function)
-    given = options or info.options
-    _register(replace(info, name=name, options=given, summary=_summary(function)))
+    info, summary = info_of(function), _summary(function)
+    _register(
+        replace(info, name=name, options=options or info.options, summary=summary)
+    )
 
 
 def _register(info: PassInfo) -> None:

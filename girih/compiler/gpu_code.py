@@ -38,13 +38,6 @@ from girih.dialects import dims, tile
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
-from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
-from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
-from girih.passes.fuse_contractions.choice import ContractionOptions
-from girih.passes.group_launches import GroupOptions
-from girih.passes.launch_products import LaunchProductsOptions
-from girih.passes.recognize_attention import RecognizeAttentionOptions
-from girih.passes.tile.options import TileOptions
 from girih.reports import Report
 
 
@@ -120,6 +113,15 @@ class GpuTarget:
 
     def pass_options(self, options: Options) -> dict[str, Any]:
         """Options of passes, each an object of the pass's own class."""
+        # Imported late: programs for the CPU do without these passes.
+        from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
+        from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
+        from girih.passes.fuse_contractions.choice import ContractionOptions
+        from girih.passes.group_launches import GroupOptions
+        from girih.passes.launch_products import LaunchProductsOptions
+        from girih.passes.recognize_attention import RecognizeAttentionOptions
+        from girih.passes.tile.options import TileOptions
+
         pads, rounds = self.products == "cublaslt", allows_tf32()
         shared = min(self.facts["shared_bytes_per_block"], _MOST_SHARED)
         processors = self.facts["multiprocessors"]

@@ -14,7 +14,7 @@ from girih.dialects.attributes import (
 )
 from girih.dialects.bindings import ir
 from girih.dialects.context import current, make_context
-from girih.dialects.definition import Effects, Op, effects_of
+from girih.dialects.definition import Effects, Op, UnknownOp, effects_of
 from girih.dialects.dims import symbol
 from girih.dialects.fields import operand
 from girih.dialects.rules import InvalidOp
@@ -86,7 +86,7 @@ def test_building_reports_broken_rules(block):
         graph.build("softmax", [x], {"dim": 0, "axis": 1})
     with pytest.raises(TypeError, match="needs its result types"):
         graph.build("reshape", [x])
-    with pytest.raises(KeyError, match=r"graph\.nothing"):
+    with pytest.raises(UnknownOp, match=r"graph\.nothing"):
         graph.build("nothing", [x])
 
 
