@@ -12,7 +12,6 @@ from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import resolve_gradients
 from girih.passes.autograd.joint import Signature
-from girih.passes.autograd.ties import tied
 from girih.passes.graph_builder import erase_dead_ops
 
 # Marks what an argument was before the program wrote it.
@@ -73,7 +72,7 @@ def make_gradient_function(
         for value, attributes in zip(signature.values, signature.results, strict=True)
         if "graph.gradient" in attributes
     ]
-    signature.values = _tied(function, signature, [value for value, _ in kept])
+    signature.values = [value for value, _ in kept]
     signature.results = [attributes for _, attributes in kept]
     for attributes in signature.results:
         attributes.pop("graph.reached_by", None)
@@ -171,17 +170,3 @@ def _refuse_overwritten(function: ir.OpView) -> None:
                 f"modified by an inplace operation: argument {number} of a compiled "
                 "graph, which the graph itself writes"
             )
-
-
-def _tied(
-    function: ir.OpView, signature: Signature, gradients: list[ir.Value]
-) -> list[ir.Value]:
-    """Gradients that require a gradient where eager's do."""
-    block = function.regions[0].blocks[0]
-    inputs = [
-        argument
-        for argument, given in zip(block.arguments, signature.arguments, strict=True)
-        if "graph.requires_grad" in given
-    ]
-    *ops, last = block.operations
-    return tied(gradients, ops, inputs, ir.InsertionPoint(last))

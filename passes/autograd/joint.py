@@ -68,8 +68,13 @@ class Signature:
             )
 
 
-def make_joint(function: ir.OpView) -> None:
-    """Adds cotangents and gradients, where an argument requires a gradient."""
+def make_joint(function: ir.OpView, *, is_derived: bool = False) -> None:
+    """Adds cotangents and gradients, where an argument requires a gradient.
+
+    Args:
+        function: What is changed.
+        is_derived: Whether the gradients may be derived again.
+    """
     signature = Signature.of(function)
     block = function.regions[0].blocks[0]
     wanted = [
@@ -84,7 +89,7 @@ def make_joint(function: ir.OpView) -> None:
     _sever(ops, signature, active, wanted)
     seeds = _add_cotangents(block, signature, active, terminator.location)
     ip = ir.InsertionPoint(terminator)
-    gradients = gradients_of(ops, seeds, wanted, ip)
+    gradients = gradients_of(ops, seeds, wanted, ip, is_derived=is_derived)
     reached_by = _reached_by(ops, seeds, active, signature)
     for argument, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None:
