@@ -130,10 +130,9 @@ def register_function(name: str, function: Callable, options: type | None) -> No
     Raises:
         ValueError: A pass of another module has this name.
     """
-    info, summary = info_of(function), _summary(function)
-    _register(
-        replace(info, name=name, options=options or info.options, summary=summary)
-    )
+    info = info_of(function)
+    text, options = _summary(function), options or info.options
+    _register(replace(info, name=name, options=options, summary=text))
 
 
 def _register(info: PassInfo) -> None:
@@ -225,15 +224,14 @@ def info_of(function: Callable) -> PassInfo:
         )
     if len(required) < 2:
         return PassInfo(name, _OfModule(function), None, MODULE, "")
-    hints = typing.get_type_hints(function)
-    options = hints.get(found[1].name)
+    options = typing.get_type_hints(function).get(found[1].name)
     options = options if dataclasses.is_dataclass(options) else None
     return PassInfo(name, function, options, MODULE, "")
 
 
 def is_users(info: PassInfo) -> bool:
     """Whether a pass is defined outside of girih."""
-    return info.defined_in.partition(".")[0] != "girih"
+    return not info.defined_in.startswith("girih.")
 
 
 def info_of_step(step: Step) -> PassInfo | None:

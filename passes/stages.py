@@ -124,7 +124,7 @@ GRADIENTS = _stage(
     "gradients",
     "The function from arguments to results becomes the function from arguments and "
     "cotangents to gradients, the source of the next derivative.",
-    "autograd",
+    "autograd{derived-again=true}",
 )
 
 _FUSED = (CLEAN_UP, SHARE, SEPARATE_REDUCTIONS, FUSE)

@@ -52,14 +52,80 @@ def test_second_derivative_that_eager_lacks():
     def second(function):
         x = torch.tensor([[0.25, 0.5, 1.0]], requires_grad=True)
         [first] = torch.autograd.grad(function(x), x, create_graph=True)
-        return torch.autograd.grad(first.sum(), x, allow_unused=True)[0]
+        return torch.autograd.grad(first.square().sum(), x, allow_unused=True)[0]
 
-    def function(x, power=1):
+    def function(x, power=2):
         return F.multi_margin_loss(x, torch.tensor([1]), p=power)
 
     with pytest.raises(RuntimeError, match="not implemented"):
         second(function)
-    assert not second(girih.compile(function, dynamic=True)).any()
+    assert second(girih.compile(function, dynamic=True)).any()
+
+
+def test_second_derivative_of_hardsigmoid():
+    def second(function):
+        x = torch.ones(3, requires_grad=True)
+        [first] = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+        return torch.autograd.grad(first.sum(), x, allow_unused=True)[0]
+
+    function = lambda x: F.hardsigmoid(x * x)  # noqa: E731
+    with pytest.raises(RuntimeError, match="not implemented"):
+        second(function)
+    torch.testing.assert_close(second(girih.compile(function)), torch.full((3,), 1 / 3))
+
+
+def test_second_derivative_of_a_norm_at_zero():
+    def second(function):
+        x = torch.zeros(3, requires_grad=True)
+        [first] = torch.autograd.grad(function(x), x, create_graph=True)
+        return torch.autograd.grad(first.sum(), x)[0]
+
+    def function(x):
+        return torch.linalg.norm(x, 2)
+
+    assert second(function).isnan().all()
+    assert not second(girih.compile(function)).any()
+
+
+def test_third_derivative_of_a_normalization():
+    layer = nn.LayerNorm(4).double()
+    weight = torch.linspace(1, 2, 8, dtype=torch.float64).reshape(2, 4)
+
+    def squared(function, x, order):
+        value = (function(x) * weight).sum()
+        for _ in range(order):
+            [slope] = torch.autograd.grad(value, x, create_graph=True)
+            value = (slope**2).sum()
+        return value
+
+    def along(function, direction):
+        [slope] = torch.autograd.grad(squared(function, x, 2), x)
+        return (slope * direction).sum()
+
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, dtype=torch.float64, requires_grad=True)
+    direction = torch.randn_like(x)
+    function = lambda x: torch.tanh(layer(x))  # noqa: E731
+    ends = [(x + step * direction).detach().requires_grad_() for step in (1e-6, -1e-6)]
+    above, below = (squared(function, end, 2) for end in ends)
+    expected = (above - below).detach() / 2e-6
+    actual = along(girih.compile(function), direction)
+    torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
+    assert not torch.isclose(along(function, direction), expected, rtol=1e-2)
+
+
+def test_second_derivative_through_a_call():
+    def second(function):
+        x, factor, term = (torch.ones(3, requires_grad=True) for _ in range(3))
+        value = function(x * factor + term)
+        [first] = torch.autograd.grad(value, x, create_graph=True)
+        return torch.autograd.grad(first.sum(), term, allow_unused=True)[0]
+
+    def function(x):
+        return torch.alias_copy(x).sum()
+
+    assert second(function) is None
+    assert not second(girih.compile(function)).any()
 
 
 def test_adaptive_maximum_of_nothing():

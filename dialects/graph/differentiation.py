@@ -45,10 +45,12 @@ class AliasOp(_Identity, name="alias"):
     """y = x, a value of its own: the gradient with respect to y is not that of x.
 
     With ``once`` there is no derivative: asking for one is an error of the program.
+    With ``followed`` the gradient with respect to x has a derivative by x, zeros.
     With ``fresh`` it stands for a copy: a write to the tensor that x is does not change
     y.
     """
 
+    followed = optional_attribute(UNIT)
     fresh = optional_attribute(UNIT)
     once = optional_attribute(UNIT)
 

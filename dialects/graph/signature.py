@@ -128,13 +128,13 @@ _ARGUMENT = {
 }
 _RESULT = {
     keys.DETACHED: (UNIT, _any),
-    "graph.gradient": (INT, _any),
+    keys.GRADIENT: (INT, _any),
     keys.KEPT: (UNIT, _any),
     keys.OFFSET: (SIZE, _any),
     keys.REACHED_BY: (INTS, _any),
     keys.SAVED: (UNIT, _any),
     keys.SEVERED: (UNIT, _any),
-    "graph.size": (SIZE, _of_an_index),
+    keys.SIZE: (SIZE, _of_an_index),
     keys.SPLIT: (UNIT, _any),
     keys.STORAGE: (STRING, _an_owner),
     keys.STRIDES: (SIZES, _one_for_each_dim),

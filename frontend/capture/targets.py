@@ -47,6 +47,8 @@ def _compile(fn: Any, settings: Settings) -> Any:
         return compile_module(fn, settings)
     if _runs_later(fn):
         return _left_alone(fn, settings)
+    if _has_model(fn):
+        return _compile_function(_caller_of(fn), settings, wraps=fn)
     if isinstance(fn, types.FunctionType):
         return _compile_function(fn, settings)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
@@ -61,6 +63,14 @@ def _compile_function(
     function: types.FunctionType, settings: Settings, wraps: Any = None
 ) -> CompiledFunction:
     return api.compile_function(function, settings, wraps, again=compile_callable)
+
+
+def _has_model(fn: Any) -> bool:
+    """Whether capture knows what a function means, and follows only calls of it."""
+    from girih.frontend.capture.models import families  # noqa: F401  (registers them)
+    from girih.frontend.capture.models.registry import has_model
+
+    return has_model(getattr(fn, "__func__", fn))
 
 
 def _runs_later(fn: Any) -> bool:

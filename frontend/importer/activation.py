@@ -7,6 +7,7 @@ import torch
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.elementwise import rounded
+from girih.frontend.importer.gradients import followed
 from girih.frontend.importer.registry import effects, imports
 from girih.frontend.importer.schema import with_defaults
 
@@ -97,6 +98,7 @@ def hardtanh(b: Builder, self, min_val=-1, max_val=1):
 @imports("_prelu_kernel")
 def prelu(b: Builder, self, weight):
     """x, or weight * x below 0."""
+    self, weight = followed(b, self), followed(b, weight)
     zero = b.constant(0, self.dtype)
     positive = b.compare("gt", self, zero)
     # Masked, so that the gradient of the weight has no 0 * infinity.
@@ -107,6 +109,7 @@ def prelu(b: Builder, self, weight):
 @imports("threshold")
 def threshold(b: Builder, self, threshold, value):
     """x above a threshold, else a number."""
+    self = followed(b, self)
     below = b.compare("le", self, b.constant(threshold, self.dtype))
     return b.where(below, b.constant(value, self.dtype), self)
 
@@ -114,6 +117,7 @@ def threshold(b: Builder, self, threshold, value):
 @imports("hardshrink")
 def hardshrink(b: Builder, self, lambd=0.5):
     """x, but 0 between -lambd and lambd."""
+    self = followed(b, self)
     low = b.compare("ge", self, rounded(b, -lambd, self.dtype))
     high = b.compare("le", self, rounded(b, lambd, self.dtype))
     inside = b.binary("logical_and", low, high)
@@ -123,6 +127,7 @@ def hardshrink(b: Builder, self, lambd=0.5):
 @imports("softshrink")
 def softshrink(b: Builder, self, lambd=0.5):
     """x moved towards 0 by lambd; NaN stays NaN."""
+    self = followed(b, self)
     amount, zero = b.constant(lambd, self.dtype), b.constant(0, self.dtype)
     low = b.compare("ge", self, b.constant(-lambd, self.dtype))
     high = b.compare("le", self, amount)

@@ -12,6 +12,7 @@ import torch
 from girih.dialects.dims import Dim
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.gradients import followed
 from girih.frontend.importer.reduction import widened, with_dims
 from girih.frontend.importer.registry import imports
 
@@ -106,7 +107,7 @@ def nll_loss(b: Builder, self, target, weight, reduction, ignore_index):
     """-self[n, target[n]] * weight[target[n]], and the sum of the weights."""
     if not _is_native(self, ignore_index):
         return NotImplemented
-    zero = b.constant(0, self.dtype)
+    self, zero = followed(b, self), b.constant(0, self.dtype)
     label, ignored = _labels(b, self, target, ignore_index)
     attributes = {"dim": min(self.rank - 1, 1)}
     picked = b.op("gather", [self, label], attributes, (label.shape, self.dtype))

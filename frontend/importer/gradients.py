@@ -37,6 +37,14 @@ def _given(b: Builder, x: Operand, gradient: Operand | None) -> Operand:
     return gradient
 
 
+def followed(b: Builder, x: Operand) -> Operand:
+    """An operand of a rule; what the rule gives it has a derivative by it, of zeros.
+
+    Eager's gradient has one where it compares with x in a kernel of its own.
+    """
+    return b.op("alias", [x], {"followed": True}, (x.shape, x.dtype))
+
+
 def gradients_of(
     b: Builder,
     forward: Callable[..., Operand],

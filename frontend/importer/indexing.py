@@ -11,6 +11,11 @@ from girih.frontend.importer.registry import imports
 _INDEX_DTYPES = (torch.int64, torch.int32)
 
 
+def _is_never_read(b: Builder) -> bool:
+    """Whether the result is empty: no kernel looks at indices then, but ATen does."""
+    return 0 in b.out[0].shape
+
+
 @imports("embedding")
 def embedding(
     b: Builder, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False
@@ -19,6 +24,8 @@ def embedding(
     # Only the derivative is another: ATen's own.
     is_special = scale_grad_by_freq or sparse
     if weight.rank != 2 or is_special or isinstance(padding_idx, Dim):
+        return NotImplemented
+    if _is_never_read(b):
         return NotImplemented
     attributes = {"padding_idx": padding_idx}
     result = (b.out[0].shape, b.out[0].dtype)
@@ -37,7 +44,7 @@ def gather(b: Builder, self, dim, index, sparse_grad=False):
 @imports("index_select")
 def index_select(b: Builder, self, dim, index):
     """Whole slices picked along a dim."""
-    if not self.rank or index.dtype not in _INDEX_DTYPES:
+    if not self.rank or index.dtype not in _INDEX_DTYPES or _is_never_read(b):
         return NotImplemented
     if not index.rank:
         index = b.reshape(index, (1,))

@@ -225,7 +225,7 @@ class Results:
         if not isinstance(size, Dim):
             return OutputSlot("constant", size)
         index = self._recorder.builder.index_of_size()
-        return self._add(index, {"graph.size": ir.StringAttr.get(str(size))})
+        return self._add(index, {keys.SIZE: ir.StringAttr.get(str(size))})
 
     def add_writes(self) -> None:
         """Adds the new content of each argument that was written."""

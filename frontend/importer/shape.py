@@ -6,6 +6,7 @@ import torch
 
 from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.gradients import followed
 from girih.frontend.importer.registry import imports, takes_negative
 
 
@@ -108,6 +109,7 @@ def _cut(b: Builder, x: Operand, dim: int, before, after):
 @imports("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def reflection_pad(b: Builder, self, padding):
     """Padding with the elements mirrored at the border."""
+    self = followed(b, self)
     if len(padding) == 2 and all(isinstance(n, int) and n >= 0 for n in padding):
         return _with_mirrors(b, self, *padding)
     return _pad_by_index(b, self, padding, _mirrored)
@@ -127,6 +129,7 @@ def _with_mirrors(b: Builder, x: Operand, before: int, after: int) -> Operand:
 @imports("replication_pad1d", "replication_pad2d", "replication_pad3d")
 def replication_pad(b: Builder, self, padding):
     """Padding with the elements at the border."""
+    self = followed(b, self)
     return _pad_by_index(b, self, padding, _clamped)
 
 

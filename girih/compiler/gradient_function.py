@@ -12,7 +12,6 @@ from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import resolve_gradients
 from girih.passes.autograd.joint import Signature
-from girih.passes.autograd.ties import tied
 from girih.passes.graph_builder import erase_dead_ops
 
 # Marks what an argument was before the program wrote it.
@@ -71,13 +70,13 @@ def make_gradient_function(
     kept = [
         (value, attributes)
         for value, attributes in zip(signature.values, signature.results, strict=True)
-        if "graph.gradient" in attributes
+        if keys.GRADIENT in attributes
     ]
-    signature.values = _tied(function, signature, [value for value, _ in kept])
+    signature.values = [value for value, _ in kept]
     signature.results = [attributes for _, attributes in kept]
     for attributes in signature.results:
         attributes.pop(keys.REACHED_BY, None)
-    numbers = tuple(a.pop("graph.gradient").value for a in signature.results)
+    numbers = tuple(a.pop(keys.GRADIENT).value for a in signature.results)
     signature.apply(function)
     erase_dead_ops(function.regions[0].blocks[0])
     _refuse_overwritten(function)
@@ -171,17 +170,3 @@ def _refuse_overwritten(function: ir.OpView) -> None:
                 f"modified by an inplace operation: argument {number} of a compiled "
                 "graph, which the graph itself writes"
             )
-
-
-def _tied(
-    function: ir.OpView, signature: Signature, gradients: list[ir.Value]
-) -> list[ir.Value]:
-    """Gradients that require a gradient where eager's do."""
-    block = function.regions[0].blocks[0]
-    inputs = [
-        argument
-        for argument, given in zip(block.arguments, signature.arguments, strict=True)
-        if keys.REQUIRES_GRAD in given
-    ]
-    *ops, last = block.operations
-    return tied(gradients, ops, inputs, ir.InsertionPoint(last))

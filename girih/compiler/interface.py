@@ -30,7 +30,7 @@ def interface_of(
     own = [n for n, a in given if keys.SAVED not in a]
     outside = {keys.WRITES, keys.UPDATE}
     writes = not all(map(outside.isdisjoint, signature.results))
-    wanted = tuple(a["graph.gradient"].value for a in behind.results)
+    wanted = tuple(a[keys.GRADIENT].value for a in behind.results)
     cotangents = [a for a in behind.arguments if _is_cotangent(a)]
     derived = [a[keys.COTANGENT].value for a in cotangents]
     views = tuple(_view(n, a) for n, a in given if _is_made_again(n, a, derived))

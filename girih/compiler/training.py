@@ -196,7 +196,7 @@ class _Level:
             else:
                 others.append(places[1][place])
         everything = private == list(range(len(interface.private)))
-        gradients = [given["graph.gradient"].value for given in signature.results]
+        gradients = [given[keys.GRADIENT].value for given in signature.results]
         signature.apply(function)
         return BackwardProgram(
             lowering.program(module, "fusions", None),

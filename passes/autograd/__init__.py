@@ -31,6 +31,8 @@ tables), then a family of rules, named as the op family in ``dialects/graph``.
 Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 3.
 """
 
+from dataclasses import dataclass
+
 from girih.dialects.bindings import ir
 from girih.dialects.graph.differentiation import GradientOp
 from girih.passes.autograd import (  # noqa: F401  (they register their rules)
@@ -66,19 +68,26 @@ from girih.passes.autograd.rules import (
     RULES,
     VjpBuilder,
 )
-from girih.passes.autograd.ties import tied
 from girih.passes.registry import register_pass
 
 __all__ = ["INACTIVE", "NOT_DIFFERENTIABLE", "RULES", "run"]
 
 
-@register_pass("autograd")
-def run(op: ir.Operation, options: None) -> None:
+@dataclass(frozen=True)
+class AutogradOptions:
+    """What becomes of the gradients."""
+
+    derived_again: bool = False
+    """Whether the gradients of a joint function are a function to derive, too."""
+
+
+@register_pass("autograd", options=AutogradOptions)
+def run(op: ir.Operation, options: AutogradOptions) -> None:
     """Resolves gradients inside of functions, and makes joint functions."""
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func" and len(function.regions[0].blocks):
             resolve_gradients(function.regions[0].blocks[0])
-            make_joint(function)
+            make_joint(function, is_derived=options.derived_again)
             # Regions of custom derivatives, which now are in the function, may ask too.
             resolve_gradients(function.regions[0].blocks[0])
 
@@ -97,22 +106,16 @@ def resolve_gradients(block: ir.Block) -> None:
 def _resolve(op: GradientOp, before: list[ir.OpView]) -> None:
     seeds = zip(op.outputs, op.cotangents, strict=True)
     ip = ir.InsertionPoint(op)
-    gradients = gradients_of(before, seeds, op.inputs, ip)
+    is_derived = op.create_graph is not None
+    gradients = gradients_of(before, seeds, op.inputs, ip, is_derived=is_derived)
     b = VjpBuilder(ip, frozenset())
     b.loc = op.location
     found = [
         b.zeros(result.type) if gradient is None else gradient
         for result, gradient in zip(op.gradients, gradients, strict=True)
     ]
-    if op.create_graph is None:
+    if not is_derived:
         found = [b.op("detach", gradient) for gradient in found]
-    else:
-        found = tied(found, _ops_before(op), op.inputs, ip)
     for result, gradient in zip(op.gradients, found, strict=True):
         result.replace_all_uses_with(gradient)
     op.operation.erase()
-
-
-def _ops_before(op: ir.OpView) -> list[ir.OpView]:
-    ops = list(op.operation.block.operations)
-    return ops[: ops.index(op)]

@@ -11,8 +11,10 @@ from girih.dialects.bindings import ir
 from girih.passes.autograd.elementwise import number_of
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.functions import one_minus, one_plus
-from girih.passes.autograd.rules import VjpBuilder, vjp
+from girih.passes.autograd.rules import VjpBuilder, follows, vjp
 from girih.passes.canonicalize_graph.numbers import convert
+
+follows("x", "hardsigmoid", "hardtanh", "leaky_relu")
 
 
 def activation(name: str) -> Callable:
@@ -159,6 +161,9 @@ def _joined(connective: str, b: VjpBuilder, *comparisons: tuple) -> ir.Value:
         if lhs is not None and rhs is not None
     ]
     return given[0] if len(given) == 1 else b.op(connective, *given)
+
+
+follows("inputs", "aten.rrelu_with_noise_functional.default")
 
 
 @calls("aten.rrelu_with_noise_functional.default")

@@ -9,7 +9,7 @@ from math import log, pi, sqrt
 
 from girih.dialects.bindings import ir
 from girih.passes.autograd.elementwise import refuse_complex
-from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
+from girih.passes.autograd.rules import VjpBuilder, follows, not_differentiable, vjp
 
 Formula = Callable[[VjpBuilder, ir.Value, ir.Value], ir.Value]
 
@@ -21,6 +21,7 @@ not_differentiable(
     "sign",
     "trunc",
 )
+follows("y", "relu")
 not_differentiable(
     "its results are no real numbers",
     "bitwise_not",

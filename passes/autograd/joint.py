@@ -69,8 +69,13 @@ class Signature:
             )
 
 
-def make_joint(function: ir.OpView) -> None:
-    """Adds cotangents and gradients, where an argument requires a gradient."""
+def make_joint(function: ir.OpView, *, is_derived: bool = False) -> None:
+    """Adds cotangents and gradients, where an argument requires a gradient.
+
+    Args:
+        function: What is changed.
+        is_derived: Whether the gradients may be derived again.
+    """
     signature = Signature.of(function)
     block = function.regions[0].blocks[0]
     wanted = [
@@ -85,12 +90,12 @@ def make_joint(function: ir.OpView) -> None:
     _sever(ops, signature, active, wanted)
     seeds = _add_cotangents(block, signature, active, terminator.location)
     ip = ir.InsertionPoint(terminator)
-    gradients = gradients_of(ops, seeds, wanted, ip)
+    gradients = gradients_of(ops, seeds, wanted, ip, is_derived=is_derived)
     reached_by = _reached_by(ops, seeds, active, signature)
     for argument, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None:
             number = argument.arg_number
-            given = {"graph.gradient": attr.INT.encode(number)}
+            given = {keys.GRADIENT: attr.INT.encode(number)}
             given |= _dense_strides(signature.arguments[number], argument.type)
             given |= reached_by.get(argument, {})
             signature.values.append(gradient)
@@ -141,7 +146,7 @@ def _reached_by(
 
 
 # What an attribute says of an argument or result that the derivative does not keep.
-_NOT_KEPT = frozenset({keys.COTANGENT, "graph.gradient", keys.UNKEPT})
+_NOT_KEPT = frozenset({keys.COTANGENT, keys.GRADIENT, keys.UNKEPT})
 
 
 def _mark_kept(block: ir.Block, signature: Signature, last: ir.OpView) -> None:

@@ -11,7 +11,10 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.passes.autograd.reduction import size_along
-from girih.passes.autograd.rules import VjpBuilder, vjp
+from girih.passes.autograd.rules import VjpBuilder, narrow, vjp
+
+for _name in ("batch_norm_training", "group_norm", "layer_norm"):
+    narrow(_name, mean="x", rstd="x")
 
 
 def _row_sum(b: VjpBuilder, x: ir.Value, dim: int) -> ir.Value:

@@ -16,9 +16,12 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, product
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.indexing import call_aten
-from girih.passes.autograd.rules import VjpBuilder, vjp
+from girih.passes.autograd.rules import VjpBuilder, follows, vjp
 
 _WINDOW = ("kernel", "stride", "padding", "dilation")
+
+
+follows("x", "adaptive_avg_pool", "avg_pool", "max_pool")
 
 
 @vjp("max_pool")

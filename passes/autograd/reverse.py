@@ -8,8 +8,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, rule_name
 from girih.dialects.fields import Group
 from girih.passes.autograd.accumulation import accumulated
+from girih.passes.autograd.following import following
 from girih.passes.autograd.rules import (
+    FOLLOWED,
     INACTIVE,
+    NARROW,
     NOT_DIFFERENTIABLE,
     RULES,
     NotDifferentiable,
@@ -40,6 +43,24 @@ def differentiable_operands(op: ir.OpView) -> list[ir.Value]:
 def _derived_operands(op: ir.OpView) -> list[ir.Value]:
     """Those of them that get a gradient, as a rule all."""
     return op.derived if _name(op) == "custom_vjp" else differentiable_operands(op)
+
+
+def _behind(op: ir.OpView, value: ir.Value, operands: list[ir.Value]) -> list[ir.Value]:
+    """The operands that one result depends on."""
+    for result, operand in NARROW.get(_name(op), {}).items():
+        if value == getattr(op, result):
+            return [getattr(op, operand)]
+    return operands
+
+
+def _followed(op: ir.OpView) -> ir.Value | None:
+    """What the gradients by an op's operands follow."""
+    name = _name(op)
+    if name == "alias":
+        return op.x if op.followed else None
+    if name == "extern":
+        return op.inputs[0] if op.op in FOLLOWED else None
+    return getattr(op, FOLLOWED[name]) if name in FOLLOWED else None
 
 
 def _materializes(op: ir.OpView) -> bool:
@@ -76,10 +97,13 @@ def reached_values(
     visited = {value for value in outputs if value in active}
     derived = set(visited)
     for op in reversed(ops):
-        if any(value in visited for value in op.results):
-            visited.update(v for v in differentiable_operands(op) if v in active)
-            if _materializes(op) or any(value in derived for value in op.results):
-                derived.update(v for v in _derived_operands(op) if v in active)
+        for value in op.results:
+            if value in visited:
+                found = _behind(op, value, differentiable_operands(op))
+                visited.update(v for v in found if v in active)
+                if _materializes(op) or value in derived:
+                    found = _behind(op, value, _derived_operands(op))
+                    derived.update(v for v in found if v in active)
     return Reached(visited, derived)
 
 
@@ -92,20 +116,17 @@ def reaching(
         visited[value] |= 1 << number
     found = dict(visited)
     for op in reversed(ops):
-        seen = bits = 0
-        for value in op.results:
-            seen |= visited.get(value, 0)
-            bits |= found.get(value, 0)
-        if _materializes(op):
-            bits = seen
-        for table, operands, reaches in (
-            (visited, differentiable_operands, seen),
-            (found, _derived_operands, bits),
-        ):
-            if reaches:
-                for value in operands(op):
-                    if value in active:
-                        table[value] = table.get(value, 0) | reaches
+        for result in op.results:
+            seen = visited.get(result, 0)
+            bits = seen if _materializes(op) else found.get(result, 0)
+            for table, operands, reaches in (
+                (visited, differentiable_operands, seen),
+                (found, _derived_operands, bits),
+            ):
+                if reaches:
+                    for value in _behind(op, result, operands(op)):
+                        if value in active:
+                            table[value] = table.get(value, 0) | reaches
     return found
 
 
@@ -122,14 +143,16 @@ class Sweep:
         seeds: Iterable[tuple[ir.Value, ir.Value]],
         inputs: Sequence[ir.Value],
         ip: ir.InsertionPoint,
+        is_derived: bool,
     ):
-        """Args: the ops before ``ip``; outputs with cotangents; what to derive by."""
+        """As ``gradients_of`` takes them."""
         seeds = list(seeds)
         active = active_values(ops, inputs)
         self._ops = ops
         reached = reached_values(ops, [value for value, _ in seeds], active)
         self._visited, self._reached = reached
         self._inputs = set(inputs)
+        self._is_derived = is_derived
         self.builder = VjpBuilder(ip, self._reached)
         self.cotangents: dict[ir.Value, ir.Value] = {}
         for value, cotangent in seeds:
@@ -158,17 +181,29 @@ class Sweep:
             return
         targets = [v for v in _derived_operands(op) if v in self._reached]
         name = _name(op)
-        if not targets or name in NOT_DIFFERENTIABLE:
+        if not targets:
             return
         self.builder.loc = op.location
+        if name in NOT_DIFFERENTIABLE:
+            self._go_on_with_zeros(targets)
+            return
         if name not in RULES:
             hint = f"; @plugin.vjp({name!r}) adds one" if "." in name else ""
             raise NotDifferentiable(f"'{op.operation.name}' has no derivative{hint}")
         gradients = RULES[name](op, cotangents, self.builder)
         self._check(op, gradients)
+        followed = _followed(op) if self._is_derived else None
         for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):
             if gradient is not None and operand in self._reached:
+                if followed is not None:
+                    gradient = following(gradient, followed, self.builder)
                 self._accumulate(operand, gradient)
+
+    def _go_on_with_zeros(self, targets: list[ir.Value]) -> None:
+        """Has the derivative of the gradients come to what zeros are multiplied by."""
+        if self._is_derived:
+            for value in targets:
+                self._accumulate(value, self.builder.zeros(value.type))
 
     def _take(self, value: ir.Value) -> ir.Value | None:
         if value in self._inputs:
@@ -216,6 +251,8 @@ def gradients_of(
     seeds: Iterable[tuple[ir.Value, ir.Value]],
     inputs: Sequence[ir.Value],
     ip: ir.InsertionPoint,
+    *,
+    is_derived: bool = False,
 ) -> list[ir.Value | None]:
     """The gradient for each input, None where no output depends on it.
 
@@ -224,6 +261,8 @@ def gradients_of(
         seeds: Outputs, each with its cotangent.
         inputs: Values to derive by.
         ip: Where the ops of the gradients go.
+        is_derived: Whether the gradients may be derived again. Then they depend on all
+            that eager's depend on, also where the derivative is zero.
     """
-    sweep = Sweep(ops, seeds, inputs, ip).run()
+    sweep = Sweep(ops, seeds, inputs, ip, is_derived).run()
     return [sweep.gradient(value) for value in inputs]

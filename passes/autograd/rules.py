@@ -19,6 +19,13 @@ RULES, NOT_DIFFERENTIABLE = RuleTable.several(
     "derivative of the op graph.", 2, "@plugin.vjp({name!r})"
 )
 
+# Op -> the field of what its gradient follows: eager's derivative of that gradient
+# comes to this value and gives it zeros, where there is only a comparison with it.
+FOLLOWED: dict[str, str] = {}
+
+# Op -> those of its results that depend on one operand alone, and that operand.
+NARROW: dict[str, dict[str, str]] = {}
+
 # Op -> why its results depend on no operand, as far as derivatives go.
 INACTIVE: dict[str, str] = {}
 
@@ -164,6 +171,25 @@ def vjp(*names: str) -> Callable[[Rule], Rule]:
     for a variadic operand a list of them.
     """
     return RULES.registering(*names)
+
+
+def follows(field: str, *names: str) -> None:
+    """Says that eager's gradients of ops have a derivative by a value, which is zero.
+
+    ``relu`` has such a gradient: its second backward pass comes to the operand. That of
+    ``clamp`` does not, and leaves None there.
+
+    Args:
+        field: The operand or result.
+        names: The ops ``graph.name``, or ATen ops that have a rule.
+    """
+    for name in names:
+        FOLLOWED[name] = field
+
+
+def narrow(name: str, **operands: str) -> None:
+    """Says which results of an op depend on one of its operands alone."""
+    NARROW[name] = operands
 
 
 def not_differentiable(reason: str, *names: str, inactive: bool = False) -> None:

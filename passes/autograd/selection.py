@@ -10,7 +10,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import product
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.reduction import evenly_shared, position_is
-from girih.passes.autograd.rules import VjpBuilder
+from girih.passes.autograd.rules import VjpBuilder, follows
 
 # ATen op -> place of the argument ``dim``, which may be left out where it is the last.
 _DIM = {
@@ -72,12 +72,16 @@ def vjp_median(op, cotangents, b: VjpBuilder) -> Any:
     return [evenly_shared(b, x, y, g, range(rank), nan_equals_nan=True)]
 
 
-@calls(
+_MAXIMA = (
     "aten.adaptive_max_pool2d.default",
     "aten.adaptive_max_pool3d.default",
     "aten.fractional_max_pool2d.default",
     "aten.fractional_max_pool3d.default",
 )
+follows("inputs", *_MAXIMA)
+
+
+@calls(*_MAXIMA)
 def vjp_max_pool(op, cotangents, b: VjpBuilder) -> Any:
     """Each gradient is added to where its value came from, within the plane."""
     x, *rest = op.inputs

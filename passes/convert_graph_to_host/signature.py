@@ -123,8 +123,8 @@ def _result_info(
     given: ir.DictAttr | Mapping[str, ir.Attribute],
     least: Mapping[str, int],
 ) -> ResultInfo:
-    if "graph.size" in given:
-        return ResultInfo(size=attr.SIZE.decode(given["graph.size"]))
+    if keys.SIZE in given:
+        return ResultInfo(size=attr.SIZE.decode(given[keys.SIZE]))
     if keys.WRITES in given:
         return ResultInfo(writes=attr.INT.decode(given[keys.WRITES]))
     storage = given[keys.STORAGE].value if keys.STORAGE in given else None

@@ -85,4 +85,4 @@ def _is_joint(function: ir.OpView) -> bool:
         for given in function.attributes[name]
         for index in range(len(given))
     }
-    return "graph.gradient" in has and keys.SAVED not in has
+    return keys.GRADIENT in has and keys.SAVED not in has

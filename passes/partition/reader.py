@@ -120,7 +120,7 @@ class JointReader:
             name = "cotangents" if keys.COTANGENT in given else "arguments"
             setattr(program, name, (*getattr(program, name), number))
         for value, given in zip(signature.values, signature.results, strict=True):
-            name = "gradients" if "graph.gradient" in given else "results"
+            name = "gradients" if keys.GRADIENT in given else "results"
             setattr(program, name, (*getattr(program, name), self._ids[value]))
         program.numbers = frozenset(
             number
@@ -182,7 +182,7 @@ def is_fresh(given: Attributes) -> bool:
     return given.keys().isdisjoint(_NOT_FRESH)
 
 
-_NOT_FRESH = frozenset({"graph.size", keys.STORAGE, keys.UPDATE, keys.WRITES})
+_NOT_FRESH = frozenset({keys.SIZE, keys.STORAGE, keys.UPDATE, keys.WRITES})
 
 
 def _written(given: Attributes) -> list[int]:

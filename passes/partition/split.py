@@ -100,7 +100,7 @@ class _Splitter:
         for name in self._symbols_of_tensors():
             if name not in bound:
                 size = attr.SIZE.encode(symbol(name))
-                bound[name] = self._return(self._index(), {"graph.size": size})
+                bound[name] = self._return(self._index(), {keys.SIZE: size})
         for name, place in bound.items():
             self._take(index, place, {keys.SYMBOL: ir.StringAttr.get(name)})
 

@@ -211,3 +211,33 @@ def test_what_torch_compiled_is_compiled_anew():
 def test_what_is_not_callable_is_refused(target):
     with pytest.raises(TypeError, match="expects a callable or a module"):
         girih.compile(target)
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 3
+
+
+def test_what_capture_models_is_called():
+    calls = {
+        "apply": (Doubled.apply, ()),
+        "checkpoint": (torch.utils.checkpoint.checkpoint, (torch.sin,)),
+        "cond": (torch.cond, (torch.tensor(True), torch.sin, torch.cos)),
+    }
+    for name, (function, arguments) in calls.items():
+        x = X.clone().requires_grad_()
+        given = ([x],) if name == "cond" else (x,)
+        options = {"use_reentrant": False} if name == "checkpoint" else {}
+        results = [
+            call(*arguments, *given, **options)
+            for call in (function, girih.compile(function))
+        ]
+        torch.testing.assert_close(*results)
+        torch.testing.assert_close(
+            *(torch.autograd.grad(result.sum(), x)[0] for result in results)
+        )

@@ -38,6 +38,8 @@ READS = {
     "loss_of_images": lambda i: F.cross_entropy(TABLE[:, :1, None], i[:, :1]),
     "embedding": lambda i: F.embedding(i, ROW.expand(3, 5)) * 2,
     "no_columns": lambda i: NOTHING[:, i[0]] + COLUMN,
+    "rows_of_no_elements": lambda i: F.embedding(i, NOTHING) * 2,
+    "columns_of_no_elements": lambda i: NOTHING.t().index_select(1, i[0]) * 2,
     "no_rows": lambda i: F.embedding(i, NOTHING.t()) * 2,
     "taken_of_nothing": lambda i: NOTHING.take(i) * 2,
 }

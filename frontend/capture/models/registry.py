@@ -85,6 +85,11 @@ def _with_function(model: Callable, function: FunctionType) -> Callable:
     return bound
 
 
+def has_model(function: Any) -> bool:
+    """Whether there is a model of a Python function itself, whatever it is marked."""
+    return isinstance(function, FunctionType) and function in _MODELS
+
+
 def model_of(function: Any) -> Callable | None:
     """The model of a function, or None; marks of the program come before most."""
     if isinstance(function, FunctionType):
