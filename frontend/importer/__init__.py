@@ -13,6 +13,7 @@ What lives here, in the order to read it:
 * ``checkpoints`` checkpoints that TorchDynamo wrote
 * ``registry``    the tables of rules
 * ``builder``     makes ops
+* ``ranges``, ``unused``    what nobody uses, and may raise
 * ``outputs``     results, aliasing, writes to inputs
 * ``schema``      what an ATen overload writes, and its functional twin
 * ``extern``      calls of ATen ops without a rule

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Role, role_of
+from girih.frontend.importer.ranges import is_within
 
 _LOOKUPS = frozenset(
     f"graph.{name}" for name in ("embedding", "gather", "index", "take")
@@ -145,4 +146,17 @@ def _may_raise(op: ir.Operation) -> bool:
         return "effects" not in op.attributes and any(p in name for p in _OF_ATEN)
     if op.name in _OF_INTEGERS:
         return not ty.is_float(op.results[0].type.element_type)
-    return op.name in _INDEXING
+    return op.name in _INDEXING and not _indices_are_known(op.opview)
+
+
+def _indices_are_known(op) -> bool:
+    """Whether no index of a look-up can be out of range."""
+    if op.operation.name not in ("graph.index", "graph.take"):
+        return False
+    is_take = op.operation.name == "graph.take"
+    dims, sizes = [op.dim] if is_take else op.dims, ty.shape_of(op.x.type)
+    below = 0 if is_take and op.from_end is None else -1
+    return all(
+        isinstance(sizes[dim], int) and is_within(index, below * sizes[dim], sizes[dim])
+        for dim, index in zip(dims, list(op.operands)[1:], strict=True)
+    )

@@ -26,9 +26,10 @@ It decides nothing about threads, and it does not fuse: one kernel stays one ker
 
 Read in this order: ``options`` (the target), ``kernel`` (reading the IR), ``index`` and
 ``sizes`` (index expressions), ``nodes`` (formulas), ``access`` (how views become index
-expressions), ``domain`` (refined and merged coordinates), ``plan`` (what a schedule
-is), ``subject``, ``cost``, ``widths``, ``keep``, ``split``, ``transpose``, ``choose``
-(which schedule), ``emit`` (IR), ``gpu`` (the same for GPUs), ``driver``.
+expressions), ``domain`` (refined and merged coordinates), ``pieces`` (computed
+indices), ``plan`` (what a schedule is), ``subject``, ``cost``, ``widths``,
+``stretches``, ``keep``, ``split``, ``transpose``, ``choose`` (which schedule), ``emit``
+(IR), ``gpu`` (the same for GPUs), ``driver``.
 """
 
 from girih.passes.tile.driver import print_schedules, run

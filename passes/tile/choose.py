@@ -4,6 +4,8 @@ That is: which coordinate the vectors lie along, what a program does, how many p
 it makes over a row, what is kept between them.
 """
 
+from dataclasses import replace
+
 from girih.dialects.dims import ceildiv, maximum
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.index import Coordinate
@@ -14,6 +16,7 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, product
 from girih.passes.tile.split import should_split, split_grid
+from girih.passes.tile.stretches import choose_segments
 from girih.passes.tile.subject import Subject, subject_of
 from girih.passes.tile.transpose import transposed_schedule, with_turned_rows
 from girih.passes.tile.widths import (
@@ -62,9 +65,11 @@ def _pointwise(subject: Subject) -> SchedulePlan:
         in_registers=False,
         substitutes=(),
         work=product(c.size for c in ordered),
+        segments=choose_segments(subject, lanes, width),
     )
     kind = "flat" if len(ordered) <= 1 else "pointwise"
     reason = f"{_sizes(ordered)} points, {width} lanes along {_name(lanes)}"
+    reason += _segments_text(grid)
     return SchedulePlan(kind, reason, (grid,), ())
 
 
@@ -82,6 +87,11 @@ def _reduction(subject: Subject) -> SchedulePlan:
         parts = grids[0].axes[0]
         reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
         return SchedulePlan(f"split {kind}", reason, grids, locals_)
+    if not grid.in_registers:
+        width = max(walk.width for walk in grid.passes)
+        segments = choose_segments(subject, grid.lanes, width)
+        grid = replace(grid, segments=segments)
+        reason += _segments_text(grid)
     if rows:
         grid, locals_ = with_turned_rows(subject, grid, locals_, parallel)
         if grid.stages:
@@ -97,7 +107,9 @@ def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
     parallel = _last(formula.parallel, lanes)
     reduced = _last(formula.reduced, lanes)
     passes, final = split_passes(formula, subject.reductions, reduced)
-    in_registers = rows and fits_registers(reduced, width)
+    # A row that is read once is better read in stretches than gathered.
+    is_cut = len(passes) == 1 and bool(choose_segments(subject, lanes, width))
+    in_registers = rows and fits_registers(reduced, width) and not is_cut
     locals_: tuple[Local, ...] = ()
     if in_registers:
         width = power_of_two(reduced[-1].size)
@@ -200,6 +212,10 @@ def _chunk(work: Size, unit: int, grain: int) -> Size:
     else:
         wanted = maximum(1, ceildiv(grain, maximum(1, work)))
     return ceildiv(wanted, unit) * unit
+
+
+def _segments_text(grid: Grid) -> str:
+    return f" in {len(grid.segments)} segments" if grid.segments else ""
 
 
 def _sizes(coordinates: tuple[Coordinate, ...]) -> str:

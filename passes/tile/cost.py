@@ -18,6 +18,7 @@ from girih.passes.tile.nodes import (
     ReduceNode,
     SelectNode,
 )
+from girih.passes.tile.pieces import longest_stride
 from girih.passes.tile.sizes import Size, is_constant, known
 
 # Loads of lanes that are apart, of lanes at computed places, and of lanes that are
@@ -80,9 +81,9 @@ def load_cost(
     load: LoadNode, along: Coordinate, turnable: frozenset[Coordinate]
 ) -> int:
     """Instructions to load one vector along a coordinate."""
-    if is_irregular(load.offset, along):
+    stride = longest_stride(load.offset, along)
+    if stride is None:
         return GATHERED_LOAD
-    stride = load.offset.coefficient(along)
     if isinstance(stride, int) and stride in (-1, 0, 1):
         return (0, 1, 2)[stride]
     if any(is_constant(load.offset.coefficient(c), 1) for c in turnable):

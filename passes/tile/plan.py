@@ -12,6 +12,7 @@ from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.pieces import Segment
 from girih.passes.tile.sizes import Size, known
 
 # Additions into one accumulator before the next block starts.
@@ -139,6 +140,8 @@ class Grid:
         substitutes: loads of earlier grids' results, by the number of the node.
         work: elements touched by all programs.
         stages: what is copied before the loops begin.
+        segments: stretches of the lanes' coordinate with loops of their own; none
+            where one loop does.
     """
 
     axes: tuple[Axis, ...]
@@ -152,6 +155,7 @@ class Grid:
     substitutes: tuple[tuple[Node, Node], ...]
     work: Size
     stages: tuple[Stage, ...] = ()
+    segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

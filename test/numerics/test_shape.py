@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -199,6 +201,12 @@ ONE_KERNEL = {
     "windows": lambda x: x.unfold(2, 4, 3).mean(-1),
     "windows of windows": lambda x: x.unfold(1, 2, 1).unfold(2, 3, 2).amax((-1, -2)),
     "reflected": lambda x: F.pad(x, (2, 1), mode="reflect") * 2,
+    "reflected twice": lambda x: F.pad(x[None], (2, 1, 1, 2), mode="reflect"),
+    "replicated": lambda x: F.pad(x[None], (2, 1, 0, 9), mode="replicate").relu(),
+    "rows of borders": lambda x: F.pad(x, (40, 3), mode="replicate").mean(-1),
+    "columns of borders": lambda x: F.pad(x[None], (2, 1, 1, 2), "reflect").amax(2),
+    "clamped": lambda x: x[..., (torch.arange(40) - 3).clamp(0, x.shape[-1] - 1)],
+    "mirrored": lambda x: x[:, (torch.arange(9) - 4).abs()],
 }
 
 
@@ -209,6 +217,49 @@ def test_windows_and_borders_are_read_where_they_lie(name):
     torch.testing.assert_close(compiled(x), ONE_KERNEL[name](x))
     report = girih.report(compiled)
     assert (report.kernels, report.externs) == (1, 0), report
+
+
+KINDS = [torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.bool]
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("dtype", [*KINDS, torch.complex64])
+def test_borders_of_all_kinds_of_elements(dtype, mode):
+    """Rows of one element, of several vectors, and with borders as long as they are."""
+
+    def function(x):
+        length = x.shape[-1] - 1 if mode == "reflect" else x.shape[-1]
+        rows = F.pad(x, (length, length), mode=mode)
+        both = [
+            F.pad(x, (a, b, 1, 0), mode=mode) for a, b in ((0, length), (length, 0))
+        ]
+        return rows, both, F.pad(x, (length, 0, 0, 1), mode=mode) == x[:, :1, :1]
+
+    for size in (1, 2, 16, 33, 70):
+        x = torch.randint(-9, 9, (2, 3, size)).to(dtype)
+        try:
+            wanted = function(x)
+        except NotImplementedError as error:
+            with pytest.raises(NotImplementedError, match=re.escape(str(error))):
+                girih.compile(function)(x)
+            continue
+        torch.testing.assert_close(girih.compile(function)(x), wanted, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("widths", [(3, 70), (1500, 0), (0, 1)])
+def test_borders_of_long_rows(widths, dynamic):
+    """Rows that several programs share, or that are added up in blocks."""
+
+    def function(x):
+        mirrored, clamped = (F.pad(x, widths, m) for m in ("reflect", "replicate"))
+        clamped_sums = clamped.sum(), (clamped * 2).amax(1), clamped.softmax(-1)
+        return mirrored.exp(), mirrored.sum(-1), clamped + 1, *clamped_sums
+
+    compiled = girih.compile(function, dynamic=dynamic)
+    for size in (2000, 70_001):
+        x = torch.randn(3, size, dtype=torch.float64)
+        torch.testing.assert_close(compiled(x), function(x))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -7,7 +7,7 @@ negative indices count from the end as in ``x[index]``.
 
 from girih.passes.tile.access.evaluator import Coordinates, Evaluator, reads
 from girih.passes.tile.elements import BOOL, I64
-from girih.passes.tile.index import Dynamic, constant, dynamic_nodes, of
+from girih.passes.tile.index import Affine, Dynamic, constant, dynamic_nodes, of
 from girih.passes.tile.kernel import OpRecord
 from girih.passes.tile.nodes import (
     CheckedIndexNode,
@@ -15,8 +15,10 @@ from girih.passes.tile.nodes import (
     ConstantNode,
     Guard,
     Guards,
+    IndexNode,
     Node,
 )
+from girih.passes.tile.pieces import is_always_within
 from girih.passes.tile.sizes import Size, is_at_least
 
 
@@ -57,6 +59,9 @@ def _read_along(
     """
     operand, dim = record.operands[0], record.attributes["dim"].value
     size = evaluator.shape(operand)[dim]
+    if is_always_within(number, size):
+        source = (*around[0], _as_index(number, size), *around[1])
+        return evaluator.value(operand, source, guards)
     from_end = "from_end" in record.attributes
     check = CheckedIndexNode(
         I64, (number,), size=size, guards=guards, from_end=from_end
@@ -65,6 +70,13 @@ def _read_along(
     source = (*around[0], of(Dynamic(check, size)), *around[1])
     found = evaluator.value(operand, source, guards + _holds_something(size))
     return found if _needs(found, check) else _behind(evaluator, record, found, check)
+
+
+def _as_index(number: Node, size: Size) -> Affine:
+    """The value of a node that needs no check as a coordinate."""
+    if isinstance(number, IndexNode):
+        return number.expression
+    return of(Dynamic(number, size))
 
 
 def _holds_something(size: Size) -> Guards:

@@ -13,6 +13,7 @@ from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode
+from girih.passes.tile.pieces import Segment
 from girih.passes.tile.plan import (
     BLOCK_STEPS,
     Axis,
@@ -25,6 +26,7 @@ from girih.passes.tile.plan import (
 from girih.passes.tile.sizes import Size, product
 
 Accumulators = list[list[ir.Value]]
+Body = Callable[[list[ir.Value]], list[ir.Value]]
 
 
 class Program:
@@ -176,6 +178,50 @@ class Program:
         width: int,
         inits: list[ir.Value],
         body: Callable[[list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:
+        """The loops over one coordinate: one, or one for each segment of it."""
+        if coordinate != self.grid.lanes or not self.grid.segments:
+            return self._one_loop(coordinate, width, inits, body)
+        for segment in self.grid.segments:
+            inits = self._segment(segment, width, inits, body)
+        return inits
+
+    def _segment(
+        self, segment: Segment, width: int, inits: list[ir.Value], body: Body
+    ) -> list[ir.Value]:
+        """The loop over a segment of the lanes' coordinate."""
+        coordinate = self.grid.lanes
+        known, bounds = self.values.substitutes, self.ranges.get(coordinate)
+        nodes = {node.number: other for node, other in segment.substitutes}
+        # Values that an earlier pass kept stand for nodes of all segments.
+        self.values.substitutes = nodes | known
+        self.ranges[coordinate] = self._range_in(segment, bounds)
+        if segment.width is not None:
+            width = segment.width
+        if width == 0:
+            self.indices.lanes = None
+        inits = self._one_loop(coordinate, width, inits, body)
+        self.indices.lanes = coordinate
+        self.values.substitutes = known
+        del self.ranges[coordinate]
+        if bounds is not None:
+            self.ranges[coordinate] = bounds
+        return inits
+
+    def _range_in(
+        self, segment: Segment, bounds: tuple[ir.Value, ir.Value] | None
+    ) -> tuple[ir.Value, ir.Value]:
+        """The part of a segment that lies in the program's part of the coordinate."""
+        low, high = self.indices.size(segment.low), self.indices.size(segment.high)
+        if bounds is None:
+            return low, high
+        b = self.indices.at(self.stack.depth)
+        return b.same("arith.maxsi", low, bounds[0]), b.same(
+            "arith.minsi", high, bounds[1]
+        )
+
+    def _one_loop(
+        self, coordinate: Coordinate, width: int, inits: list[ir.Value], body: Body
     ) -> list[ir.Value]:
         """A loop over one coordinate, by lanes where vectors lie along it."""
         low, high = self._range(coordinate)

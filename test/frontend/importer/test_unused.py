@@ -131,3 +131,40 @@ def test_only_what_may_raise_is_computed():
     compiled(torch.ones(3, 3), torch.tensor([0]))
     (graph,) = girih.report(compiled).graphs
     assert graph.launches == 1
+
+
+KNOWN = {
+    "a clamp": (lambda x: x[(torch.arange(9) - 3).clamp(0, 3)][:2], 1),
+    "borders": (lambda x: F.pad(x, (1, 1), mode="replicate")[:, :2], 1),
+    "from the end": (lambda x: x[torch.arange(8) - 4][:2], 1),
+    "data": (lambda x: x[torch.zeros(9, dtype=torch.int64) + x[0, 0].long()][:2], 2),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_cannot_be_out_of_range_is_not_looked_at(name, tmp_path):
+    """Rows of indices that are known are not computed for their sake."""
+    function, results = KNOWN[name]
+    options = {"dump_dir": str(tmp_path), "cache": False}
+    x = torch.zeros(4, 3)
+    compiled = girih.compile(function, options=options)
+    torch.testing.assert_close(compiled(x), function(x))
+    (path,) = tmp_path.glob("*/1-graph.mlir")
+    (line,) = [
+        s for s in path.read_text().splitlines() if s.strip().startswith("return")
+    ]
+    assert line.partition(":")[0].count("%") == results
+
+
+@pytest.mark.parametrize("start", [-5, 1, 2**62])
+def test_what_may_be_out_of_range_is_looked_at(start):
+    """Also where the numbers wrap around."""
+
+    def function(x):
+        return (x[(torch.arange(4) + start) * 2 // 2], x + 1)[1]
+
+    with pytest.raises(IndexError) as wanted:
+        function(torch.zeros(4, 3))
+    with pytest.raises(IndexError) as found:
+        girih.compile(function)(torch.zeros(4, 3))
+    assert str(found.value) == str(wanted.value)

@@ -173,3 +173,41 @@
   %1 = "graph.exp"(%0) : (tensor<640xf32>) -> tensor<640xf32>
   "tile.write"(%1, %y) : (tensor<640xf32>, !tile.buffer<f32, [640], [1]>) -> ()
 }) {domain = [640], outputs = 1 : i64, reduced = array<i64>, sym_name = "expensive", symbols = []} : () -> ()
+
+// A clamped index is linear between the borders: they are read as scalars, the rest of
+// the row as vectors, without a check.
+// CHECK-LABEL: "tile.kernel"
+// CHECK-NOT: tile.check
+// CHECK-NOT: tile.gather
+// CHECK: scf.for {{.*}} = %c0 to %c1 step
+// CHECK: "tile.loop"(%c1, %c33)
+// CHECK: "tile.load"(%arg0, {{.*}}, %c1, {{.*}} -> vector<16xf32>
+// CHECK: scf.for {{.*}} = %c33 to %c34 step
+// CHECK: schedule = "pointwise: {{.*}} in 3 segments", sym_name = "clamped"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [8, 32], [32, 1]>, %y: !tile.buffer<f32, [8, 34], [34, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [8, 32], [32, 1]>) -> tensor<8x32xf32>
+  %1 = "graph.iota"() {start = -1 : i64, step = 1 : i64} : () -> tensor<34xi64>
+  %2 = "graph.constant"() {value = 0 : i64} : () -> tensor<i64>
+  %3 = "graph.maximum"(%1, %2) : (tensor<34xi64>, tensor<i64>) -> tensor<34xi64>
+  %4 = "graph.constant"() {value = 31 : i64} : () -> tensor<i64>
+  %5 = "graph.minimum"(%3, %4) : (tensor<34xi64>, tensor<i64>) -> tensor<34xi64>
+  %6 = "graph.take"(%0, %5) {dim = 1 : i64} : (tensor<8x32xf32>, tensor<34xi64>) -> tensor<8x34xf32>
+  "tile.write"(%6, %y) : (tensor<8x34xf32>, !tile.buffer<f32, [8, 34], [34, 1]>) -> ()
+}) {domain = [8, 34], outputs = 1 : i64, reduced = array<i64>, sym_name = "clamped", symbols = []} : () -> ()
+
+// One that leaves the tensor is still looked at, an element at a time.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.check"
+// CHECK: "tile.gather"
+// CHECK-NOT: segments
+// CHECK: sym_name = "too_far"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [8, 32], [32, 1]>, %y: !tile.buffer<f32, [8, 34], [34, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [8, 32], [32, 1]>) -> tensor<8x32xf32>
+  %1 = "graph.iota"() {start = -1 : i64, step = 1 : i64} : () -> tensor<34xi64>
+  %2 = "graph.constant"() {value = 0 : i64} : () -> tensor<i64>
+  %3 = "graph.maximum"(%1, %2) : (tensor<34xi64>, tensor<i64>) -> tensor<34xi64>
+  %4 = "graph.take"(%0, %3) {dim = 1 : i64} : (tensor<8x32xf32>, tensor<34xi64>) -> tensor<8x34xf32>
+  "tile.write"(%4, %y) : (tensor<8x34xf32>, !tile.buffer<f32, [8, 34], [34, 1]>) -> ()
+}) {domain = [8, 34], outputs = 1 : i64, reduced = array<i64>, sym_name = "too_far", symbols = []} : () -> ()
