@@ -115,7 +115,7 @@ bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
 		--output build/benchmarks/gpu-optimizers
 	@$(GPU_PYTHON) -m benchmarks.readme build/benchmarks
 
-bench: install ## Measure eager, Inductor and girih; tables go to the README.
+bench: install ## Measure eager, Inductor and girih; tables go to docs/benchmarks.md.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models
 	@$(BIN)/python -m benchmarks.training --output build/benchmarks/training

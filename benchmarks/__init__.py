@@ -11,7 +11,7 @@ Run one of these; each has ``--help``:
 * ``python -m benchmarks.gpu``       kernels, overhead and models on a GPU
 * ``python -m benchmarks.capture``   capture and guards, beside TorchDynamo's
 
-``python -m benchmarks.readme`` puts their tables into README.md.
+``python -m benchmarks.readme`` puts their tables into docs/benchmarks.md.
 
 What they share: ``cases``, ``model_table`` and ``training_cases`` hold the tables of
 what is measured, ``engines`` what it is measured with, ``agreement`` the check that

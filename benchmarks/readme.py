@@ -1,4 +1,4 @@
-"""Puts the tables that ``make bench`` wrote into README.md.
+"""Puts the tables that ``make bench`` wrote into docs/benchmarks.md.
 
 ``python -m benchmarks.readme [FOLDER]`` replaces what stands between the comments
 ``<!-- NAME -->`` and ``<!-- end of NAME -->`` by FOLDER/NAME.md (build/benchmarks), and
@@ -26,10 +26,10 @@ def with_tables(text: str, folder: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrites README.md; returns the exit code."""
+    """Rewrites docs/benchmarks.md; returns the exit code."""
     folder = Path(arguments[0]) if arguments else ROOT / "build" / "benchmarks"
-    readme = ROOT / "README.md"
-    readme.write_text(with_tables(readme.read_text(), folder))
+    page = ROOT / "docs" / "benchmarks.md"
+    page.write_text(with_tables(page.read_text(), folder))
     plot = folder / "kernels.svg"
     if plot.exists():
         shutil.copy(plot, ROOT / "docs" / "kernels.svg")

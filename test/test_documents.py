@@ -14,6 +14,7 @@ import girih
 from girih import log
 
 ROOT = Path(__file__).parent.parent
+TOUR = ROOT / "docs" / "tour.md"
 GELUS = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<8x16xf32>)
     -> (tensor<4xf32>, tensor<8x16xf32>) {
@@ -30,14 +31,20 @@ def test_quick_start_of_the_readme():
 
 
 def test_capture_example_of_the_readme():
-    program = "import torch\nimport girih\n" + python_blocks("Capture")
+    program = "import torch\nimport girih\n" + python_blocks("See what happened")
     assert "2 graphs, 1 break" in run_python(program)
 
 
-def test_girih_opt_example_of_the_readme(tmp_path):
-    (source,) = blocks("A tour with girih-opt", "mlir")[:1]
+def test_pass_of_the_readme():
+    start = "import torch\nimport girih\n"
+    printed = run_python(start + python_blocks("Your own pass in ten lines"))
+    assert printed.startswith('"main" ')
+
+
+def test_girih_opt_example_of_the_tour(tmp_path):
+    (source,) = blocks("A tour with girih-opt", "mlir", TOUR)[:1]
     (tmp_path / "softmax.mlir").write_text(source)
-    for script in blocks("A tour with girih-opt", "bash"):
+    for script in blocks("A tour with girih-opt", "bash", TOUR):
         for line in script.splitlines():
             command = line.partition("#")[0].split()
             command[:1] = [sys.executable, "-m", "girih.tools.girih_opt"]
