@@ -24,14 +24,26 @@ class MissingRule(KeyError):
         return self.args[0]
 
 
+class RuleMistake(Exception):
+    """A rule was called, and what it gives is not what a rule of its kind has to.
+
+    Attributes:
+        name: Of the op, or the operator, that the rule is for.
+    """
+
+    def __init__(self, text: str, name: str):
+        super().__init__(text)
+        self.name = name
+
+
 FOREIGN: dict[str, Any] = {}
 """Rules from outside of girih, each by what it is: keys of caches depend on them."""
 
 
 def note(what: str, rule: Any) -> None:
     """Notes a rule if it is not girih's own."""
-    module = getattr(rule, "__module__", None) or ""
-    if module.partition(".")[0] != "girih":
+    module = getattr(rule, "__module__", None) or "__main__"
+    if callable(rule) and module.partition(".")[0] != "girih":
         FOREIGN[what] = rule
 
 

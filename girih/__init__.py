@@ -74,6 +74,8 @@ def __getattr__(name: str):
     """
     if name not in _EXPORTS:
         raise AttributeError(f"module 'girih' has no attribute {name!r}")
+    if name == "plugin":  # it works without torch, as girih-opt does
+        return import_module("girih.plugins").plugin
     modules = {path: import_module(path) for path in _EXPORTS.values()}
     globals().update({n: getattr(modules[path], n) for n, path in _EXPORTS.items()})
     return globals()[name]

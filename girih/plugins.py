@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
@@ -165,6 +166,9 @@ class Plugin:
 
     def _name(self, op: OpName) -> str:
         if not isinstance(op, str):
+            if not isinstance(op, type) or not getattr(op, "OPERATION_NAME", ""):
+                text = "a rule is for an op: its class, which has a name=, or its name"
+                raise TypeError(f"{text}; got {op!r}")
             return op.OPERATION_NAME.removeprefix("graph.")
         name = op if "." in op else f"{self.name}.{op}"
         if name not in definition.OPS:
@@ -222,18 +226,7 @@ class Plugin:
         """
         from girih.frontend.importer import registry
 
-        return registry.imports(*map(_operator, operators))
-
-    def fake(self, *operators: str) -> Callable[[Rule], Rule]:
-        """A decorator for the rule that tells shapes and dtypes of results quickly.
-
-        Without one the operator's own fake implementation runs, as
-        ``torch.library.register_fake`` gives it. ``rule(*args, **kwargs)`` returns
-        ``girih.frontend.fake.rules.Result(size, dtype, stride)``.
-        """
-        from girih.frontend.fake import rules
-
-        return rules.shape_rule(*map(_operator, operators))
+        return registry.imports(*map(_existing, operators))
 
     # On graphs --------------------------------------------------------------------
 
@@ -246,7 +239,7 @@ class Plugin:
         """
         from girih.passes.autograd import rules
 
-        return rules.vjp(*self._names(ops))
+        return _taking("op, cotangents, b", rules.vjp(*self._names(ops)))
 
     def not_differentiable(self, reason: str, *ops: OpName) -> None:
         """Says that no derivative goes through ops, and why: one sentence."""
@@ -261,7 +254,7 @@ class Plugin:
         """
         from girih.passes.decompose import rules
 
-        return rules.decomposes(self._name(op))
+        return _taking("op, b", rules.decomposes(self._name(op)))
 
     def canonicalizes(self, *ops: OpName) -> Callable[[Rule], Rule]:
         """A decorator for a rule that simplifies ops.
@@ -272,7 +265,7 @@ class Plugin:
         """
         from girih.passes.canonicalize_graph import rules
 
-        return rules.canonicalizes(*self._names(ops))
+        return _taking("op, b", rules.canonicalizes(*self._names(ops)))
 
     # Code -------------------------------------------------------------------------
 
@@ -285,7 +278,7 @@ class Plugin:
         """
         from girih.passes.tile.emit import rules
 
-        return rules.emits(*self._names(ops))
+        return _taking("b, node, values", rules.emits(*self._names(ops)))
 
     def reads(self, *ops: OpName) -> Callable[[Rule], Rule]:
         """A decorator for the rule that finds an op's element at some coordinates.
@@ -295,7 +288,8 @@ class Plugin:
         """
         from girih.passes.tile.access import evaluator
 
-        return evaluator.reads(*(definition.full_name(n) for n in self._names(ops)))
+        names = (definition.full_name(name) for name in self._names(ops))
+        return _taking("evaluator, record, at, guards", evaluator.reads(*names))
 
     def calls(self, op: OpName, operator: str) -> None:
         """Says that a library op is a call of a torch operator.
@@ -308,6 +302,7 @@ class Plugin:
         """
         from girih.passes.convert_graph_to_host.externs import rules
 
+        _existing(operator)
         name = definition.full_name(self._name(op))
         rules.calls_with_attributes(name, _overload(operator))
 
@@ -327,7 +322,45 @@ class Plugin:
             from girih.passes.convert_tile_to_tt import lowering
         else:
             raise ValueError(f"a target is 'cpu' or 'gpu', got {target!r}")
-        return lowering.lowers(name)
+        return _taking("lowering, op", lowering.lowers(name))
+
+
+def _taking(
+    parameters: str, register: Callable[[Rule], Rule]
+) -> Callable[[Rule], Rule]:
+    """The decorator, for rules that can be called with these arguments."""
+
+    def checked(rule: Rule) -> Rule:
+        try:
+            inspect.signature(rule).bind(*parameters.split(", "))
+        except TypeError as error:
+            name = getattr(rule, "__qualname__", repr(rule))
+            text = f"the rule {name} is called as rule({parameters}): {error}"
+            raise TypeError(text) from None
+        return register(rule)
+
+    return checked
+
+
+def _existing(name: str) -> str:
+    """An operator that torch knows, as the importer's tables name it.
+
+    Raises:
+        ValueError: There is none.
+    """
+    import torch
+
+    found = _operator(name)
+    namespace, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    operators = getattr(torch.ops, namespace)
+    if not hasattr(operators, packet):
+        raise ValueError(f"torch has no operator {name!r}; define it first")
+    known = getattr(operators, packet).overloads()
+    if (overload or "default") not in known:
+        names = ", ".join(f"{namespace}::{packet}.{each}" for each in known)
+        raise ValueError(f"torch has no operator {name!r}, but {names}")
+    return found
 
 
 def _operator(name: str) -> str:

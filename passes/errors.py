@@ -8,7 +8,7 @@ from types import TracebackType
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, full_name
-from girih.dialects.rule_table import MissingRule, blame
+from girih.dialects.rule_table import MissingRule, RuleMistake, blame
 from girih.passes import reproducer
 from girih.passes.pipeline_syntax import MODULE
 
@@ -65,7 +65,7 @@ class PassError(Exception):
     @property
     def is_about_a_rule(self) -> bool:
         """Whether somebody else's op has no rule, or a rule of theirs failed."""
-        if isinstance(self.cause, MissingRule):
+        if isinstance(self.cause, MissingRule | RuleMistake):
             cls = OPS.get(full_name(self.cause.name))
             return cls is not None and cls.__module__.partition(".")[0] != "girih"
         return bool(blame(self.cause.__traceback__))

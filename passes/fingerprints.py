@@ -20,6 +20,10 @@ from typing import Any
 _PLAIN = (bool, bytes, complex, float, int, str, type(None), type(Ellipsis), range)
 
 
+_KNOWN = frozenset({"girih", "torch"})
+"""Packages whose files say what their functions do, whatever those reach."""
+
+
 def fingerprint(function: Callable) -> str:
     """Returns a digest of what a function does.
 
@@ -92,6 +96,10 @@ class _Walk:
         )
 
     def _function(self, function: types.FunctionType) -> Iterator[str]:
+        if function.__module__.partition(".")[0] in _KNOWN:
+            yield f"{function.__module__} {function.__qualname__}"
+            yield _status(_file_of(function.__module__))
+            return
         yield from self._all(
             (function.__code__, function.__defaults__, function.__kwdefaults__)
         )
@@ -125,6 +133,9 @@ class _Walk:
 
     def _object(self, value: Any) -> Iterator[str]:
         yield from self.parts(type(value))
+        if type(value).__module__.startswith("girih.plugins"):
+            yield str(value)
+            return
         names = getattr(value, "__dict__", None)
         if names is None or hasattr(type(value), "__del__"):
             yield uuid.uuid4().hex  # nothing says what it is

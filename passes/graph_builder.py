@@ -6,7 +6,7 @@ from typing import Any
 from girih.dialects import keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS, Effects, effects_of, op_named
+from girih.dialects.definition import OPS, Effects, effects_of, op_named, rule_name
 from girih.dialects.dims import Dim, Size, product
 
 _CHECKPOINT = keys.CHECKPOINT
@@ -113,8 +113,35 @@ class GraphBuilder:
         if self._model is not None and _CHECKPOINT in self._model.attributes:
             made.attributes[_CHECKPOINT] = self._model.attributes[_CHECKPOINT]
 
+    def number(self, value: ir.Value) -> Any:
+        """Returns the number that every element of a value is, None if unknown."""
+        op = self.producer(value, "constant", "full")
+        if op is None and (view := self.producer(value, "broadcast_to", "reshape")):
+            return GraphBuilder.number(self, view.operands[0])
+        return None if op is None else op.value
+
+    def producer(self, value: ir.Value, *names: str) -> ir.OpView | None:
+        """Returns the op that makes a value, if it is one of these names."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or rule_name(owner) not in names:
+            return None
+        return owner.opview
+
     def replace(self, op: ir.OpView, *values: ir.Value) -> None:
-        """Puts values in the place of an op's results, and erases the op."""
+        """Puts values in the place of an op's results, and erases the op.
+
+        Raises:
+            TypeError: A value has another type than the result.
+            ValueError: There are more values than results, or fewer.
+        """
+        if len(values) != len(op.results):
+            rule = f"expected {len(op.results)} values for {op.operation.name}"
+            raise ValueError(f"{rule}, got {len(values)}")
+        for result, value in zip(op.results, values, strict=True):
+            got = getattr(value, "type", value)
+            if got != result.type:
+                rule = f"expected a value of type {result.type}"
+                raise TypeError(f"{rule} for {op.operation.name}, got {got}")
         for result, value in zip(op.results, values, strict=True):
             result.replace_all_uses_with(value)
         op.operation.erase()

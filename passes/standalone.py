@@ -22,7 +22,12 @@ class NotStandalone(Exception):
 
 
 def is_importable(function: Callable) -> bool:
-    """Whether another process finds a function by its module and name."""
+    """Whether another process finds a function by its module and name.
+
+    One of the program that runs is not: importing that would run it again.
+    """
+    if function.__module__ == "__main__":
+        return False
     module = sys.modules.get(function.__module__)
     if getattr(module, "__file__", None) is None:
         return False

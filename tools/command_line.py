@@ -16,6 +16,7 @@ SEPARATOR = "// -----"
 _FLAGS: dict[str, dict] = {
     "--pass-pipeline": {"metavar": "PIPELINE", "help": "textual pipeline to run"},
     "--list-passes": {"action": "store_true", "help": "list passes and pipelines"},
+    "--list-ops": {"action": "store_true", "help": "list ops with their fields"},
     "--list-stages": {
         "action": "store_true",
         "help": "list the compiler's stages, with their places for passes of users",

@@ -20,7 +20,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import registry, reproducer
 from girih.passes.observers import Observers, PrintIR
-from girih.tools import diagnostics, isolation, listing
+from girih.tools import diagnostics, isolation, listing, op_tables
 from girih.tools.command_line import SEPARATOR, read_command_line
 from girih.tools.nesting import check_nesting
 
@@ -196,6 +196,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = read_command_line(sys.argv[1:] if argv is None else argv)
     if arguments.list_passes:
         print(listing.pass_list())
+        return 0
+    if arguments.list_ops:
+        print(op_tables.op_list())
         return 0
     if arguments.list_stages:
         print(listing.stage_list(arguments.target, arguments.training))

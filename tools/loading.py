@@ -37,6 +37,8 @@ def load(parser: argparse.ArgumentParser, modules: Sequence[str]) -> None:
 
 
 def _load_file(path: Path) -> None:
+    if path.stem in sys.stdlib_module_names or path.stem == "torch":
+        raise ImportError(f"a module is called {path.stem!r} already; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module

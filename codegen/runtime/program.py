@@ -302,6 +302,8 @@ class _Builder:
 
     def _add_result(self, op: ir.OpView, result: ir.Value, slot: Value) -> None:
         parts = buffer_parts(result.type)
+        if not op.op.startswith(("aten.", "girih.")):
+            self._check_made(op, parts, slot)
         self.buffers[result] = Buffer(parts, tensor=slot)
         is_known = op.op in ROW_MAJOR_OPS and _is_contiguous(parts)
         if not is_known and self._layout_matters(result):
@@ -311,6 +313,13 @@ class _Builder:
                 torch_entry.restride,
                 self.sizes.items(parts.strides),
             )
+
+    def _check_made(self, op: ir.OpView, parts: BufferParts, slot: Value) -> None:
+        """Checks what an operator made: kernels read as far as its fake says."""
+        dtype = torch_entry.dtype(str(parts.element_type))
+        check = torch_entry.check_made(op.op, dtype)
+        shape = self.sizes.items(parts.shape)
+        self.assembler.call(check, [ValueItem(slot), shape], [], discard=True)
 
     def _layout_matters(self, value: ir.Value) -> bool:
         """Whether anything but ATen itself relies on the strides of an ATen result.

@@ -58,6 +58,33 @@ def _empty_strided_on_device(
     return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
 
 
+def check_made(name: str, dtype: torch.dtype) -> Callable:
+    """What raises where an operator made something else than its fake said.
+
+    Args:
+        name: The overload.
+        dtype: What the fake implementation said.
+
+    Returns:
+        Called with what the operator returned, and the sizes that the fake said.
+    """
+
+    def check(made: object, sizes: tuple[int, ...]) -> None:
+        is_tensor = isinstance(made, torch.Tensor)
+        if is_tensor and made.layout is torch.strided and not made.is_meta:
+            if made.dtype is dtype and made.shape == sizes:
+                return
+        got = f"a {type(made).__name__}"
+        if is_tensor:
+            got = f"{made.dtype} of {tuple(made.shape)} on {made.device}, {made.layout}"
+        raise RuntimeError(
+            f"the operator {name} made {got}, where its fake implementation says "
+            f"{dtype} of {tuple(sizes)}, for which girih compiled the graph"
+        )
+
+    return check
+
+
 def aligned_copy(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor in memory that begins at a multiple of 16 bytes.
 

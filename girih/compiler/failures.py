@@ -6,7 +6,7 @@ import traceback
 
 from girih.compiler import reproducers
 from girih.dialects.locations import position_of
-from girih.dialects.rule_table import MissingRule, blame
+from girih.dialects.rule_table import MissingRule, RuleMistake, blame
 from girih.errors import (
     CompileError,
     GirihError,
@@ -48,7 +48,7 @@ def _of_a_user(error: PassError) -> str:
     frames = traceback.extract_tb(error.cause.__traceback__)
     own = [frame for frame in frames if frame.filename != registry.__file__]
     lines = "".join(traceback.format_list(own)).rstrip()
-    if isinstance(error.cause, MissingRule):
+    if isinstance(error.cause, MissingRule | RuleMistake):
         return str(error)
     rule = blame(error.cause.__traceback__)
     where = f"the {rule}" if rule else f"the pass is defined in {error.defined_in}"

@@ -1,12 +1,13 @@
 """The backward sweep: cotangents of outputs become cotangents of inputs."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, rule_name
 from girih.dialects.fields import Group
+from girih.dialects.rule_table import RuleMistake
 from girih.passes.autograd.accumulation import accumulated
 from girih.passes.autograd.following import following
 from girih.passes.autograd.rules import (
@@ -194,6 +195,7 @@ class Sweep:
         self._check(op, gradients)
         followed = _followed(op) if self._is_derived else None
         for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):
+            _check_gradient(op, operand, gradient)
             if gradient is not None and operand in self._reached:
                 if followed is not None:
                     gradient = following(gradient, followed, self.builder)
@@ -220,13 +222,34 @@ class Sweep:
             gradient = accumulated(self.builder, known, gradient)
         self.cotangents[value] = gradient
 
-    def _check(self, op: ir.OpView, gradients: list) -> None:
+    def _check(self, op: ir.OpView, gradients: Any) -> None:
         declared = len(OPS[op.operation.name].OPERANDS)
-        if len(gradients) != declared:
-            raise AssertionError(
-                f"girih bug: the rule of {op.operation.name} gives {len(gradients)} "
-                f"gradients, the op has {declared} operands"
+        is_list = isinstance(gradients, list | tuple)
+        if not is_list or len(gradients) != declared:
+            got = len(gradients) if is_list else type(gradients).__name__
+            raise RuleMistake(
+                f"expected the derivative of {op.operation.name} to return a list of "
+                f"{declared} gradients, one for each operand, got {got}",
+                _name(op),
             )
+
+
+def _check_gradient(op: ir.OpView, operand: ir.Value, gradient: Any) -> None:
+    """Checks that a rule gives a gradient of the operand's type, or None."""
+    if (
+        gradient is None
+        or isinstance(gradient, ir.Value)
+        and (gradient.type == operand.type)
+    ):
+        return
+    number = list(op.operands).index(operand)
+    got = gradient.type if isinstance(gradient, ir.Value) else repr(gradient)
+    raise RuleMistake(
+        f"expected the derivative of {op.operation.name} to give operand {number} a "
+        f"gradient of its type {operand.type}, or None, got {got} (b.unbroadcast sums "
+        f"over what an operand was broadcast along)",
+        _name(op),
+    )
 
 
 def _name(op: ir.OpView) -> str:

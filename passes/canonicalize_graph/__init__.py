@@ -22,8 +22,11 @@ Read ``rules`` first, then a family: ``elementwise``, ``casts``, ``shape``,
 ``reduction``, ``indexing``; ``numbers`` computes with elements.
 """
 
+from typing import Any
+
 from girih.dialects.bindings import ir
 from girih.dialects.definition import class_of, rule_name
+from girih.dialects.rule_table import RuleMistake
 from girih.passes.canonicalize_graph import (
     casts,
     elementwise,
@@ -79,6 +82,7 @@ class _Sweep:
             builder = Simplifier(op, self.facts)
             replacement = rule(op, builder)
             if replacement is not None:
+                _check(op, name, replacement)
                 return self._visit_created(builder, replacement)
             for created in builder.created:
                 self.visit(created)
@@ -95,3 +99,12 @@ class _Sweep:
         replacement = anchor.operands[0]
         anchor.erase()
         return replacement
+
+
+def _check(op: ir.OpView, name: str, replacement: Any) -> None:
+    """Checks that a rule returns a value of the result's type."""
+    got = getattr(replacement, "type", replacement)
+    if got != op.results[0].type:
+        rule = f"expected the canonicalization of {op.operation.name} to return a value"
+        text = f"{rule} of type {op.results[0].type}, or None, got {got}"
+        raise RuleMistake(text, name)

@@ -23,6 +23,7 @@ Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalizat
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import role_of, rule_name
+from girih.dialects.rule_table import RuleMistake
 from girih.dialects.traits import Role
 from girih.passes.decompose import (
     activation,
@@ -66,7 +67,14 @@ def _rule_name(op: ir.OpView) -> str:
 
 
 def _replace(op: ir.OpView) -> None:
-    values = RULES[_rule_name(op)](op, GraphBuilder(op))
-    for old, new in zip(op.results, values, strict=True):
-        old.replace_all_uses_with(new)
-    op.operation.erase()
+    builder, name = GraphBuilder(op), _rule_name(op)
+    values = RULES[name](op, builder)
+    if not isinstance(values, list | tuple):
+        got = type(values).__name__
+        text = f"expected the decomposition of {op.operation.name} to return a list"
+        raise RuleMistake(f"{text} of values, one for each result, got {got}", name)
+    try:
+        builder.replace(op, *values)
+    except (TypeError, ValueError) as error:
+        text = f"the decomposition of {op.operation.name} returns other values"
+        raise RuleMistake(f"{text}: {error}", name) from error

@@ -77,7 +77,8 @@ def _imported(path: Path):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("girih."):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (a.name for a in node.names if a.name.startswith("girih"))
+            names = [alias.name for alias in node.names]
+            yield from (n for n in names if n.split(".")[0] == "girih")
 
 
 def test_the_example_imports_nothing_that_no_document_names():

@@ -1,6 +1,7 @@
 """A composite: girih differentiates and fuses what it is written with."""
 
 import girih
+import girih_example.operators  # noqa: F401  (an operator is there before its rule)
 from girih.plugins import FLOAT, attribute
 
 example = girih.plugin("example")

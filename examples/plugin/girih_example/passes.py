@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import girih
+import girih_example.operators  # noqa: F401  (an operator is there before its rule)
 from girih.plugins import (
     FLOAT,
     attribute,

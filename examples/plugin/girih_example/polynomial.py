@@ -4,6 +4,7 @@ Where ops are gone before derivatives are taken, they need neither rules nor ker
 """
 
 import girih
+import girih_example.operators  # noqa: F401  (an operator is there before its rule)
 from girih.plugins import (
     INTS,
     attribute,

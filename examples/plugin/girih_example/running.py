@@ -1,6 +1,7 @@
 """A library op: a call of a torch operator, with a derivative by rule."""
 
 import girih
+import girih_example.operators  # noqa: F401  (an operator is there before its rule)
 from girih.plugins import INT, attribute, expect, operand, result, shape_of
 
 example = girih.plugin("example")

@@ -1,6 +1,7 @@
 """A primitive: an elementwise op with a kernel on both targets, and derivatives."""
 
 import girih
+import girih_example.operators  # noqa: F401  (an operator is there before its rule)
 from girih.plugins import FLOAT, attribute, expect
 
 example = girih.plugin("example")

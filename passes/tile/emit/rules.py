@@ -7,7 +7,7 @@ the computing type of the node's element.
 
 from collections.abc import Callable, Sequence
 
-from girih.dialects.rule_table import RuleTable
+from girih.dialects.rule_table import RuleMistake, RuleTable
 from girih.passes.tile.emit.builder import Builder, Value
 from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.nodes import ComputeNode
@@ -28,4 +28,8 @@ def emit_elementwise(b: Builder, node: ComputeNode, values: Sequence[Value]) -> 
     Raises:
         MissingRule: for an op that no rule makes code of.
     """
-    return RULES[node.name](b, node, decided_on(b, node, values))
+    value = RULES[node.name](b, node, decided_on(b, node, values))
+    if "." in node.name and not isinstance(value, Value):
+        text = f"expected the emission rule of {node.name} to return a value"
+        raise RuleMistake(f"{text}, got {value!r}", node.name)
+    return value
