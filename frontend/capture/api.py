@@ -136,17 +136,22 @@ class Compiler:
     Args:
         settings: How.
         is_callee: The function is called by a frame that runs as it was.
+        goes_on: The function goes on behind a break.
     """
 
-    def __init__(self, settings: Settings, is_callee: bool = False):
+    def __init__(
+        self, settings: Settings, is_callee: bool = False, goes_on: bool = False
+    ):
         self.settings = settings
         self.is_callee = is_callee
+        self.goes_on = goes_on
         self.captures = 0
         self.reset()
 
     def reset(self) -> None:
         """Forgets what was learned from calls."""
-        self.sizes = Sizes(self.settings.dynamic)
+        most = max(1, self.settings.recompile_limit // 2) if self.goes_on else None
+        self.sizes = Sizes(self.settings.dynamic, most)
         self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0
@@ -364,7 +369,7 @@ class Compiler:
         if origin is None and not is_users_code(function.__code__):
             return None
         settings = replace(self.settings, fullgraph=False)
-        compiler = Compiler(settings, is_callee=True)
+        compiler = Compiler(settings, is_callee=True, goes_on=origin is not None)
         return make_dispatcher(_of_code(function), compiler)
 
 

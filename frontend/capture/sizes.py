@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from girih.errors import unsupported
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.constant import LITERALS
 
 # Accesses on the way from an argument to a number that the caller gave with it.
 _CONTAINERS = ("local", "index", "item", "dict_item")
@@ -44,14 +47,18 @@ class Sizes:
 
     Args:
         dynamic: As for ``girih.compile``.
+        most_values: How many values of one number or string get entries of their own.
+            None: as many as there are.
     """
 
-    def __init__(self, dynamic: bool | None):
+    def __init__(self, dynamic: bool | None, most_values: int | None = None):
         self.dynamic = dynamic
+        self._most_values = most_values
+        self._values: dict[str, set] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
         self._numbers: dict[str, int | float] = {}
-        self._learned: list[tuple[Source, int | float]] = []
+        self._learned: list[tuple[Source, Any]] = []
         self._varying: set[str] = set()
         self._fixed: set[tuple[str, bool]] = set()
 
@@ -85,9 +92,7 @@ class Sizes:
         """Whether a number is an input of the graph, and no constant."""
         if self.dynamic is False:
             return False
-        if self._learned:
-            self._numbers.update((_key(s), seen) for s, seen in self._learned)
-            self._learned.clear()
+        self._take_in()
         is_scheduled = _is_scheduled(source)
         if not self.dynamic and not self._numbers and not is_scheduled:
             return False
@@ -95,7 +100,8 @@ class Sizes:
         seen = self._numbers.get(key)
         if seen is not None and type(seen) is type(number) and seen != number:
             self._varying.add(key)
-        if (key, number < 0) in self._fixed or not is_input(number):
+        is_fixed = (key, number < 0) in self._fixed and not self._is_spent(key)
+        if is_fixed or not is_input(number):
             return False
         if key in self._varying or is_scheduled and type(number) is float:
             return True
@@ -106,12 +112,59 @@ class Sizes:
         self._fixed.add((_key(source), number < 0))
 
     def learn(self, guards: Iterable) -> None:
-        """Notes the numbers that an entry holds for."""
+        """Notes the values that an entry holds for."""
         self._learned += [
             (guard.source, guard.operand)
             for guard in guards
-            if guard.kind == "equals" and type(guard.operand) in (int, float)
+            if guard.kind == "equals" and type(guard.operand) in LITERALS
         ]
+
+    def _take_in(self) -> None:
+        for source, value in self._learned:
+            key = _key(source)
+            if type(value) in (int, float):
+                self._numbers[key] = value
+            self._hold(key, value)
+        self._learned.clear()
+
+    # Values that have no more entries of their own
+
+    def check_value(self, source: Source) -> None:
+        """Raises where Python asks for a value that had too many others before.
+
+        Behind a break, where a loop goes on with another position or name each time,
+        Python does what needs the value, and no entry is made for it.
+        """
+        self._take_in()
+        if self._is_spent(_key(source)):
+            _refuse_value(str(source))
+
+    def check_computed(self, formula: str) -> None:
+        """The same for what Python computes from numbers."""
+        if self._is_spent(formula):
+            _refuse_value(formula)
+
+    def learn_computed(self, formula: str, value: int | float) -> None:
+        """Notes what an entry holds for, of what Python computes from numbers."""
+        self._hold(formula, value)
+
+    def _hold(self, key: str, value: Any) -> None:
+        if self._most_values is not None:
+            self._values.setdefault(key, set()).add((type(value), value))
+
+    def _is_spent(self, key: str) -> bool:
+        if self._most_values is None:
+            return False
+        return len(self._values.get(key, ())) >= self._most_values
+
+
+def _refuse_value(context: str):
+    unsupported(
+        kind="value that is another one at each trip of a loop",
+        context=context,
+        explanation="It would need an entry for each; Python does what depends on it.",
+        hints=("Iterate over the items, in place of their positions or names.",),
+    )
 
 
 def _key(source: Source) -> str:

@@ -48,7 +48,7 @@ from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
-from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.symbol import SymbolValue, is_same
 from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.capture.wrap import wrap
 
@@ -222,6 +222,9 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         evaluator.check_marks()
         for number in evaluator.fixed_numbers(self.graph.placed):
             self.sizes.fix(number.real, number.source)
+        for function, args, _ in self.graph.decisions:
+            if function is is_same:
+                self.sizes.learn_computed(repr(args[0]), args[1])
         self.sizes.learn(self.guards)
 
     def held(self, obj: Any) -> Value:

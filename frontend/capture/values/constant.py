@@ -43,6 +43,8 @@ class Constant(Value):
     def add_guard(self, tracer) -> None:
         """Guards the value."""
         kind = "is" if self._by_identity else "equals"
+        if kind == "equals" and type(self._value) in LITERALS:
+            tracer.sizes.check_value(self.source)
         tracer.guards.add(self.source, kind, self._value)
 
     @property

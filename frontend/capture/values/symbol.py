@@ -131,16 +131,19 @@ class NumberValue(SymbolValue):
     def specialize(self) -> int | float:
         """The value at this call, which is fixed for this entry."""
         if not self.is_fixed:
-            self.is_fixed = True
             self._fix()
+            self.is_fixed = True
         return self.real
 
     def _fix(self) -> None:
+        sizes = self.tracer.sizes
         if self.source is None:
+            sizes.check_computed(repr(self))
             self.tracer.graph.decide(is_same, (self, self.real), True)
             return
+        sizes.check_value(self.source)
         self.tracer.guards.add(self.source, "equals", self.real)
-        self.tracer.sizes.fix(self.real, self.source)
+        sizes.fix(self.real, self.source)
 
     def truth(self, tracer) -> bool:
         """Whether it is not zero, which becomes a guard."""

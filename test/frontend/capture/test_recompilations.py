@@ -321,6 +321,68 @@ def test_a_loop_with_a_break_goes_on_for_any_number_of_parts(name, dynamic):
         assert graphs_of_girih(program, calls, entrance=entrance)[1] == 0
 
 
+# More layers than the limit that loops over them are compiled with.
+_LAYERS = 6
+_FEWER = 4
+
+
+class Chosen(torch.nn.Module):
+    """Layers of one kind, each found by its position or name."""
+
+    def __init__(self, names, choose):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Branches() for _ in range(_LAYERS))
+        named = {f"layer{i}": layer for i, layer in enumerate(self.layers)}
+        self.named = torch.nn.ModuleDict(named)
+        self.names = names
+        self.choose = choose
+
+    def forward(self, x):
+        for name in self.names(self):
+            x = self.choose(self, name)(x)
+        return x
+
+
+def _counted(module):
+    i = 0
+    while i < len(module.layers):
+        yield i
+        i += 1
+
+
+# Name: the positions or names, and the layer for one of them.
+LOOPS_BY_NAME = {
+    "layers[i]": (lambda m: range(_LAYERS), lambda m, i: m.layers[i]),
+    "layers[-i]": (lambda m: range(1, _LAYERS + 1), lambda m, i: m.layers[-i]),
+    "layers[n - i]": (lambda m: range(_LAYERS), lambda m, i: m.layers[_LAYERS - 1 - i]),
+    "layers[i % n]": (lambda m: range(6, 18), lambda m, i: m.layers[5 * i % _LAYERS]),
+    "layers[i:]": (lambda m: range(_LAYERS), lambda m, i: m.layers[i:][0]),
+    "list[i]": (lambda m: range(_LAYERS), lambda m, i: list(m.layers)[i]),
+    "while": (_counted, lambda m, i: m.layers[i]),
+    "backwards": (lambda m: reversed(range(_LAYERS)), lambda m, i: m.layers[i]),
+    "named[key]": (lambda m: m.named, lambda m, name: m.named[name]),
+    "named[text]": (lambda m: range(_LAYERS), lambda m, i: m.named[f"layer{i}"]),
+    "getattr": (lambda m: m.named, lambda m, name: getattr(m.named, name)),
+}
+_BY_NAME_IN_SHORT = ["layers[i]", "layers[i % n]", "named[text]"]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "name",
+    LOOPS_BY_NAME if os.environ.get("GIRIH_TEST_LONG") else _BY_NAME_IN_SHORT,
+)
+def test_a_loop_with_a_break_goes_on_for_any_position_or_name(name, dynamic):
+    program, calls = Chosen(*LOOPS_BY_NAME[name]), [(_random(3, 4),)] * 2
+    options = {"recompile_limit": _FEWER}
+    entrances = [
+        lambda f: girih.compile(f, backend="eager", dynamic=dynamic, options=options),
+        lambda f: with_dynamo(f, dynamic=dynamic),
+    ]
+    for entrance in entrances:
+        assert graphs_of_girih(program, calls, entrance=entrance)[1] == 0
+
+
 def test_the_limit_holds_behind_a_break_for_each_part():
     program = _loop_over([lambda x: x * 2 if x.sum() > 0 else x - 1] * 2)
     calls = [(_random(*[2] * rank),) for rank in range(1, 5)]
