@@ -29,7 +29,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from girih.frontend.fake.acceptance import refusal_of
-from girih.frontend.fake.demands import demand_of
+from girih.frontend.fake.demands import check_demand, is_undecided
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.images import whole_images
@@ -282,14 +282,6 @@ def _without_python_kernels() -> Iterator[None]:
             op._dispatch_cache.clear()
 
 
-def is_undecided(error: Exception) -> bool:
-    """Whether an error says that a size is known only when the program runs.
-
-    By name: its module needs sympy, which programs without symbols never load.
-    """
-    return type(error).__name__ == "GuardOnDataDependentSymNode"
-
-
 class SizesAreSymbols(Exception):
     """Code in C++ asked for a size or a stride as a number where it is a symbol."""
 
@@ -327,9 +319,7 @@ class LightFakeTensorMode(FakeTensorMode):
         plan = _plan_for(func)
         if plan is _LIFT:
             return self._lift(args[0])
-        demand = demand_of(func)
-        if demand is not None:
-            self._check_sizes(demand, args, kwargs or {})
+        check_demand(func, args, kwargs or {})
         result = self._run(plan, func, types, args, kwargs or {})
         if self._asks_eager and func.namespace == "aten" and not (plan and plan.in_cpp):
             error = refusal_of(func, args, kwargs or {})
@@ -354,13 +344,6 @@ class LightFakeTensorMode(FakeTensorMode):
             yield
         finally:
             self._keeps_symbols = before
-
-    def _check_sizes(self, demand, args, kwargs):
-        try:
-            demand(*args, **kwargs)
-        except Exception as error:
-            if not is_undecided(error):
-                raise
 
     def _run(self, plan, func, types, args, kwargs):
         if plan is not None:
