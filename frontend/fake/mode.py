@@ -260,9 +260,11 @@ def _python_kernels() -> Iterator[None]:
 # - of dropout it calls ``native_dropout`` everywhere, C++ on CUDA alone: that has no
 #   derivative without a dispatch key of autograd, and rounds otherwise on the CPU;
 # - of batch norms it has the strides of arithmetic, and decomposes them;
-# - of hardshrink it takes integers.
+# - of hardshrink it takes integers;
+# - of inverse transforms it does not ask whether the windows overlap.
 _LEFT_TO_CPP = (
-    *("dropout", "hardshrink", "native_batch_norm", "multilabel_margin_loss_forward"),
+    *("dropout", "hardshrink", "istft", "native_batch_norm"),
+    "multilabel_margin_loss_forward",
 )
 
 
