@@ -246,6 +246,12 @@ def _huber_loss(self, target, reduction=1, delta=1.0):
     _check(delta > 0, "delta is not positive")
 
 
+@demands("softshrink")
+def _softshrink(self, lambd=0.5):
+    if self.dtype.is_floating_point:
+        _check(0 <= lambd <= torch.finfo(self.dtype).max, "lambd is not in range")
+
+
 @demands("soft_margin_loss")
 def _soft_margin_loss(self, target, reduction=1):
     _expands_to(target, self.size(), "target")

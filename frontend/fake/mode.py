@@ -264,7 +264,7 @@ def _python_kernels() -> Iterator[None]:
 # - of inverse transforms it does not ask whether the windows overlap.
 _LEFT_TO_CPP = (
     *("dropout", "hardshrink", "istft", "native_batch_norm"),
-    "multilabel_margin_loss_forward",
+    *("multi_margin_loss", "multilabel_margin_loss_forward"),
 )
 
 
