@@ -48,20 +48,6 @@ def test_infinite_factor():
     assert not gradient(girih.compile(function)).isfinite().any()
 
 
-def test_second_derivative_that_eager_lacks():
-    def second(function):
-        x = torch.tensor([[0.25, 0.5, 1.0]], requires_grad=True)
-        [first] = torch.autograd.grad(function(x), x, create_graph=True)
-        return torch.autograd.grad(first.square().sum(), x, allow_unused=True)[0]
-
-    def function(x, power=2):
-        return F.multi_margin_loss(x, torch.tensor([1]), p=power)
-
-    with pytest.raises(RuntimeError, match="not implemented"):
-        second(function)
-    assert second(girih.compile(function, dynamic=True)).any()
-
-
 def test_second_derivative_of_hardsigmoid():
     def second(function):
         x = torch.ones(3, requires_grad=True)
@@ -126,33 +112,6 @@ def test_second_derivative_through_a_call():
 
     assert second(function) is None
     assert not second(girih.compile(function)).any()
-
-
-def test_adaptive_maximum_of_nothing():
-    def gradient(function):
-        x = torch.ones(2, 3, requires_grad=True)
-        function(x).sum().backward()
-        return x.grad
-
-    def function(x):
-        return F.adaptive_max_pool1d(x, 0)
-
-    with pytest.raises(RuntimeError, match="non-zero size"):
-        gradient(function)
-    assert not gradient(girih.compile(function)).any()
-
-
-def test_margin_that_is_nan():
-    def function(x, margin):
-        return F.multi_margin_loss(x, torch.tensor([1]), margin=margin)
-
-    x, compiled = (
-        torch.tensor([[0.25, 0.5, 1.0]]),
-        girih.compile(function, dynamic=True),
-    )
-    assert compiled(x, 2.5) == function(x, 2.5)
-    assert function(x, float("nan")) == 0
-    assert compiled(x, float("nan")).isnan()
 
 
 def test_prehook_of_a_node():

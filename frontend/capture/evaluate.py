@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import (
 
 from girih.errors import unsupported
 from girih.frontend.fake import fake_like, make_fake_mode
-from girih.frontend.fake.mode import is_undecided
+from girih.frontend.fake.demands import is_undecided
 from girih.frontend.fake.recurrent import cudnn_layers, is_recurrent, runs_in_cudnn
 
 # Methods that may return the tensor itself, and never change it.

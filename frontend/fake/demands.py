@@ -45,6 +45,29 @@ def demand_of(func: torch._ops.OpOverload) -> Callable | None:
     return DEMANDS.get(name) or DEMANDS.get(twin)
 
 
+def is_undecided(error: Exception) -> bool:
+    """Whether an error says that a size is known only when the program runs.
+
+    By name: its module needs sympy, which programs without symbols never load.
+    """
+    return type(error).__name__ == "GuardOnDataDependentSymNode"
+
+
+def check_demand(func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> None:
+    """Raises ``Refused`` where eager is known to refuse the sizes of a call.
+
+    Sizes that only the program's data tell are left to the program.
+    """
+    demand = demand_of(func)
+    if demand is None:
+        return
+    try:
+        demand(*args, **kwargs)
+    except Exception as error:
+        if not is_undecided(error):
+            raise
+
+
 def _check(holds: bool, what: str) -> None:
     if not holds:
         raise Refused(what)
@@ -157,6 +180,38 @@ def _channel_shuffle(self, groups):
     _check(self.size()[1] % groups == 0, "channels are not divisible")
 
 
+# Resized images ---------------------------------------------------------------------
+
+RESIZED = tuple(
+    f"{kind}{rank}d"
+    for rank, kinds in {
+        1: ("upsample_nearest", "_upsample_nearest_exact", "upsample_linear"),
+        2: (
+            *("upsample_nearest", "_upsample_nearest_exact"),
+            *("upsample_bilinear", "upsample_bicubic"),
+        ),
+        3: ("upsample_nearest", "_upsample_nearest_exact", "upsample_trilinear"),
+    }.items()
+    for kind in kinds
+)
+
+
+@demands(*RESIZED)
+def _resized(self, output_size, *options, **named):
+    _check(self.dim() == len(output_size) + 2, "not of this rank")
+    _check(all(size > 0 for size in self.size()[1:]), "the image is empty")
+    _check(all(size > 0 for size in output_size), "the result is empty")
+
+
+@demands(*(f"{name}.vec" for name in RESIZED))
+def _resized_by_factors(input, output_size, *options, **named):
+    if output_size is None:
+        factors = named["scale_factors"] if "scale_factors" in named else options[-1]
+        pairs = zip(input.size()[2:], factors, strict=True)
+        output_size = [torch.sym_int(size * factor) for size, factor in pairs]
+    _resized(input, output_size)
+
+
 # Losses -----------------------------------------------------------------------------
 
 
@@ -189,6 +244,12 @@ def _smooth_l1_loss(self, target, reduction=1, beta=1.0):
 @demands("huber_loss")
 def _huber_loss(self, target, reduction=1, delta=1.0):
     _check(delta > 0, "delta is not positive")
+
+
+@demands("softshrink")
+def _softshrink(self, lambd=0.5):
+    if self.dtype.is_floating_point:
+        _check(0 <= lambd <= torch.finfo(self.dtype).max, "lambd is not in range")
 
 
 @demands("soft_margin_loss")

@@ -1,17 +1,26 @@
 """Resizing images: what torch writes out in Python is not what its kernels give.
 
 Images of bytes are resized by one operator, and what is resized along one dim is
-contiguous.
+contiguous. What torch writes out takes sizes that its kernels refuse, so those are
+asked for first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import torch
 
+from girih.frontend.fake.demands import RESIZED, check_demand
+
 _KEY = torch._C.DispatchKey.CompositeImplicitAutograd
+_OF_LINES = (
+    torch.ops.aten.upsample_nearest1d,
+    torch.ops.aten._upsample_nearest_exact1d,
+)
+_OF_BYTES = (torch.ops.aten.upsample_bilinear2d, torch.ops.aten.upsample_bicubic2d)
 
 
 @contextmanager
@@ -21,29 +30,43 @@ def whole_images() -> Iterator[None]:
     Its Python computes in floating point and rounds; the kernel has fixed point.
     Lines get the layout of the operand in Python, and none from the kernel.
     """
-    ops = torch.ops.aten
-    pairs = (
-        (ops.upsample_bilinear2d.vec, ops.upsample_bilinear2d.default),
-        (ops.upsample_bicubic2d.vec, ops.upsample_bicubic2d.default),
-    )
-    lines = (ops.upsample_nearest1d, ops._upsample_nearest_exact1d)
-    lines = [each for op in lines for each in (op.vec, op.default)]
-    changed = (*(vec for vec, _ in pairs), *lines)
-    written_out = {vec: dict(vec.py_kernels) for vec in changed}
+    overloads = _overloads()
+    written_out = {op: dict(op.py_kernels) for op in overloads}
     try:
-        for vec, whole in pairs:
-            if _KEY in vec.py_kernels:
-                vec.py_kernels[_KEY] = _resized(whole, vec.py_kernels[_KEY])
-                vec._dispatch_cache.clear()
-        for op in lines:
-            if _KEY in op.py_kernels:
-                op.py_kernels[_KEY] = _contiguous(op.py_kernels[_KEY])
-                op._dispatch_cache.clear()
+        for op, kernels in written_out.items():
+            for key in kernels.keys() - {torch._C.DispatchKey.Meta}:
+                op.py_kernels[key] = _asking(op, _replaced(op, key))
+            op._dispatch_cache.clear()
         yield
     finally:
-        for vec, kernels in written_out.items():
-            vec.py_kernels.update(kernels)
-            vec._dispatch_cache.clear()
+        for op, kernels in written_out.items():
+            op.py_kernels.update(kernels)
+            op._dispatch_cache.clear()
+
+
+@cache
+def _overloads() -> tuple:
+    """What resizes images, as ``interpolate`` calls it and as kernels do."""
+    packets = [getattr(torch.ops.aten, name) for name in RESIZED]
+    return tuple(op for one in packets for op in (one.vec, one.default))
+
+
+def _replaced(op: torch._ops.OpOverload, key: torch._C.DispatchKey) -> Callable:
+    """The kernel of an overload in Python, with what kernels in C++ do otherwise."""
+    written_out, packet = op.py_kernels[key], op.overloadpacket
+    if key == _KEY and packet in _OF_LINES:
+        return _contiguous(written_out)
+    if key == _KEY and packet in _OF_BYTES and op is packet.vec:
+        return _resized(packet.default, written_out)
+    return written_out
+
+
+def _asking(op: torch._ops.OpOverload, kernel: Callable) -> Callable:
+    def resize(*args, **kwargs):
+        check_demand(op, args, kwargs)
+        return kernel(*args, **kwargs)
+
+    return resize
 
 
 def _contiguous(written_out: Callable) -> Callable:

@@ -29,7 +29,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from girih.frontend.fake.acceptance import refusal_of
-from girih.frontend.fake.demands import demand_of
+from girih.frontend.fake.demands import check_demand, is_undecided
 from girih.frontend.fake.foreach import is_foreach, shapes_of, takes_numbers
 from girih.frontend.fake.geometry import VIEW_RULES
 from girih.frontend.fake.images import whole_images
@@ -260,9 +260,11 @@ def _python_kernels() -> Iterator[None]:
 # - of dropout it calls ``native_dropout`` everywhere, C++ on CUDA alone: that has no
 #   derivative without a dispatch key of autograd, and rounds otherwise on the CPU;
 # - of batch norms it has the strides of arithmetic, and decomposes them;
-# - of hardshrink it takes integers.
+# - of hardshrink it takes integers;
+# - of inverse transforms it does not ask whether the windows overlap.
 _LEFT_TO_CPP = (
-    *("dropout", "hardshrink", "native_batch_norm", "multilabel_margin_loss_forward"),
+    *("dropout", "hardshrink", "istft", "native_batch_norm"),
+    *("multi_margin_loss", "multilabel_margin_loss_forward"),
 )
 
 
@@ -280,14 +282,6 @@ def _without_python_kernels() -> Iterator[None]:
         for op, known in zip(ops, kernels, strict=True):
             op.py_kernels.update(known)
             op._dispatch_cache.clear()
-
-
-def is_undecided(error: Exception) -> bool:
-    """Whether an error says that a size is known only when the program runs.
-
-    By name: its module needs sympy, which programs without symbols never load.
-    """
-    return type(error).__name__ == "GuardOnDataDependentSymNode"
 
 
 class SizesAreSymbols(Exception):
@@ -327,9 +321,7 @@ class LightFakeTensorMode(FakeTensorMode):
         plan = _plan_for(func)
         if plan is _LIFT:
             return self._lift(args[0])
-        demand = demand_of(func)
-        if demand is not None:
-            self._check_sizes(demand, args, kwargs or {})
+        check_demand(func, args, kwargs or {})
         result = self._run(plan, func, types, args, kwargs or {})
         if self._asks_eager and func.namespace == "aten" and not (plan and plan.in_cpp):
             error = refusal_of(func, args, kwargs or {})
@@ -354,13 +346,6 @@ class LightFakeTensorMode(FakeTensorMode):
             yield
         finally:
             self._keeps_symbols = before
-
-    def _check_sizes(self, demand, args, kwargs):
-        try:
-            demand(*args, **kwargs)
-        except Exception as error:
-            if not is_undecided(error):
-                raise
 
     def _run(self, plan, func, types, args, kwargs):
         if plan is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import torch
 
 from girih.frontend.fake.acceptance import asking_kernels
+from girih.frontend.fake.demands import is_undecided
 from girih.frontend.fake.layout import preserved_strides, wrap_dims
 from girih.frontend.fake.promotion import sum_dtype
 from girih.frontend.fake.rules import Result, shape_rule
@@ -49,17 +53,52 @@ def _mean(self, dim, keepdim=False, dtype=None):
     return _reduce(self, dim, keepdim, dtype)
 
 
-@shape_rule("var.correction", "std.correction")
-def _variance(self, dim=None, correction=None, keepdim=False):
-    if not self.dtype.is_floating_point:
-        return NotImplemented
-    return _reduce(self, dim, keepdim, self.dtype)
+def _of_squares(name: str) -> None:
+    """Registers the rules of a variance or a deviation, alone and with the mean."""
+
+    def alone(self, dim=None, correction=None, keepdim=False):
+        if not self.dtype.is_floating_point:
+            return NotImplemented
+        return _variance(name, self, dim, correction, keepdim)
+
+    def with_mean(self, dim=None, correction=None, keepdim=False):
+        if not self.dtype.is_floating_point:
+            return NotImplemented
+        one = _variance(f"{name}_mean", self, dim, correction, keepdim)
+        return NotImplemented if one is NotImplemented else (one, one)
+
+    shape_rule(f"{name}.correction")(alone)
+    shape_rule(f"{name}_mean.correction")(with_mean)
 
 
-@shape_rule("var_mean.correction", "std_mean.correction")
-def _variance_and_mean(self, dim=None, correction=None, keepdim=False):
-    one = _variance(self, dim, correction, keepdim)
-    return NotImplemented if one is NotImplemented else (one, one)
+_of_squares("var")
+_of_squares("std")
+
+
+def _variance(name, tensor, dims, correction, keepdim):
+    result = _reduce(tensor, dims, keepdim, tensor.dtype)
+    if result is not NotImplemented:
+        _warn_of_freedom(name, tensor, wrap_dims(dims, tensor.dim()), correction)
+    return result
+
+
+def _warn_of_freedom(name, tensor, dims, correction) -> None:
+    """Warns as kernels do, which meta kernels do not, of what has no variance."""
+    size = tensor.size()
+    kept = [size[n] for n in range(len(size)) if n not in dims]
+    try:
+        count = 0 if 0 in kept else math.prod(size[n] for n in dims if len(size))
+        is_lacking = count <= (1 if correction is None else correction)
+    except Exception as error:
+        if not is_undecided(error):
+            raise
+        return  # what only the program's data tell is seldom so small
+    if is_lacking:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less "
+            "than the reduction factor (input numel divided by output numel).",
+            stacklevel=2,
+        )
 
 
 @shape_rule("amax", "amin")

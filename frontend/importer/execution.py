@@ -20,7 +20,7 @@ from girih.dialects.rule_table import blame
 from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
 from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.switches import preserved
-from girih.frontend.fake.mode import is_undecided
+from girih.frontend.fake.demands import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder

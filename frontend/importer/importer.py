@@ -23,7 +23,7 @@ from girih.frontend.fake import (
     make_fake_mode,
     python_dispatcher,
 )
-from girih.frontend.fake.mode import is_undecided
+from girih.frontend.fake.demands import is_undecided
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.devices import CPU, check_device
 from girih.frontend.importer.differentiation import (

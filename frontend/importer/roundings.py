@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from girih.frontend.fake.mode import is_undecided
+from girih.frontend.fake.demands import is_undecided
 
 _LARGEST_SIZE = 2**31
 _LARGEST_EXACT = 2**52

@@ -14,6 +14,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from girih.frontend.checkpoint import Checkpoint
+from girih.frontend.fake.demands import Refused
 from girih.frontend.fake.layout import suggested_strides
 from girih.frontend.fake.recurrent import is_recurrent
 from girih.frontend.importer.levels import known
@@ -73,7 +74,11 @@ def _without_cudnn(target: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     """``torch.nn.functional.one_hot``; classes are looked up, which checks them."""
-    if num_classes == -1 or tensor.dtype is not torch.int64 or not tensor.numel():
+    if tensor.dtype is not torch.int64:
+        raise Refused("classes are not of type int64")
+    if not tensor.numel() and num_classes <= 0:
+        raise Refused("no class tells how many there are")
+    if num_classes == -1 or not tensor.numel():
         return F.one_hot(tensor, num_classes)
     classes = torch.arange(num_classes, device=tensor.device)
     found = classes.index_select(0, tensor.reshape(-1)).reshape(tensor.shape)

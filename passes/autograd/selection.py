@@ -88,6 +88,8 @@ def vjp_max_pool(op, cotangents, b: VjpBuilder) -> Any:
     g, _ = cotangents
     if g is None:
         return [None, *(None for _ in rest)]
+    if 0 in ty.shape_of(g.type)[1:]:
+        return NotImplemented  # ATen refuses some of these
     start = x.type.rank - (2 if "2d" in op.op else 3)
 
     def flat(shape):

@@ -188,3 +188,22 @@ def test_what_draws_random_numbers_is_known(function, draws):
     assert torch.equal(torch.get_rng_state(), before) != draws
     girih.compile(lambda x: function(x), backend=backend)(x)
     assert seen == [not draws]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+def test_windows_that_do_not_overlap(compile, dynamic):
+    def function(x, window):
+        return torch.istft(x, 10, window=window)
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    compiled = compile(function, dynamic=dynamic, **options)
+    for frames in (7, 9):
+        x = torch.rand(6, frames, dtype=torch.complex128)
+        window = torch.hann_window(10)
+        torch.testing.assert_close(compiled(x, window), function(x, window))
+        with pytest.raises(RuntimeError) as expected:
+            function(x, torch.zeros(10))
+        with pytest.raises(RuntimeError) as found:
+            compiled(x, torch.zeros(10))
+        assert str(found.value) == str(expected.value)

@@ -96,3 +96,27 @@ def test_a_body_that_gives_a_size(dynamic):
         torch.testing.assert_close(found[0], expected[0])
         assert found[1:] == expected[1:]
         assert type(found[1]) is type(found[2][0]) is torch.Size
+
+
+NO_FREEDOM = {
+    "var": lambda x: x.var(1),
+    "std": lambda x: x.std(1, keepdim=True),
+    "var_mean": lambda x: torch.var_mean(x, 1)[0],
+    "std_mean": lambda x: torch.std_mean(x, 1)[1],
+    "all": lambda x: torch.var(x, correction=5),
+    "none": lambda x: x[:, :0].std(),
+    "nothing": lambda x: x[:0].var(1),
+    "enough": lambda x: torch.var(x, correction=2),
+    "half": lambda x: torch.var(x, 1, correction=0.5),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", NO_FREEDOM)
+def test_variances_without_a_degree_of_freedom(name, dynamic):
+    program = NO_FREEDOM[name]
+    expected, texts = told(program, 3, 1)
+    found, seen = told(girih.compile(program, dynamic=dynamic), 3, 1)
+    torch.testing.assert_close(found, expected, equal_nan=True)
+    # Kernels add where in torch's own code they are.
+    assert seen == [(kind, text.split(" (Triggered")[0]) for kind, text in texts]

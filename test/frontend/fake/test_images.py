@@ -39,3 +39,55 @@ def test_resized_lines_are_contiguous(mode, dynamic):
         x = torch.randn(length, 5, 2).permute(2, 1, 0)
         assert compiled(x).stride() == function(x).stride()
         assert torch.equal(compiled(x), function(x))
+
+
+MODES = (
+    *(("nearest", rank) for rank in (1, 2, 3)),
+    *(("nearest-exact", rank) for rank in (1, 2, 3)),
+    *(("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3)),
+)
+
+
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+@pytest.mark.parametrize(("mode", "rank"), MODES)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_images_of_nothing_are_refused_as_in_eager(dynamic, mode, rank, compile):
+    def resized(shape, **size):
+        return lambda x: interpolate(x.new_ones(*shape), mode=mode, **size)
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    sides = (4,) * rank
+    for shape, size in (
+        ((2, 0, *sides), {"size": 3}),
+        ((2, 1, 0, *sides[1:]), {"size": 3}),
+        ((2, 1, *sides), {"size": 0}),
+        ((2, 1, *sides), {"scale_factor": 0.1}),
+    ):
+        function = resized(shape, **size)
+        with pytest.raises(RuntimeError) as expected:
+            function(torch.ones(1))
+        compiled = compile(function, dynamic=dynamic, **options)
+        with pytest.raises(RuntimeError) as found:
+            compiled(torch.ones(1))
+        if compile is girih.compile:
+            assert str(found.value) == str(expected.value)
+    nobody = resized((0, 1, *sides), size=3)
+    compiled = compile(nobody, dynamic=dynamic, **options)
+    assert compiled(torch.ones(1)).shape == nobody(torch.ones(1)).shape
+
+
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+@pytest.mark.parametrize(("mode", "rank"), MODES)
+def test_a_size_that_becomes_zero_is_refused(mode, rank, compile):
+    def function(x, size):
+        return interpolate(x, size=(size,) * rank, mode=mode)
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    compiled = compile(function, dynamic=True, **options)
+    x = torch.rand(2, 3, *(4,) * rank)
+    for size in (3, 5):
+        torch.testing.assert_close(compiled(x, size), function(x, size))
+    # TorchDynamo itself divides by some of these sizes, and wraps that error.
+    text = "greater than 0" if compile is girih.compile else "greater than 0|fake"
+    with pytest.raises(RuntimeError, match=text):
+        compiled(x, 0)

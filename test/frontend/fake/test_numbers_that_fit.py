@@ -65,3 +65,18 @@ def test_a_number_that_varies(name, dtype):
     compiled = girih.compile(operation)
     for number in (1, 2, 3, 0.5, 1.5, 100, 200, *NUMBERS, 70000.5, math.inf, 5):
         check(compiled, operation, x, number)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_thresholds_that_shrink_refuses(dtype, dynamic):
+    function = torch.nn.functional.softshrink
+    compiled = girih.compile(lambda x, bound: function(x, bound), dynamic=dynamic)
+    x = torch.ones(3, dtype=dtype)
+    assert torch.equal(compiled(x, 0.5), function(x, 0.5))
+    for bound in (-1.0, float("nan"), float("inf"), 1e39):
+        with pytest.raises(RuntimeError) as expected:
+            function(x, bound)
+        with pytest.raises(RuntimeError) as found:
+            compiled(x, bound)
+        assert str(found.value) == str(expected.value)

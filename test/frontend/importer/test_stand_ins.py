@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from importing import op_names
 
+import girih
 from girih.frontend.importer import import_graph
 
 
@@ -26,3 +27,21 @@ def test_circular_padding_writes_nothing(target, widths, ops):
     names = op_names(import_graph(module, [torch.randn(shape)]))
     moved = [name for name in names if name in ("concat", "slice", "take", "where")]
     assert sorted(moved) == sorted(ops)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("compile", [girih.compile, torch.compile])
+def test_classes_that_eager_refuses(compile, dynamic):
+    def function(index, count):
+        return torch.nn.functional.one_hot(index, count)
+
+    options = {} if compile is girih.compile else {"backend": "girih"}
+    nothing = torch.zeros(0, dtype=torch.int64)
+    for index, count in ((nothing, 0), (torch.tensor([2], dtype=torch.int32), 3)):
+        compiled = compile(function, dynamic=dynamic, **options)
+        with pytest.raises(RuntimeError) as expected:
+            function(index, count)
+        with pytest.raises(RuntimeError) as found:
+            compiled(index, count)
+        assert str(found.value) == str(expected.value)
+    assert compile(function, dynamic=dynamic, **options)(nothing, 2).shape == (0, 2)
