@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from girih.dialects.bindings import ir
+from girih.dialects.definition import OPS
+from girih.dialects.rule_table import FOREIGN
 from girih.passes.fingerprints import fingerprint
 from girih.passes.pipeline_syntax import Step, pipeline_text
 from girih.passes.standalone import (
@@ -76,8 +78,11 @@ class Written:
 
     @property
     def loads(self) -> tuple[str, ...]:
-        """What ``--load`` has to import."""
-        return tuple(self._loads)
+        """What ``--load`` has to import: passes, and ops that are not girih's."""
+        others = (cls.__module__ for cls in OPS.values())
+        rules = (getattr(rule, "__module__", "") for rule in FOREIGN.values())
+        found = {name for name in (*others, *rules) if _is_loadable(name)}
+        return tuple(dict.fromkeys((*self._loads, *sorted(map(place_of, found)))))
 
     def _written(self, step: Step) -> Step:
         if step.info is None:
@@ -101,6 +106,11 @@ class Written:
             name = f"{stem}:{function.__name__}"
         is_named = ":" not in step.name  # by register_pass
         return step if is_named else replace(step, name=name)
+
+
+def _is_loadable(module: str) -> bool:
+    """Whether a module defines ops or rules, and another process can import it."""
+    return module.partition(".")[0] not in ("", "girih", "__main__")
 
 
 def command(path: Path | str, loads: Sequence[str] = ()) -> str:

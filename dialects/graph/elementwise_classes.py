@@ -28,6 +28,10 @@ class Unary(GraphOp, traits={ELEMENTWISE}):
     x = operand()
     y = result()
 
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        _check_elements(cls)
+
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
         """The operand's type."""
@@ -43,6 +47,10 @@ class Binary(GraphOp, traits={ELEMENTWISE}):
     lhs = operand()
     rhs = operand()
     y = result()
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        _check_elements(cls)
 
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -81,6 +89,12 @@ _ELEMENT_RULES = {
     ),
     "bool": (ty.is_bool, "element type i1"),
 }
+
+
+def _check_elements(cls: type[GraphOp]) -> None:
+    if cls.ELEMENTS not in _ELEMENT_RULES:
+        known = ", ".join(map(repr, _ELEMENT_RULES))
+        raise ValueError(f"ELEMENTS of an op is one of {known}, got {cls.ELEMENTS!r}")
 
 
 def expect_elements(type_: ir.Type, name: str, rule: str) -> None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
-from girih.dialects import keys
+from girih.dialects import keys, verifier
 from girih.dialects import types as ty
 from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, op_named
 from girih.dialects.dims import Dim, Size
+from girih.dialects.rule_table import RuleMistake
 from girih.errors import unsupported
 from girih.frontend.importer.devices import CPU
 from girih.frontend.importer.elements import ELEMENT_NAMES
@@ -191,14 +192,17 @@ class Builder:
 
     def multi_op(self, name, operands, attributes, *results) -> list[Operand]:
         """As ``op``; returns all results."""
+        is_given, cls = bool(results), op_named(name)
         results = results or [(spec.shape, spec.dtype) for spec in self.out]
-        operation = op_named(name).build(
+        operation = cls.build(
             [_values_of(operand) for operand in operands],
             attributes,
             results=[self.type(shape, dtype) for shape, dtype in results],
             loc=self.location,
             ip=self._insertion,
         )
+        if not is_given or not cls.__module__.startswith("girih."):
+            _check_op(operation, name)
         if self.checkpoint:
             mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.checkpoint)
             operation.attributes[keys.CHECKPOINT] = mark
@@ -211,7 +215,8 @@ class Builder:
         """Makes a library op whose results are those of eager (``self.out``)."""
         attributes = dict(attributes or ())
         attributes.update(self.layouts(operands))
-        return self.multi_op(name, operands, attributes)
+        results = [(spec.shape, spec.dtype) for spec in self.out]
+        return self.multi_op(name, operands, attributes, *results)
 
     def product(self, name: str, operands: Sequence[Any], attributes=None) -> Operand:
         """Makes a matrix product, which takes operands of any layout."""
@@ -527,3 +532,11 @@ def _layouts(tensors: Sequence[Operand | Spec]) -> list[Shape]:
         else tensor.strides
         for tensor in tensors
     ]
+
+
+def _check_op(operation: ir.Operation, name: str) -> None:
+    """Checks an op that somebody's rule made: its fields, its own rules, its types."""
+    problems = verifier.problems_of(operation)
+    if problems:
+        text = f"an import rule makes an op that can't be: {problems[0].message}"
+        raise RuleMistake(text, name)

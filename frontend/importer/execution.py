@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import (
 from torch.utils._python_dispatch import _disable_current_modes
 
 from girih.dialects.bindings import ir
-from girih.dialects.rule_table import blame
+from girih.dialects.rule_table import RuleMistake, blame
 from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
 from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.switches import preserved
@@ -167,6 +167,8 @@ def _unsupported(error, node, source) -> UnsupportedError:
         text = "The operator has no fake implementation."
         hints = ("Register one with torch.library.register_fake.",)
         return UnsupportedError("operator without fake", what, text, hints, source)
+    if isinstance(error, RuleMistake):
+        return UnsupportedError("import rule that fails", what, str(error), (), source)
     if rule := blame(error.__traceback__):
         text = f"The {rule}, raises {type(error).__name__}: {error}"
         return UnsupportedError("import rule that fails", what, text, (), source)

@@ -241,6 +241,86 @@ def test_a_rule_that_fails_is_its_authors(tmp_path):
     run(START + FAILING, tmp_path)
 
 
+MISTAKES = """
+count = iter(range(99))
+for decorator, base, rule, text in (
+    ("vjp", mine.Unary, lambda op, cts, b: None, "list of 1 gradients"),
+    ("vjp", mine.Unary, lambda op, cts, b: [*cts, *cts], "list of 1 gradients"),
+    ("vjp", mine.Unary, lambda op, cts, b: [b.sum(cts[0], [0])], "tensor<1xf32>"),
+    ("emits", mine.Unary, lambda b, node, values: None, "return a value, got None"),
+    ("decomposes", mine.Composite, lambda op, b: op.x, "return a list"),
+    ("decomposes", mine.Composite, lambda op, b: [op.x, op.x], "expected 1 values"),
+    ("decomposes", mine.Composite, lambda op, b: [b.like(1.0, op.x)],
+     "expected a value of type tensor<3xf32>"),
+    ("canonicalizes", mine.Unary, lambda op, b: [op.x], "return a value"),
+):
+    name = f"m{next(count)}"
+    function = op(name, base)
+    getattr(mine, decorator)(name)(rule)
+    found = error_of(function, decorator == "vjp")
+    assert text in found and f"mine.{name}" in found, (decorator, text, found)
+    assert "girih bug" not in found, (decorator, text, found)
+
+class Strict(mine.Unary, name="strict"):
+    def verify_invariants(self):
+        from girih.plugins import expect
+        expect(False, "x", "be something else", 1)
+
+strict = torch.library.custom_op("mine::strict", lambda x: x * 2, mutates_args=(),
+                                 schema="(Tensor x) -> Tensor")
+strict.register_fake(torch.empty_like)
+mine.imports("mine::strict")(lambda b, x: b.op("mine.strict", [x], {}))
+found = error_of(strict)
+assert "be something else" in found and "girih bug" not in found, found
+
+for wrong in (lambda: mine.emits("m0")(lambda b: b), lambda: mine.emits(print),
+              lambda: mine.imports("mine::none")(print), lambda: mine.vjp(3),
+              lambda: mine.imports("aten::mul.none")(print),
+              lambda: type("C", (mine.Unary,), {"ELEMENTS": "reel"}, name="c")):
+    try:
+        wrong()
+    except (TypeError, ValueError) as error:
+        assert str(error), wrong
+    else:
+        raise SystemExit("no error")
+"""
+
+
+def test_a_mistake_in_a_rule_is_its_authors(tmp_path):
+    run(START + MISTAKES, tmp_path)
+
+
+LIES = """
+def lying(name, make):
+    made = torch.library.custom_op(f"mine::{name}", make, mutates_args=(),
+                                   schema="(Tensor x) -> Tensor")
+    made.register_fake(torch.empty_like)
+    return made
+
+for name, make in (
+    ("small", lambda x: x.new_ones(1)), ("rank", lambda x: x.new_ones(1, 1)),
+    ("double", lambda x: x.double()), ("meta", lambda x: x.to("meta")),
+):
+    function = lying(name, make)
+    for dynamic in (None, True):
+        compiled = girih.compile(lambda x: function(x).sin(), dynamic=dynamic)
+        try:
+            compiled(torch.randn(80, 80))
+        except RuntimeError as error:
+            assert f"mine.{name}" in str(error) and "fake" in str(error), error
+        else:
+            raise SystemExit(f"{name}: no error")
+
+turned = lying("turned", lambda x: (x + 1).t().contiguous().t())
+x = torch.randn(4, 5)
+torch.testing.assert_close(girih.compile(lambda x: turned(x).sin())(x), (x + 1).sin())
+"""
+
+
+def test_an_operator_that_makes_what_its_fake_denies_is_an_error(tmp_path):
+    run(START + LIES, tmp_path)
+
+
 NAMES = """
 twice = op("twice", mine.Unary)
 
