@@ -114,6 +114,22 @@ def test_second_derivative_through_a_call():
     assert not second(girih.compile(function)).any()
 
 
+@pytest.mark.parametrize("name", ["bernoulli_", "exponential_", "normal_", "normal"])
+def test_gradient_of_what_is_drawn_over(name):
+    def first(function):
+        x, factor = (torch.full((3,), 0.5, requires_grad=True) for _ in range(2))
+        value = function(x, factor).sum()
+        return torch.autograd.grad(value, x, create_graph=True)[0]
+
+    def function(x, factor):
+        scaled = x * factor
+        return torch.normal(scaled) if name == "normal" else getattr(scaled, name)()
+
+    expected, actual = first(function), first(girih.compile(function))
+    assert not expected.any() and not actual.any()
+    assert expected.requires_grad and not actual.requires_grad
+
+
 def test_prehook_of_a_node():
     def seen(function):
         x, found = torch.ones(3, requires_grad=True), []

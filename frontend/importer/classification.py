@@ -105,7 +105,8 @@ def _is_native(x: Operand, ignore_index) -> bool:
 @imports("nll_loss_forward", "nll_loss2d_forward")
 def nll_loss(b: Builder, self, target, weight, reduction, ignore_index):
     """-self[n, target[n]] * weight[target[n]], and the sum of the weights."""
-    if not _is_native(self, ignore_index):
+    # A sum over no classes would look at memory where there is no class.
+    if not _is_native(self, ignore_index) or 0 in target.shape:
         return NotImplemented
     self, zero = followed(b, self), b.constant(0, self.dtype)
     label, ignored = _labels(b, self, target, ignore_index)

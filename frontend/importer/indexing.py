@@ -35,7 +35,7 @@ def embedding(
 @imports("gather")
 def gather(b: Builder, self, dim, index, sparse_grad=False):
     """Elements picked along a dim."""
-    if not self.rank or index.dtype not in _INDEX_DTYPES:
+    if not self.rank or index.dtype not in _INDEX_DTYPES or _is_never_read(b):
         return NotImplemented
     attributes = {"dim": dim % self.rank}
     return b.op("gather", [self, index], attributes, (index.shape, self.dtype))

@@ -42,6 +42,13 @@ READS = {
     "columns_of_no_elements": lambda i: NOTHING.t().index_select(1, i[0]) * 2,
     "no_rows": lambda i: F.embedding(i, NOTHING.t()) * 2,
     "taken_of_nothing": lambda i: NOTHING.take(i) * 2,
+    "no_indices": lambda i: NOTHING[..., None].gather(1, i[:, :0, None]).sum(),
+    "summed_over_no_indices": lambda i: (
+        torch.ones(4, 3, 0).gather(1, i[:, :1, None][..., :0].contiguous()).sum()
+    ),
+    "loss_of_no_classes": lambda i: F.nll_loss(
+        torch.ones(3, 3, 0) + NOTHING.sum(), i[0].reshape(3, 1)[:, :0].contiguous()
+    ).isnan(),
 }
 
 

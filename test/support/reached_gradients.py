@@ -18,11 +18,11 @@ from operator_calls import Call, calls, compiled
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-# Operators where eager's second derivatives are None and girih's are zeros, and why.
+# Operators where some derivatives are None, or constants, in one of both; and why.
 _CALLED = (
     "the derivative is a call of ATen's, which counts as a function of all operands"
 )
-_DRAWN = "a result that depends on no operand has a gradient that does, in eager"
+_DRAWN = "eager's first gradient is zero and a function again, girih's is a constant"
 _MARKED = "eager marks all gradients that one node computes, and the bias's is constant"
 KNOWN = {
     **dict.fromkeys(
