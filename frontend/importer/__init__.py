@@ -25,14 +25,15 @@ What lives here, in the order to read it:
 * ``gradients``   gradients that rules give themselves, and gradients of rules
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
   ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
-  ``classification``, ``shape``, ``indexing``, ``creation``, ``random``, ``pooling``,
-  ``foreach`` (lists of tensors), ``backward`` (of activations and losses),
+  ``classification``, ``shape``, ``borders``, ``indexing``, ``creation``, ``random``,
+  ``pooling``, ``foreach`` (lists of tensors), ``backward`` (of activations and losses),
   ``view_gradients`` (of views)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     activation,
     backward,
+    borders,
     classification,
     contraction,
     creation,

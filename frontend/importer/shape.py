@@ -6,7 +6,6 @@ import torch
 
 from girih.dialects.dims import Dim, product
 from girih.frontend.importer.builder import Builder, Operand
-from girih.frontend.importer.gradients import followed
 from girih.frontend.importer.registry import imports, takes_negative
 
 
@@ -104,58 +103,6 @@ def _cut(b: Builder, x: Operand, dim: int, before, after):
     end = after * -1 if b.is_negative(after) else 0
     x = b.slice(x, dim, start, x.shape[dim] - start - end)
     return x, before + start, after + end
-
-
-@imports("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
-def reflection_pad(b: Builder, self, padding):
-    """Padding with the elements mirrored at the border."""
-    self = followed(b, self)
-    if len(padding) == 2 and all(isinstance(n, int) and n >= 0 for n in padding):
-        return _with_mirrors(b, self, *padding)
-    return _pad_by_index(b, self, padding, _mirrored)
-
-
-def _with_mirrors(b: Builder, x: Operand, before: int, after: int) -> Operand:
-    """Rows between their mirrored ends; an index for each element is slower."""
-    dim = x.rank - 1
-    size = x.shape[dim]
-    ends = (1, before), (size - 1 - after, after)
-    first, last = (
-        [b.flip(b.slice(x, dim, *end), [dim])] if end[1] else [] for end in ends
-    )
-    return b.concat([*first, x, *last], dim)
-
-
-@imports("replication_pad1d", "replication_pad2d", "replication_pad3d")
-def replication_pad(b: Builder, self, padding):
-    """Padding with the elements at the border."""
-    self = followed(b, self)
-    return _pad_by_index(b, self, padding, _clamped)
-
-
-def _pad_by_index(b: Builder, x: Operand, padding, place):
-    for position in range(len(padding) // 2):
-        before, after = padding[2 * position : 2 * position + 2]
-        if any(isinstance(n, Dim) for n in (before, after)):
-            return NotImplemented
-        dim = x.rank - 1 - position
-        size = x.shape[dim]
-        if before or after:
-            count = size + before + after
-            index = place(b, b.iota(count, torch.int64, start=-before), size)
-            x = b.take(x, index, dim)
-    return x
-
-
-def _mirrored(b: Builder, index: Operand, size) -> Operand:
-    last = b.constant(size - 1, torch.int64)
-    folded = b.sub(last, b.unary("abs", index))
-    return b.sub(last, b.unary("abs", folded))
-
-
-def _clamped(b: Builder, index: Operand, size) -> Operand:
-    zero, last = b.constant(0, torch.int64), b.constant(size - 1, torch.int64)
-    return b.binary("minimum", b.binary("maximum", index, zero), last)
 
 
 @imports("pixel_shuffle")

@@ -39,6 +39,9 @@ from girih.passes.tile.sizes import Size, exact_quotient, is_at_least, known
 # Stretches of a row, each with code of its own; where there are more, the index is
 # computed for each element.
 MAX_SEGMENTS = 6
+# Loads with guards, from which on loops without them are worth it (the gradient of
+# mirrored borders in several dims has 6 and 18).
+MANY_GUARDED = 3
 # Coordinates are far below 2^31, so a linear value with smaller factors fits 64 bits.
 _LARGE_FACTOR = 1 << 30
 _LARGE_NUMBER = 1 << 61
@@ -340,8 +343,9 @@ def segments_along(
     if along is None:
         return ()
     found = [cuts for node in nodes if (cuts := _Cuts.of(node, along)) is not None]
-    # Guards alone are cheaper as masks than as loops of their own.
-    if not any(cuts.pieces for cuts in found):
+    # Few guards alone are cheaper as masks than as loops of their own.
+    guarded = sum(isinstance(cuts.node, LoadNode) for cuts in found)
+    if guarded < MANY_GUARDED and not any(cuts.pieces for cuts in found):
         return ()
     try:
         places = reduce(_with_places, (cuts.places for cuts in found), [0, along.size])

@@ -35,14 +35,17 @@ def choose_segments(subject: Subject, lanes: Coordinate | None, width: int) -> S
     gathers = sum(is_irregular(load.offset, lanes) for load in subject.loads)
     whole = _steps(known(lanes.size, GUESSED_SIZE), width)
     uncut = whole * (body + gathers * GATHERED_LOAD)
-    return segments if _cost(segments, width, body) < uncut else ()
+    cut = sum(_cost(segment, width, roots) for segment in segments)
+    return segments if cut < uncut else ()
 
 
-def _body_cost(roots: list[Node]) -> int:
+def _body_cost(roots: list[Node], segment: Segment | None = None) -> int:
     """Instructions for one vector of values, without those for where they lie."""
+    standing_for = dict(segment.substitutes) if segment else {}
     total, pending, seen = 0, list(roots), set()
     while pending:
         node = pending.pop()
+        node = standing_for.get(node, node)
         if node.number not in seen:
             seen.add(node.number)
             total += node_cost(node)
@@ -59,14 +62,11 @@ def _with_width(segment: Segment, width: int, body: int) -> Segment:
     return replace(segment, width=0 if length <= few else power_of_two(length))
 
 
-def _cost(segments: Segments, width: int, body: int) -> int:
+def _cost(segment: Segment, width: int, roots: list[Node]) -> int:
     """Instructions on vectors of the loop's width, or shorter ones."""
-    total = 0
-    for segment in segments:
-        lanes = width if segment.width is None else max(segment.width, 1)
-        length = known(segment.high - segment.low, GUESSED_SIZE)
-        total += _steps(length, lanes) * body
-    return total
+    lanes = width if segment.width is None else max(segment.width, 1)
+    length = known(segment.high - segment.low, GUESSED_SIZE)
+    return _steps(length, lanes) * _body_cost(roots, segment)
 
 
 def _steps(length: int, width: int) -> int:

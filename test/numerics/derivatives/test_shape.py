@@ -201,3 +201,49 @@ def test_noise():
         return x * kept + torch.randn_like(x) * y[0] + torch.rand_like(x)
 
     compared(function, operands(), 2)
+
+
+BORDERS = {
+    1: [(0, 1), (5, 0), (6, 6)],
+    2: [(1, 1, 1, 1), (6, 0, 0, 2), (3, 5, 2, 1)],
+    3: [(1, 1, 1, 1, 1, 1), (0, 6, 1, 0, 0, 2)],
+}
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("rank", BORDERS)
+def test_borders_add_up_where_they_came_from(rank, mode):
+    """First and second derivatives, between other operations; half precision."""
+    shape = (2, *(3, 3, 5, 7)[-rank - 1 :])
+
+    def function(x):
+        padded = [F.pad(x.sin(), widths, mode=mode) for widths in BORDERS[rank]]
+        return sum((y * y.cos()).mean() for y in padded)
+
+    def derivatives(run, x):
+        leaf = x.clone().requires_grad_()
+        (first,) = torch.autograd.grad(run(leaf), leaf, create_graph=True)
+        return first, *torch.autograd.grad(first.square().sum(), leaf)
+
+    compiled = girih.compile(function)
+    x = torch.randn(shape, dtype=torch.float64)
+    wanted = derivatives(function, x)
+    torch.testing.assert_close(derivatives(compiled, x), wanted)
+    half = x.to(torch.bfloat16).requires_grad_()
+    (found,) = torch.autograd.grad(compiled(half), half)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.double(), wanted[0], rtol=0.1, atol=0.02)
+
+
+def test_borders_of_one_element():
+    """The borders of a single element are all that one."""
+
+    def function(x):
+        return F.pad(x, (2, 3), mode="replicate").sin()
+
+    for shape in ((2, 3, 1), (1, 3, 4)):
+        x = torch.randn(shape, requires_grad=True)
+        y = torch.randn(*shape[:2], shape[2] + 5)
+        (wanted,) = torch.autograd.grad(function(x), x, y)
+        (found,) = torch.autograd.grad(girih.compile(function)(x), x, y)
+        torch.testing.assert_close(found, wanted)

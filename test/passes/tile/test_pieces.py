@@ -175,3 +175,15 @@ def test_guards_alone_are_masks():
     guards = (Guard(affine({ALONG: 1}, -2), 0, 4),)
     load = table.add(LoadNode(I64, offset=affine({ALONG: 1}, -2), guards=guards))
     assert segments_along([load], ALONG, table) == ()
+
+
+def test_many_guarded_loads_are_cut():
+    table = NodeTable(frozenset())
+    guards = (Guard(affine({ALONG: 1}, -2), 0, 4),)
+    loads = [
+        table.add(LoadNode(I64, buffer=k, offset=of(ALONG), guards=guards))
+        for k in range(3)
+    ]
+    segments = segments_along(loads, ALONG, table)
+    assert [s.high for s in segments] == [2, 6, SIZE]
+    assert all(dict(segments[1].substitutes)[load].guards == () for load in loads)
