@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,7 +111,8 @@ class Written:
 
 def _is_loadable(module: str) -> bool:
     """Whether a module defines ops or rules, and another process can import it."""
-    return module.partition(".")[0] not in ("", "girih", "__main__")
+    is_others = module.partition(".")[0] not in ("", "girih", "__main__")
+    return is_others and getattr(sys.modules.get(module), "__file__", None) is not None
 
 
 def command(path: Path | str, loads: Sequence[str] = ()) -> str:

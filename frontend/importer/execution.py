@@ -167,10 +167,10 @@ def _unsupported(error, node, source) -> UnsupportedError:
         text = "The operator has no fake implementation."
         hints = ("Register one with torch.library.register_fake.",)
         return UnsupportedError("operator without fake", what, text, hints, source)
-    if isinstance(error, RuleMistake):
-        return UnsupportedError("import rule that fails", what, str(error), (), source)
-    if rule := blame(error.__traceback__):
+    rule = blame(error.__traceback__)
+    if rule or isinstance(error, RuleMistake):
         text = f"The {rule}, raises {type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, RuleMistake) else text
         return UnsupportedError("import rule that fails", what, text, (), source)
     text = f"Running it raises {type(error).__name__}: {error}"
     return UnsupportedError("operation that fails", what, text, (), source)
