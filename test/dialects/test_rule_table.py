@@ -2,7 +2,15 @@
 
 import pytest
 
-from girih.dialects.rule_table import MissingRule, RuleTable
+from girih.dialects.rule_table import FOREIGN, MissingRule, RuleTable
+
+
+@pytest.fixture(autouse=True)
+def _rules_of_these_tests_end_with_them():
+    known = dict(FOREIGN)
+    yield
+    FOREIGN.clear()
+    FOREIGN.update(known)
 
 
 def first():

@@ -206,8 +206,10 @@ def test_a_reproducer_replays_the_failure(module, tmp_path):
     with pytest.raises(PassError) as caught:
         run_pipeline(module, "canonicalize,test-fail,cse", reproducer_path=path)
     assert caught.value.reproducer == path
-    command = f"girih-opt --load={__file__} --run-reproducer {path}"
-    assert command in str(caught.value)
+    loads, _, replayed = str(caught.value).rpartition(" --run-reproducer ")
+    # Modules that other tests loaded, and that define rules, are named behind it.
+    assert f"girih-opt --load={__file__}" in loads
+    assert replayed == str(path)
     text = path.read_text()
     assert reproducer.pipeline_of(text) == "builtin.module(test-fail)"
     replayed = ir.Module.parse(text)
