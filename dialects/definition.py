@@ -105,6 +105,9 @@ class Op(ir.OpView):
         cls.TRAITS = cls.TRAITS.union(traits)
         cls._collect_fields()
         if name is not None:
+            if not name.replace(".", "").isidentifier():
+                text = f"the name of an op must be an identifier, got {name!r}"
+                raise ValueError(text)
             cls.OPERATION_NAME, cls.SHORT_NAME = f"{cls.DIALECT}.{name}", name
             cls.FAMILY = cls.__module__.rpartition(".")[2]
             _add_class(cls)
@@ -195,6 +198,9 @@ class Op(ir.OpView):
     def _with_defaults(cls, attributes: Mapping[str, Any] | None) -> dict[str, Any]:
         if not cls.ATTRIBUTES:
             return dict(attributes or ())
+        for name, value in (attributes or {}).items():
+            if name not in cls.ATTRIBUTES and not isinstance(value, ir.Attribute):
+                raise TypeError(cls._unknown_attribute(name))
         values = {
             name: field.default
             for name, field in cls.ATTRIBUTES.items()
@@ -230,7 +236,7 @@ class Op(ir.OpView):
             if isinstance(value, ir.Attribute):
                 encoded[name] = value
             elif name not in cls.ATTRIBUTES:
-                raise TypeError(f"'{cls.OPERATION_NAME}' has no attribute {name!r}")
+                raise TypeError(cls._unknown_attribute(name))
             else:
                 encoded[name] = cls.ATTRIBUTES[name].kind.encode(value)
         if cls.HAS_SEGMENTS:
@@ -238,6 +244,13 @@ class Op(ir.OpView):
                 [_group_size(item) for item in operands]
             )
         return encoded
+
+    @classmethod
+    def _unknown_attribute(cls, name: str) -> str:
+        known = ", ".join(cls.ATTRIBUTES) or "none"
+        close = difflib.get_close_matches(name, cls.ATTRIBUTES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {known}"
+        return f"'{cls.OPERATION_NAME}' has no attribute {name!r}; {hint}"
 
     @classmethod
     def of(cls, operation: ir.Operation | ir.OpView) -> Self | None:

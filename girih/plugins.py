@@ -22,6 +22,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
@@ -99,6 +100,7 @@ _TAKEN = frozenset(
     "aten arith builtin cf func girih graph host linalg llvm math memref omp prim scf "
     "tensor tile torch tt ub vector".split()
 )
+_KEBAB_CASE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _plugins: dict[str, Plugin] = {}
 
 Rule = TypeVar("Rule", bound=Callable)
@@ -197,10 +199,17 @@ class Plugin:
             options: A frozen dataclass whose fields all have defaults.
 
         Raises:
-            ValueError: A pass of another module has this name, or a place is unknown.
+            TypeError: The options are no such dataclass.
+            ValueError: A pass of another module or of MLIR has this name, it is not in
+                kebab-case, or a place is unknown.
         """
         from girih.passes import registry, user_passes
 
+        if not _KEBAB_CASE.fullmatch(name):
+            text = f"a pass is named in kebab-case, such as 'fast-gelu', got {name!r}"
+            raise ValueError(text)
+        if registry.is_upstream_pass(name):
+            raise ValueError(f"MLIR has a pass called {name!r}")
         places = [place] if isinstance(place, str) else list(place)
 
         def register(function: Rule) -> Rule:

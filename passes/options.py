@@ -42,6 +42,29 @@ def parse_options(
     return options(**values) if base is None else dataclasses.replace(base, **values)
 
 
+def expect_options(name: str, options: type | None) -> type | None:
+    """Returns the options of a pass, if a pipeline can say them.
+
+    Raises:
+        TypeError: They are no dataclass, a field has no default, or it is of a type
+            that has no text.
+    """
+    if options is None:
+        return None
+    if not dataclasses.is_dataclass(options):
+        raise TypeError(f"the options of {name!r} must be a dataclass, got {options!r}")
+    hints = typing.get_type_hints(options)
+    for field in dataclasses.fields(options):
+        what = f"the option {field.name!r} of {name!r}"
+        if field.default is dataclasses.MISSING:
+            raise TypeError(f"{what} needs a default")
+        if hints[field.name] not in _KINDS:
+            kinds = "bool, int, float, str or tuple[int, ...]"
+            raise TypeError(f"{what} must be {kinds}, got {hints[field.name]}")
+    return options
+
+
+_KINDS = (bool, int, float, str, tuple[int, ...])
 _TRUTH = {"": True, "true": True, "1": True, "false": False, "0": False}
 
 

@@ -55,10 +55,11 @@ def parse_place(text: str) -> PassPlace:
             f"'backward:before:fuse', got {text!r}"
         )
     if program and program not in stages.PROGRAMS:
-        raise ValueError(_unknown("program", program, text, stages.PROGRAMS))
+        programs = f"; programs are {', '.join(stages.PROGRAMS)}"
+        raise ValueError(f"unknown program {program!r} in the place {text!r}{programs}")
     known = names_of_places(when, program)
     if stage not in known:
-        raise ValueError(_unknown_stage(stage, text, known))
+        raise ValueError(_unknown_stage(stage, when, program, text, known))
     return PassPlace(when, stage, program)
 
 
@@ -75,8 +76,18 @@ def names_of_places(when: str, program: str = "") -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _unknown_stage(name: str, text: str, known: Iterable[str]) -> str:
-    """The message for a stage that has no place, or that is a pass's name."""
+def _unknown_stage(
+    name: str, when: str, program: str, text: str, known: Iterable[str]
+) -> str:
+    """The message for a stage that has no such place, or that is a pass's name."""
+    other = "after" if when == "before" else "before"
+    if name in names_of_places(other, program):
+        ir_is = "takes no IR" if when == "before" else "leaves no IR"
+        return f"the stage {name!r} {ir_is}, so there is {other}:{name}, but no {text}"
+    having = [kind for kind in stages.PROGRAMS if name in names_of_places(when, kind)]
+    if having:
+        programs = " and ".join(having)
+        return f"{program} programs have no stage {name!r} of {text!r}, but {programs}"
     runs = [
         stage.name
         for kind in stages.PIPELINES.values()
@@ -86,12 +97,10 @@ def _unknown_stage(name: str, text: str, known: Iterable[str]) -> str:
     if runs:
         names = " and ".join(map(repr, dict.fromkeys(runs)))
         return f"the pass {name!r} of the place {text!r} runs in the stages {names}"
-    return _unknown("stage", name, text, known)
-
-
-def _unknown(what: str, name: str, text: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    listed = ", ".join(map(repr, known))
-    return f"unknown {what} {name!r} in the place {text!r}{hint}; there are: {listed}"
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    hint += (
+        "\n  girih-opt --list-stages lists those of inference on the CPU; --training"
+    )
+    hint += " and --target=gpu have others"
+    return f"unknown stage {name!r} in the place {text!r}{hint}"

@@ -31,7 +31,7 @@ from girih.dialects.bindings import ir, passmanager
 from girih.passes import PASS_MODULES, levels, pipelines, reproducer, signatures
 from girih.passes.errors import PassError, blamed, is_refusal
 from girih.passes.levels import Contract
-from girih.passes.options import UnknownPass, parse_options
+from girih.passes.options import UnknownPass, expect_options, parse_options
 from girih.passes.pipeline_syntax import (
     MODULE,
     Step,
@@ -131,8 +131,8 @@ def register_function(name: str, function: Callable, options: type | None) -> No
         ValueError: A pass of another module has this name.
     """
     info = info_of(function)
-    text, options = _summary(function), options or info.options
-    _register(replace(info, name=name, options=options, summary=text))
+    options = expect_options(name, options or info.options)
+    _register(replace(info, name=name, options=options, summary=_summary(function)))
 
 
 def _register(info: PassInfo) -> None:

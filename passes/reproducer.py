@@ -24,7 +24,8 @@ from girih.passes.standalone import (
 
 _PREFIX = "// RUN pipeline: girih-opt "
 _LINE = re.compile(
-    re.escape(_PREFIX) + r"(?:--load=\S+ )*--pass-pipeline='(?P<pipeline>.*)' %s"
+    re.escape(_PREFIX)
+    + r"(?P<loads>(?:--load=\S+ )*)--pass-pipeline='(?P<pipeline>.*)' %s"
 )
 
 
@@ -133,8 +134,27 @@ def pipeline_of(text: str) -> str:
     Raises:
         ValueError: The text is no reproducer.
     """
+    return _first_line_of(text)["pipeline"]
+
+
+def is_reproducer(text: str) -> bool:
+    """Returns whether the first line of a text holds a pipeline."""
+    return _LINE.fullmatch(text.partition("\n")[0]) is not None
+
+
+def loads_of(text: str) -> list[str]:
+    """Returns what ``--load`` has to import for the first line of a reproducer.
+
+    Raises:
+        ValueError: The text is no reproducer.
+    """
+    options = shlex.split(_first_line_of(text)["loads"])
+    return [option.removeprefix("--load=") for option in options]
+
+
+def _first_line_of(text: str) -> re.Match:
     line = text.partition("\n")[0]
     found = _LINE.fullmatch(line)
     if found is None:
         raise ValueError(f"expected a first line '{_PREFIX}...', got {line!r}")
-    return found["pipeline"]
+    return found

@@ -8,6 +8,7 @@ need not be stated, all others must be.
 """
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -15,7 +16,9 @@ from typing import NamedTuple
 from girih.dialects.bindings import ir
 from girih.dialects.locations import position_of
 from girih.dialects.verifier import VerificationError
-from girih.passes.registry import PassError, UnknownPass
+from girih.passes import registry
+from girih.passes.errors import PassError, is_refusal
+from girih.passes.options import UnknownPass
 
 
 class Diagnostic(NamedTuple):
@@ -75,6 +78,22 @@ def diagnostics_of(error: Exception) -> list[Diagnostic]:
         case PassError(location=ir.Location() as location):
             return [_diagnostic(location, str(error))]
     return [Diagnostic(0, 0, str(error))]
+
+
+def tracebacks_of(error: BaseException) -> list[Diagnostic]:
+    """Returns where a pass raised, as a note; nothing for what is wrong with IR."""
+    cause = error.cause if isinstance(error, PassError) else error
+    is_about_ir = isinstance(cause, VerificationError | ir.MLIRError)
+    if is_about_ir or not isinstance(error, PassError | SystemExit):
+        return []
+    frame = found = cause.__traceback__
+    while frame is not None:
+        is_callers = frame.tb_frame.f_code.co_filename == registry.__file__
+        frame, found = frame.tb_next, frame.tb_next if is_callers else found
+    if found is None or is_refusal(cause):
+        return []
+    lines = traceback.format_exception(type(cause), cause, found, chain=False)
+    return [Diagnostic(0, 0, "".join(lines).rstrip(), "note")]
 
 
 def _with_notes(emitted: ir.DiagnosticInfo) -> Iterator[Diagnostic]:

@@ -10,6 +10,7 @@ pass that ends it is reported.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -69,7 +70,29 @@ class _Run:
                     result = self._run(part, report)
                 except diagnostics.REPORTED as error:
                     found += diagnostics.diagnostics_of(error)
+                    found += diagnostics.tracebacks_of(error)
+                except SystemExit as error:
+                    text = f"a pass called sys.exit({error.code!r})"
+                    found.append(diagnostics.Diagnostic(0, 0, text))
+                    found += diagnostics.tracebacks_of(error)
+        if result is None:
+            found += self._missing_loads(part.text)
         return _Outcome(result, found)
+
+    def _missing_loads(self, text: str) -> list[diagnostics.Diagnostic]:
+        """What the first line of a reproducer loads, and the command line does not.
+
+        Code that a file names is not run without being asked for.
+        """
+        if not (self.arguments.run_reproducer and reproducer.is_reproducer(text)):
+            return []
+        given = self.arguments.load
+        loads = [name for name in reproducer.loads_of(text) if name not in given]
+        if not loads:
+            return []
+        command = reproducer.command(self.arguments.file, [*given, *loads])
+        note = f"the first line of the file loads {', '.join(loads)}: {command}"
+        return [diagnostics.Diagnostic(0, 0, note, "note")]
 
     def _run(self, part: _Part, report: isolation.Report) -> str:
         report(("the parser", None))
@@ -192,8 +215,18 @@ def _write(text: str, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs girih-opt; returns the exit code."""
-    arguments = read_command_line(sys.argv[1:] if argv is None else argv)
+    """Runs girih-opt; returns the exit code: 0, or 1 after an error."""
+    try:
+        code = _main(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # such as `girih-opt --list-passes | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    return code
+
+
+def _main(argv: Sequence[str]) -> int:
+    arguments = read_command_line(argv)
     if arguments.list_passes:
         print(listing.pass_list())
         return 0

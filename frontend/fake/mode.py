@@ -323,6 +323,8 @@ class LightFakeTensorMode(FakeTensorMode):
             return self._lift(args[0])
         check_demand(func, args, kwargs or {})
         result = self._run(plan, func, types, args, kwargs or {})
+        if plan is None and _gives_new_tensors(func):
+            result = _all_new(result, _tensors_of([*args, *(kwargs or {}).values()]))
         if self._asks_eager and func.namespace == "aten" and not (plan and plan.in_cpp):
             error = refusal_of(func, args, kwargs or {})
             if error is not None:
@@ -435,6 +437,34 @@ class LightFakeTensorMode(FakeTensorMode):
             fake = FakeTensor(self, meta, device)
         fake.girih_meta = meta
         return fake
+
+
+@functools.cache
+def _gives_new_tensors(func: torch._ops.OpOverload) -> bool:
+    """Whether an operator from outside of torch shares no memory with its arguments."""
+    returns = func._schema.returns
+    is_torchs = func.namespace in ("aten", "prim", "prims")
+    return not is_torchs and all(each.alias_info is None for each in returns)
+
+
+def _tensors_of(values: list) -> list[torch.Tensor]:
+    """The tensors among arguments, and in lists of them."""
+    parts = (each if isinstance(each, list | tuple) else [each] for each in values)
+    return [x for part in parts for x in part if isinstance(x, torch.Tensor)]
+
+
+def _all_new(result: object, known: list[torch.Tensor]) -> object:
+    """What a fake implementation gave, each tensor of it another one.
+
+    It may give one tensor twice, or an argument: only shapes and dtypes count.
+    """
+    if isinstance(result, torch.Tensor):
+        if any(result is tensor for tensor in known):
+            result = torch.empty_like(result)
+        known.append(result)
+    elif type(result) in (tuple, list):
+        result = type(result)([_all_new(each, known) for each in result])
+    return result
 
 
 def _fits(result: Result, target: torch.Tensor) -> bool:

@@ -235,6 +235,8 @@ def _compile_for(
     )
     if with_plugins(options.passes).steps:
         lowering = Lowering(options, report, device, kind)
+        if steps := lowering.users.at(kind, "after", stages.IMPORT.name):
+            lowering.dump("imported", module.operation, lambda: steps)
         lowering.run_users("after", stages.IMPORT, module.operation)
     is_inside = writes_inference_tensors(imported, example_inputs)
     if known is not None:

@@ -159,9 +159,12 @@ class Runner:
 
     def kernel_key(self) -> str:
         """What becomes of kernels, as text: for the cache of their code."""
-        target = self.target.stages
-        last = self.users.at(self.kind, "before", target.code[0].name)
-        return key_of([*self.steps(target.kernel_pipeline), *last])
+        steps = self.steps(self.target.stages.kernel_pipeline)
+        return key_of([*steps, *self._before_code()])
+
+    def _before_code(self) -> list[Step]:
+        """Users' passes between the kernels' pipeline and the making of code."""
+        return self.users.at(self.kind, "before", self.target.stages.code[0].name)
 
     def kernel_passes(self) -> tuple[list[Step], list[Step]]:
         """The passes on kernels, up to the one that schedules them and behind it."""
@@ -176,7 +179,8 @@ class Runner:
             return None
 
         def dump(module: ir.Operation) -> None:
-            self.dump("tile", module, lambda: self.kernel_passes()[1])
+            steps = [*self.kernel_passes()[1], *self._before_code()]
+            self.dump("tile", module, lambda: steps)
 
         return _AfterPass("tile", dump)
 

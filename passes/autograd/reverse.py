@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS, rule_name
+from girih.dialects.definition import OPS, role_of, rule_name
 from girih.dialects.fields import Group
 from girih.dialects.rule_table import RuleMistake
 from girih.passes.autograd.accumulation import accumulated
@@ -189,8 +189,7 @@ class Sweep:
             self._go_on_with_zeros(targets)
             return
         if name not in RULES:
-            hint = f"; @plugin.vjp({name!r}) adds one" if "." in name else ""
-            raise NotDifferentiable(f"'{op.operation.name}' has no derivative{hint}")
+            raise NotDifferentiable(_without_rule(op, name))
         gradients = RULES[name](op, cotangents, self.builder)
         self._check(op, gradients)
         followed = _followed(op) if self._is_derived else None
@@ -254,6 +253,18 @@ def _check_gradient(op: ir.OpView, operand: ir.Value, gradient: Any) -> None:
 
 def _name(op: ir.OpView) -> str:
     return rule_name(op)
+
+
+def _without_rule(op: ir.OpView, name: str) -> str:
+    """What is said of an op that has no derivative."""
+    text = f"'{op.operation.name}' has no derivative"
+    if "." not in name:
+        return text
+    if role_of(op) is None:
+        text += (
+            "; a pass with the place 'after:import' can lower it before one is taken"
+        )
+    return f"{text}; @plugin.vjp({name!r}) adds one"
 
 
 def _flat(op: ir.OpView, gradients: list) -> list[ir.Value | None]:

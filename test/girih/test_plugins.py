@@ -343,6 +343,77 @@ def test_a_builder_knows_what_was_meant(tmp_path):
     run(START + NAMES, tmp_path)
 
 
+MISTAKEN = """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Unset:
+    count: int
+
+@dataclass(frozen=True)
+class Listed:
+    counts: list = None
+
+def says(text, make):
+    try:
+        make()
+    except (TypeError, ValueError) as error:
+        assert text in str(error), error
+    else:
+        raise SystemExit(text)
+
+def run(module, options): pass
+says("kebab-case", lambda: mine.compiler_pass("Not this")(run))
+says("MLIR has a pass called 'cse'", lambda: mine.compiler_pass("cse")(run))
+says("'count' of 'a-b' needs a default",
+     lambda: mine.compiler_pass("a-b", options=Unset)(run))
+says("'counts' of 'a-b' must be bool",
+     lambda: mine.compiler_pass("a-b", options=Listed)(run))
+says("must be a dataclass", lambda: mine.compiler_pass("a-b", options=int)(run))
+says("must be an identifier", lambda: type("A", (mine.Unary,), {}, name="a b"))
+
+class ScaleOp(mine.Unary, name="scale"):
+    factor = girih.plugins.attribute(girih.plugins.FLOAT)
+
+@mine.compiler_pass("mistyped-attribute")
+def mistyped(module):
+    for body in girih.plugins.functions_of(module):
+        op = body.operations[0]
+        b = girih.plugins.rewriter(op)
+        says("did you mean 'factor'?",
+             lambda: b.op("mine.scale", body.arguments[0], facter=1.0))
+
+passes = {"before:decompose": mistyped}
+girih.compile(torch.exp, options={"fallback": False, "passes": passes})(torch.ones(3))
+"""
+
+
+def test_names_and_options_that_nothing_can_be_called_by(tmp_path):
+    run(START + MISTAKEN, tmp_path)
+
+
+TWICE = """
+two = torch.library.custom_op("mine::two", lambda x: (x * 2, x * 3), mutates_args=(),
+                              schema="(Tensor x) -> (Tensor, Tensor)")
+two.register_fake(lambda x: (torch.empty_like(x),) * 2)
+same = torch.library.custom_op("mine::same", lambda x: x * 2, mutates_args=(),
+                               schema="(Tensor x) -> Tensor")
+same.register_fake(lambda x: x)
+
+def program(x):
+    first, second = two(x)
+    return first + 1, second + 1, same(x) + 1, x + 1
+
+x = torch.randn(4)
+for compiled in (girih.compile(program), torch.compile(program, backend="girih")):
+    torch.testing.assert_close(compiled(x), program(x))
+"""
+
+
+def test_a_fake_implementation_may_give_one_tensor_twice(tmp_path):
+    run(START + TWICE, tmp_path)
+
+
 AGAIN = """
 twice = op("twice", mine.Unary)
 source = "@mine.emits('twice')\\ndef rule(b, node, values): raise KeyError({})"

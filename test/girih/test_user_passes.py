@@ -146,8 +146,10 @@ def test_a_place_that_is_not_reached_is_said():
         ({"before:fus": count}, ValueError, "did you mean 'fuse'"),
         ({"fuse": count}, ValueError, "such as 'before:fuse'"),
         ({"before:canonicalize-graph": count}, ValueError, "'simplify' and 'clean-up'"),
-        ({"forwards:before:fuse": count}, ValueError, "did you mean 'forward'"),
-        ({"before:import": count}, ValueError, "unknown stage 'import'"),
+        ({"forwards:before:fuse": count}, ValueError, "programs are inference, joint"),
+        ({"before:import": count}, ValueError, "there is after:import, but no before"),
+        ({"after:llvm": count}, ValueError, "there is before:llvm, but no after:llvm"),
+        ({"inference:before:gradients": count}, ValueError, "but derivative"),
         ({"before:fuse": "no-such"}, ValueError, "no pass is called 'no-such'"),
         ({"before:fuse": "no:such"}, ValueError, "No module named 'no'"),
         ({"before:fuse": "fuse{x=1}"}, ValueError, "has no option 'x'"),
@@ -215,6 +217,18 @@ def test_a_dump_is_replayed_with_its_passes(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "graph.fusion" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("place", "level"), [("after:import", "imported"), ("before:llvm", "llvm")]
+)
+def test_the_line_of_a_dump_has_passes_at_both_ends(tmp_path, place, level):
+    report = run_with({place: count}, dump_dir=str(tmp_path))
+    lines = [path.read_text().partition("\n")[0] for path in report.ir_paths.values()]
+    (line,) = [line for line in lines if "users_own_passes:count" in line]
+    levels = [name for name, path in report.ir_paths.items()]
+    behind = levels[lines.index(line) + 1]
+    assert (levels[lines.index(line)] if place == "after:import" else behind) == level
 
 
 def test_without_fullgraph_a_failing_pass_runs_eager_and_warns():

@@ -270,6 +270,61 @@ def test_a_crash_can_be_replayed(breaking, tmp_path):
     assert "pass 'crash' crashed" in again.stderr
 
 
+STOPPING = """
+import sys
+import girih
+
+mine = girih.plugin("stopping")
+
+def look_up(names):
+    return names["softmax"]
+
+@mine.compiler_pass("look-up")
+def first(module):
+    look_up({})
+
+@mine.compiler_pass("stop")
+def second(module):
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def stopping(tmp_path):
+    path = tmp_path / "stopping.py"
+    path.write_text(STOPPING)
+    return path
+
+
+def test_a_pass_that_raises_shows_where(stopping):
+    done = _run(f"--load={stopping}", "--look-up", input=GOOD)
+    assert done.returncode == 1
+    assert "error: pass 'look-up' failed: KeyError: 'softmax'" in done.stderr
+    assert f'File "{stopping}", line 8, in look_up' in done.stderr
+    assert "registry.py" not in done.stderr
+
+
+def test_a_pass_that_exits_is_an_error(stopping):
+    done = _run(f"--load={stopping}", "--stop", input=GOOD)
+    assert done.returncode == 1
+    assert "error: a pass called sys.exit(3)" in done.stderr
+    assert f'File "{stopping}", line 16, in second' in done.stderr
+
+
+def test_what_a_reproducer_loads_is_named_where_it_was_not(stopping, tmp_path):
+    path = tmp_path / "failure.mlir"
+    _run(f"--load={stopping}", "--look-up", f"--write-reproducer={path}", input=GOOD)
+    done = _run("--run-reproducer", str(path))
+    assert done.returncode == 1 and "no pass is called 'look-up'" in done.stderr
+    assert f"girih-opt --load={stopping} --run-reproducer {path}" in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error_to_tell():
+    command = f"{sys.executable} -m girih.tools.girih_opt --list-passes | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout == "Passes:\n" and done.stderr == ""
+
+
 def test_the_parts_after_a_crash_are_still_run(tmp_path):
     (tmp_path / "breaking.py").write_text(BREAKING)
     options = [f"--load={tmp_path}/breaking.py", "--split-input-file", "--mistype"]
