@@ -78,7 +78,7 @@ test-python: ## Run the tests of capture with PYTHON=python3.12 or python3.13.
 	@$(MAKE) --no-print-directory install VENV=$(OTHER_VENV)
 	@$(OTHER_VENV)/bin/python -m pytest $(PYTEST_FLAGS) $(CAPTURE_TESTS)
 
-test-verified: install ## Run the tests of numerics with IR verified after each pass.
+test-verified: install ## Run numerics and test/girih, IR verified after each pass.
 	@GIRIH_VERIFY=1 GIRIH_TEST_LONG=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) test/numerics test/girih
 
 test-debug: install ## Test the C files under a debug CPython, DEBUG_PYTHON.
@@ -90,11 +90,11 @@ test-sanitized: install ## Test the C files with the compiler's sanitizers.
 test-memory: install ## Run tests and random programs with guarded memory.
 	@$(BIN)/python test/guarded.py --seconds $(FUZZ_SECONDS)
 
-# On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
-test-emulated: install ## Run the tests of numerics on an emulated GPU; five minutes.
+test-emulated: install ## Run the tests of GPUs and of numerics on an emulated GPU.
 	@GIRIH_TEST_LONG=1 $(BIN)/python -m pytest --emulated $(PYTEST_FLAGS) $(EMULATED_SUITES)
 
-test-gpu: ## Run the tests of GPUs, and those of numerics on the device.
+# On a machine with a GPU and a PyTorch that has CUDA, which GPU_PYTHON may name.
+test-gpu: ## Run the tests of GPUs, and suites of numerics on the device.
 	@GIRIH_TEST_DEVICE=cuda $(GPU_PYTHON) -m pytest $(PYTEST_FLAGS) $(GPU_SUITES)
 
 test-gpu-shapes: ## Each kernel at GPU_SHAPES (1000) random shapes against float64.
@@ -166,7 +166,7 @@ number-arguments: install ## Numbers of all operators made symbolic, against eag
 
 # 20,000 programs; FUZZ_PROGRAMS_FLAGS=--help tells how to run fewer, or one again.
 .PHONY: fuzz-programs
-fuzz-programs: install ## Random modules against eager, both doors; hours.
+fuzz-programs: install ## Random modules against eager, both entrances; hours.
 	@$(BIN)/python test/outside/random_modules $(FUZZ_PROGRAMS_FLAGS)
 
 # In an environment of its own, for the libraries. Parts of it: BREADTH_FLAGS=--help.

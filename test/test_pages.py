@@ -73,6 +73,14 @@ def test_every_page_is_reached_from_the_index():
     assert set(PAGES) - {README, index} <= direct
 
 
+def test_documents_name_the_targets_of_the_makefile():
+    rules = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):.*## ", rules, flags=re.MULTILINE))
+    texts = [path.read_text() for path in [*PAGES, ROOT / "CHANGELOG.md"]]
+    pattern = re.compile(r"(?:`|^)make\s([a-z-]+)", flags=re.MULTILINE)
+    assert {name for text in texts for name in pattern.findall(text)} == targets
+
+
 def test_the_table_of_ops_is_that_of_the_code():
     from girih.tools import op_tables
 

@@ -63,9 +63,9 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
 }
 """Targets of the Makefile, and a command of a few seconds that does a part of each."""
 
-WITHOUT_SMOKE_SET = """breadth check-wheel cpython distributions losses test-debug
-    test-emulated
-    test-gpu test-gpu-memory test-gpu-shapes test-long test-memory test-python
+WITHOUT_SMOKE_SET = """breadth check-wheel cpython distributions losses modules
+    test-debug test-emulated test-gpu test-gpu-memory
+    test-gpu-shapes test-long test-memory test-python
     test-sanitized test-verified""".split()
 """Targets of which nothing is run here."""
 

@@ -2,7 +2,7 @@
 
 It resolves ``graph.gradient`` ops, in order; then each function with arguments that
 ``graph.requires_grad`` marks becomes a joint function, which also takes cotangents of
-its results and returns gradients (docs/architecture.md, section Derivatives).
+its results and returns gradients (docs/inside/derivatives.md).
 
 Requires: functions of ``graph`` ops, before ``decompose``.
 Establishes: no ``graph.gradient``; what was added is ``graph`` code of differentiable

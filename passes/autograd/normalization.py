@@ -31,7 +31,7 @@ def vjp_softmax(op, cotangents, b: VjpBuilder) -> list:
 
 @vjp("log_softmax")
 def vjp_log_softmax(op, cotangents, b: VjpBuilder) -> list:
-    """G - exp(y) sum(g)."""
+    """g - exp(y) sum(g)."""
     y, g = b.widened(op.y), b.widened(cotangents[0])
     share = b.mul(b.op("exp", y), _row_sum(b, g, op.dim))
     return [b.cast(b.sub(g, share), op.x.type.element_type)]
@@ -222,7 +222,7 @@ def vjp_rms_norm(op, cotangents, b: VjpBuilder) -> list:
 
 @vjp("batch_norm")
 def vjp_batch_norm(op, cotangents, b: VjpBuilder) -> list:
-    """G w r; sum(g (x - mean)) r; sum(g), with r = 1 / sqrt(running_var + eps).
+    """g w r; sum(g (x - mean)) r; sum(g), with r = 1 / sqrt(running_var + eps).
 
     As in eager, no derivative goes to the running statistics.
     """

@@ -94,7 +94,7 @@ def _with_number(op, b: Simplifier):
 
 @canonicalizes("add")
 def drop_zero_of_sum(op, b: Simplifier) -> ir.Value | None:
-    """X + 0 is x for integers; for floats only x + -0.0."""
+    """x + 0 is x for integers; for floats only x + -0.0."""
     match _with_number(op, b):
         case x, number if number == 0 and (
             not _is_float(x) or is_negative_zero(number)
@@ -105,7 +105,7 @@ def drop_zero_of_sum(op, b: Simplifier) -> ir.Value | None:
 
 @canonicalizes("sub")
 def drop_zero_of_difference(op, b: Simplifier) -> ir.Value | None:
-    """X - 0 is x."""
+    """x - 0 is x."""
     number = b.number(op.rhs)
     if number is None or number != 0 or is_negative_zero(number):
         return None
@@ -114,7 +114,7 @@ def drop_zero_of_difference(op, b: Simplifier) -> ir.Value | None:
 
 @canonicalizes("mul")
 def drop_unit_factor(op, b: Simplifier) -> ir.Value | None:
-    """X * 1 is x, x * -1 is -x."""
+    """x * 1 is x, x * -1 is -x."""
     match _with_number(op, b):
         case x, number if number == 1:
             return b.broadcast(x, op.y.type)
@@ -125,7 +125,7 @@ def drop_unit_factor(op, b: Simplifier) -> ir.Value | None:
 
 @canonicalizes("div")
 def simplify_divisor(op, b: Simplifier) -> ir.Value | None:
-    """X / 1 is x; dividing by a power of two is an exact multiplication."""
+    """x / 1 is x; dividing by a power of two is an exact multiplication."""
     number = b.number(op.rhs)
     if number == 1:
         return b.broadcast(op.lhs, op.y.type)
@@ -202,7 +202,7 @@ def _merged_bounds(op, b: Simplifier, x: ir.Value, number) -> ir.Value | None:
 
 @canonicalizes("logical_and", "logical_or")
 def drop_neutral_condition(op, b: Simplifier) -> ir.Value | None:
-    """X and true is x, x and false is false; the dual for or."""
+    """x and true is x, x and false is false; the dual for or."""
     neutral = _name(op) == "logical_and"
     match _with_number(op, b):
         case x, number if bool(number) is neutral:

@@ -32,14 +32,14 @@ def _gelu_tanh(b: GraphBuilder, x: ir.Value) -> ir.Value:
 
 @decomposes("silu")
 def decompose_silu(op, b: GraphBuilder) -> list[ir.Value]:
-    """X * sigmoid(x)."""
+    """x * sigmoid(x)."""
     x = b.widened(op.x)
     return _rounded(op, b, b.op("mul", x, b.op("sigmoid", x)))
 
 
 @decomposes("mish")
 def decompose_mish(op, b: GraphBuilder) -> list[ir.Value]:
-    """X * tanh(log1p(exp x)); for large x the tanh is that of infinity, 1."""
+    """x * tanh(log1p(exp x)); for large x the tanh is that of infinity, 1."""
     x = b.widened(op.x)
     softplus = b.op("log1p", b.op("exp", x))
     return _rounded(op, b, b.op("mul", x, b.op("tanh", softplus)))
@@ -58,7 +58,7 @@ def decompose_elu(op, b: GraphBuilder) -> list[ir.Value]:
 
 @decomposes("leaky_relu")
 def decompose_leaky_relu(op, b: GraphBuilder) -> list[ir.Value]:
-    """X above 0, else negative_slope * x."""
+    """x above 0, else negative_slope * x."""
     x = b.widened(op.x)
     below = b.op("mul", x, b.like(op.negative_slope, x))
     is_above = b.op("gt", x, b.like(0.0, x))
@@ -94,7 +94,7 @@ def decompose_hardsigmoid(op, b: GraphBuilder) -> list[ir.Value]:
 
 @decomposes("hardswish")
 def decompose_hardswish(op, b: GraphBuilder) -> list[ir.Value]:
-    """X * min(max(x + 3, 0), 6) / 6."""
+    """x * min(max(x + 3, 0), 6) / 6."""
     x = b.widened(op.x)
     gated = b.op("mul", x, _relu6_of_shifted(b, x))
     return _rounded(op, b, b.op("div", gated, b.like(6.0, x)))

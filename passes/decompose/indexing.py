@@ -35,13 +35,13 @@ def decompose_index(op, b: GraphBuilder) -> list[ir.Value]:
 
 @decomposes("tril")
 def decompose_tril(op, b: GraphBuilder) -> list[ir.Value]:
-    """X where column <= row + diagonal, else 0."""
+    """x where column <= row + diagonal, else 0."""
     return [_triangle(op, b, "le")]
 
 
 @decomposes("triu")
 def decompose_triu(op, b: GraphBuilder) -> list[ir.Value]:
-    """X where column >= row + diagonal, else 0."""
+    """x where column >= row + diagonal, else 0."""
     return [_triangle(op, b, "ge")]
 
 

@@ -34,7 +34,7 @@ def decompose_softmax(op, b: GraphBuilder) -> list[ir.Value]:
 
 @decomposes("log_softmax")
 def decompose_log_softmax(op, b: GraphBuilder) -> list[ir.Value]:
-    """X - max - log(sum(exp(x - max)))."""
+    """x - max - log(sum(exp(x - max)))."""
     shifted, _, total = _exponentials(op, b)
     return [b.cast(b.op("sub", shifted, b.op("log", total)), _element(op.y))]
 
@@ -87,7 +87,7 @@ def decompose_layer_norm(op, b: GraphBuilder) -> list[ir.Value]:
 
 @decomposes("rms_norm")
 def decompose_rms_norm(op, b: GraphBuilder) -> list[ir.Value]:
-    """X * rsqrt(mean(x * x) + eps) * weight over the last dims."""
+    """x * rsqrt(mean(x * x) + eps) * weight over the last dims."""
     x = b.widened(op.x)
     shape = ty.shape_of(x.type)
     rank = op.normalized_rank
@@ -122,7 +122,7 @@ def _by_channel(x: ir.Value) -> tuple:
 
 @decomposes("batch_norm")
 def decompose_batch_norm(op, b: GraphBuilder) -> list[ir.Value]:
-    """X * scale + shift, both for each channel, as ATen computes it."""
+    """x * scale + shift, both for each channel, as ATen computes it."""
     x = b.widened(op.x)
     element = _element(x)
     mean = b.cast(op.running_mean, element)
