@@ -8,7 +8,13 @@ from typing import Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, tally
-from girih.options import MODES, Options, describe, make_options
+from girih.options import (
+    MODES,
+    OptionDescriptions,
+    Options,
+    describe,
+    make_options,
+)
 from girih.reports import Reports
 
 log.configure()
@@ -160,6 +166,9 @@ def list_modes() -> list[str]:
     return list(MODES)
 
 
-def list_options() -> dict[str, str]:
-    """Names that ``options`` accepts, each with its default."""
+def list_options() -> OptionDescriptions:
+    """Names that ``options`` accepts, each with its type, default, unit and meaning.
+
+    ``print(girih.list_options())`` prints them as text.
+    """
     return describe()
