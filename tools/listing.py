@@ -28,7 +28,7 @@ DOES = {
     "inference": "a program without gradients",
     "joint": "a program with gradients: results and gradients in one function",
     "forward": "what a call runs",
-    "backward": "what the backward pass runs; each set of results with gradients has one",
+    "backward": "what the backward pass runs, once for each set of gradients",
     "derivative": "the gradients as a function, from which a joint program begins",
 }
 """By the name of each kind of program what such a program is."""

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from girih import config, log
 from girih import options as compile_options
 from girih.passes import PASS_MODULES, pipelines, registry, stages
 from girih.tools import listing, op_tables
@@ -62,6 +63,31 @@ def options_page() -> str:
         for mode, given in compile_options.MODES.items()
     )
     return _page(_OPTIONS, [*lines, *_table(("mode", "options"), modes)])
+
+
+_ENVIRONMENT = """
+# Environment variables
+
+This page is for those who compile a program: it lists the environment variables that
+girih reads. `make reference` writes it from `girih/config.py` and `girih/log.py`.
+"""
+
+
+def environment_page() -> str:
+    """Returns the environment variables, and the names of the logs."""
+    users = [x for x in config.VARIABLES if not x.is_for_tests]
+    lines = [*_variables(users), "", "## Logs", ""]
+    lines += ["`GIRIH_LOGS=guards,recompiles` prints two logs, `GIRIH_LOGS=all` each."]
+    rows = ((_code(name), what) for name, what in log.NAMES.items())
+    lines += ["", *_table(("log", "contents"), rows), "", "## Tests", ""]
+    lines += ["Only girih's own tests read these variables.", ""]
+    tests = [x for x in config.VARIABLES if x.is_for_tests]
+    return _page(_ENVIRONMENT, [*lines, *_variables(tests)])
+
+
+def _variables(found: Iterable[config.Variable]) -> Iterator[str]:
+    rows = ((_code(x.name), x.default, x.meaning) for x in found)
+    return _table(("variable", "default", "meaning"), rows)
 
 
 _PASSES = """
@@ -147,6 +173,7 @@ def _stage_row(stage: stages.CompilerStage) -> tuple[str, str, str, str]:
 
 
 PAGES = {
+    "environment.md": environment_page,
     "ops.md": op_tables.page,
     "options.md": options_page,
     "passes.md": passes_page,

@@ -72,8 +72,7 @@ class ConvertGraphToHostOptions:
 
     concat_operands: int = 0
     """Most tensors that one kernel concatenates. Launches of their own copy more
-    tensors, because Triton
-    takes seconds to compile a hundred. 0 sets no limit."""
+    tensors, because Triton takes seconds to compile a hundred. 0 sets no limit."""
 
 
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
