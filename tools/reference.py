@@ -14,7 +14,7 @@ from pathlib import Path
 from girih import config, log
 from girih import options as compile_options
 from girih.passes import PASS_MODULES, pipelines, registry, stages
-from girih.tools import listing, op_tables
+from girih.tools import key_table, listing, op_tables
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
@@ -173,6 +173,7 @@ def _stage_row(stage: stages.CompilerStage) -> tuple[str, str, str, str]:
 
 
 PAGES = {
+    "attributes.md": key_table.page,
     "environment.md": environment_page,
     "ops.md": op_tables.page,
     "options.md": options_page,
