@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, tally
-from girih.options import (
-    MODES,
-    OptionDescriptions,
-    Options,
-    describe,
-    make_options,
-)
+from girih.options import MODES, Options, make_options
 from girih.reports import Reports
+
+if TYPE_CHECKING:
+    from girih.option_list import OptionDescriptions
 
 log.configure()
 
@@ -171,4 +168,6 @@ def list_options() -> OptionDescriptions:
 
     ``print(girih.list_options())`` prints them as text.
     """
+    from girih.option_list import describe  # few ask for it
+
     return describe()

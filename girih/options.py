@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -43,7 +42,8 @@ def _option(
 class Options:
     """Options of one compilation; each field is a key of ``options``.
 
-    The text below a field is all that girih says of the option: ``describe`` reads it.
+    The text below a field is all that girih says of the option:
+    ``girih.option_list`` reads it.
     """
 
     cache: bool = _option(True, bool)
@@ -219,52 +219,3 @@ def _check_option(name: str, value: Any) -> None:
     least = facts["least"]
     if least is not None and not value >= least:
         raise ValueError(f"option {name!r} must be at least {least}, got {value}")
-
-
-@dataclass(frozen=True)
-class OptionDescription:
-    """What an option is.
-
-    Attributes:
-        name: The key of ``options``.
-        type: What its value may be.
-        default: What holds where it is not given.
-        unit: What a number counts, or "".
-        torch_name: The name that torch has for it, or "".
-        meaning: What it does.
-    """
-
-    name: str
-    type: str
-    default: Any
-    unit: str
-    torch_name: str
-    meaning: str
-
-    def __str__(self) -> str:
-        unit = f" ({self.unit})" if self.unit else ""
-        other = f"; torch: {self.torch_name}" if self.torch_name else ""
-        head = f"{self.name}: {self.type} = {self.default!r}{unit}{other}"
-        return f"{head}\n{textwrap.indent(textwrap.fill(self.meaning, 80), '    ')}"
-
-
-class OptionDescriptions(dict[str, OptionDescription]):
-    """From the name of an option to what it is; as text, one paragraph for each."""
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.values()))
-
-
-def describe() -> OptionDescriptions:
-    """What each option is, for help texts; the class's source is read for that."""
-    from girih.passes.options import documented  # few ask for it
-
-    meanings = documented(Options)
-    found = OptionDescriptions()
-    for name, entry in _FIELDS.items():
-        facts = entry.metadata
-        kinds = " or ".join(kind.__name__ for kind in facts["kinds"])
-        found[name] = OptionDescription(
-            name, kinds, entry.default, facts["unit"], facts["torch"], meanings[name]
-        )
-    return found

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from girih import config, log
+from girih import config, log, option_list
 from girih import options as compile_options
 from girih.passes import PASS_MODULES, pipelines, registry, stages
 from girih.tools import key_table, listing, op_tables
@@ -48,7 +48,7 @@ TorchDynamo captures, so `recompile_limit` and the options `capture_*` have no e
 
 def options_page() -> str:
     """Returns the options and the modes of ``girih.compile``."""
-    found = compile_options.describe().values()
+    found = option_list.describe().values()
     rows = (
         (_code(x.name), x.type, _code(repr(x.default)), x.unit, x.meaning)
         for x in found
