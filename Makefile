@@ -133,6 +133,9 @@ lint: install ## Check style, layering and formatting, and what the layout promi
 format: install ## Format the sources with ruff.
 	@$(BIN)/ruff format .
 
+reference: install ## Write docs/reference from the code.
+	@$(BIN)/python -m girih.tools.reference
+
 fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 	@$(BIN)/python test/numerics/fuzz.py --seconds $(FUZZ_SECONDS)
 

@@ -5,90 +5,101 @@ it; passes and the driver read it. One more stands on ops, while derivatives are
 """
 
 SYMBOLS = "graph.symbols"
-"""Function: the symbols of sizes, each with its range `{s0 = [2,
+"""Function: the symbols of sizes, each with its range: `{s0 = [2,
 9223372036854775807]}`."""
 
 DEVICE = "graph.device"
-"""Function: where it computes, `"cuda:0"`; absent: on the CPU."""
+"""Function: the device on which it computes, such as `"cuda:0"`. Without it that is
+the CPU."""
 
 STRIDES = "graph.strides"
-"""Argument, result: strides in elements; absent: contiguous."""
+"""Argument, result: the strides in elements. Without it the tensor is contiguous."""
 
 NAME = "graph.name"
-"""Argument: its name, for messages."""
+"""Argument: its name in the user's program, for messages."""
 
 STATIC = "graph.static"
-"""Argument: a parameter or buffer: the same tensor at each call."""
+"""Argument: it is a parameter or buffer, so each call gets the same tensor."""
 
 SYMBOL = "graph.symbol"
-"""Argument of type index: the symbol that the integer binds; absent: it is not used."""
+"""Argument: it is an index, and binds this symbol. Without it nothing uses the
+integer."""
 
 NUMBER = "graph.number"
-"""Argument: the caller gives a Python number, whose value is a tensor without dims."""
+"""Argument: the caller gives a Python number. Its value is a tensor without dims."""
 
 REQUIRES_GRAD = "graph.requires_grad"
-"""Argument: its gradient is wanted."""
+"""Argument: the caller wants its gradient."""
 
 DONATED = "graph.donated"
-"""Argument: the caller gives the tensor away: it dies when nothing needs it any
-more."""
+"""Argument: the caller gives the tensor away. The program frees it after its last
+use."""
 
 STORAGE = "graph.storage"
-"""Result: `"arg0"` or `"out3"`: eager's shares storage with that; absent: it is
-fresh."""
+"""Result: in eager it shares the storage of this argument or result: `"arg0"` or
+`"out3"`. Without it the storage is fresh."""
 
 OFFSET = "graph.offset"
-"""Result: the storage offset relative to that owner's, in elements."""
+"""Result: its storage offset minus that of the tensor that `graph.storage` names, in
+elements."""
 
 WRITES = "graph.writes"
-"""Result: not returned: the new content of this argument."""
+"""Result: it is the new content of the argument with this index. The program does
+not return it."""
 
 UPDATE = "graph.update"
-"""Result: what this argument holds after the call, for autograd."""
+"""Result: it is what the argument with this index holds after the call, for
+autograd."""
 
 SIZE = "graph.size"
-"""Result of type index: the size that the integer is, `"s0*2"`."""
+"""Result: it is an index, and this is its value: `"s0*2"`."""
 
 DETACHED = "graph.detached"
-"""Result: eager's needs no gradient, whatever it depends on."""
+"""Result: in eager it needs no gradient, whatever it depends on."""
 
 VIEW = "graph.view"
-"""Result: eager's is a view (`_is_view()`), and is made again as one."""
+"""Result: in eager it is a view (`_is_view()`), so girih makes it as a view, too."""
 
 SPLIT = "graph.split"
-"""Result: eager's is one of several views of one operation, and refuses writes."""
+"""Result: in eager it is one of several views of one operation, so eager refuses
+writes to it."""
 
 UNRECORDED = "graph.unrecorded"
-"""Result: eager's is a view made without grad mode, or a view of one."""
+"""Result: in eager it is a view that was made without grad mode, or a view of such a
+view."""
 
 SEVERED = "graph.severed"
-"""Result: all that eager's depends on are such views."""
+"""Result: in eager it depends only on results with `graph.unrecorded`."""
 
 COTANGENT = "graph.cotangent"
-"""Argument of a joint or backward function: the result whose cotangent it is."""
+"""Argument: in a joint or backward function, it is the cotangent of the result with
+this index."""
 
 GRADIENT = "graph.gradient"
-"""Result of a joint or backward function: the argument whose gradient it is."""
+"""Result: in a joint or backward function, it is the gradient of the argument with
+this index."""
 
 REACHED_BY = "graph.reached_by"
-"""Gradient: the results that depend on the argument; absent: all do."""
+"""Result: on a gradient, the indices of the results that depend on the argument.
+Without it all do."""
 
 KEPT = "graph.kept"
 """Argument, result: the derivative reads it, and eager keeps it, too."""
 
 UNKEPT = "graph.unkept"
-"""Argument, result: eager keeps no such tensor, so the user may write to it."""
+"""Argument, result: eager does not keep it for the derivative, so the user may write
+to it."""
 
 SAVED = "graph.saved"
-"""Result of @main, argument of @backward: it is passed from one to the other; there
-`"arg0"` or `"out3"`."""
+"""Result, argument: `@main` returns it and `@backward` takes it. In `@backward` it
+names the place in `@main`: `"arg0"` or `"out3"`."""
 
 CHECKPOINT = "graph.checkpoint"
-"""Op: the region of `torch.utils.checkpoint` that it belongs to."""
+"""Op: the number of the region of `torch.utils.checkpoint` that it belongs to."""
 
 BEFORE_WRITE = "graph.before_write"
-"""Argument: while a gradient function is made: it is what the program found before
-it wrote."""
+"""Op: on an `alias`, while girih makes a gradient function: the index of the
+argument that the program overwrites. The alias is its old value."""
 
 VALUE = "graph.value"
-"""Argument: while a gradient function is made: it is the value of a result."""
+"""Argument: while girih makes a gradient function, it is the value of a result."""

@@ -22,38 +22,46 @@ import enum
 class Role(enum.Enum):
     """How an op of ``graph`` becomes code."""
 
-    PRIMITIVE = "may stand in a kernel"
-    COMPOSITE = "is written with primitives by `decompose`"
-    LIBRARY = "runs as a call of ATen, never in a kernel"
-    KERNEL = "is a kernel by itself, with a schedule of its own"
-    DERIVATIVE = "says something about derivatives, and is gone behind the autograd"
-    STRUCTURE = "holds other ops, or ends a region"
+    PRIMITIVE = "`fuse` puts the op into a fusion, which becomes a kernel"
+    COMPOSITE = "`decompose` replaces the op by primitives and library ops"
+    LIBRARY = (
+        "a library computes the op, mostly through ATen; on a GPU "
+        "`fuse-contractions` makes kernels of some products"
+    )
+    KERNEL = "the op is one kernel, with a schedule of its own"
+    DERIVATIVE = "the op steers derivatives, and `autograd` removes it"
+    STRUCTURE = "the op holds other ops, or ends a region"
 
 
 class Trait(enum.Enum):
     """What an op does with its operands. Several may hold."""
 
     ELEMENTWISE = (
-        "each element of the result comes of those of the operands at its place"
+        "each element of the result depends on the operands' elements at its place only"
     )
-    COMPARES = "an elementwise question about two numbers"
-    CREATES = "results are made of attributes alone"
-    REINDEXES = "each element of the result is one of the operand, found by coordinates"
-    VIEW = "reindexes in a way that strides can tell, where the layout allows it"
-    BIJECTIVE = "a view that has each element once"
-    ASSEMBLES = "the operands' elements side by side, or with a filler around them"
-    GATHERS = "which elements of the first operand are read is data"
-    REDUCES = "the result has size 1 where the operand has elements that are combined"
-    FINDS_PLACE = "a reduction that gives the place of an element, not a value"
-    CONTRACTION = "sums of products of two operands"
-    PRODUCT = "a product of matrices, or of batches of matrices"
-    MAY_ALIAS = "the result may be memory of an operand"
-    MAY_FAIL = "raises eager's error for some elements, unless they are floats"
-    JUMPS = "the result changes by a step where an operand changes by its last digit"
+    COMPARES = "the op is elementwise and compares two numbers"
+    CREATES = "the op makes its results from attributes alone"
+    REINDEXES = (
+        "each element of the result is an element of the operand, whose coordinates "
+        "the op computes"
+    )
+    VIEW = "the op reindexes, and strides can express how, where the layout allows it"
+    BIJECTIVE = "the op is a view that has each element of the operand once"
+    ASSEMBLES = "the op lays its operands side by side, or puts a filler around them"
+    GATHERS = "an operand with indices chooses the elements of the first operand"
+    REDUCES = "the op combines elements along dims, which have size 1 in the result"
+    FINDS_PLACE = "the op is a reduction that returns an element's index, not a value"
+    CONTRACTION = "the op sums products of two operands' elements"
+    PRODUCT = "the op multiplies matrices, or batches of matrices"
+    MAY_ALIAS = "the result may share the memory of an operand"
+    MAY_FAIL = "the op raises eager's error for some elements, unless they are floats"
+    JUMPS = (
+        "the result may change by a step when an operand changes in its last digit only"
+    )
     KEEPS_DIGITS = "16 bits hold the result wherever they hold the operands"
     PASSES_DIGITS = "the result has as many digits as the first operand"
-    TRANSFERS = "moves elements between memory and the points of a domain"
-    RANDOM = "gives numbers that are meant to look random"
+    TRANSFERS = "the op moves elements between memory and the points of a domain"
+    RANDOM = "the op returns random numbers"
 
 
 class Cost(enum.IntEnum):

@@ -14,6 +14,7 @@ What lives here, in the order to read it:
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``options``   names and values that ``compile`` accepts, and their checks
+* ``option_list``  what each option is, as ``list_options`` tells
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, tally
-from girih.options import MODES, Options, describe, make_options
+from girih.options import MODES, Options, make_options
 from girih.reports import Reports
+
+if TYPE_CHECKING:
+    from girih.option_list import OptionDescriptions
 
 log.configure()
 
@@ -160,6 +163,11 @@ def list_modes() -> list[str]:
     return list(MODES)
 
 
-def list_options() -> dict[str, str]:
-    """Names that ``options`` accepts, each with its default."""
+def list_options() -> OptionDescriptions:
+    """Names that ``options`` accepts, each with its type, default, unit and meaning.
+
+    ``print(girih.list_options())`` prints them as text.
+    """
+    from girih.option_list import describe  # few ask for it
+
     return describe()

@@ -1,25 +1,6 @@
 """Environment variables, read here and nowhere else.
 
-=========================  ===================================================
-``GIRIH_CACHE_DIR``        folder of compiled objects (default: the user's
-                           cache folder, ``$XDG_CACHE_HOME/girih`` or
-                           ``~/.cache/girih``)
-``GIRIH_NO_CACHE``         ``1``: neither read nor write compiled objects on
-                           disk
-``GIRIH_DUMP_DIR``         folder in which each compilation writes its IR, one
-                           file per stage
-``GIRIH_FALLBACK``         ``0``: a failed compilation raises instead of
-                           running eager with a warning
-``GIRIH_LOGS``             comma-separated log names, see ``girih.log``
-``GIRIH_RECOMPILE_LIMIT``  how often one function is compiled for other inputs
-                           before calls that fit nothing run as plain Python
-                           (default: 8)
-``GIRIH_VERIFY``           ``1``: verify the IR after every pass, as the option
-                           ``verify`` does
-``GIRIH_WORKSPACE``        ``0``: intermediate tensors are allocated one by one
-                           instead of in one workspace, so that a checker of
-                           memory sees the bounds of each (on the CPU)
-=========================  ===================================================
+``VARIABLES`` lists them; docs/reference/environment.md is made from it.
 """
 
 from __future__ import annotations
@@ -27,9 +8,103 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 # torch._dynamo.config.recompile_limit
 DEFAULT_RECOMPILE_LIMIT = 8
+
+
+class Variable(NamedTuple):
+    """An environment variable.
+
+    Attributes:
+        name: Of the variable.
+        default: What holds where it is not set, for the documents.
+        meaning: What it does.
+        is_for_tests: Whether only girih's own tests read it.
+    """
+
+    name: str
+    default: str
+    meaning: str
+    is_for_tests: bool = False
+
+    def value(self, default: str = "") -> str:
+        """What the variable holds now, or the default."""
+        return os.environ.get(self.name, default)
+
+
+CACHE_DIR = Variable(
+    "GIRIH_CACHE_DIR",
+    "`$XDG_CACHE_HOME/girih` or `~/.cache/girih`",
+    "Folder of the disk cache, where girih keeps compiled objects. The option "
+    "`cache_dir` takes precedence.",
+)
+NO_CACHE = Variable(
+    "GIRIH_NO_CACHE",
+    "`0`",
+    "With `1` girih neither reads nor writes the disk cache, as with the option "
+    "`cache=False`.",
+)
+DUMP_DIR = Variable(
+    "GIRIH_DUMP_DIR",
+    "nothing is written",
+    "Folder into which each compilation writes its IR, one file for each stage. The "
+    "option `dump_dir` takes precedence.",
+)
+FALLBACK = Variable(
+    "GIRIH_FALLBACK",
+    "`1`",
+    "With `0` a failed compilation raises an error, as with the option "
+    "`fallback=False`. Otherwise the program runs eager, with a warning.",
+)
+LOGS = Variable(
+    "GIRIH_LOGS",
+    "no logs",
+    "Names of logs, with commas between them. girih prints these logs on stderr.",
+)
+RECOMPILE_LIMIT = Variable(
+    "GIRIH_RECOMPILE_LIMIT",
+    f"`{DEFAULT_RECOMPILE_LIMIT}`",
+    "How many compiled entries one function may have. Calls that fit none of them run "
+    "as plain Python then. The option `recompile_limit` takes precedence.",
+)
+VERIFY = Variable(
+    "GIRIH_VERIFY",
+    "`0`",
+    "With `1` girih verifies the IR after every pass, as with the option "
+    "`verify=True`.",
+)
+WORKSPACE = Variable(
+    "GIRIH_WORKSPACE",
+    "`1`",
+    "With `0` girih allocates intermediate tensors on the CPU one by one instead of in "
+    "one workspace. A checker of memory then sees the bounds of each tensor.",
+)
+TEST_LONG = Variable(
+    "GIRIH_TEST_LONG",
+    "`0`",
+    "With `1` the tests run everything that they otherwise take samples of.",
+    is_for_tests=True,
+)
+TEST_DEVICE = Variable(
+    "GIRIH_TEST_DEVICE",
+    "`cpu`",
+    "Device on which the tests of numerics run, such as `cuda`.",
+    is_for_tests=True,
+)
+VARIABLES = (
+    CACHE_DIR,
+    DUMP_DIR,
+    FALLBACK,
+    LOGS,
+    NO_CACHE,
+    RECOMPILE_LIMIT,
+    VERIFY,
+    WORKSPACE,
+    TEST_DEVICE,
+    TEST_LONG,
+)
 
 
 def cache_dir() -> Path | None:
@@ -37,9 +112,9 @@ def cache_dir() -> Path | None:
 
     It is off, too, for a user who has no home.
     """
-    if os.environ.get("GIRIH_NO_CACHE", "0") not in ("", "0"):
+    if NO_CACHE.value("0") not in ("", "0"):
         return None
-    if explicit := os.environ.get("GIRIH_CACHE_DIR"):
+    if explicit := CACHE_DIR.value():
         return absolute(explicit)
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # such a value is to be ignored, says its standard
@@ -49,7 +124,7 @@ def cache_dir() -> Path | None:
 
 def reproducer_dir() -> Path | None:
     """Folder for files that replay failures, or None where there is no home."""
-    base = os.environ.get("GIRIH_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    base = CACHE_DIR.value() or os.environ.get("XDG_CACHE_HOME")
     try:
         return Path(base or Path.home() / ".cache") / "girih" / "reproducers"
     except RuntimeError:
@@ -58,7 +133,7 @@ def reproducer_dir() -> Path | None:
 
 def dump_dir() -> Path | None:
     """Folder for IR files, or None."""
-    value = os.environ.get("GIRIH_DUMP_DIR")
+    value = DUMP_DIR.value()
     return absolute(value) if value else None
 
 
@@ -85,17 +160,17 @@ def can_be_a_name(path: str) -> bool:
 
 def fallback() -> bool:
     """Whether a failed compilation runs eager with a warning."""
-    return os.environ.get("GIRIH_FALLBACK", "1") != "0"
+    return FALLBACK.value("1") != "0"
 
 
 def verify() -> bool:
     """Whether the IR is verified after every pass."""
-    return os.environ.get("GIRIH_VERIFY", "0") not in ("", "0")
+    return VERIFY.value("0") not in ("", "0")
 
 
 def logs() -> tuple[str, ...]:
-    """Names listed in ``GIRIH_LOGS``."""
-    text = os.environ.get("GIRIH_LOGS", "")
+    """Names of the logs that the user asks for."""
+    text = LOGS.value()
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -105,14 +180,14 @@ def recompile_limit() -> int:
     Raises:
         ValueError: The variable is not a positive integer.
     """
-    text = os.environ.get("GIRIH_RECOMPILE_LIMIT", "").strip()
+    text = RECOMPILE_LIMIT.value().strip()
     if not text:
         return DEFAULT_RECOMPILE_LIMIT
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"GIRIH_RECOMPILE_LIMIT must be a number >= 1, got {text!r}")
+        raise ValueError(f"{RECOMPILE_LIMIT.name} must be a number >= 1, got {text!r}")
     return int(text)
 
 
 def shares_workspace() -> bool:
     """Whether intermediate tensors of a native call lie in one workspace."""
-    return os.environ.get("GIRIH_WORKSPACE", "1") != "0"
+    return WORKSPACE.value("1") != "0"

@@ -1,17 +1,7 @@
 """Loggers and ``GIRIH_LOGS``.
 
-``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr:
-
-================  =============================================================
-``bytecode``      the code that is made to go on after a graph break
-``capture``       what capture does: frames that run as they were, and girih's bugs
-``compiler``      one line per compilation: seconds per stage, kernels, cache hits
-``graph_breaks``  each graph break: what, why, the user's lines, what would avoid it
-``graph_code``    the captured graph as Python, and the code around it
-``guards``        the guards of each cache entry
-``recompiles``    why a function is compiled again: the guards that failed, with values
-``all``           everything
-================  =============================================================
+``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr. ``NAMES`` lists them, and
+``all`` means each.
 
 What runs eager is no matter of logs: that is a warning (``girih.fallbacks``).
 """
@@ -24,15 +14,18 @@ import sys
 from girih import config
 from girih.options import unknown_name
 
-NAMES = (
-    "bytecode",
-    "capture",
-    "compiler",
-    "graph_breaks",
-    "graph_code",
-    "guards",
-    "recompiles",
-)
+NAMES = {
+    "bytecode": "The code with which a function goes on after a graph break.",
+    "capture": "The frames that capture leaves to Python, and girih's own bugs.",
+    "compiler": "One line for each compilation: seconds of each stage, kernels, cache "
+    "hits.",
+    "graph_breaks": "Each graph break: the reason, the user's lines, and a way around.",
+    "graph_code": "The captured graph as Python, and the code around it.",
+    "guards": "The guards of each cache entry.",
+    "recompiles": "The guards that failed, with values, when girih compiles a function "
+    "again.",
+}
+"""By the name of each log what girih writes to it."""
 
 
 def logger(name: str) -> logging.Logger:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,57 +21,93 @@ MODES: dict[str, dict[str, bool]] = {
 }
 """Accepted modes, torch's names, with the options that they are short for."""
 
-TORCH_NAMES = {"triton.cudagraphs": "cudagraphs"}
-"""Options that torch calls otherwise."""
+
+def _option(
+    default: Any, *kinds: type, unit: str = "", least: float | None = None, torch=""
+) -> Any:
+    """A field of ``Options``.
+
+    Args:
+        default: Its default.
+        kinds: The types of values that users may give.
+        unit: What a number counts.
+        least: The smallest number that users may give.
+        torch: The name that torch has for the option, where that is another one.
+    """
+    facts = {"kinds": kinds, "unit": unit, "least": least, "torch": torch}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of one compilation; each field is a key of ``options``."""
+    """Options of one compilation; each field is a key of ``options``.
 
-    cache: bool = True
-    """Read and write compiled objects on disk (see ``GIRIH_CACHE_DIR``)."""
-    cache_dir: str | None = None
-    """Folder of compiled objects; None: ``GIRIH_CACHE_DIR`` or the user's cache."""
-    check: int = 0
-    """Calls of each graph, the first ones, that are compared with eager on copies."""
-    codegen_seconds: float = 30.0
-    """Processor time that LLVM may take for the kernels of a graph; 0: any."""
-    capture_instructions: int = 1_000_000
-    """Most instructions of bytecode that one attempt to capture a call follows."""
-    capture_operations: int = 30_000
-    """Most operations of one graph."""
-    capture_seconds: float = 60.0
-    """Most seconds, on the processor, of one attempt to capture a call."""
-    cudagraph_limit: int = 16
-    """Most CUDA graphs of one program; the one that was not used for longest goes."""
-    cudagraphs: bool = False
-    """Record the launches of a call in a CUDA graph (torch: ``triton.cudagraphs``)."""
-    dump_dir: str | None = None
-    """Folder in which the IR of each stage is written; None: ``GIRIH_DUMP_DIR``."""
-    fallback: bool = True
-    """Run eager with one warning where compilation fails; False: raise. With
-    ``fullgraph=True`` always False."""
-    fallback_random: bool = False
-    """Draw random numbers as eager does, in calls of ATen. On the CPU always so."""
-    max_autotune: bool = False
-    """Measure ways to run kernels and products on the GPU, and keep the results."""
-    max_fusion_inputs: int = 64
-    """Most tensors that one kernel reads."""
-    memory_budget: float = 1.0
-    """What may be saved for the backward pass, from 0 (as little as possible) to 1 (all
-    that makes it fast)."""
-    parallel_grain: int = 32768
-    """Elements of work under which a kernel runs on one thread."""
-    passes: UserPasses | None = None
-    """Passes of yours by place: ``{"before:fuse": my_pass}``. ``girih-opt
-    --list-stages`` prints the places; a pass is a function, a name, or a list."""
-    recompile_limit: int | None = None
-    """Most entries of one function; None: ``GIRIH_RECOMPILE_LIMIT`` or 8."""
-    vector_bits: int = 0
-    """Width of vectors in bits: 128, 256 or 512; 0: as wide as the host's."""
-    verify: bool = False
-    """Verify the IR after every pass, not only where stages meet: ``GIRIH_VERIFY``."""
+    The text below a field is all that girih says of the option:
+    ``girih.option_list`` reads it.
+    """
+
+    cache: bool = _option(True, bool)
+    """Whether girih reads compiled objects from the disk cache and writes them
+    there."""
+    cache_dir: str | None = _option(None, str, Path)
+    """Folder of the disk cache. None means `GIRIH_CACHE_DIR`, or the user's cache
+    folder where that is not set."""
+    check: int = _option(0, int, unit="calls", least=0)
+    """How many calls of each graph girih compares with eager, beginning with the first.
+    Eager runs on copies of the inputs."""
+    codegen_seconds: float = _option(
+        30.0, int, float, unit="seconds of processor time", least=0
+    )
+    """How long LLVM may compile the kernels of one graph. With 0 there is no limit."""
+    capture_instructions: int = _option(1_000_000, int, unit="instructions", least=1)
+    """How many bytecode instructions capture follows in one attempt. Capture leaves a
+    call that needs more to eager."""
+    capture_operations: int = _option(30_000, int, unit="operations", least=1)
+    """How many operations one graph may have. Capture leaves a call that needs more to
+    eager."""
+    capture_seconds: float = _option(60.0, int, float, unit="seconds of processor time")
+    """How long one attempt to capture a call may take. Capture leaves a call that needs
+    longer to eager."""
+    cudagraph_limit: int = _option(16, int, unit="CUDA graphs", least=1)
+    """How many CUDA graphs girih keeps for one program. When there would be more, girih
+    drops the one that was not used for longest."""
+    cudagraphs: bool = _option(False, bool, torch="triton.cudagraphs")
+    """Whether girih records the launches of a call in a CUDA graph, which the next
+    calls replay."""
+    dump_dir: str | None = _option(None, str, Path)
+    """Folder into which girih writes the IR of each stage. None means
+    `GIRIH_DUMP_DIR`; where that is not set girih writes nothing."""
+    fallback: bool = _option(True, bool)
+    """Whether a graph that girih can't compile runs eager, with one warning. With False
+    girih raises an error, as `fullgraph=True` does."""
+    fallback_random: bool = _option(False, bool)
+    """Whether girih calls ATen for random numbers, so that they are eager's. On the CPU
+    it always does."""
+    max_autotune: bool = _option(False, bool)
+    """Whether girih measures several schedules of kernels and products on the GPU and
+    takes the fastest. The results are kept in the disk cache."""
+    max_fusion_inputs: int = _option(64, int, unit="tensors", least=1)
+    """How many tensors one fused kernel may read."""
+    memory_budget: float = _option(
+        1.0, int, float, unit="part of the bytes, 0 to 1", least=0
+    )
+    """How much a training step may save for its backward pass. 1 means all that makes
+    the backward pass fast; with less, the backward pass computes more again."""
+    parallel_grain: int = _option(32768, int, unit="elements", least=1)
+    """How many elements of work a kernel needs before it runs on several threads."""
+    passes: UserPasses | None = _option(None, Mapping)
+    """Passes of the user, by the place where each runs: `{"before:fuse": my_pass}`. A
+    pass is a function, a name, or a list of both. `girih-opt --list-stages` prints the
+    places."""
+    recompile_limit: int | None = _option(None, int, unit="entries", least=1)
+    """How many compiled entries one function may have. None means
+    `GIRIH_RECOMPILE_LIMIT`, or 8 where that is not set."""
+    vector_bits: int = _option(0, int, unit="bits")
+    """Width of the vectors in CPU kernels: 128, 256 or 512. 0 means the widest that the
+    processor has."""
+    verify: bool = _option(False, bool)
+    """Whether girih verifies the IR after every pass, and not only between stages.
+    `GIRIH_VERIFY=1` asks for it, too."""
 
     def cache_folder(self) -> Path | None:
         """Folder of compiled objects, or None where the disk cache is off."""
@@ -102,38 +138,15 @@ class Options:
         return self.fallback and config.fallback()
 
 
-_TYPES = {
-    "cache": bool,
-    "cache_dir": (str, Path),
-    "check": int,
-    "codegen_seconds": (int, float),
-    "capture_instructions": int,
-    "capture_operations": int,
-    "capture_seconds": (int, float),
-    "cudagraph_limit": int,
-    "cudagraphs": bool,
-    "dump_dir": (str, Path),
-    "fallback": bool,
-    "fallback_random": bool,
-    "max_autotune": bool,
-    "max_fusion_inputs": int,
-    "memory_budget": (int, float),
-    "parallel_grain": int,
-    "passes": Mapping,
-    "recompile_limit": int,
-    "vector_bits": int,
-    "verify": bool,
+_FIELDS = {entry.name: entry for entry in fields(Options)}
+TORCH_NAMES = {
+    entry.metadata["torch"]: name
+    for name, entry in _FIELDS.items()
+    if entry.metadata["torch"]
 }
+"""Options that torch calls otherwise."""
 _FOLDERS = ("cache_dir", "dump_dir")
 _VECTOR_BITS = (0, 128, 256, 512)
-_AT_LEAST_ONE = (
-    "capture_instructions",
-    "capture_operations",
-    "cudagraph_limit",
-    "max_fusion_inputs",
-    "parallel_grain",
-    "recompile_limit",
-)
 
 
 def unknown_name(what: str, name: object, valid: Iterable[str]) -> str:
@@ -184,12 +197,12 @@ def make_options(values: Mapping[str, Any] | None, mode: str | None = None) -> O
 
 
 def _check_option(name: str, value: Any) -> None:
-    if name not in _TYPES:
-        raise ValueError(unknown_name("option", name, _TYPES))
-    expected = _TYPES[name]
-    is_bool_for_int = expected is int and isinstance(value, bool)
+    if name not in _FIELDS:
+        raise ValueError(unknown_name("option", name, _FIELDS))
+    facts = _FIELDS[name].metadata
+    expected = facts["kinds"]
+    is_bool_for_int = expected == (int,) and isinstance(value, bool)
     if not isinstance(value, expected) or is_bool_for_int:
-        expected = expected if isinstance(expected, tuple) else (expected,)
         names = " or ".join(kind.__name__ for kind in expected)
         raise TypeError(
             f"option {name!r} must be {names}, got {value!r} "
@@ -201,16 +214,8 @@ def _check_option(name: str, value: Any) -> None:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
     if name == "memory_budget" and not 0 <= value <= 1:
         raise ValueError(f"option 'memory_budget' must be from 0 to 1, got {value}")
-    if name == "check" and value < 0:
-        raise ValueError(f"option 'check' must be at least 0, got {value}")
-    if name == "codegen_seconds" and not value >= 0:
-        raise ValueError(f"option 'codegen_seconds' must not be negative, got {value}")
     if name == "capture_seconds" and not value > 0:
         raise ValueError(f"option 'capture_seconds' must be positive, got {value}")
-    if name in _AT_LEAST_ONE and value < 1:
-        raise ValueError(f"option {name!r} must be at least 1, got {value}")
-
-
-def describe() -> dict[str, str]:
-    """Each option with its default, for help texts."""
-    return {field.name: repr(field.default) for field in fields(Options)}
+    least = facts["least"]
+    if least is not None and not value >= least:
+        raise ValueError(f"option {name!r} must be at least {least}, got {value}")

@@ -21,8 +21,8 @@ from girih import stance
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
 _NOT_FOR_DYNAMO = tuple(
     "backend checking codegen collector compiler config dialects errors exclusive "
-    "explanation fallbacks frontend log options passes plugins private_folder reports "
-    "signals stance tally tools twins".split()
+    "explanation fallbacks frontend log option_list options passes plugins "
+    "private_folder reports signals stance tally tools twins".split()
 )
 
 

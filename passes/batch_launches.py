@@ -51,18 +51,18 @@ class BatchOptions:
     """Options of `batch-launches`."""
 
     least: int = 4
-    """How many launches are worth to be one."""
+    """Fewest launches that the pass joins."""
     sets: int = 32
-    """Most launches that become one."""
+    """Most launches that the pass joins."""
     parameter_bytes: int = 3840
-    """Bytes of arguments that a launch may have: CUDA takes 4096."""
+    """Most bytes of arguments that a launch may have. CUDA takes 4096."""
     moved_bytes: int = 65536
-    """Bytes that a launch may make and still move in front of others."""
+    """Most bytes that a launch may write and still move in front of other launches."""
 
 
 @register_pass("batch-launches", options=BatchOptions)
 def run(op: ir.OpView, options: BatchOptions) -> None:
-    """Launches of one kernel become few, each with many sets of arguments."""
+    """Joins launches of one kernel into launches with many sets of arguments."""
     body = op.regions[0].blocks[0]
     items = list(body.operations)
     kernels = {

@@ -53,7 +53,7 @@ DEVICE_ELEMENTS = ("f32", "f16", "bf16")
 
 @register_pass("choose-convolution-layouts")
 def run(op: ir.Operation, options: None) -> None:
-    """Gives convolutions the layout that libraries are fast with."""
+    """Converts convolutions to the memory layout in which libraries are fastest."""
     for block in function_bodies(op):
         on_device = _is_on_device(block)
         found = image_calls(block)

@@ -54,7 +54,7 @@ class DropZeroCotangentsOptions:
     """Which cotangents there are none of."""
 
     cotangents: tuple[int, ...] = ()
-    """Numbers of the results (of the forward function) that have no cotangent."""
+    """Indices of the forward function's results that have no cotangent."""
 
 
 @register_pass("drop-zero-cotangents", options=DropZeroCotangentsOptions)

@@ -43,14 +43,15 @@ class ClosingOptions:
     """What a program may have to do."""
 
     held: int = 1024
-    """Elements along the reduced dim, which a block holds, at most."""
+    """Most elements along the reduced dim. A block holds them all."""
     elements: int = 1 << 20
-    """Elements along the reduced and the closing dims together, at most."""
+    """Most elements along the reduced and the closing dims together."""
     programs: int = 264
-    """Programs at least: two for each processor of a large GPU."""
+    """Fewest programs of a kernel. The default is two for each processor of a large
+    GPU."""
     unknown: int = 1 << 16
-    """Stands for ``elements`` where the number of programs is not known: of a few, none
-    may be long."""
+    """Replaces ``elements`` where the number of programs is not known. There may be few
+    programs, so none may be long."""
 
 
 @register_pass("fuse-closing-reductions", options=ClosingOptions)

@@ -52,7 +52,8 @@ class GroupOptions:
     """What ends a run."""
 
     cut_bytes: int = 0
-    """Least memory (bytes) that a cut in a run has to spare; 0: runs are not cut."""
+    """Fewest bytes of memory that a cut of a native call in two must save. With 0 the
+    pass cuts none."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def apply_run(run: LaunchRun) -> None:
 
 @register_pass("group-launches", options=GroupOptions)
 def run(op: ir.OpView, options: GroupOptions) -> None:
-    """Runs of kernel launches become one native call each."""
+    """Groups adjacent kernel launches into native calls."""
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":
             for launch_run in plan_runs(function, options.cut_bytes):

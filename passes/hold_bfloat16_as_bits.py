@@ -33,7 +33,7 @@ _UNORDERED = 14  # the predicate of arith.cmpf
 
 @register_pass("hold-bfloat16-as-bits")
 def run(op: ir.Operation, options: None) -> None:
-    """Gives every value of bfloat16 the type i16."""
+    """Gives every value of the type bfloat16 the type i16, which holds its bits."""
     bfloat16, bits = ir.BF16Type.get(), b.integer(16)
     found: list[ir.Operation] = []
 

@@ -35,7 +35,7 @@ ALIGNMENT = 16
 
 @register_pass("mark-aligned-arguments")
 def run(op: ir.OpView, options: None) -> None:
-    """Notes at each kernel which of its buffers are aligned in every launch."""
+    """Writes on each kernel which of its buffers are aligned in every launch."""
     kernels, launches = {}, []
     for item in op.regions[0].blocks[0].operations:
         if item.operation.name == "tile.kernel":

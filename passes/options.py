@@ -1,7 +1,11 @@
 """Options of passes: fields of a frozen dataclass, written ``key=value key=value``."""
 
+import ast
 import dataclasses
+import inspect
+import textwrap
 import typing
+from types import ModuleType
 from typing import Any
 
 
@@ -92,3 +96,25 @@ def options_text(options: Any) -> str:
             shown = shown.lower() if isinstance(value, bool) else shown
             parts.append(f"{field.name.replace('_', '-')}={shown}")
     return " ".join(parts)
+
+
+def documented(source: type | ModuleType) -> dict[str, str]:
+    """Returns the string that stands below each field of a class or each constant.
+
+    Args:
+        source: a class or a module, whose source can be read.
+    """
+    tree = ast.parse(textwrap.dedent(inspect.getsource(source)))
+    body = tree.body[0].body if isinstance(source, type) else tree.body
+    docs, name = {}, None
+    for node in body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                pass
+            case ast.Expr(value=ast.Constant(value=str(text))) if name:
+                docs[name] = " ".join(text.split())
+            case _:
+                name = None
+    return docs

@@ -52,11 +52,11 @@ class PlanMemoryOptions:
     """What limits the workspace."""
 
     alignment: int = 64
-    """Alignment (bytes) of buffers in the workspace: a cache line."""
+    """Alignment of buffers in a workspace, in bytes. The default is a cache line."""
 
     workspace_bytes: int = 67108864
-    """Largest buffer (bytes) that goes into a workspace. Larger ones are allocated and
-    freed one by one, which costs nothing beside the work on them."""
+    """Size of the largest buffer in a workspace, in bytes. Larger buffers are allocated
+    one by one, which costs little beside the work on them."""
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def _insertion_after(op: ir.OpView) -> ir.InsertionPoint:
 
 @register_pass("plan-memory", options=PlanMemoryOptions)
 def run(op: ir.OpView, options: PlanMemoryOptions) -> None:
-    """Workspaces for native calls, and frees for all other buffers."""
+    """Puts buffers of native calls into workspaces, and frees all other buffers."""
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":
             apply_plan(plan_memory(function, options))

@@ -50,7 +50,8 @@ class ProductOptions:
     """Options of the pass."""
 
     library: str = "aten"
-    """``aten``, or ``onednn`` where that is faster on the processor."""
+    """``aten``, or ``onednn`` for products that oneDNN multiplies faster on this
+    processor."""
 
 
 @dataclass(frozen=True)

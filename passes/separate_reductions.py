@@ -49,15 +49,15 @@ class SeparateOptions:
     """What a copy may cost."""
 
     max_ops: int = 32
-    """Ops that are computed twice."""
+    """Most ops that the pass copies for one sum."""
 
     max_expensive_ops: int = 2
-    """Divisions, exponentials and the like among them."""
+    """Most divisions, exponentials and the like among these ops."""
 
 
 @register_pass("separate-reductions", options=SeparateOptions)
 def run(op: ir.Operation, options: SeparateOptions) -> None:
-    """Gives sums over other dims copies of what they sum."""
+    """Gives each sum over other dims its own copy of the arithmetic that it sums."""
     for block in function_bodies(op):
         program = _Program(list(block.operations))
         for family in program.closing_families():

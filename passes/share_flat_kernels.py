@@ -47,18 +47,15 @@ _LENGTH = symbol("s0")
 
 @dataclass(frozen=True)
 class ShareOptions:
-    """Options of `share-flat-kernels`.
-
-    Attributes:
-        least: how many kernels are worth to be one.
-    """
+    """Options of `share-flat-kernels`."""
 
     least: int = 3
+    """Equal kernels that the pass joins at least: fewer stay as they are."""
 
 
 @register_pass("share-flat-kernels", options=ShareOptions)
 def run(op: ir.OpView, options: ShareOptions) -> None:
-    """Kernels that differ in their sizes alone become one kernel."""
+    """Joins kernels that differ only in their sizes into one kernel."""
     body = op.regions[0].blocks[0]
     groups: dict[tuple, list[ir.OpView]] = {}
     for kernel in body.operations:

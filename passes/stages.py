@@ -70,37 +70,36 @@ TUNE = _act(
 
 CHOOSE_LAYOUTS = _stage(
     "choose-convolution-layouts",
-    "Convolutions get images and weights in the layout that was measured to be "
-    "fastest. Conversions are ops from here on, so that later stages can fuse them.",
+    "Convolutions get images and weights in the layout that girih measured to be "
+    "fastest. Ops convert the layouts, so that later stages can fuse the conversions.",
 )
 RECOGNIZE_ATTENTION = _stage(
     "recognize-attention",
-    "Attention that is written out becomes one op. It must happen in front of "
-    "autograd, so that the derivative is that op's own kernel, too.",
+    "One op replaces attention that the program writes out. The stage stands in front "
+    "of autograd, so that the op's own kernel computes the derivative, too.",
 )
 AUTOGRAD = _stage(
     "autograd",
-    "Every gradient that the program asks for is computed by ops of the graph. In a "
-    "joint program these are the gradients of all its arguments.",
+    "Ops of the graph compute every gradient that the program asks for. In a joint "
+    "program these are the gradients of all its arguments.",
 )
 SIMPLIFY = _stage(
     "simplify",
-    "Ops that fold or cancel are gone, before decomposition multiplies them.",
+    "No op is left that folds or cancels. Decomposition would multiply such ops.",
     "canonicalize-graph",
 )
 DECOMPOSE = _stage(
     "decompose",
-    "Composite ops are written out, so that only primitives and library ops are left.",
+    "Primitives and library ops replace the composite ops.",
 )
 CLEAN_UP = _stage(
     "clean-up",
-    "What decompositions and derivative rules left over is folded, since their rules "
-    "emit naive arithmetic.",
+    "The naive arithmetic that decompositions and derivative rules emit is folded.",
     "canonicalize-graph",
 )
 SHARE = _stage(
     "eliminate-common-subexpressions",
-    "Equal ops have become one, before fusion copies them into several kernels.",
+    "Equal ops are one op. Fusion would copy each of them into several kernels.",
 )
 SEPARATE_REDUCTIONS = _stage(
     "separate-reductions",
@@ -109,21 +108,23 @@ SEPARATE_REDUCTIONS = _stage(
 )
 FUSE = _stage(
     "fuse",
-    "Every primitive with work to do stands in a fusion: each fusion becomes a kernel.",
+    "Every primitive with work to do stands in a fusion, and each fusion becomes a "
+    "kernel.",
 )
 PARTITION = _stage(
     "partition",
-    "The joint function is split into @main and @backward, which computes again what "
-    "is cheaper to compute than to keep.",
+    "@main and @backward replace the joint function. @backward computes again the "
+    "values that are cheaper to compute than to keep.",
 )
 DROP_ZERO = _stage(
     "drop-zero-cotangents",
-    "The backward function of a call has no arguments for results without a gradient.",
+    "The backward function has no argument for a result that gets no gradient in this "
+    "call.",
 )
 GRADIENTS = _stage(
     "gradients",
-    "The function from arguments to results becomes the function from arguments and "
-    "cotangents to gradients, the source of the next derivative.",
+    "A function from arguments and cotangents to gradients replaces the function from "
+    "arguments to results. Its own derivative is the next one.",
     "autograd{derived-again=true}",
 )
 
@@ -152,48 +153,51 @@ EACH_WAY = _FUSED
 
 SELECT_PRODUCTS = _stage(
     "select-products",
-    "Every large matrix product names the library that multiplies it fastest here.",
+    "Every large matrix product names the library that is fastest for it on this "
+    "processor.",
 )
 FUSE_CONTRACTIONS = _stage(
     "fuse-contractions",
-    "Products that are faster so are kernels together with what follows them.",
+    "A product that is faster as a kernel stands in a fusion, together with the ops "
+    "that follow it.",
 )
 FUSE_CLOSING_REDUCTIONS = _stage(
     "fuse-closing-reductions",
-    "Reductions of one matrix along rows and along columns share a kernel, which "
-    "reads the matrix once.",
+    "A reduction along the rows of a matrix and one along its columns share a kernel, "
+    "which reads the matrix once.",
 )
 CONVERT_TO_HOST = _stage(
     "convert-graph-to-host",
-    "The graph has become a launch program and one unscheduled kernel per fusion.",
+    "The graph is a launch program, and each fusion is an unscheduled kernel.",
 )
 SHARE_FLAT_KERNELS = _stage(
     "share-flat-kernels",
-    "Kernels that differ only in their sizes have become one, as for the parameters "
-    "of an optimizer.",
+    "Kernels that differ only in their sizes are one kernel. An optimizer's step then "
+    "has one kernel for all parameters, and little to compile.",
 )
 LAUNCH_PRODUCTS = _stage(
     "launch-products",
-    "A matrix product is a launch like a kernel's, which costs the host less than a "
-    "call of ATen.",
+    "Matrix products are launches, as kernels are. A launch costs the host less than "
+    "a call of ATen.",
 )
 GROUP_LAUNCHES = _stage(
     "group-launches",
-    "A run of launches is one native call, so Python is left once for all of them.",
+    "Adjacent launches are one native call, so the program leaves Python once for all "
+    "of them.",
 )
 BATCH_LAUNCHES = _stage(
     "batch-launches",
-    "Launches of one kernel on many small tensors have become one launch.",
+    "Launches of one kernel on many small tensors are one launch.",
 )
 PLAN_MEMORY = _stage(
     "plan-memory",
-    "Intermediates of a native call lie in one workspace, and share memory where "
+    "The intermediates of a native call lie in one workspace. They share memory where "
     "their lifetimes do not overlap.",
 )
 MARK_ALIGNED = _stage(
     "mark-aligned-arguments",
-    "Kernels know which arguments are aligned to 16 bytes, so they may load as much "
-    "at once.",
+    "Each kernel states which of its arguments are aligned to 16 bytes. Loads of "
+    "these can be wider.",
 )
 
 # Kernels --------------------------------------------------------------------------
@@ -209,37 +213,64 @@ TILE_FOR_GPU = _stage(
 )
 EXPAND_MATH = _stage(
     "expand-math",
-    "Functions such as exp are polynomials, so that inner loops call nothing.",
+    "Inlined formulas replace functions such as exp, and calls of a vector library "
+    "replace those without a formula.",
 )
 CONVERT_TO_CPU = _stage(
     "convert-tile-to-cpu",
-    "Kernels are functions over pointers, with OpenMP around parallel loops.",
+    "Kernels are functions over pointers, and OpenMP runs their parallel loops.",
 )
 HOLD_BFLOAT16 = _stage(
     "hold-bfloat16-as-bits",
-    "No value has the type bfloat16, which LLVM rounds wrongly on some processors.",
+    "No value has the type bfloat16. LLVM rounds that type wrongly on some processors.",
 )
 CANONICALIZE = _stage(
-    "canonicalize", "What became constant by lowering is folded, by MLIR's own pass."
+    "canonicalize",
+    "MLIR's own pass has folded the constants that the lowering exposed.",
 )
-CSE = _stage("cse", "Address arithmetic that the lowering repeated has become one.")
+CSE = _stage(
+    "cse",
+    "Address computations that the lowering repeated are one computation.",
+)
 CONVERT_TO_TT = _stage(
-    "convert-tile-to-tt", "Each grid of each kernel is a function of Triton IR."
+    "convert-tile-to-tt",
+    "Each grid of each kernel is a function of Triton IR.",
 )
 
 TO_LLVM = (
-    _stage("convert-scf-to-cf", "Loops and branches are blocks."),
+    _stage(
+        "convert-scf-to-cf",
+        "Blocks and branches replace loops.",
+    ),
     _stage(
         "convert-vector-to-llvm",
-        "Vectors are LLVM's, and a vector's lanes are summed as a tree.",
+        "LLVM's vectors replace MLIR's. The lanes of a vector are summed as a tree.",
         "convert-vector-to-llvm{reassociate-fp-reductions=true}",
     ),
-    _stage("convert-math-to-llvm", "What processors have as instructions is LLVM's."),
-    _stage("arith-expand", "Divisions that round are written out."),
-    _stage("convert-arith-to-llvm", "Arithmetic of scalars and vectors is LLVM's."),
-    _stage("convert-openmp-to-llvm", "Parallel regions have LLVM's types."),
-    _stage("convert-cf-to-llvm", "Branches are LLVM's."),
-    _stage("convert-ub-to-llvm", "Poison, of vectors built in parts, is LLVM's."),
+    _stage(
+        "convert-math-to-llvm",
+        "LLVM's intrinsics replace the math functions that processors have.",
+    ),
+    _stage(
+        "arith-expand",
+        "Simpler operations replace divisions that round.",
+    ),
+    _stage(
+        "convert-arith-to-llvm",
+        "LLVM's arithmetic replaces MLIR's, for scalars and vectors.",
+    ),
+    _stage(
+        "convert-openmp-to-llvm",
+        "Parallel regions use LLVM's types.",
+    ),
+    _stage(
+        "convert-cf-to-llvm",
+        "LLVM's branches replace MLIR's.",
+    ),
+    _stage(
+        "convert-ub-to-llvm",
+        "LLVM's poison replaces MLIR's. A vector that is built in parts begins as it.",
+    ),
     _stage("reconcile-unrealized-casts", "No cast between dialects is left."),
 )
 
@@ -247,13 +278,13 @@ TO_LLVM = (
 
 LLVM = _act(
     "llvm",
-    "LLVM makes object code of the kernels, and the driver links it into the process. "
-    "Code of equal kernels comes from memory or from the disk cache.",
+    "LLVM compiles the kernels to object code, and the driver links it into the "
+    "process. Code of equal kernels comes from memory or from the disk cache.",
     leaves_ir=False,
 )
 TRITON = _act(
     "triton",
-    "Triton compiles each grid, unless the disk cache has it.",
+    "Triton compiles each grid whose code is not in the disk cache.",
     leaves_ir=False,
 )
 LOAD = _act(
@@ -264,7 +295,7 @@ LOAD = _act(
 )
 PROGRAM = _act(
     "program",
-    "The launch program becomes a C object, which is called with tensors.",
+    "The launch program is a C object, which girih calls with tensors.",
     takes_ir=False,
     leaves_ir=False,
 )

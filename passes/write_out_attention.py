@@ -35,7 +35,7 @@ from girih.passes.registry import register_pass
 
 @register_pass("write-out-attention")
 def run(op: ir.Operation, options: None) -> None:
-    """Replaces attention kernels by what they compute."""
+    """Replaces each attention kernel by the ops that it computes."""
     for block in function_bodies(op):
         for inner in list(block.operations):
             if FlashAttentionOp.of(inner) is not None:

@@ -1,12 +1,12 @@
 """The list of passes and pipelines that ``girih-opt --list-passes`` prints."""
 
-import ast
 import dataclasses
-import inspect
 import textwrap
 import typing
+from typing import NamedTuple
 
 from girih.passes import pipelines, registry, stages
+from girih.passes.options import documented
 
 _INDENT = " " * 6
 
@@ -24,13 +24,14 @@ def pass_list() -> str:
     return "\n".join(lines)
 
 
-_DOES = {
+DOES = {
     "inference": "a program without gradients",
     "joint": "a program with gradients: results and gradients in one function",
     "forward": "what a call runs",
-    "backward": "what the backward pass runs, for each set of results with a gradient",
-    "derivative": "the gradients as a function that can be derived: a joint one next",
+    "backward": "what the backward pass runs, once for each set of gradients",
+    "derivative": "the gradients as a function, from which a joint program begins",
 }
+"""By the name of each kind of program what such a program is."""
 
 
 def stage_list(target: str, is_training: bool) -> str:
@@ -43,7 +44,7 @@ def stage_list(target: str, is_training: bool) -> str:
     programs = stages.PROGRAMS[1:] if is_training else stages.PROGRAMS[:1]
     lines = []
     for program in programs:
-        lines.append(f"{program}: {_DOES[program]}")
+        lines.append(f"{program}: {DOES[program]}")
         for stage in stages.stages_of(program, stages.TARGETS[target]):
             lines += _stage_lines(stage)
     lines.append("\nA user's pass runs before:STAGE or after:STAGE, in one program as")
@@ -80,36 +81,32 @@ def _pass_lines(name: str) -> list[str]:
     return lines
 
 
-def _option_lines(options: type) -> list[str]:
-    documented = _field_docs(options)
-    hints = typing.get_type_hints(options)
-    lines = []
+class PassOption(NamedTuple):
+    """An option of a pass, as users write it."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+
+def pass_options(options: type) -> list[PassOption]:
+    """Returns what the fields of a pass's options are."""
+    meanings, hints = documented(options), typing.get_type_hints(options)
+    found = []
     for field in dataclasses.fields(options):
-        name = field.name.replace("_", "-")
         kind = getattr(hints[field.name], "__name__", str(hints[field.name]))
-        head = f"    --{name}: {kind} = {field.default}"
-        doc = documented.get(field.name, "")
-        lines.extend(
-            [
-                head,
-                *textwrap.wrap(
-                    doc, 80, initial_indent=_INDENT, subsequent_indent=_INDENT
-                ),
-            ]
+        meaning = meanings.get(field.name, "")
+        name = field.name.replace("_", "-")
+        found.append(PassOption(name, kind, str(field.default), meaning))
+    return found
+
+
+def _option_lines(options: type) -> list[str]:
+    lines = []
+    for name, kind, default, meaning in pass_options(options):
+        lines.append(f"    --{name}: {kind} = {default}")
+        lines += textwrap.wrap(
+            meaning, 80, initial_indent=_INDENT, subsequent_indent=_INDENT
         )
     return lines
-
-
-def _field_docs(options: type) -> dict[str, str]:
-    """Returns the string that stands below each field in the class's source."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(options)))
-    docs, field = {}, None
-    for node in tree.body[0].body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                field = name
-            case ast.Expr(value=ast.Constant(value=str(text))) if field:
-                docs[field] = " ".join(text.split())
-            case _:
-                field = None
-    return docs

@@ -1,21 +1,27 @@
-"""The ops of girih as text: ``girih-opt --list-ops``, and docs/reference-ops.md.
-
-``python -m girih.tools.op_tables`` writes the page.
-"""
+"""The ops of girih as text: ``girih-opt --list-ops``, and docs/reference/ops.md."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from enum import Enum
 
 from girih.dialects import definition, graph, host, tile
 from girih.dialects.definition import Op
 from girih.dialects.fields import REQUIRED, Group
+from girih.dialects.traits import Role, Trait
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference-ops.md"
 _SIGNS = {Group.SINGLE: "", Group.OPTIONAL: "?", Group.VARIADIC: "..."}
 _LOADED = (graph, host, tile)
+_INTRODUCTION = """\
+# Ops
+
+This page is for those who read IR or write a pass: it lists the ops of each dialect.
+`girih-opt --list-ops` prints the ops, too, with those of plugins. `make reference`
+writes this page from the classes of the ops.
+
+An operand or result `x?` may be missing, `x...` is any number of values. An attribute
+with `=` has a default. The class of an op also states the op's role and traits, which
+passes ask for instead of the name ([ops](../ops.md))."""
 
 
 def dialects() -> list[str]:
@@ -40,29 +46,34 @@ def op_list() -> str:
 
 def page() -> str:
     """The page of the documents."""
-    lines = [
-        "# Ops",
-        "",
-        "Made by `python -m girih.tools.op_tables`; `girih-opt --list-ops` prints the",
-        "same, with the ops of plugins. `x?` may be left out, `x...` is any number of",
-        "values. An attribute with `=` has a default.",
-    ]
-    for dialect in dialects():
-        if dialect not in [module.NAME for module in _LOADED]:
-            continue
-        lines += ["", f"## {dialect}", ""]
-        lines.append("| op | operands | attributes | results | role | meaning |")
-        lines.append("|---|---|---|---|---|---|")
-        lines += [_row(cls) for cls in _ops_of(dialect)]
+    lines = [_INTRODUCTION, _legend("role", "how the op becomes code", Role)]
+    lines.append(_legend("trait", "what holds of the op", Trait))
+    for dialect in (module.NAME for module in _LOADED):
+        lines += [f"\n## {dialect}\n", *_table(dialect)]
     return "\n".join(lines) + "\n"
 
 
-def _row(cls: type[Op]) -> str:
-    role = cls.ROLE.name.lower() if cls.ROLE else ""
-    meaning = _first_line(cls).replace("|", "\\|")
-    attributes = _attributes(cls).replace("|", "\\|")
-    cells = (cls.SHORT_NAME, _operands(cls), attributes, _results(cls), role, meaning)
-    return f"| {' | '.join(cells)} |".replace("  ", " ")
+def _legend(name: str, means: str, values: type[Enum]) -> str:
+    rows = [f"| {value.name.lower()} | {value.value} |" for value in values]
+    return "\n".join(["", f"| {name} | {means} |", "|---|---|", *rows])
+
+
+def _table(dialect: str) -> Iterator[str]:
+    has_roles = dialect == graph.NAME
+    heads = ["op", "operands", "attributes", "results"]
+    heads += ["role"] * has_roles + ["traits", "meaning"]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for cls in _ops_of(dialect):
+        cells = [cls.SHORT_NAME, _operands(cls), _attributes(cls), _results(cls)]
+        cells += [cls.ROLE.name.lower() if cls.ROLE else ""] * has_roles
+        cells += [_traits(cls), _first_line(cls)]
+        escaped = (cell.replace("|", "\\|") for cell in cells)
+        yield f"| {' | '.join(escaped)} |".replace("  ", " ")
+
+
+def _traits(cls: type[Op]) -> str:
+    return ", ".join(trait.name.lower() for trait in Trait if trait in cls.TRAITS)
 
 
 def _ops_of(dialect: str) -> Iterator[type[Op]]:
@@ -91,13 +102,3 @@ def _results(cls: type[Op]) -> str:
 
 def _first_line(cls: type[Op]) -> str:
     return (cls.__doc__ or "").strip().partition("\n")[0]
-
-
-def main() -> int:
-    """Writes the page; returns the exit code."""
-    PAGE.write_text(page())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

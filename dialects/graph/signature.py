@@ -1,7 +1,7 @@
 """Checks of a graph function's contract with the runtime.
 
 The attributes of ``@main``, its arguments and results are listed in
-docs/architecture.md (section graph).
+docs/reference/attributes.md.
 """
 
 import re
@@ -32,8 +32,8 @@ def verify_signature(function: ir.OpView) -> None:
     type_ = ir.FunctionType(attributes["function_type"].value)
     counts = (len(type_.inputs), len(type_.results))
     for table, key, word, types in (
-        (_ARGUMENT, "arg_attrs", "argument", type_.inputs),
-        (_RESULT, "res_attrs", "result", type_.results),
+        (ARGUMENT, "arg_attrs", "argument", type_.inputs),
+        (RESULT, "res_attrs", "result", type_.results),
     ):
         for index, given in enumerate(attributes[key] if key in attributes else ()):
             _verify_value(f"{word} {index}", types[index], given, table, counts)
@@ -112,8 +112,9 @@ def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
     expect(match is not None, subject, "read arg<n> or out<n>", value)
 
 
-# In a backward function the numbers belong to the forward function.
-_ARGUMENT = {
+# What may stand on an argument or a result, with the check of its value. In a backward
+# function the numbers belong to the forward function.
+ARGUMENT = {
     keys.COTANGENT: (INT, _any),
     keys.DONATED: (UNIT, _any),
     keys.KEPT: (UNIT, _any),
@@ -126,7 +127,7 @@ _ARGUMENT = {
     keys.SYMBOL: (STRING, _of_an_index),
     keys.UNKEPT: (UNIT, _any),
 }
-_RESULT = {
+RESULT = {
     keys.DETACHED: (UNIT, _any),
     keys.GRADIENT: (INT, _any),
     keys.KEPT: (UNIT, _any),

@@ -78,12 +78,13 @@ class AutogradOptions:
     """What becomes of the gradients."""
 
     derived_again: bool = False
-    """Whether the gradients of a joint function are a function to derive, too."""
+    """Whether the pass makes a function of the gradients of a joint function, so that
+    it can be derived again."""
 
 
 @register_pass("autograd", options=AutogradOptions)
 def run(op: ir.Operation, options: AutogradOptions) -> None:
-    """Resolves gradients inside of functions, and makes joint functions."""
+    """Computes the gradients that functions ask for, and makes joint functions."""
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func" and len(function.regions[0].blocks):
             resolve_gradients(function.regions[0].blocks[0])

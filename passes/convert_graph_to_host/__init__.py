@@ -63,21 +63,21 @@ class ConvertGraphToHostOptions:
     """Options of `convert-graph-to-host`."""
 
     pad_products: bool = False
-    """Whether matrices of 16-bit floats that products read and make have rows that
-    begin at multiples of 16 bytes."""
+    """Whether the pass pads rows of matrices of 16-bit floats to multiples of 16 bytes,
+    where products read or write them."""
 
     reuse_buffers: bool = False
-    """Whether kernels write over what they are the last to read, where they read it
-    point by point."""
+    """Whether a kernel may write its result over a buffer that nothing reads later,
+    where the kernel reads that buffer point by point."""
 
     concat_operands: int = 0
-    """Most tensors that one kernel puts one after the other, 0 for any number: more are
-    copied by launches of their own. Triton takes seconds for a hundred."""
+    """Most tensors that one kernel concatenates. Launches of their own copy more
+    tensors, because Triton takes seconds to compile a hundred. 0 sets no limit."""
 
 
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
 def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
-    """The graph function becomes a launch program and kernels."""
+    """Turns the graph function into a launch program and unscheduled kernels."""
     for function in list(op.regions[0].blocks[0].operations):
         if function.operation.name == "func.func":
             prepare(function)

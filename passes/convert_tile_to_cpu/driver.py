@@ -22,14 +22,16 @@ class ConvertTileToCpuOptions:
     vector_bits: int = 256
     """Width of the processor's vector registers."""
     parallel_threshold: int = 32768
-    """Elements that a grid must touch to be worth waking other threads (about 5 us)."""
+    """Fewest elements of a grid that runs on several threads. Waking them takes about 5
+    us."""
     table_launches: int = 24
-    """Launches from which on a run is a loop over a table, which is less to compile."""
+    """Fewest launches of a native call that becomes a loop over a table. A loop is less
+    to compile."""
 
 
 @register_pass("convert-tile-to-cpu", options=ConvertTileToCpuOptions)
 def run(op: ir.Operation, options: ConvertTileToCpuOptions) -> None:
-    """Turn scheduled kernels and runs of launches into functions."""
+    """Turns scheduled kernels and native calls into functions over pointers."""
     block = op.regions[0].blocks[0]
     runs = [native for native in _natives(op) if native.function is None]
     launched = {launch.kernel for native in runs for launch in native.launches}

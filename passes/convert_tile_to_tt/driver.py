@@ -24,21 +24,22 @@ class ConvertTileToTtOptions:
     """Options of convert-tile-to-tt."""
 
     library: str = "cuda"
-    """Whose functions of mathematics are called: `cuda` (libdevice) or `hip` (ocml)."""
+    """Library of math functions that kernels call: `cuda` (libdevice) or `hip`
+    (ocml)."""
     aligned: bool = False
-    """Whether each buffer begins at a multiple of 16 bytes, where kernels have no
-    `aligned`: the launcher must check."""
+    """Whether each buffer begins at a multiple of 16 bytes, in kernels without the
+    attribute `aligned`. The launcher must check that."""
     allow_tf32: bool = False
     """Whether products of float32 are rounded to tf32, which is faster."""
     num_warps: int = 4
-    """Warps of a program, where its grid does not say."""
+    """Warps of a program whose grid has no `num_warps`."""
     num_stages: int = 3
-    """Stages of software pipelines, where the grid does not say."""
+    """Stages of the software pipelines of a program whose grid has no `num_stages`."""
 
 
 @register_pass("convert-tile-to-tt", options=ConvertTileToTtOptions)
 def run(op: ir.Operation, options: ConvertTileToTtOptions) -> None:
-    """Turn scheduled kernels into functions of Triton IR."""
+    """Turns scheduled kernels into functions of Triton IR."""
     if options.library not in LIBRARIES:
         raise ValueError(
             f"convert-tile-to-tt expected library cuda or hip, got {options.library}"

@@ -50,12 +50,13 @@ class ExpandMathOptions:
     vector_bits: int = 256
     """Width of the processor's vector registers; 512 means AVX-512."""
     vector_library: str = "sleef"
-    """Where vectors without an inlined formula go: `sleef`, or `none` (libm)."""
+    """Library for functions of vectors without an inlined formula: `sleef`, or `none`
+    (libm for each lane)."""
 
 
 @register_pass("expand-math", options=ExpandMathOptions)
 def run(op: ir.Operation, options: ExpandMathOptions) -> None:
-    """Replace math functions by inlined formulas or by calls."""
+    """Replaces math functions by inlined formulas or by calls."""
     if options.vector_library not in ("none", "sleef"):
         raise ValueError(
             "expand-math expected vector-library none or sleef, "

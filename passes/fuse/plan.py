@@ -20,25 +20,28 @@ class FuseOptions:
     """What limits a fusion."""
 
     max_inputs: int = 64
-    """Tensors that one fusion may read."""
+    """Most tensors that one fusion reads."""
 
     max_ops: int = 256
-    """Ops that one fusion may compute, recomputed ones counted each time."""
+    """Most ops that one fusion computes. An op that is computed several times counts
+    each time."""
 
     parallel_rows: int = 8
-    """Independent rows (count) that work on whole rows after a reduction needs."""
+    """Fewest independent rows of a fusion that reduces rows and then works on whole
+    rows."""
 
     small_elements: int = 8192
-    """Domains (elements) up to this size need no independent rows."""
+    """Domains of at most so many elements need no independent rows."""
 
     max_recompute: int = 8
-    """Times that cheap arithmetic may be computed again instead of being stored."""
+    """How many times fusions compute cheap arithmetic again instead of storing its
+    result."""
 
     max_expensive_recompute: int = 3
-    """Times that divisions, exponentials and the like may be computed again."""
+    """How many times fusions compute divisions, exponentials and the like again."""
 
     max_concat_operands: int = 4
-    """Operands of a concat that becomes part of a fusion."""
+    """Most operands of a concat that becomes part of a fusion."""
 
 
 class Level(Enum):

@@ -42,7 +42,7 @@ from girih.passes.registry import register_pass
 
 @register_pass("fuse-contractions", options=ContractionOptions)
 def run(op: ir.Operation, options: ContractionOptions) -> None:
-    """Makes kernels of chosen products."""
+    """Puts chosen matrix products into fusions, which become kernels."""
     for block in function_bodies(op):
         pending = [o for o in block.operations if product_of(o) is not None]
         while pending:

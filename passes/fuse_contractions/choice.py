@@ -21,11 +21,11 @@ class ContractionOptions:
     """ContractionOptions of the pass."""
 
     products: str = "none"
-    """Products that become kernels unmeasured: ``none``; ``small``, where calling the
-    library is most of the work, or few rows make reading the other matrix most of it;
-    or ``all``."""
+    """Products that become kernels without a measurement: ``none``, ``small`` or
+    ``all``. In a small product the call of the library, or reading the matrix beside
+    few rows, is most of the work."""
     narrow_rows: int = 16
-    """Rows that a narrow product has at most."""
+    """Most rows of a narrow product."""
 
 
 def is_chosen(group: Group, options: ContractionOptions) -> bool:

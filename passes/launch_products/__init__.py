@@ -51,16 +51,16 @@ class LaunchProductsOptions:
     """Options of `launch-products`."""
 
     library: str = "aten"
-    """``cublaslt``, or ``aten``: nothing changes."""
+    """Library of the launches: ``cublaslt``. With ``aten`` the pass changes nothing."""
 
     row_bytes: int = 67108864
-    """Most bytes of a block of rows of a product that is only copied: as many as a
-    workspace takes."""
+    """Most bytes of a block of rows of a product that is only copied. The default is
+    the largest buffer of a workspace."""
 
 
 @register_pass("launch-products", options=LaunchProductsOptions)
 def run(op: ir.OpView, options: LaunchProductsOptions) -> None:
-    """Turns calls of ATen that are products into launches."""
+    """Turns calls of ATen that multiply matrices into launches."""
     if options.library == "aten":
         return
     if options.library != "cublaslt":

@@ -14,13 +14,15 @@ class PartitionOptions:
     """How much memory the forward pass may leave filled, and what computing costs."""
 
     target: str = "cpu"
-    """``cpu`` or ``gpu``: how much arithmetic takes the time of a byte's reading."""
+    """``cpu`` or ``gpu``. It decides how much arithmetic takes as long as reading a
+    byte."""
 
     memory_budget: float = 1.0
-    """Part (0 to 1) of the bytes that the fastest choice saves which may be saved."""
+    """Part of the bytes, 0 to 1, that the pass may save. 1 means the bytes of the
+    fastest choice."""
 
     symbol_hint: int = 64
-    """The size that a symbolic dim is taken to have."""
+    """Size that the pass assumes for a symbolic dim."""
 
 
 @dataclass(frozen=True)

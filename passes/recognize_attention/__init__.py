@@ -54,15 +54,15 @@ class RecognizeAttentionOptions:
     """Whether attention is recognized."""
 
     target: str = "cpu"
-    """What functions are compiled for: ``gpu`` has such kernels, ``cpu`` has none."""
+    """``cpu`` or ``gpu``. Only ``gpu`` has kernels for attention."""
     allow_tf32: bool = False
-    """Whether products of float32 may be rounded to tf32: else tensor cores have no
-    part in them, and the library is faster."""
+    """Whether products of float32 may be rounded to tf32. Without tensor cores the
+    library is faster, so the pass then leaves such attention alone."""
 
 
 @register_pass("recognize-attention", options=RecognizeAttentionOptions)
 def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
-    """Makes attention that is written out one op."""
+    """Replaces attention that the program writes out by one op."""
     if options.target not in ("cpu", "gpu"):
         raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
     if options.target == "gpu":

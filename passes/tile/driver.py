@@ -33,7 +33,7 @@ CHOOSERS = {"cpu": choose_schedule, "gpu": choose_gpu_schedule}
 
 @register_pass("tile", options=TileOptions)
 def run(op: ir.Operation, options: TileOptions) -> None:
-    """Gives each kernel a schedule."""
+    """Gives each kernel a schedule: loops and vectors, or grids and blocks."""
     for kernel in unscheduled_kernels(op):
         with kernel.location:
             if options.target == "gpu" and has_attention(kernel):

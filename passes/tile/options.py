@@ -5,26 +5,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TileOptions:
-    """What the target is like.
-
-    Attributes:
-        target: which policy chooses schedules, ``cpu`` or ``gpu``.
-        vector_bits: width of a vector register in bits.
-        l1_bytes: first-level data cache of one core, in bytes.
-        l2_bytes: second-level cache of one core, in bytes.
-        parallel_grain: elements of work that a program should have at least.
-        processors: streaming multiprocessors of a GPU.
-        stages: loads that a loop on a GPU has in flight.
-        shared_bytes: shared memory that a program on a GPU can have.
-        allow_tf32: whether products of f32 may be rounded to tf32.
-    """
+    """What the target is like."""
 
     target: str = "cpu"
+    """The policy that chooses schedules: ``cpu`` or ``gpu``."""
     vector_bits: int = 256
+    """Width of a vector register of the CPU, in bits."""
     l1_bytes: int = 32768
+    """Size of the first-level data cache of one core, in bytes."""
     l2_bytes: int = 1048576
+    """Size of the second-level cache of one core, in bytes."""
     parallel_grain: int = 32768
+    """Elements of work that each program should have at least."""
     processors: int = 132
+    """Streaming multiprocessors of the GPU."""
     stages: int = 4
+    """Loads that a loop on the GPU keeps in flight."""
     shared_bytes: int = 166912
+    """Shared memory that a program on the GPU can have, in bytes."""
     allow_tf32: bool = False
+    """Whether products of float32 may be rounded to tf32, which is faster."""

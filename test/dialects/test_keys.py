@@ -1,15 +1,16 @@
 """The contract of `@main`: its keys have one name each, and a line in the documents."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from girih.dialects import keys
 from girih.dialects.graph import signature
+from girih.tools import key_table
 
 KEYS = {name: value for name, value in vars(keys).items() if name.isupper()}
-DOCUMENTS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCUMENTS / "architecture.md", *(DOCUMENTS / "inside").glob("*.md")]
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "attributes.md"
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -18,10 +19,32 @@ def test_a_key_has_the_name_of_its_constant(name):
 
 
 def test_what_is_verified_has_a_constant():
-    verified = {*signature._ARGUMENT, *signature._RESULT}
+    verified = {*signature.ARGUMENT, *signature.RESULT}
     assert verified <= set(KEYS.values())
 
 
-@pytest.mark.parametrize("key", sorted({*signature._ARGUMENT, *signature._RESULT}))
-def test_what_is_verified_is_documented(key):
-    assert any(f"| `{key}" in page.read_text() for page in PAGES)
+@pytest.mark.parametrize("key", KEYS.values())
+def test_a_key_is_documented(key):
+    assert f"| `{key}` |" in DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_key_names_the_places_where_it_is_verified(name):
+    places = key_table.documented_keys()[name].places
+    tables = {"argument": signature.ARGUMENT, "result": signature.RESULT}
+    for place, table in tables.items():
+        is_checked = KEYS[name] in table
+        assert is_checked == (place in places) or name in key_table.TRANSIENT
+
+
+def test_who_writes_and_reads_a_key_is_found():
+    text = "a[keys.SIZE] = 1\nb = {keys.VIEW: 1}\nif keys.SIZE in a: pass\n"
+    text += "_K = keys.VALUE\na[_K] = 2\ndel a[_K]\n"
+    uses = key_table.uses_in(ast.parse(text))
+    assert uses == {
+        ("SIZE", True),
+        ("VIEW", True),
+        ("SIZE", False),
+        ("VALUE", True),
+        ("VALUE", False),
+    }

@@ -1,9 +1,11 @@
 """Names and values that ``girih.compile`` accepts."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import girih
 from girih.options import MODES, Options, check_mode, make_options
 
 
@@ -49,3 +51,18 @@ def test_environment(monkeypatch):
     assert not Options().falls_back()
     monkeypatch.setenv("GIRIH_NO_CACHE", "1")
     assert Options().cache_folder() is None
+
+
+def test_each_option_has_a_meaning():
+    listed = girih.list_options()
+    assert list(listed) == [field.name for field in fields(Options)]
+    for name, option in listed.items():
+        assert option.meaning.endswith("."), name
+        assert name in str(listed) and option.meaning.split()[0] in str(option)
+        assert option.unit or not {"int", "float"} & set(option.type.split(" or "))
+    assert listed["cudagraphs"].torch_name == "triton.cudagraphs"
+
+
+def test_defaults_are_accepted():
+    given = {f.name: f.default for f in fields(Options) if f.default is not None}
+    assert make_options(given) == Options()
