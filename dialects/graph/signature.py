@@ -1,7 +1,7 @@
 """Checks of a graph function's contract with the runtime.
 
 The attributes of ``@main``, its arguments and results are listed in
-docs/architecture.md (section graph).
+docs/inside/graph.md and docs/inside/derivatives.md.
 """
 
 import re
