@@ -61,9 +61,7 @@ LEVELS = (
 # The last ones, each from one of MLIR's dialects to another, say little.
 _CPU_STAGES = [stage for stage in stages.CPU.kernels if stage not in stages.TO_LLVM]
 ENDS = (
-    Level(
-        "kernels for the CPU", "LLVM makes object code in process", stages.CPU.kernels
-    ),
+    Level("kernels for the CPU", "LLVM makes object code in process", _CPU_STAGES),
     Level("kernels for GPUs", "Triton compiles each grid", stages.GPU.kernels),
 )
 

@@ -23,10 +23,10 @@ LONGEST_PAGE, LONGEST_LINE = 12_288, 88
 # Generated tables, and what is still to be cut; a page that fits has to leave the list.
 LONG = {
     *("benchmarks.md", "breadth.md", "reference/ops.md", "reference/passes.md"),
-    *("architecture.md", "capture.md"),
 }
 WIDE: frozenset[str] = frozenset()
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_SOURCE = re.compile(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.(?:py|c|h))`")
 
 
 def prose(text: str) -> list[str]:
@@ -67,6 +67,21 @@ def test_links_lead_somewhere(path):
         target = (path.parent / name).resolve() if name else path
         assert target.exists(), link
         assert not heading or heading in heading_names(target), link
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[str]:
+    """The source files of the project, with a slash in front."""
+    folders = (path for path in ROOT.iterdir() if (path / "ruff.toml").exists())
+    found = [*folders, ROOT / "test", ROOT / "benchmarks", ROOT / "examples"]
+    files = (file for folder in found for file in folder.rglob("*.[pch]*"))
+    return [f"/{file.relative_to(ROOT)}" for file in files]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_that_a_page_names_exist(path, sources):
+    named = _SOURCE.findall(path.read_text())
+    assert [x for x in named if not any(s.endswith(f"/{x}") for s in sources)] == []
 
 
 def test_every_page_is_reached_from_the_index():

@@ -29,7 +29,7 @@ class FusionOp(GraphOp, name="fusion"):
 
     ``domain`` is the iteration domain's shape, ``reduced`` the dims that the region's
     reductions reduce, ``closing`` those that its last ones reduce, where these are
-    others. The normal form of the region is in docs/architecture.md.
+    others. The normal form of the region is in docs/inside/graph.md.
 
     Errors: block arguments or yielded values that differ from inputs or results; dims
     that are both reduced and closing.

@@ -2,7 +2,7 @@
 
 Requires:
     A function `@main` of one block of graph ops without composites; fusions are in
-    the normal form that docs/architecture.md describes.
+    the normal form that docs/inside/graph.md describes.
 
 Establishes:
     `@main` is a function of host ops over `!tile.buffer` values; each fusion is an

@@ -1,6 +1,6 @@
 """What the attributes of a graph function promise about its arguments and results.
 
-The table in docs/architecture.md (section graph) lists these attributes.
+The table in docs/inside/graph.md lists these attributes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Requires: functions of primitives and library ops (``decompose`` ran).
 Establishes: every primitive that computes stands in a fusion whose region is in the
-normal form of docs/architecture.md; views, constants and lone concats stay outside.
+normal form of docs/inside/graph.md; views, constants and lone concats stay outside.
 
 Before::
 

@@ -1,7 +1,7 @@
 """``tile``: gives each kernel a schedule; the only place that knows schedules.
 
 Requires: unscheduled ``tile.kernel``s: whole tensors are read, computed on by graph
-primitives in the normal form of docs/architecture.md, and written; no output shares
+primitives in the normal form of docs/inside/graph.md, and written; no output shares
 memory with another argument.
 Establishes: scheduled kernels: grids of programs, loops, loads and stores of scalars
 and vectors; the attribute ``schedule`` says which schedule was chosen and why.

@@ -1,4 +1,4 @@
-"""Checks that fusions are in the normal form of docs/architecture.md."""
+"""Checks that fusions are in the normal form of docs/inside/graph.md."""
 
 from __future__ import annotations
 
