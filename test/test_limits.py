@@ -196,6 +196,25 @@ def test_sparse_gradient():
     assert eager_calls(lambda i: table(i), torch.tensor([1])) == {"derivative"}
 
 
+def test_functionalized():
+    def function(x):
+        return torch.func.functionalize(lambda x: x.clone().add_(1))(x)
+
+    assert eager_calls(function, torch.ones(3)) == {"mode"}
+
+
+def test_dropout_of_a_batch():
+    def function(x):
+        drop = torch.vmap(lambda row: F.dropout(row, 0.5), randomness="different")
+        return drop(x)
+
+    girih.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        girih.compile(function, dynamic=True)(torch.ones(3, 4))
+    assert set(girih.counters()["eager_calls"]) == {"mode"}
+
+
 def test_flexible_attention():
     from torch.nn.attention.flex_attention import flex_attention
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch._functorch import apis, eager_transforms
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import (
     _broadcast_to_and_flatten,
     tree_flatten,
@@ -211,30 +212,49 @@ def _jvp(tracer, func, primals, tangents, *, strict=None, has_aux=None):
 
 
 def _apply(tracer, value: TransformValue, args: list[Value]) -> Value:
+    is_direct = value.transform is eager_transforms.jvp
+    body, template, tensors = _traced(tracer, value, args, is_direct)
+    target = Transformed(
+        value.transform, is_direct, value.options, template, len(tensors), body
+    )
+    return _call(tracer, target, body, tensors)
+
+
+def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
+    """The function's body, the template of the arguments, and their tensors."""
     leaves: list[Value] = []
     template = tuple(template_of(tracer, arg, leaves) for arg in args)
-    if not all(isinstance(leaf, TensorValue) for leaf in leaves):
-        unsupported(
-            kind="symbolic number given to a transform",
-            explanation="Only tensors are transformed.",
-        )
-    is_direct = value.transform is eager_transforms.jvp
     primals = template[0] if is_direct else template
     fakes = _fakes(tracer, value, primals, leaves)
-    body = _trace(tracer, value, primals, fakes)
-    target = Transformed(
-        value.transform, is_direct, value.options, template, len(leaves), body
-    )
-    return _call(tracer, target, body, leaves)
+    tensors: list[Value] = []
+    numbers: dict[int, Value] = {}
+    places: list[Any] = []
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, TensorValue):
+            places.append(Leaf(len(tensors)))
+            tensors.append(leaf)
+        else:
+            # The body uses the number as one from outside, so any stands for it.
+            places.append(0.0)
+            numbers[index] = leaf
+    if numbers and is_direct:
+        unsupported(
+            kind="symbolic number given to a transform",
+            context=f"torch.func.{value.transform.__name__}",
+            explanation="Primals and tangents have to be tensors.",
+        )
+    body = _trace(tracer, value, primals, fakes, numbers)
+    return body, fill(template, places), tensors
 
 
-def _trace(tracer, value: TransformValue, primals: tuple, fakes: dict) -> Body:
+def _trace(tracer, value: TransformValue, primals, fakes: dict, numbers: dict) -> Body:
     body = BodyTracer(tracer, [value.function])
     grad = torch.is_grad_enabled()
     with body:
         try:
             torch._C._set_grad_enabled(grad or value.transform is not apis.vmap)
             made = {index: operand(tracer, fake) for index, fake in fakes.items()}
+            made |= numbers
             args = [tracer.from_python(fill(arg, made)) for arg in primals]
             result = tracer.call(value.function, args, {})
         finally:
@@ -252,6 +272,8 @@ def _fakes(tracer, value: TransformValue, primals, leaves) -> dict[int, torch.Te
             if not isinstance(place, Leaf):
                 continue
             fake = leaves[place.index].fake
+            if not isinstance(fake, torch.Tensor):
+                continue
             if dims is None:
                 fake = fake.detach()
                 is_real = fake.is_floating_point() or fake.is_complex()
@@ -289,12 +311,117 @@ def _wrong_dims(in_dims: Any) -> None:
     )
 
 
+# The program may call the function that vjp returns as often as it likes. Each call is
+# an operation of its own, which computes the forward again; girih merges equal parts.
+
+
+def _results_of_vjp(function: Callable, *, has_aux: bool = False) -> Callable:
+    """A function that returns what ``vjp`` does besides the pull."""
+
+    def called(*primals):
+        results, _, *aux = eager_transforms.vjp(function, *primals, has_aux=has_aux)
+        return (results, *aux)
+
+    return called
+
+
+def _pulled_back(function: Callable, primals, cotangents, *, has_aux: bool = False):
+    """What the function that ``vjp`` returns gives for cotangents."""
+    return eager_transforms.vjp(function, *primals, has_aux=has_aux)[1](cotangents)
+
+
+class PullValue(Value):
+    """The function that ``vjp`` returns.
+
+    Attributes:
+        value: The transform, with the function that is derived.
+        primals: Where that is.
+    """
+
+    def __init__(self, value: TransformValue, primals: list[Value], used: list):
+        """Args: ``used`` are the tensors, without data, that the results come from."""
+        self.value = value
+        self.primals = primals
+        self._used = [x for x in used if isinstance(x, torch.Tensor)]
+        self._versions = [tensor._version for tensor in self._used]
+
+    def python_type(self) -> type:
+        """It is a Python function."""
+        return types.FunctionType
+
+    def call(self, tracer, args, kwargs):
+        """Multiplies the Jacobian by cotangents from the left."""
+        if kwargs or len(args) != 1:
+            unsupported(
+                kind="options of the function that torch.func.vjp returns",
+                explanation="girih compiles calls with cotangents alone.",
+            )
+        if self._versions != [tensor._version for tensor in self._used]:
+            unsupported(
+                kind="argument of torch.func.vjp that was written",
+                explanation="girih computes the function again where the derivative is "
+                "asked for, and would see what was written since.",
+            )
+        value = self.value
+        known = TransformValue(_pulled_back, value.function, value.options)
+        given = [tracer.from_python(tuple(self.primals)), args[0]]
+        body, template, tensors = _traced(tracer, known, given, is_direct=True)
+        target = Transformed(
+            _pulled_back, True, value.options, template, len(tensors), body
+        )
+        return _call(tracer, target, body, tensors)
+
+
+@models(eager_transforms.vjp)
+def _vjp(tracer, func, *primals, has_aux=None):
+    options = {} if has_aux is None else {"has_aux": _python(tracer, has_aux)}
+    value = TransformValue(_results_of_vjp, func, options)
+    body, template, tensors = _traced(tracer, value, list(primals), is_direct=False)
+    used = _fake_operands(body, tensors)
+    if tracer.graph.evaluate(_draws, used):
+        unsupported(
+            kind="random numbers under torch.func.vjp",
+            explanation="girih computes the function again where the derivative is "
+            "asked for, and would draw other numbers there.",
+        )
+    count = len(tensors)
+    target = Transformed(_results_of_vjp, False, options, template, count, body)
+    results, *aux = _call(tracer, target, body, tensors).items
+    pull = PullValue(value, list(primals), used)
+    return tracer.from_python((results, pull, *aux))
+
+
+class _Draws(TorchDispatchMode):
+    """Notes whether an operation draws random numbers."""
+
+    found = False
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keeps torch from importing TorchDynamo for this class."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.found |= torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
+
+
+def _draws(module, *operands) -> bool:
+    with _Draws() as mode:
+        module(*operands)
+    return mode.found
+
+
 def _call(tracer, target: Transformed, body: Body, leaves: list[Value]) -> Value:
     graph = tracer.graph
     operands = [leaf.node for leaf in leaves]
     node = graph.add_call(target, (body.node, *operands, *body.lifted))
-    fakes = [leaf.fake for leaf in leaves]
-    lifted = [lifted.meta["val"] for lifted in body.lifted]
-    result = graph.evaluate(target, [body.module, *fakes, *lifted])
+    result = graph.evaluate(target, _fake_operands(body, leaves))
     values = graph.wrap_result(node, result)
     return tracer.from_python(tree_unflatten(values.items, target.structure))
+
+
+def _fake_operands(body: Body, tensors: list[Value]) -> list:
+    """The arguments of an operation that calls a body, without data."""
+    lifted = [lifted.meta["val"] for lifted in body.lifted]
+    return [body.module, *(tensor.fake for tensor in tensors), *lifted]
