@@ -215,6 +215,29 @@ def test_dropout_of_a_batch():
     assert set(girih.counters()["eager_calls"]) == {"mode"}
 
 
+def test_hook_that_is_always_called():
+    module, called = nn.Linear(3, 3), []
+    hook = lambda *given: called.append(given[2])  # noqa: E731
+    module.register_forward_hook(hook, always_call=True)
+    for function in (girih.compile(module), torch.compile(module, backend="eager")):
+        with pytest.raises(Exception):  # noqa: B017  (each has a class of its own)
+            function(torch.ones(2, 4))
+    assert called == []
+    with pytest.raises(RuntimeError):
+        module(torch.ones(2, 4))
+    assert called != []
+
+
+def test_warning_of_a_first_call():
+    compiled, counts = girih.compile(lambda x: torch.tensor(x)), []
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            compiled(torch.ones(3))
+        counts.append(len(found))
+    assert counts[0] == 2
+
+
 def test_flexible_attention():
     from torch.nn.attention.flex_attention import flex_attention
 

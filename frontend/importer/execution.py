@@ -151,9 +151,17 @@ def _fix_numbers(node: torch.fx.Node, environment) -> None:
         fix_symbols(value.node.expr, value.node.shape_env)
 
 
+def _name_of(target: Any) -> str:
+    """An operation as messages name it; objects that are called have no other name."""
+    is_object = type(target).__repr__ is object.__repr__
+    return (
+        getattr(target, "__name__", type(target).__name__) if is_object else str(target)
+    )
+
+
 def _unsupported(error, node, source) -> UnsupportedError:
     """What an error means that came from running an op on fake tensors."""
-    what = str(node.target)
+    what = _name_of(node.target)
     if isinstance(error, DynamicOutputShapeException):
         text = "The size of its result depends on the values of its inputs."
         return UnsupportedError("data-dependent size", what, text, (), source)
