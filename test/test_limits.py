@@ -4,6 +4,7 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -46,6 +47,34 @@ def test_infinite_factor():
 
     assert not gradient(function).isfinite().any()
     assert not gradient(girih.compile(function)).isfinite().any()
+
+
+def test_infinite_gradient():
+    def gradient(function):
+        x = torch.tensor([1.0, float("inf")], requires_grad=True)
+        (function(x) * float("inf")).sum().backward()
+        return x.grad
+
+    for function in (torch.nan_to_num, lambda x: torch.linalg.vector_norm(-x, np.inf)):
+        assert gradient(function).isnan().any()
+        assert not gradient(girih.compile(function)).isnan().any()
+
+
+def test_statistics_updated_later():
+    def gradient(compile):
+        torch.manual_seed(0)
+        layer, x = nn.BatchNorm1d(3), (torch.randn(4, 3) * 3).requires_grad_()
+
+        def function(x):
+            y = layer.eval()(x)
+            return y, layer.train()(x)
+
+        compile(function)(x)[0].sum().backward()
+        return x.grad
+
+    ones = torch.ones(4, 3) / (1 + 1e-5) ** 0.5
+    torch.testing.assert_close(gradient(girih.compile), ones)
+    assert not torch.allclose(gradient(lambda function: function), ones)
 
 
 def test_second_derivative_of_hardsigmoid():

@@ -100,7 +100,9 @@ def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
         else:
             source = source_of(node)
             builder.place = _location(source, builder.context)
+            known = len(recorder.table.entries)
             environment[node] = _run_located(gm, node, environment, calls, source)
+            recorder.table.adopt(environment[node], known)
     return None
 
 

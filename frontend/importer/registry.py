@@ -47,3 +47,7 @@ class ViewStep(NamedTuple):
 
     forward: Callable[[Operand], Operand]
     inverse: Callable[[Operand, Operand], Operand] | None
+
+
+WHOLE = ViewStep(lambda base: base, lambda base, new: new)
+"""Of views that are the tensor itself."""

@@ -17,6 +17,7 @@ of those beyond the cut stay what they were.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Operand
-from girih.frontend.importer.registry import ViewStep
+from girih.frontend.importer.registry import WHOLE, ViewStep
 
 
 @dataclass
@@ -271,6 +272,26 @@ class Table:
     ) -> None:
         """Adds a view; a tensor that is known already becomes it."""
         self.entries[id(tensor)] = Tracked(tensor, parent.storage, parent, step, cut)
+
+    def adopt(self, result: object, known: int) -> None:
+        """Makes the result of a call the owner of what the call alone has seen.
+
+        ``torch.zeros_like`` of a tensor with a history gives its zeros detached: no
+        other tensor is left that shows their memory.
+
+        Args:
+            result: What the call gave.
+            known: How many tensors there were in front of it.
+        """
+        entry = self.entries.get(id(result))
+        if entry is None or entry.cut is None or entry.step is not WHOLE:
+            return
+        owner = entry.parent
+        made = itertools.islice(self.entries.values(), known, None)
+        is_whole = owner.parent is None and owner.storage.version == 0
+        if is_whole and any(owner is other for other in made):
+            owner.tensor = entry.tensor
+            self.entries[id(result)] = owner
 
 
 def _is_empty(tensor: torch.Tensor) -> bool:

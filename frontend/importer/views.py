@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import torch
@@ -12,7 +13,7 @@ from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Shape
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.lazy_bits import bits_of
-from girih.frontend.importer.registry import ViewStep, effects, views
+from girih.frontend.importer.registry import WHOLE, ViewStep, effects, views
 from girih.frontend.importer.symbols import Symbols
 
 
@@ -27,7 +28,7 @@ def wrap(dim: int, rank: int) -> int:
 @views("alias", "detach", "lift_fresh", "lift_fresh_copy", "detach_")
 def alias(b: Builder, shape: Shape) -> ViewStep:
     """The tensor itself."""
-    return ViewStep(lambda base: base, lambda base, new: new)
+    return WHOLE
 
 
 @views(
@@ -404,7 +405,33 @@ def unfold(b: Builder, shape: Shape, dimension: int, size: int, step: int) -> Vi
     if not shape:
         return _reshape_step(b, shape, result)
     dim = wrap(dimension, len(shape))
-    return ViewStep(lambda base: b.window(base, dim, step, result), None)
+    inverse = None
+    if isinstance(size, int) and isinstance(step, int) and 0 < size <= step:
+        inverse = functools.partial(_put_windows, b, dim, step)
+    return ViewStep(lambda base: b.window(base, dim, step, result), inverse)
+
+
+def _put_windows(b: Builder, dim: int, step: int, base: Operand, new: Operand):
+    """Windows that share no element, put among those that lie between them."""
+    order = [*range(len(new.shape) - 1)]
+    order.insert(dim + 1, len(new.shape) - 1)
+    count, size = new.shape[dim], new.shape[-1]
+    windows = b.permute(new, order)
+    before, after = base.shape[:dim], base.shape[dim + 1 :]
+    last = b.reshape(b.slice(windows, dim, count - 1, 1), (*before, size, *after))
+    parts = [last]
+    if not (isinstance(count, int) and count == 1):
+        whole = (*before, count - 1, step, *after)
+        rows = b.reshape(b.slice(base, dim, 0, (count - 1) * step), whole)
+        first = b.slice(windows, dim, 0, count - 1)
+        between = b.slice(rows, dim + 1, size, step - size) if step > size else None
+        filled = first if between is None else b.concat([first, between], dim + 1)
+        parts = [b.reshape(filled, (*before, (count - 1) * step, *after)), last]
+    end = (count - 1) * step + size
+    rest = base.shape[dim] - end
+    if not (isinstance(rest, int) and rest == 0):
+        parts.append(b.slice(base, dim, end, rest))
+    return b.concat(parts, dim) if len(parts) > 1 else parts[0]
 
 
 @views("view.dtype")

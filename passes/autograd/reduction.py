@@ -119,5 +119,7 @@ def evenly_shared(
     if nan_equals_nan:
         share = b.masked(chosen, b.div(wide, count))
     else:
-        share = b.div(b.masked(chosen, wide), count)
+        # As in eager an infinite gradient makes NaN of those that were not chosen.
+        mask = b.cast(chosen, wide.type.element_type)
+        share = b.div(b.mul(wide, mask), count)
     return b.cast(share, x.type.element_type)

@@ -156,31 +156,62 @@ def is_within(expression: Affine, size: Size) -> bool:
 
 def quotient(expression: Affine, divisor: Size) -> Affine:
     """``expression // divisor`` for a non-negative expression, simplified."""
+    return _quotient(expression, divisor, is_natural=True)
+
+
+def remainder(expression: Affine, divisor: Size) -> Affine:
+    """``expression % divisor`` for a non-negative expression, simplified."""
+    return _remainder(expression, divisor, is_natural=True)
+
+
+def _quotient(expression: Affine, divisor: Size, is_natural: bool) -> Affine | None:
+    """The quotient, or None where it would divide what may be negative.
+
+    Guards make the whole expression non-negative, though no part of it needs to be:
+    code divides without a sign, so only what is never negative is divided.
+
+    Args:
+        expression: What is divided.
+        divisor: A size.
+        is_natural: Whether the expression is not negative where that matters.
+    """
     if is_constant(divisor, 1) or is_constant(divisor, 0):
         # Nothing is ever read from a tensor with a size of 0.
         return expression
     whole, rest = _split_multiples(expression, divisor)
     if is_within(rest, divisor):
         return whole
-    _, high, factor = _split_low_part(rest, divisor)
-    if factor is not None:
-        return whole + quotient(high, exact_quotient(divisor, factor))
-    if is_non_negative(rest):
-        return whole + of(Quotient(rest, divisor))
-    return of(Quotient(expression, divisor))
+    for part, outside in ((rest, whole), (expression, constant(0))):
+        is_part_natural = is_natural if part is expression else is_non_negative(part)
+        _, high, factor = _split_low_part(part, divisor)
+        if factor is not None:
+            smaller = exact_quotient(divisor, factor)
+            found = _quotient(high, smaller, is_part_natural)
+            if found is not None:
+                return outside + found
+        elif is_part_natural:
+            return outside + of(Quotient(part, divisor))
+    return None
 
 
-def remainder(expression: Affine, divisor: Size) -> Affine:
-    """``expression % divisor`` for a non-negative expression, simplified."""
+def _remainder(expression: Affine, divisor: Size, is_natural: bool) -> Affine | None:
+    """The remainder, or None, as ``_quotient``."""
     if is_constant(divisor, 1) or is_constant(divisor, 0):
         return constant(0)
     _, rest = _split_multiples(expression, divisor)
     if is_within(rest, divisor):
         return rest
-    low, high, factor = _split_low_part(rest, divisor)
-    if factor is not None:
-        return remainder(high, exact_quotient(divisor, factor)) * factor + low
-    return of(Remainder(rest if is_non_negative(rest) else expression, divisor))
+    for part in (rest, expression):
+        is_part_natural = is_natural if part is expression else is_non_negative(part)
+        low, high, factor = _split_low_part(part, divisor)
+        if factor is not None:
+            smaller = exact_quotient(divisor, factor)
+            found = _remainder(high, smaller, is_part_natural)
+            if found is not None:
+                return found * factor + low
+        elif is_part_natural:
+            return of(Remainder(part, divisor))
+    return None
 
 
 def _split_multiples(expression: Affine, divisor: Size) -> tuple[Affine, Affine]:

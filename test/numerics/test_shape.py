@@ -280,3 +280,20 @@ def test_a_crop_keeps_the_order_of_dims(order, dynamic):
         ):
             assert made.stride() == own.stride()
             assert torch.equal(made, own)
+
+
+def _shifted_in_place(x):
+    rows = x.view(-1, 2)
+    x[0] += 1
+    rows[-1] = rows[0]
+    return rows * 1
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_rows_of_another_length_are_written_and_read(dynamic):
+    compiled = girih.compile(_shifted_in_place, dynamic=dynamic)
+    for shape in ((8,), (12,), (2, 4), (3, 4), (2, 6)):
+        x = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+        own = x.clone()
+        torch.testing.assert_close(compiled(own), _shifted_in_place(x))
+        torch.testing.assert_close(own, x)

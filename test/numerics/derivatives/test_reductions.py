@@ -6,6 +6,8 @@ backward pass rounds less often.
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -230,3 +232,16 @@ def test_the_gradient_of_logits_is_computed_in_one_pass():
     (backward,) = report.derivatives
     assert backward.kernels <= 2
     assert backward.externs == 0
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "max", "min", "aminmax"])
+def test_an_infinite_gradient_arrives_where_eager_has_it(name):
+    def gradient(compile):
+        x = torch.tensor([[-1.0, math.inf], [2.0, 3.0]], requires_grad=True)
+        result = compile(lambda x: getattr(x, name)(dim=0)[0])(x)
+        (result * math.inf).sum().backward()
+        return x.grad
+
+    torch.testing.assert_close(
+        gradient(girih.compile), gradient(lambda f: f), equal_nan=True
+    )

@@ -4,7 +4,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from girih.dialects.dims import evaluate, parse
@@ -25,18 +25,24 @@ COORDINATES = tuple(Coordinate((k, 0), n) for k, n in enumerate(COORDINATE_SIZES
 
 
 def value(expression: Affine, at: dict) -> int:
-    """The value of an expression where coordinates have these values."""
-    total = expression.const
+    """The value of an expression where coordinates, and ``s``, have these values."""
+    total = number(expression.const, at)
     for atom, coefficient in expression.terms:
-        total += coefficient * atom_value(atom, at)
+        total += number(coefficient, at) * atom_value(atom, at)
     return total
 
 
+def number(size, at: dict) -> int:
+    return size if isinstance(size, int) else evaluate(size, {"s": at["s"]})
+
+
 def atom_value(atom, at: dict) -> int:
-    if isinstance(atom, Quotient):
-        return value(atom.value, at) // atom.divisor
-    if isinstance(atom, Remainder):
-        return value(atom.value, at) % atom.divisor
+    """The value that code computes, whose divisions take no negative numbers."""
+    if isinstance(atom, Quotient | Remainder):
+        inner = value(atom.value, at)
+        assert inner >= 0, atom
+        divided = divmod(inner, number(atom.divisor, at))
+        return divided[isinstance(atom, Remainder)]
     return at[atom]
 
 
@@ -63,9 +69,41 @@ def expressions(draw):
 def test_quotient_and_remainder(expression, divisor):
     high, low = quotient(expression, divisor), remainder(expression, divisor)
     for at in points():
-        number = value(expression, at)
-        assert value(high, at) == number // divisor
-        assert value(low, at) == number % divisor
+        whole = value(expression, at)
+        assert value(high, at) == whole // divisor
+        assert value(low, at) == whole % divisor
+
+
+SIZES = [parse(text) for text in ("s", "2*s", "s - 1", "2*s - 1", "-s", "-2*s")]
+
+
+@st.composite
+def symbolic_expressions(draw):
+    """Sums of coordinates and multiples of ``s`` that may be negative somewhere."""
+    numbers = st.integers(-6, 6)
+    result = Affine((), draw(numbers) + draw(numbers) * draw(st.sampled_from(SIZES)))
+    for coordinate in COORDINATES:
+        factor = draw(st.sampled_from([0, 1, 2, 4, 6, draw(numbers), *SIZES[:2]]))
+        result = result + of(coordinate) * factor
+    return result
+
+
+# A row of 4 behind 2*s - 1 rows of 2: its number, less these rows, is divided by 2.
+SHIFTED = of(COORDINATES[3]) * 4 + of(COORDINATES[1]) * 2 + of(COORDINATES[0])
+SHIFTED = SHIFTED + parse("2 - 4*s")
+
+
+@example(SHIFTED, 4)
+@given(symbolic_expressions(), st.sampled_from([2, 3, 4, 6, 8, 12, *SIZES[:2]]))
+def test_what_is_negative_somewhere_is_divided_where_it_is_not(expression, divisor):
+    """Guards leave out the places where it is: no other place divides below zero."""
+    high, low = quotient(expression, divisor), remainder(expression, divisor)
+    for at, size in itertools.product(points(), (2, 3, 5)):
+        at["s"] = size
+        whole = value(expression, at)
+        if whole >= 0:
+            assert value(high, at) == whole // number(divisor, at)
+            assert value(low, at) == whole % number(divisor, at)
 
 
 @pytest.mark.parametrize(
