@@ -67,12 +67,13 @@ func.func @reduce_prod(%x: tensor<3x?xf32, ["s0"]> {graph.requires_grad}) -> ten
 
 // -----
 
-// Equal elements share the gradient.
+// Equal elements share the gradient; an infinite one makes NaN of the others' zeros.
 // CHECK-LABEL: func.func @reduce_max
 // CHECK: [[Y:%.+]] = "graph.reduce_max"(%arg0)
 // CHECK: [[CHOSEN:%.+]] = "graph.eq"(%arg0, [[Y]])
 // CHECK: [[COUNT:%.+]] = "graph.reduce_sum"(%{{.*}}) {dims = array<i64: 1>}
-// CHECK: [[MASKED:%.+]] = "graph.where"([[CHOSEN]], %arg1, %{{.*}})
+// CHECK: [[MASK:%.+]] = "graph.cast"([[CHOSEN]])
+// CHECK: [[MASKED:%.+]] = "graph.mul"(%arg1, [[MASK]])
 // CHECK: "graph.div"([[MASKED]], [[COUNT]])
 func.func @reduce_max(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x1xf32> {
   %0 = "graph.reduce_max"(%x) {dims = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3x1xf32>
