@@ -8,9 +8,33 @@ from __future__ import annotations
 
 import torch
 
+from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import SequenceValue, SliceValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
+
+
+def expect_dims_for(tensor: Value, key: Value) -> None:
+    """Refuses more numbers than a tensor has dims.
+
+    Eager raises. Without data PyTorch reads a size that does not exist for them, and
+    may end the process.
+    """
+    items = key.items if isinstance(key, SequenceValue) else [key]
+    if sum(map(_is_number, items)) > tensor.fake.ndim:
+        unsupported(
+            kind="more indices than dims",
+            context=f"{len(items)} for {tensor.fake.ndim} dims",
+            explanation="Eager raises an IndexError.",
+        )
+
+
+def _is_number(item: Value) -> bool:
+    """Whether an index is an int, which takes a dim away."""
+    if isinstance(item, SymbolValue):
+        return isinstance(item.fake, torch.SymInt)
+    return isinstance(item, Constant) and type(item.value) is int
 
 
 def select_varying(tracer, tensor: Value, key: Value) -> tuple[Value, Value] | None:

@@ -10,7 +10,11 @@ from girih.errors import unsupported
 from girih.frontend.capture.values.base import Method, Value
 from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.function import BoundMethod
-from girih.frontend.capture.values.indexing import is_everything, select_varying
+from girih.frontend.capture.values.indexing import (
+    expect_dims_for,
+    is_everything,
+    select_varying,
+)
 from girih.frontend.capture.values.lookup import (
     FUNCTION_TYPES,
     MISSING,
@@ -152,6 +156,7 @@ class TensorValue(Value):
         own = self.ask_program(tracer, "__getitem__", key)
         if own is not None:
             return own
+        expect_dims_for(self, key)
         selected = select_varying(tracer, self, key)
         if selected is None:
             return tracer.graph.call_function(operator.getitem, [self, key], {})
@@ -164,6 +169,7 @@ class TensorValue(Value):
         """Indexed assignment."""
         if self.ask_program(tracer, "__setitem__", key, value) is not None:
             return
+        expect_dims_for(self, key)
         target = self
         if isinstance(key, SequenceValue):  # C++ takes one symbol by itself
             target, key = select_varying(tracer, self, key) or (self, key)
