@@ -10,7 +10,6 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import SequenceValue, SliceValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
@@ -34,7 +33,7 @@ def _is_number(item: Value) -> bool:
     """Whether an index is an int, which takes a dim away."""
     if isinstance(item, SymbolValue):
         return isinstance(item.fake, torch.SymInt)
-    return isinstance(item, Constant) and type(item.value) is int
+    return type(getattr(item, "value", None)) is int  # of a constant
 
 
 def select_varying(tracer, tensor: Value, key: Value) -> tuple[Value, Value] | None:
