@@ -336,6 +336,8 @@ class TensorValue(Value):
                 explanation="The value is known only when the graph runs.",
                 hints=("Keep the value a tensor, or move this line out.",),
             )
+        if name in ("__getitem__", "__setitem__") and args:
+            expect_dims_for(self, args[0])
         if name in _ABOUT_MEMORY:
             return self._about_memory(tracer, name, args)
         if name == "requires_grad_" and self._requires_already(args, kwargs):

@@ -1,5 +1,7 @@
 """More indices than dims: eager's error, in a process that goes on."""
 
+import operator
+
 import pytest
 import torch
 
@@ -15,6 +17,8 @@ import girih
         lambda x: x.sum()[..., 0],
         lambda x: x[0, 0],
         lambda x: torch.Tensor.__setitem__(x[-1], 1, 1.0),
+        lambda x: x[-1].__getitem__((1,)),
+        lambda x: operator.getitem(x[-1], 1),
     ],
 )
 @pytest.mark.filterwarnings("ignore::girih.FallbackWarning")
