@@ -35,8 +35,8 @@ _WRITTEN = (
     "something else; clone the result before it is written."
 )
 GONE = (
-    "a result of a compiled graph is gone, of which others were computed, and a hook, "
-    "or a retained gradient, asks for what comes by it: keep the tensor."
+    "a result of a compiled graph was freed, but a hook or a retained "
+    "gradient needs it. Keep a reference to the tensor."
 )
 
 
