@@ -457,10 +457,7 @@ class Operators:
             unsupported(
                 kind="comparison of numbers that only Python knows",
                 context=f"{left!r} and {right!r}",
-                explanation=(
-                    "The numbers are known only when Python runs the code around the "
-                    "graph."
-                ),
+                explanation="Only the Python code around the graph knows the numbers.",
             )
         pairs = zip(left.held, right.held, strict=True)
         return all(
