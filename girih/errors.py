@@ -231,6 +231,11 @@ def exhaustion(error: BaseException) -> UnsupportedError:
     return UnsupportedError(
         EXHAUSTED,
         f"{type(error).__name__}: {error}",
-        "The process had not enough left for a compilation.",
-        ("Raise the limit, or call it from fewer frames; a later call tries again.",),
+        "The process ran out of memory, stack, files or threads during a compilation.",
+        (
+            (
+                "Raise the limit, or call the function from fewer frames. A later "
+                "call tries again."
+            ),
+        ),
     )

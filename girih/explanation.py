@@ -74,7 +74,9 @@ class Segment:
 
     def __str__(self) -> str:
         lines = [f"{self.function}: {_count(self.operations, 'operation')}"]
-        lines += [f"  runs eager: {self.fallback}"] if self.fallback else []
+        lines += (
+            [f"  runs in eager mode. Reason: {self.fallback}"] if self.fallback else []
+        )
         lines += _indented(self.code.splitlines(), 2)
         cost = f"{_count(len(self.guards), 'guard')}, {self.guard_microseconds:.2f} us"
         lines += [f"  {cost} a call", *_indented(self.guards, 4)]
@@ -163,7 +165,7 @@ class Explanation:
         parts += [f"segment {i}: {s}" for i, s in enumerate(self.segments)]
         parts += [f"break {i}: {b.text}" for i, b in enumerate(self.break_reasons)]
         parts += [
-            f"fallback {i}: {f.what} runs eager: {f.text}"
+            f"fallback {i}: {f.what} runs in eager mode. Reason: {f.text}"
             for i, f in enumerate(self.fallbacks)
         ]
         return "\n\n".join(parts)

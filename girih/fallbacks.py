@@ -21,19 +21,21 @@ from girih.errors import GirihError, SourceLocation, UnsupportedError
 KINDS = {
     "alignment": "a tensor begins where kernels can't read it",
     "bug": "girih itself failed",
-    "capture": "the function can't be captured, nor broken into graphs",
+    "capture": "girih can neither capture the function nor break it into graphs",
     "derivative": "an operation has no derivative in girih",
     "device": "girih makes no code for the device",
     "errors": "the first calls of the function raised",
     "generator": "the body of the function does not run in the call",
-    "import": "the graph has something that girih has no meaning for",
+    "import": (
+        "the graph has an operation, a tensor or an alias that girih cannot compile"
+    ),
     "inference mode": "results are made, or written, in another inference mode",
-    "kernel check": "a kernel refused the data, and eager did not",
+    "kernel check": "a kernel refused the data, but eager accepted it",
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",
     "overlap": "an argument that is written shares memory with another one or itself",
-    "pass": "a pass, a pipeline or an op's rule that is not girih's failed",
-    "recompile limit": "the function was compiled as often as it may be",
+    "pass": "a user's pass, pipeline or rule failed",
+    "recompile limit": "the function reached its limit of compilations",
     "resources": "the process ran out of memory, stack, files or threads",
     "transform": "a transform wraps tensors: vmap, or forward-mode AD",
 }
@@ -63,7 +65,7 @@ class Fallback:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.what} runs eager: {self.reason}"
+        return f"{self.what} runs in eager mode. Reason: {self.reason}"
 
 
 @dataclass
@@ -156,7 +158,7 @@ _OF_ONE_CALL = {
         "A check of a compiled kernel failed, and eager computes a result.",
         "Please report it.",
     ),
-    "number": ("Kernels compute with it in float32.", "Pass it as a tensor."),
+    "number": ("Kernels compute with the number in float32.", "Pass it as a tensor."),
     "overlap": ("The graph was compiled for tensors that share no memory.", _CLONE),
     "transform": (
         "Compiled code takes plain tensors.",
@@ -216,7 +218,7 @@ def _warn(fallback: Fallback) -> None:
         return
     _warned.add(key)
     text = (
-        f"girih runs {fallback.what} eager: {fallback.text}\n"
+        f"girih runs {fallback.what} in eager mode: {fallback.text}\n"
         '  options={"fallback": False} makes this an error.'
     )
     where = fallback.location

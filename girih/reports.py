@@ -125,26 +125,36 @@ class Report:
 
     def __str__(self) -> str:
         if self.fallback is not None:
-            return f"{self.name}: runs eager: {self.fallback}"
+            return f"{self.name} runs in eager mode. Reason: {self.fallback}"
         if self.pieces:
-            return f"{self.name}: in {len(self.pieces)} pieces, which Python calls"
+            return (
+                f"{self.name}: split into {len(self.pieces)} graphs, which Python calls"
+            )
         stages = ", ".join(
             f"{name} {1e3 * s:.1f}" for name, s in self.stage_seconds.items()
         )
-        recordings = f"; {self.recordings} CUDA graphs" if self.recordings else ""
-        reasons = "".join(f"; not recorded: {why}" for why in self.not_recorded)
-        reasons += "".join(f"; calls ran eager: {f.reason}" for f in self.fallbacks)
+        recordings = (
+            f"; {_count(self.recordings, 'CUDA graph')}" if self.recordings else ""
+        )
+        reasons = "".join(
+            f"; not recorded in a CUDA graph: {why}" for why in self.not_recorded
+        )
+        reasons += "".join(
+            f"; some calls ran in eager mode: {f.reason}" for f in self.fallbacks
+        )
         return (
-            f"{self.name}: {self.kernels} kernels, {self.launches} launches in "
-            f"{self.native_calls} native calls, {self.externs} ATen calls, "
-            f"code: {self.cache}; {self.compile_seconds * 1e3:.1f} ms ({stages})"
+            f"{self.name}: {_count(self.kernels, 'kernel')}; each call makes "
+            f"{_count(self.launches, 'kernel launch')} and "
+            f"{_count(self.externs, 'ATen call')}; "
+            f"compiled in {self.compile_seconds * 1e3:.1f} ms ({stages})"
+            f"{_SOURCES_OF_CODE[self.cache]}"
             f"{recordings}{reasons}{_checked(self.check)}{self._users_passes()}"
         )
 
     def _users_passes(self) -> str:
         lines = [str(ran) for ran in self.ran if ran.users_pass]
         if missed := self.places_not_reached:
-            lines.append(f"no program has come to {', '.join(missed)} so far")
+            lines.append(f"no program has reached {', '.join(missed)} so far")
         return "".join(f"\n  {line}" for line in lines)
 
 
@@ -202,7 +212,21 @@ class Reports:
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
         lines += [str(fallback) for fallback in self.functions]
-        return "\n".join(lines) or "nothing compiled yet"
+        return "\n".join(lines) or "girih has compiled nothing yet"
+
+
+_SOURCES_OF_CODE = {
+    "compiled": "; LLVM or Triton compiled the kernels",
+    "memory": "; the kernels were in memory",
+    "disk": "; the kernels were in the disk cache",
+    "none": "",
+}
+"""By ``Report.cache`` what the text of a report says about machine code."""
+
+
+def _count(number: int, noun: str) -> str:
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{ending}"
 
 
 def _checked(check: GraphCheck | None) -> str:

@@ -24,12 +24,12 @@ class State:
         found = []
         for name, (signature, location) in self._signatures.items():
             if name not in now:
-                message = f"expected the function @{name} to be left, it is gone"
+                message = f"expected the pass to keep the function @{name}, it is gone"
                 found.append(Problem(location, message))
             elif now[name][0] != signature:
                 message = (
-                    f"expected the types and attributes of arguments and results of "
-                    f"@{name} to be left as they are: {signature}, got {now[name][0]}"
+                    "expected the pass to keep the types and attributes of arguments "
+                    f"and results of @{name}: {signature}, got {now[name][0]}"
                 )
                 found.append(Problem(now[name][1], message))
         return found

@@ -119,11 +119,11 @@ def lint(plan: Plan, record: Record) -> None:
 
 def smoke_sets(plan: Plan, record: Record) -> None:
     """Runs a few seconds of each net, several side by side."""
-    _say(f"smoke sets of {len(SMOKE_SETS)} nets")
+    _say(f"smoke sets of {len(SMOKE_SETS)} long tests")
 
     def smoke(name: str) -> None:
         if plan.left() < RESERVE:
-            record.not_run.append(f"smoke set of `make {name}`: the time was over")
+            record.not_run.append(f"smoke set of `make {name}`: no time was left")
             return
         script, *options = SMOKE_SETS[name]
         command = [sys.executable, script, *options]
@@ -183,7 +183,7 @@ def judge_lit(
     record.failed += wrong
     if left:
         record.not_run.append(
-            f"{_count(left, 'lit test')}, the time was over: {_some(left)}"
+            f"{_count(left, 'lit test')}, no time was left: {_some(left)}"
         )
 
 
@@ -246,14 +246,14 @@ def _judge_rest(
         record.not_run.append(_late(late))
     for file in parts:
         missing = total[file] - done[file]
-        text = f"{missing} of {total[file]} tests of {file}, the time was over"
+        text = f"{missing} of {total[file]} tests of {file}, no time was left"
         record.not_run.append(text)
 
 
 def _late(files: Sequence[str]) -> str:
     count = _count(files, "test file")
     return (
-        f"{count} of those that the change concerns, the time was over: {_some(files)}"
+        f"{count} of those that the change concerns, no time was left: {_some(files)}"
     )
 
 
@@ -269,8 +269,9 @@ def _some(names: Sequence[str]) -> str:
 def report(plan: Plan, record: Record, seconds: float) -> str:
     """What ran, what did not, and what failed."""
     others = f"{plan.others} test files that no changed file concerns: make test"
-    nets = f"the rest of these nets: make {', '.join(SMOKE_SETS)}"
-    rest = f"anything of: make {', '.join(WITHOUT_SMOKE_SET)}"
+    nets = f"the rest of these long tests: make {', '.join(SMOKE_SETS)}"
+    untried = ", ".join(WITHOUT_SMOKE_SET)
+    rest = f"these long tests, which have no smoke set: make {untried}"
     lines = [f"{_about(plan.changes)}; {seconds:.0f} s"]
     lines += _part("ran", record.ran)
     lines += _part("not run", [*record.not_run, others, nets, rest])

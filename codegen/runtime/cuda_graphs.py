@@ -186,11 +186,11 @@ class Recorder:
         if len(self._seen) > MOST_KINDS:
             self._seen.popitem(last=False)
             if not self._made:
-                self._say("its numbers and sizes differ from call to call")
+                self._say("the numbers and sizes of the graph differ from call to call")
         if before is None or self._stopped or not self._makes_way(key, values):
             return None
         if self._made >= 4 * self._limit:
-            return self._stop("its calls differ too much from each other")
+            return self._stop("the calls of the graph differ too much from each other")
         plan = self._planned(values, addresses, before)
         if plan is None:
             return None
@@ -251,7 +251,8 @@ class Recorder:
         if ROOM * needed <= most:
             return True
         self._say(
-            "results of earlier calls are still in use, which it must not overwrite"
+            "results of earlier calls are still in use, and a replay would "
+            "overwrite them"
         )
         return False
 

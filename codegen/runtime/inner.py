@@ -30,13 +30,13 @@ from girih.codegen.runtime.interface import Interface, View
 _WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an "
     "inplace operation: a result of a compiled graph, of which others were computed, "
-    "is at version {0}; expected version {1} instead. A gradient by it, or through it, "
-    "that is differentiated again is computed of it, also where eager has saved "
-    "something else; clone the result before it is written."
+    "is at version {0}; expected version {1} instead. Where a gradient by this result "
+    "is differentiated again, girih computes it from the result, even where eager "
+    "saves another tensor. Clone the result before you write to it."
 )
 GONE = (
-    "a result of a compiled graph is gone, of which others were computed, and a hook, "
-    "or a retained gradient, asks for what comes by it: keep the tensor."
+    "a result of a compiled graph was freed, but a hook or a retained "
+    "gradient needs it. Keep a reference to the tensor."
 )
 
 

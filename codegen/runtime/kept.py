@@ -45,9 +45,9 @@ _WRITTEN = (
     "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
 )
 _ARGUMENTS_WRITTEN = (
-    "{0} Derivatives of higher order, and of results that were written, are computed "
-    "from the arguments of a graph, also where eager has saved something else; clone "
-    "the argument before it is written."
+    "{0} girih computes derivatives of higher order, and those of "
+    "written results, from the arguments of the graph, even where eager"
+    " saves another tensor. Clone the argument before you write to it."
 )
 _INFERENCE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created "

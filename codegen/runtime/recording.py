@@ -194,7 +194,7 @@ class Recording:
         for storage, tensors in self._results.held.items():
             count = own_count(len(tensors))
             if use_count(tensors[0]) != count:
-                raise NotRecordable("a result has memory that belongs to others")
+                raise NotRecordable("other tensors share the memory of a result")
             if id(tensors[0]) in cloned:
                 continue
             items.append((storage, count))
@@ -281,7 +281,9 @@ def _captured(
     except Exception as error:
         raise NotRecordable(watch.blamed(error)) from error
     if not isinstance(results, tuple):
-        raise NotRecordable("a check of a kernel failed, so this call runs eager")
+        raise NotRecordable(
+            "a check of a kernel failed, so this call runs in eager mode"
+        )
     return graph, results
 
 

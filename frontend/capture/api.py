@@ -279,7 +279,7 @@ class Compiler:
             return plain_entry(call.function, lambda: _raise(error))
         if is_strict:
             raise error
-        _LOG.info("%s runs as it was: %s", place_of(call), self.reason)
+        _LOG.info("%s runs as plain Python: %s", place_of(call), self.reason)
         if eager_decides:
             return self._let_eager_decide(call, error)
         self._log_break(skipped, call, error)

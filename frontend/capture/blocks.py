@@ -95,9 +95,15 @@ class Blocks:
             self._refuse(node)
 
     def _refuse(self, node: torch.fx.Node) -> None:
-        raises, changes = f"{self.stray} may raise", f"{node} changes what exists"
+        raises, changes = (
+            f"{self.stray} may raise",
+            (f"{node} writes a tensor that existed before the graph"),
+        )
         if self.stray is node:
-            raises, changes = f"{node} may raise", "it changes what exists"
+            raises, changes = (
+                f"{node} may raise",
+                ("the graph writes a tensor that existed before it"),
+            )
         way_out = "Write, and draw random numbers, on the other side of the `try`."
         if not self._may_break:
             way_out += " Without fullgraph=True the graph breaks here."

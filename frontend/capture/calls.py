@@ -221,7 +221,10 @@ class Calls(TorchCalls):
         unsupported(
             kind="method of tensors that the program replaced",
             context=f"torch.Tensor.{name}",
-            explanation="A graph names methods, and the name means another one now.",
+            explanation=(
+                "A graph calls methods by name, and the name now means the "
+                "program's method."
+            ),
         )
 
     def _call_c_function(self, function, args, kwargs) -> Value:
@@ -432,7 +435,10 @@ def _unmodelled_arguments(function) -> None:
     unsupported(
         kind="arguments that a model does not take",
         context=_name_of(function),
-        explanation="The call is wrong, or a form of it that is not modelled.",
+        explanation=(
+            "The call raises an error in Python, or has a form that girih does "
+            "not model."
+        ),
     )
 
 

@@ -127,8 +127,10 @@ class _Capture:
             unsupported(
                 kind=STATE_OF_TORCH,
                 context=reason,
-                explanation="The call runs as it was while that is so.",
-                hints=("Leave the mode before the call.",),
+                explanation=(
+                    "Compiled code would bypass this state, so Python runs the call."
+                ),
+                hints=("Leave the mode, or undo the change, before the call.",),
             )
         call = self.call
         blocks = Blocks(call.function, call.arguments, call.may_break)

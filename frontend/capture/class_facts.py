@@ -88,7 +88,7 @@ class Registrations:
     was no; both change the token of ``abc.get_cache_token``.
     """
 
-    __qualname__ = "answers as before: "
+    __qualname__ = "unchanged subclass checks of "
 
     def __init__(self):
         self._token = abc.get_cache_token()

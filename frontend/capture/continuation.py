@@ -46,7 +46,7 @@ def tail_of(rebuilder, frames: list[Frame]) -> ast.expr:
         unsupported(
             kind="an instruction at which no break is possible",
             context=str(error),
-            explanation="It makes sense only in a frame of its own.",
+            explanation="Python can run the instruction only in its own frame.",
         )
 
 

@@ -184,10 +184,12 @@ def _size_depends_on_data(target: Any, error: Exception) -> None:
     unsupported(
         kind="result whose size depends on data",
         context=f"{name_of(target)}, by {error.args[0]}",
-        explanation="How many elements come out is known only when the operation ran.",
+        explanation="The number of elements is known only after the operation ran.",
         hints=(
-            "Use a form with a fixed size, such as torch.where(mask, a, b) in place "
-            "of a[mask].",
+            (
+                "Use a form with a fixed size, such as torch.where(mask, a, b) "
+                "instead of a[mask]."
+            ),
         ),
     )
 
@@ -198,8 +200,10 @@ def _value_depends_on_data(target: Any, error: Exception) -> None:
         context=f"{name_of(target)}, by {error.args[0]}",
         explanation="The operation looks at the data of a tensor to decide what to do.",
         hints=(
-            "Give the sizes it would look for (`num_classes=`, `output_size=`), or "
-            "keep the value a tensor.",
+            (
+                "Pass the sizes that the operation would read from the data "
+                "(`num_classes=`, `output_size=`), or keep the value a tensor."
+            ),
         ),
     )
 
@@ -208,8 +212,9 @@ def _size_decides(target: Any) -> None:
     unsupported(
         kind="decision on a size that depends on data",
         context=name_of(target),
-        explanation="What the operation does depends on a number that only the graph "
-        "knows.",
+        explanation=(
+            "The operation decides on a number that is known only when the graph runs."
+        ),
     )
 
 
@@ -217,6 +222,9 @@ def _has_no_fake(error: Exception) -> None:
     unsupported(
         kind="operator without fake implementation",
         context=str(error.args[0]) if error.args else "",
-        explanation="What its result looks like is not known before it runs.",
-        hints=("Register one with torch.library.register_fake.",),
+        explanation=(
+            "girih does not know the size and dtype of the result before the "
+            "operator runs."
+        ),
+        hints=("Register a fake implementation with torch.library.register_fake.",),
     )

@@ -35,7 +35,7 @@ class Failure:
     def __str__(self) -> str:
         if not self.found:
             return self.guard
-        it = "" if self.kind == "sizes" else "it is "
+        it = "" if self.kind in ("class", "sizes") else "it is "
         return f"{self.guard}, but {it}{self.found}"
 
 
@@ -66,8 +66,8 @@ def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
 
 def _changed_class(guard: Guard, cls: type) -> Failure:
     names = ", ".join(guard.operand.differences(cls))
-    text = f"{guard.source} has what it had: {names}"
-    return Failure(text, str(guard.source), guard.kind, "another one")
+    text = f"these attributes of {guard.source} are unchanged: {names}"
+    return Failure(text, str(guard.source), guard.kind, "the program changed them")
 
 
 def short(value: Any) -> str:
@@ -102,16 +102,24 @@ def _failed_tensors(tree, function, arguments: tuple) -> Failure:
     names = [str(source) for source in sources]
     verbose = getattr(tree.tensor_check, "__self__", None)
     if verbose is None:
-        return Failure("the tensors are as they were", "tensors", "tensors")
+        return Failure(
+            "the tensors have the metadata that the graph was compiled for",
+            "tensors",
+            "tensors",
+        )
     reason = verbose.check_verbose(*values, tensor_check_names=names)
     if reason is True:
-        return Failure("the tensors are as they were", "tensors", "tensors")
+        return Failure(
+            "the tensors have the metadata that the graph was compiled for",
+            "tensors",
+            "tensors",
+        )
     subject = next((name for name in names if name in str(reason)), "tensors")
     return Failure(str(reason).strip(), subject, "tensors")
 
 
 def _failed_state(tree, function, arguments: tuple) -> Failure:
-    text = f"torch's global state is as it was: {tree.state_check.reason()} is not"
+    text = f"torch's global state is unchanged, but {tree.state_check.reason()} differs"
     return Failure(text, "torch's global state", "state")
 
 
@@ -127,7 +135,7 @@ def _failed_numbers(tree, function, arguments: tuple) -> Failure:
             holds = False
         if not holds:
             return Failure(text, text, "sizes", _sizes_in(test, tree, slots))
-    return Failure("the sizes are related as they were", "sizes", "sizes")
+    return Failure("the sizes meet the conditions of the graph", "sizes", "sizes")
 
 
 def _sizes_in(test: ast.expr, tree, slots: dict[str, Any]) -> str:

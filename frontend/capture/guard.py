@@ -25,9 +25,15 @@ CHECKS = {
     "absent": (5, "{operand} not in {source}"),
     "keys": (6, "list({source}) == {operand}"),
     "code": (7, "{source}.__code__ is {operand}"),
-    "class": (8, "{source} has what it had: {operand}"),
+    "class": (8, "these attributes of {source} are unchanged: {operand}"),
     "call": (9, "{operand}({source})"),
     "empty_cell": (10, "{source} is an empty cell"),
+}
+
+# How the globals of a module read: no program holds this dictionary in a variable.
+_OF_GLOBALS = {
+    "contains": "the module {module} has a global {operand}",
+    "absent": "the module {module} has no global {operand}",
 }
 
 # Checks between two values.
@@ -66,6 +72,9 @@ class Guard:
             operand = operand_text(operand)
         if self.kind == EXISTS:
             return f"{self.source} exists"
+        module = self.source.module_of_globals()
+        if module is not None and self.kind in _OF_GLOBALS:
+            return _OF_GLOBALS[self.kind].format(module=module, operand=operand)
         text = RELATIONS.get(self.kind) or CHECKS[self.kind][1]
         return text.format(source=self.source, operand=operand)
 

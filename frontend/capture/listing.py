@@ -147,7 +147,7 @@ def guard_lines(captured) -> list[str]:
     lines = [str(guard) for guard in captured.tree.records]
     lines += [f"{source} is {kind}" for source, kind in _tensor_guards(captured)]
     lines += [text for _, text in number_tests(captured.tree)]
-    return [*lines, "torch's global state is as it was"]
+    return [*lines, "torch's global state is unchanged"]
 
 
 def _tensor_guards(captured):

@@ -70,10 +70,10 @@ def recompilation(call: Call, failures: list[Failure]) -> str:
 
 def refused(call: Call, failures: list[Failure]) -> str:
     """That a call needs compilation, which the stance forbids."""
-    text = f"a recompile of {place_of(call)}, and the stance is fail_on_recompile"
+    text = f"{place_of(call)} needs a compilation, but the stance is fail_on_recompile"
     lines = [text, *_misfits(failures)]
     if not failures:
-        lines.append("  It was never compiled.")
+        lines.append("  girih has not compiled it yet.")
     return "\n".join(lines)
 
 
@@ -124,15 +124,16 @@ _SIZES_HINT = (
 _ATTRIBUTES_HINT = "set the same attributes before each call."
 _KEYS_HINT = "use the same keys at each call."
 _EACH_HINT = (
-    "each one is compiled for itself: use fewer, or raise the limit. One that is made "
-    "at each call can be made once, outside the function."
+    "girih compiles each object separately: use fewer, or raise the "
+    "limit. If each call makes a new object, make it once, outside the "
+    "function."
 )
 _SAME_HINT = "pass the same object twice at each call, or at none."
 
 # By the kind of guard; those of "tensors", "equals", "is" depend on more.
 HINTS = {
     "type": "pass values of the same types, or compile one function for each.",
-    "code": "each function is compiled for itself: use fewer, or raise the limit.",
+    "code": "girih compiles each function separately: use fewer, or raise the limit.",
     "class": "change the class before the first call, and not between calls.",
     "length": "use the same length at each call; a list of tensors can be stacked.",
     "keys": "use the same keys, in the same order, at each call.",
@@ -147,13 +148,15 @@ HINTS = {
 }
 # Kinds without one: a "call" asks about anything, and its text says about what.
 WITHOUT_HINT = frozenset(("call", "exists", "missing"))
-_NUMBER_HINT = "a number that varies can be passed as a tensor, or used outside."
-_VALUE_HINT = "each value is compiled for itself: use fewer, or raise the limit."
-_FLAG_HINT = (
-    "True and False are compiled each for itself, with each combination of several "
-    "flags: let fewer vary, raise the limit, or pass a tensor and use torch.where."
+_NUMBER_HINT = (
+    "pass a number that varies as a tensor, or use it outside of the function."
 )
-_NONE_HINT = "None is compiled for itself: pass None at each call, or at none."
+_VALUE_HINT = "girih compiles each value separately: use fewer, or raise the limit."
+_FLAG_HINT = (
+    "girih compiles each combination of flags separately: let fewer "
+    "flags vary, raise the limit, or pass a tensor and use torch.where."
+)
+_NONE_HINT = "girih compiles None separately: pass None at each call, or at none."
 
 
 def _hint(failure: Failure) -> str:

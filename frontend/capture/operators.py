@@ -372,7 +372,7 @@ class Operators:
             unsupported(
                 kind="comparison in C with an object",
                 context=f"{owner.python_type().__name__}.{special}",
-                explanation="Numbers written in C may ask the object what it is worth.",
+                explanation="The number's C code may call methods of the object.",
             )
         found = call_operator(self, owner, special, [part])
         return None if found is None or is_not_implemented(found) else found
@@ -457,7 +457,7 @@ class Operators:
             unsupported(
                 kind="comparison of numbers that only Python knows",
                 context=f"{left!r} and {right!r}",
-                explanation="They are known when the surrounding code runs.",
+                explanation="Only the Python code around the graph knows the numbers.",
             )
         pairs = zip(left.held, right.held, strict=True)
         return all(

@@ -57,9 +57,11 @@ def _check_real(value: Any) -> None:
         unsupported(
             kind="tensor of the capture that would leave it",
             context=repr(value),
-            explanation="An operation gave it in an object that is not followed: only "
-            "tensors, and tuples, lists and dictionaries of them, come out of a graph.",
-            hints=("Return the tensor in one of these.",),
+            explanation=(
+                "An operation returned the tensor inside another object. A graph "
+                "returns only tensors, and tuples, lists and dictionaries of them."
+            ),
+            hints=("Return the tensor in a tuple, a list or a dictionary.",),
         )
     for item in items:
         if item is not value:
@@ -126,7 +128,10 @@ class Rebuilder:
         unsupported(
             kind="a value that can't be rebuilt",
             context=repr(value),
-            explanation="What the graph leaves behind holds an object of this kind.",
+            explanation=(
+                "A result or an effect of the graph holds an object that girih "
+                "cannot make again."
+            ),
         )
 
     def source(self, source: Source) -> ast.expr:

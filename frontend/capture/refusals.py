@@ -26,8 +26,8 @@ def not_known(error: NotConstant) -> UnsupportedError:
     return UnsupportedError(
         "a value that is not known while tracing",
         repr(value),
-        "Python has to know the value, and it depends on the graph.",
-        ("Keep it a tensor, or compute it before the compiled function.",),
+        "Python needs the value, but only the running graph computes it.",
+        ("Keep the value a tensor, or compute it before the compiled function.",),
     )
 
 

@@ -91,7 +91,12 @@ def runs_again(name: str) -> Callable[[BaseException], bool]:
             return False
         if _LOG.isEnabledFor(logging.INFO):
             kind = type(error).__name__
-            _LOG.info("%s runs as it was: its graph failed: %s: %s", name, kind, error)
+            _LOG.info(
+                "%s runs as plain Python, because its graph failed: %s: %s",
+                name,
+                kind,
+                error,
+            )
         return True
 
     return again

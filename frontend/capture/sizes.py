@@ -162,8 +162,11 @@ def _refuse_value(context: str):
     unsupported(
         kind="value that is another one at each trip of a loop",
         context=context,
-        explanation="It would need an entry for each; Python does what depends on it.",
-        hints=("Iterate over the items, in place of their positions or names.",),
+        explanation=(
+            "Each trip would need an entry of its own, so Python runs the code "
+            "that depends on the value."
+        ),
+        hints=("Iterate over the items instead of their positions or names.",),
     )
 
 

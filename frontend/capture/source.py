@@ -122,6 +122,14 @@ class Source:
             source = source.base
         return source
 
+    def module_of_globals(self) -> str | None:
+        """The name of the module whose globals are here, or None."""
+        if self.access == "dict" and self.base is not None:
+            return name_of(self.base.key) if _is_module(self.base) else None
+        is_dict = self.access == "constant" and type(self.key) is dict
+        is_globals = is_dict and "__builtins__" in self.key
+        return self.key.get("__name__", "?") if is_globals else None
+
     def in_instance(self, name: str) -> Source:
         """``self.__dict__[name]``."""
         return self.instance_dict().dict_item(name)
@@ -137,6 +145,10 @@ class Source:
         return _FORMATS[self.access].format(base=self.base, key=key)
 
     __repr__ = __str__
+
+
+def _is_module(source: Source) -> bool:
+    return source.access == "constant" and isinstance(source.key, types.ModuleType)
 
 
 class _TensorKey:

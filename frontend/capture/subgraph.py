@@ -242,7 +242,7 @@ def _refuse_change(changed: Any) -> None:
     unsupported(
         kind="side effect in a function that an operation calls",
         context="" if changed is None else repr(changed),
-        explanation="How often the operation calls the function is up to it.",
+        explanation="The operation decides how often it calls the function.",
         hints=("Return the value instead.",),
     )
 

@@ -84,8 +84,8 @@ def _left_alone(fn: Any, settings: Settings) -> Any:
     error = UnsupportedError(
         "generator function" if is_generator else "async function",
         fn.__qualname__,
-        "Its body does not run in the call but later, in steps.",
-        ("Compile the functions that it calls.",),
+        "The body runs in steps after the call, so the call cannot be captured.",
+        ("Compile the functions that the body calls.",),
         SourceLocation(code.co_filename, code.co_firstlineno, fn.__qualname__),
     )
     if settings.fullgraph:

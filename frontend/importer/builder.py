@@ -152,7 +152,7 @@ class Builder:
             unsupported(
                 kind="part outside of a tensor",
                 context=f"{what} {size}",
-                explanation="This number would have to be at least 0.",
+                explanation="This size or offset has to be at least 0.",
             )
 
     # Types and ops ------------------------------------------------------------
@@ -538,5 +538,8 @@ def _check_op(operation: ir.Operation, name: str) -> None:
     """Checks an op that somebody's rule made: its fields, its own rules, its types."""
     problems = verifier.problems_of(operation)
     if problems:
-        text = f"an import rule makes an op that can't be: {problems[0].message}"
+        text = (
+            "an import rule makes an op that the verifier rejects: "
+            f"{problems[0].message}"
+        )
         raise RuleMistake(text, name)

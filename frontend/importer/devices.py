@@ -52,6 +52,8 @@ def _refuse(tensor: torch.Tensor, device: torch.device) -> None:
     unsupported(
         kind="tensors on several devices",
         context=f"{tuple(tensor.shape)} {tensor.dtype} on {tensor.device}",
-        explanation=f"The program computes on {device}, and everything that it takes, "
-        "returns or gives to ATen has to be there.",
+        explanation=(
+            f"The graph computes on {device}, so its inputs, its results and all"
+            " operands of ATen have to be on that device."
+        ),
     )

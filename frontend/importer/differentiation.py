@@ -219,7 +219,9 @@ class Derivatives:
             unsupported(
                 kind="operator that looks at requires_grad",
                 context=name,
-                explanation="It was traced with tensors that require no gradient.",
+                explanation=(
+                    "The operator was traced with tensors that require no gradient."
+                ),
             )
         if name.startswith(_TEMPLATES):
             return list(values)
@@ -313,8 +315,10 @@ class Derivatives:
             unsupported(
                 kind=ELSEWHERE,
                 context=f"{tuple(tensor.shape)} {tensor.dtype}",
-                explanation="The result requires a gradient, but not by anything that "
-                "the graph depends on.",
+                explanation=(
+                    "The result requires a gradient, but depends on no input of the "
+                    "graph."
+                ),
             )
         return required
 

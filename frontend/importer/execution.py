@@ -175,7 +175,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
         return UnsupportedError("size known too late", what, text, (), source)
     if isinstance(error, UnsupportedOperatorException):
         text = "The operator has no fake implementation."
-        hints = ("Register one with torch.library.register_fake.",)
+        hints = ("Register a fake implementation with torch.library.register_fake.",)
         return UnsupportedError("operator without fake", what, text, hints, source)
     rule = blame(error.__traceback__)
     if rule or isinstance(error, RuleMistake):

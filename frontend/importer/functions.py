@@ -53,7 +53,10 @@ class FunctionContext:
         unsupported(
             kind="autograd.Function that writes its arguments",
             context="ctx.mark_dirty",
-            explanation="Its derivative belongs to what the argument held before.",
+            explanation=(
+                "The derivative depends on the value that the argument had before "
+                "the write."
+            ),
             hints=("Return a new tensor.",),
         )
 

@@ -144,7 +144,7 @@ def import_graph(
             unsupported(
                 kind="size without a value",
                 context=str(error).split("\n")[0],
-                explanation="The graph was given sizes without a value.",
+                explanation="Some sizes of the graph's inputs have no example value.",
                 hints=("Leave out mark_unbacked.",),
             )
         else:
@@ -499,7 +499,7 @@ def _check_constant(value: Any) -> None:
         unsupported(
             kind="input that is a container",
             context=type(value).__name__,
-            explanation="Inputs of a graph are tensors and numbers.",
+            explanation="A graph takes tensors and numbers as inputs.",
         )
 
 

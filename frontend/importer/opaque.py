@@ -78,12 +78,18 @@ class Autograd(TorchFunctionMode):
             return True
         entry = self._recorder.table.get(tensor)
         if any(entry is argument for argument in self._recorder.arguments):
-            _refuse("is_leaf", "An input of the graph may be a result of others.")
+            _refuse(
+                "is_leaf",
+                ("An input of the graph may be the result of operations outside."),
+            )
         return self._recorder.derivatives.is_leaf(tensor)
 
     def _history(self, tensor: torch.Tensor, *_: type) -> None:
         if self._requires_gradient(tensor):
-            _refuse("grad_fn", "Autograd does not record what is compiled.")
+            _refuse(
+                "grad_fn",
+                ("Autograd does not record the operations of a compiled graph."),
+            )
 
 
 def _refuse(context: str, explanation: str) -> None:

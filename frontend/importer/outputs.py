@@ -314,7 +314,10 @@ def _expect_usable(view: Tracked) -> None:
         unsupported(
             kind="result that is one of several views, whose base was written",
             context=f"{tuple(tensor.shape)} {tensor.dtype}",
-            explanation="Eager raises where its history is needed.",
+            explanation=(
+                "Eager raises an error when a backward pass needs the history of "
+                "the view."
+            ),
             hints=("Write to the base before the views are made.",),
         )
 
@@ -334,6 +337,6 @@ def _expect_same_dtype(view: torch.Tensor, base: torch.Tensor) -> None:
         unsupported(
             kind="result that reads the memory of another one as another dtype",
             context=f"{base.dtype} as {view.dtype}",
-            explanation="Both share memory in eager; girih's views keep the dtype.",
+            explanation="In eager both share memory. In girih a view keeps the dtype.",
             hints=("Clone the result.",),
         )

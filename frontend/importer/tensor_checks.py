@@ -41,7 +41,7 @@ def check_tensor(tensor: torch.Tensor) -> None:
     if tensor._is_zerotensor():
         unsupported(
             kind="tensor of zeros without memory",
-            explanation="Kernels read memory, which it does not have.",
+            explanation="Kernels read memory, and the tensor has none.",
         )
     if type(tensor) not in _PLAIN_TYPES and is_traceable_wrapper_subclass(tensor):
         unsupported(
@@ -82,8 +82,10 @@ def check_resized(
         unsupported(
             kind="write that resizes",
             context=str(func),
-            explanation="Compiled code keeps the sizes of what others share, and "
-            "gives what is resized the strides of a contiguous tensor.",
+            explanation=(
+                "Compiled code cannot resize memory that other tensors share, and "
+                "it gives a resized tensor contiguous strides."
+            ),
         )
 
 

@@ -154,7 +154,7 @@ class Transforms:
             unsupported(
                 kind="input of torch.autograd.grad",
                 context=type(tensor).__name__,
-                explanation="Gradients by tensors only are in a graph.",
+                explanation="A graph computes gradients with respect to tensors only.",
             )
         operand = self._recorder.operand(tensor)
         return operand._replace(value=origin_of(operand.value))

@@ -202,7 +202,7 @@ def unbind(b: Builder, shape: Shape, dim: int = 0) -> list[ViewStep]:
         unsupported(
             kind="number of results",
             context=f"unbind of {count} entries",
-            explanation="How many tensors come out has to be known.",
+            explanation="The number of results has to be known at compilation.",
         )
     return [select(b, shape, dim, index) for index in range(count)]
 
@@ -323,8 +323,10 @@ def as_strided(recorder, func, args, kwargs):
         unsupported(
             kind="as_strided",
             context=str(tuple(base.tensor.stride())),
-            explanation="girih views memory without gaps, from its start on and no "
-            "further; where an argument begins in its storage it does not know.",
+            explanation=(
+                "A view in girih covers memory without gaps, from the first element"
+                " on. girih does not know where an argument begins in its storage."
+            ),
         )
     recorder.expect([result])
     where = (sizes, strides, offset, is_moved or not is_argument)

@@ -102,7 +102,7 @@ def _check_derivative(recorder: Recorder, func, given: list) -> None:
         unsupported(
             kind=UNKNOWN_DERIVATIVE,
             context=str(func),
-            explanation="How it is derived is up to its implementation.",
+            explanation="Only the operator's implementation knows its derivative.",
             hints=("Define it with torch.library.custom_op.",),
         )
 
@@ -122,7 +122,8 @@ def _check_apart(recorder: Recorder, func, targets: list, given: list) -> None:
         unsupported(
             kind=OVERLAPS,
             context=str(func),
-            explanation="A tensor that it writes shares memory with another of its "
-            "arguments, or with itself.",
+            explanation=(
+                "The operator writes a tensor that overlaps another argument or itself."
+            ),
             hints=("Pass a clone.",),
         )

@@ -32,7 +32,7 @@ class Check:
         return all(graph.ok for graph in self.graphs)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.graphs)) or "nothing was compiled"
+        return "\n".join(map(str, self.graphs)) or "girih compiled no graph"
 
 
 def check(

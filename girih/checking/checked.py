@@ -50,7 +50,7 @@ def checked(
     compiled = compile_graph(gm, examples, options, report)
     report.check = found = GraphCheck(report.name)
     if report.fallback is not None:
-        found.not_checked = "it runs eager"
+        found.not_checked = "the graph runs in eager mode"
         return compiled
 
     def again(part: GraphModule) -> Callable:

@@ -33,7 +33,8 @@ class GraphCheck:
     def __str__(self) -> str:
         if self.ok:
             reason = f", not checked: {self.not_checked}" if self.not_checked else ""
-            return f"{self.graph}: {self.calls} calls as in eager{reason}"
+            calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
+            return f"{self.graph}: eager gives the same results in {calls}{reason}"
         lines = [f"{self.graph} differs from eager:"]
         lines += [f"  {text}" for text in self.differences]
         lines += [f"  first at {text}" for text in self.operations]

@@ -67,7 +67,7 @@ def recorded(
     note = _Notes(report)
     facts = recordable(functions_of(module)["main"], returned)
     if facts.microseconds <= REPLAY:
-        note("it takes less time on the host than a replay")
+        note("the graph takes less time on the host than a replay")
         return program
     if facts.hindrance is not None:
         note(facts.hindrance)

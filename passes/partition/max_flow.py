@@ -48,7 +48,9 @@ class Network:
         flow = 0
         while (levels := self._levels())[self.sink] >= 0:
             flow += self._block(levels)
-            assert flow < INFINITE, "girih bug: what is needed can't be had"
+            assert flow < INFINITE, (
+                "girih bug: the gradients need a value that nothing computes"
+            )
         return self._reaches_sink()
 
     def _levels(self) -> list[int]:

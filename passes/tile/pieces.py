@@ -64,7 +64,7 @@ class Piece:
 
 Pieces = tuple[Piece, ...]
 
-_RULES: dict[str, Callable[..., Pieces]] = RuleTable("rule for pieces of ")
+_RULES: dict[str, Callable[..., Pieces]] = RuleTable("piecewise rule of ")
 _pieces_of = _RULES.registering
 
 

@@ -84,7 +84,7 @@ def test_torchs_state_is_named(caplog):
     compiled(X)
     with caplog.at_level(logging.INFO, logger="girih.recompiles"), torch.no_grad():
         compiled(X)
-    assert "torch's global state is as it was: grad_mode is not" in caplog.text
+    assert "torch's global state is unchanged, but grad_mode differs" in caplog.text
 
 
 def test_sizes_name_the_condition(caplog):
@@ -106,7 +106,7 @@ def test_the_limit_warns_once_with_the_values(caplog):
     assert "L['name'], 3 times:" in warning
     for left, right in ("ab", "bc", "cd"):
         assert f"L['name'] == '{left}', but it is '{right}'" in warning
-    assert "hint: each value is compiled for itself" in warning
+    assert "hint: girih compiles each value separately" in warning
     assert "recompile_limit" in warning
 
 
@@ -120,7 +120,7 @@ def test_a_number_gets_another_hint(caplog):
         options={"recompile_limit": 2},
         dynamic=False,
     )
-    assert "a number that varies can be passed as a tensor" in texts[-1], texts[-1]
+    assert "pass a number that varies as a tensor" in texts[-1], texts[-1]
 
 
 class First:
@@ -134,13 +134,13 @@ class Second:
 @pytest.mark.parametrize(
     ("values", "hint"),
     [
-        ((True, False), "True and False are compiled each for itself"),
-        ((None, True), "None is compiled for itself"),
-        ((True, None), "None is compiled for itself"),
-        ((torch.float32, torch.float64), "each one is compiled for itself"),
-        ((First, Second), "each one is compiled for itself"),
+        ((True, False), "girih compiles each combination of flags"),
+        ((None, True), "girih compiles None separately"),
+        ((True, None), "girih compiles None separately"),
+        ((torch.float32, torch.float64), "girih compiles each object separately"),
+        ((First, Second), "girih compiles each object separately"),
         ((First(), Second()), "pass values of the same types"),
-        ((lambda x: x + 1, lambda x: x * 2), "each function is compiled for itself"),
+        ((lambda x: x + 1, lambda x: x * 2), "girih compiles each function separately"),
         (([1], [1, 2]), "use the same length at each call"),
         (({"a": 1}, {"b": 1}), "use the same keys"),
     ],

@@ -38,7 +38,7 @@ def _kinds():
 )
 def test_every_kind_has_a_report(kind):
     compiled = _kinds()[kind]
-    assert str(girih.report(compiled)) == "nothing compiled yet"
+    assert str(girih.report(compiled)) == "girih has compiled nothing yet"
     compiled(torch.randn(3))
     report = girih.report(compiled)
     assert (len(report.graphs), report.kernels, report.externs) == (1, 1, 0)

@@ -67,7 +67,7 @@ def test_the_error_names_the_guard_and_the_value():
 def test_what_was_never_compiled_fails_too():
     compiled = girih.compile(lambda x: x + 1, backend="eager")
     with girih.set_stance("fail_on_recompile"):
-        with pytest.raises(girih.RecompileError, match="never compiled"):
+        with pytest.raises(girih.RecompileError, match="has not compiled it yet"):
             compiled(X)
 
 

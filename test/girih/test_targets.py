@@ -97,7 +97,7 @@ def test_a_compiled_method_is_a_method():
     assert compiled.__name__ == "method"
     compiled(X)
     assert compiled.cache_statistics()["entries"] == 1
-    assert str(girih.report(compiled)) == "nothing compiled yet"
+    assert str(girih.report(compiled)) == "girih has compiled nothing yet"
 
 
 def test_decorators_of_methods():

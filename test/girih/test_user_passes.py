@@ -137,7 +137,7 @@ def test_behind_torch_compile():
 def test_a_place_that_is_not_reached_is_said():
     report = run_with({"before:tune": count, "backward:before:fuse": count})
     assert report.places_not_reached == ["before:tune", "backward:before:fuse"]
-    assert "no program has come to before:tune, backward:before:fuse" in str(report)
+    assert "no program has reached before:tune, backward:before:fuse" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_every_place_is_named():
         (fails, "failed: KeyError"),
         (breaks, "left invalid IR"),
         (erases, "is used"),
-        (renames, "@main to be left"),
+        (renames, "to keep the function @main"),
     ],
 )
 @pytest.mark.parametrize("is_inside", [False, True])

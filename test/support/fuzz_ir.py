@@ -162,8 +162,11 @@ def fault(code: int, out: str, err: str, folder: Path) -> str:
     """What is wrong with how a case ended, or ""."""
     if found := re.search(r"(\S+ ?\S*) crashed: (.*)", err):
         return f"{found[1]} crashed: {found[2]}"
-    if "Traceback (most recent call last)" in err:
+    # A note shows where a pass raised: that is an error of its input.
+    if re.search(r"^Traceback \(most recent call last\)", err, re.MULTILINE):
         return f"raised: {err.strip().splitlines()[-1]}"
+    if found := re.search(r"error: (a pass called sys\.exit.*)", err):
+        return found[1]
     if code not in (0, 1):
         return f"exit code {code}"
     if code == 1 and "error: " not in err:

@@ -214,7 +214,7 @@ def test_no_test_starts_when_the_time_is_over(work):
     late = " ".join(record.not_run)
     assert "1 test file of those that the change concerns" in late
     assert "test_b.py" in late
-    assert "3 of 4 tests of test_a.py, the time was over" in late
+    assert "3 of 4 tests of test_a.py, no time was left" in late
 
 
 def test_a_test_that_runs_for_ever_is_stopped_and_told(work, monkeypatch):
@@ -261,7 +261,7 @@ def test_failures_and_rest_of_lit_are_told():
     files = ["a.mlir", "b.mlir", "c.mlir"]
     check.judge_lit(files, codes, limited.Ended(1, "", 1.0), record)
     assert record.failed == ["b.mlir (lit: FAIL)"]
-    assert record.not_run == ["1 lit test, the time was over: c.mlir"]
+    assert record.not_run == ["1 lit test, no time was left: c.mlir"]
     record = check.Record()
     check.judge_lit(files, {}, limited.Ended(2, "", 1.0), record)
     assert record.failed == ["lit: exit code 2"]
@@ -296,7 +296,7 @@ def test_the_report_says_what_was_not_run():
     assert text.startswith("changed since HEAD (abc): 1 file; 12 s\nran:\n  lint, 4 s")
     assert "213 test files that no changed file concerns: make test" in text
     assert "not run:\n  b.py\n" in text
-    assert "anything of: make breadth, check-wheel" in text
+    assert "no smoke set: make breadth, check-wheel" in text
     assert text.endswith("FAILED:\n  a.py::test")
     assert check.report(plan(9), check.Record(), 1).endswith("nothing failed")
 

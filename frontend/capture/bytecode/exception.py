@@ -36,7 +36,10 @@ def _handled(tracer):
         unsupported(
             kind="raise of what is being handled outside",
             context="raise",
-            explanation="No exception is being handled by what is captured.",
+            explanation=(
+                "The captured code handles no exception. A caller handles the one "
+                "that is raised again."
+            ),
         )
     return value
 

@@ -16,7 +16,10 @@ def _getframe(tracer, depth=None):
     raise UnsupportedError(
         "a look at the frames of the callers",
         "sys._getframe",
-        "Followed calls have no frames of their own; Python runs the call.",
+        (
+            "girih makes no frames for the calls that it follows, so Python "
+            "runs this call."
+        ),
     ).marked(reads_callers=_reads_callers(tracer.frames, depth))
 
 
@@ -25,7 +28,10 @@ def _current_frames(tracer):
     raise UnsupportedError(
         "a look at the frames of all threads",
         "sys._current_frames",
-        "Followed calls have no frames of their own; Python runs the call.",
+        (
+            "girih makes no frames for the calls that it follows, so Python "
+            "runs this call."
+        ),
     ).marked(reads_callers=True)
 
 

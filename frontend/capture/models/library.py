@@ -347,7 +347,7 @@ _register_kinds()
 def _warn(tracer, /, *args, **kwargs):
     unsupported(
         kind="warnings.warn",
-        explanation="The warning would have to come at each call.",
+        explanation="A graph cannot issue the warning at each call.",
         hints=("Warn outside of compiled code.",),
     )
 
@@ -377,7 +377,7 @@ def _log_model(level: int):
             unsupported(
                 kind="message to a logger",
                 context=f"level {level}",
-                explanation="The message would have to come at each call.",
+                explanation="A graph cannot log the message at each call.",
                 hints=("Log outside of compiled code.",),
             )
         tracer.guards.add(logger.source, "call", _Silent(level))

@@ -103,7 +103,7 @@ def _forbidden(function: Any) -> Callable:
         unsupported(
             kind="function that must not be traced",
             context=_name_of(function),
-            explanation="It talks to the compiler, so Python has to run it.",
+            explanation="The function steers the compiler, so Python has to run it.",
             hints=("Call it outside of compiled code.",),
         )
 

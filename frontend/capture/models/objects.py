@@ -55,7 +55,7 @@ def _dir(tracer, value):
 class HasNames:
     """A guard: the names that ``dir`` gives."""
 
-    __qualname__ = "the same names in "
+    __qualname__ = "the same dir() of "
 
     def __init__(self, names: list[str]):
         self.names = names
@@ -86,7 +86,7 @@ def _weak_reference(tracer, value, callback=None):
         unsupported(
             kind="weak reference to an object made while tracing",
             context=repr(value),
-            explanation="When such an object dies is known to Python alone.",
+            explanation="Only Python knows when such an object dies.",
         )
     args = [] if callback is None else [tracer.known(callback).as_python()]
     if args and is_programs(args[0]):

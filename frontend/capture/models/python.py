@@ -434,8 +434,10 @@ def _effect_of(function):
         unsupported(
             kind="builtin with an effect",
             context=f"{function.__name__}()",
-            explanation="The call has to run at each call, between the operations.",
-            hints=("Move it out of the compiled function.",),
+            explanation=(
+                "The builtin has an effect, so Python has to run it at each call."
+            ),
+            hints=("Move the call out of the compiled function.",),
         )
 
     return model

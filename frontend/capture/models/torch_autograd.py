@@ -22,8 +22,8 @@ from girih.frontend.capture.values.tensor import TensorValue
 from girih.frontend.checkpoint import Checkpoint
 
 _FROM_OUTSIDE = (
-    "A tensor that the function was given comes from computations outside, which "
-    "a gradient would go back into."
+    "An argument of the function is the result of earlier operations, "
+    "and the gradient would flow back into these."
 )
 
 

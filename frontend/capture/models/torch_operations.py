@@ -94,7 +94,7 @@ class TorchCalls:
             unsupported(
                 kind="operation that an argument's __torch_function__ refuses",
                 context=f"{function} of a {owner.cls.__name__}",
-                explanation="Eager has an error of its own for that.",
+                explanation="Eager raises its own error for the operation.",
             )
         return found
 

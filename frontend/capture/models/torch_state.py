@@ -173,7 +173,10 @@ def _unmodelled_switch(function: types.FunctionType):
         unsupported(
             kind="switch of torch's global state",
             context=f"torch.{function.__name__}",
-            explanation="It is made between graphs, so that both see the right state.",
+            explanation=(
+                "Python makes the switch between two graphs, so that each runs in "
+                "the right state."
+            ),
             hints=("Call it before the compiled function.",),
         )
 

@@ -126,7 +126,10 @@ def _check_settled(rebuilder, container: Value) -> None:
         unsupported(
             kind="iterator over a container that is changed",
             context=repr(container),
-            explanation="It is kept in an object that is changed before the container.",
+            explanation=(
+                "An object that the program changes before the container holds the "
+                "iterator."
+            ),
         )
 
 
@@ -403,7 +406,9 @@ def _write_groupby(rebuilder, value: GroupByIterator) -> ast.expr:
     if value.wanted is not None:
         unsupported(
             kind="groupby that has started",
-            explanation="It can't be made anew without computing its keys again.",
+            explanation=(
+                "girih cannot make the groupby again without computing its keys twice."
+            ),
         )
     parts = _all(rebuilder, [value.part, value.function])
     return rebuilder.assign(value, _call(rebuilder, itertools.groupby, *parts))

@@ -209,7 +209,10 @@ def reject_arguments(cls: type, name: str, args, kwargs, tracer) -> None:
     unsupported(
         kind="arguments that girih's model of a method does not take",
         context=f"{cls.__name__}.{name}",
-        explanation="The call is wrong, or a form of it that is not modelled.",
+        explanation=(
+            "The call raises an error in Python, or has a form that girih does "
+            "not model."
+        ),
     )
 
 

@@ -272,7 +272,7 @@ class ClassValue(Value):
 class HasSubclasses:
     """A guard: the classes that are derived from a class."""
 
-    __qualname__ = "the same subclasses: "
+    __qualname__ = "the same subclasses of "
 
     def __init__(self, classes: list[type]):
         # Not held: classes that nobody else holds go away.

@@ -132,7 +132,9 @@ class ExceptionValue(ObjectValue):
             unsupported(
                 kind="attribute of an exception that Python raised",
                 context=f"{self.cls.__name__}.{name}",
-                explanation="girih does not know what Python puts there.",
+                explanation=(
+                    "girih does not know the value that Python gives the attribute."
+                ),
             )
         _check_counted(name)
         if issubclass(self.cls, (StopIteration, SystemExit)):
@@ -232,7 +234,9 @@ class ExceptionValue(ObjectValue):
             unsupported(
                 kind="exception from outside that is made anew",
                 context=f"{self.cls.__name__}.__init__()",
-                explanation="What its C code changes then is not replayed.",
+                explanation=(
+                    "girih cannot replay the changes that the exception's C code makes."
+                ),
             )
         made = self._new(tracer, list(args))
         for cls, names in _KEYWORDS.items():

@@ -238,7 +238,9 @@ class FunctionValue(Value):
             unsupported(
                 kind="assignment of what a function is made of",
                 context=f"{self.qualname}.{name}",
-                explanation="girih follows the function as what it was made.",
+                explanation=(
+                    "girih assumes that this attribute of a function never changes."
+                ),
             )
 
     def call(self, tracer, args, kwargs):

@@ -197,7 +197,10 @@ class DictValue(Value):
             unsupported(
                 kind="method of dict called with an OrderedDict",
                 context=f"dict.{descriptor.__name__}",
-                explanation="It leaves the order as it was.",
+                explanation=(
+                    "The method of dict does not update the order that an OrderedDict "
+                    "keeps."
+                ),
             )
         return super().call_c_method(tracer, descriptor, args, kwargs)
 

@@ -302,7 +302,9 @@ class ObjectValue(SpecialMethods):
             unsupported(
                 kind="assignment of what an object is",
                 context=f"{self.cls.__name__}.{name}",
-                explanation="girih follows the object as what it was made.",
+                explanation=(
+                    "girih assumes that this attribute of an object never changes."
+                ),
             )
         if not isinstance(member, SLOT_TYPES):
             unsupported(

@@ -36,8 +36,8 @@ WRITTEN_IN_C = Reason(
 )
 ITERATOR = Reason(
     "use of an iterator from outside",
-    "Where it stands is known to Python alone, so Python advances it.",
-    ("Give the function what is iterated, and make the iterator inside.",),
+    "girih cannot read the position of the iterator, so Python advances it.",
+    ("Pass the iterable, and make the iterator inside of the function.",),
 )
 NAMESPACE = Reason(
     "use of the globals of a module as a dict",
@@ -46,8 +46,8 @@ NAMESPACE = Reason(
 )
 CACHED = Reason(
     "use of a function with a cache of its own",
-    "What its cache holds and counts is Python's alone.",
-    ("Call it outside of the function, and give the function what it returns.",),
+    "girih does not see what the function's cache holds.",
+    ("Call it outside of the compiled function, and pass its result.",),
 )
 COROUTINE = Reason(
     "use of a coroutine",

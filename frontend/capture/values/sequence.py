@@ -99,7 +99,10 @@ class SequenceValue(Value):
             unsupported(
                 kind="list or tuple that is too long to be traced",
                 context=f"{len(self.items)} items, {count} times",
-                explanation="Each item would be followed by itself.",
+                explanation=(
+                    "girih follows each item separately, so a long sequence takes too "
+                    "long to trace."
+                ),
             )
         return self._sibling(self.items * count, self._plain_class())
 

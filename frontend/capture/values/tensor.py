@@ -368,8 +368,10 @@ class TensorValue(Value):
             unsupported(
                 kind="question about a tensor's memory",
                 context=f"tensor.{name}()",
-                explanation="It may differ between calls that are alike in all else.",
-                hints=("Ask outside of compiled code.",),
+                explanation=(
+                    "The answer may differ between calls for which all guards hold."
+                ),
+                hints=("Ask the question outside of compiled code.",),
             )
         known = getattr(self.real, name)()
         tracer.guards.add(self.source, "call", Answers(name, known))

@@ -222,7 +222,7 @@ def test_numbers_that_never_come_again_are_noted():
     made = recorder(lambda x, k: (x * k,), numbers=(1,))
     for k in range(80):
         made(torch.ones(3), k)
-    assert made.notes == ["its numbers and sizes differ from call to call"]
+    assert made.notes == ["the numbers and sizes of the graph differ from call to call"]
 
 
 # Writes -------------------------------------------------------------------------------

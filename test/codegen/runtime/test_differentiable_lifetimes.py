@@ -31,7 +31,7 @@ def test_a_hook_of_a_result_that_is_gone_has_no_second_order():
     x, w, y, loss = called(girih.compile)
     y.register_hook(seen.append)
     del y
-    with pytest.raises(RuntimeError, match="keep the tensor"):
+    with pytest.raises(RuntimeError, match="Keep a reference to the tensor"):
         torch.autograd.grad(loss, [x, w], create_graph=True)
     torch.autograd.grad(loss, [x, w])
     assert len(seen) == 1

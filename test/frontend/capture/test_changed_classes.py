@@ -272,4 +272,4 @@ def test_what_changed_is_said():
     compiled = compile_eagerly(f)
     compiled(x)
     explained = str(girih.explain(f, backend="eager")(x))
-    assert "<Base> has what it had: method" in explained
+    assert "these attributes of <Base> are unchanged: method" in explained

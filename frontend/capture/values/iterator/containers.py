@@ -63,7 +63,7 @@ class ConstantIterator(IteratorValue):
 
 def _depends_on_storage(kind: str):
     """Leaves the whole function to Python: what is made anew is stored otherwise."""
-    explanation = "What Python does then depends on how the container is stored."
+    explanation = "What Python does then depends on how it stores the container."
     error = UnsupportedError(kind, "", explanation)
     error.break_points = ()
     raise error
