@@ -288,9 +288,7 @@ def entrances(name: str) -> list[str]:
 def observe(name: str, rank: int) -> dict[str, dict]:
     """What one program did at both entrances."""
     expected = globals()[name](_as_it_is, rank)
-    return {
-        entrance: _observe(name, entrance, rank, expected) for entrance in ENTRANCES
-    }
+    return {x: _observe(name, x, rank, expected) for x in entrances(name)}
 
 
 def _observe(name: str, entrance: str, rank: int, expected: list) -> dict:
