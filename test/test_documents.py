@@ -77,7 +77,7 @@ EXAMPLES = [
     example
     for page in (
         *("capture.md", "checking.md", "distributed.md", "eager.md"),
-        "training.md",
+        *("training.md", "troubleshooting.md"),
     )
     for example in examples(ROOT / "docs" / page)
 ]
