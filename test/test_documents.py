@@ -75,7 +75,10 @@ def test_example_pass(tmp_path):
 
 EXAMPLES = [
     example
-    for page in ("capture.md", "checking.md", "eager.md", "training.md")
+    for page in (
+        *("capture.md", "checking.md", "distributed.md", "eager.md"),
+        *("training.md", "troubleshooting.md"),
+    )
     for example in examples(ROOT / "docs" / page)
 ]
 
