@@ -207,10 +207,12 @@ class Table:
 
     Attributes:
         is_recorded: Whether derivatives are wanted.
+        entries: By the identity of each tensor what is known of it.
     """
 
     is_recorded: bool = False
     entries: dict[int, Tracked] = field(default_factory=dict)
+    _adopted: list[torch.Tensor] = field(default_factory=list)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -290,6 +292,8 @@ class Table:
         made = itertools.islice(self.entries.values(), known, None)
         is_whole = owner.parent is None and owner.storage.version == 0
         if is_whole and any(owner is other for other in made):
+            # While it lives no other tensor has its identity.
+            self._adopted.append(owner.tensor)
             owner.tensor = entry.tensor
             self.entries[id(result)] = owner
 
