@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from documents import examples, output_of, stable_part
 from processes import run_python
-from readme import blocks, python_blocks
+from readme import python_blocks
 
 import girih
 from girih import log
 
 ROOT = Path(__file__).parent.parent
-TOUR = ROOT / "docs" / "tour.md"
 GELUS = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<8x16xf32>)
     -> (tensor<4xf32>, tensor<8x16xf32>) {
@@ -39,23 +38,6 @@ def test_pass_of_the_readme():
     start = "import torch\nimport girih\n"
     printed = run_python(start + python_blocks("Your own pass in ten lines"))
     assert printed.startswith('"main" ')
-
-
-def test_girih_opt_example_of_the_tour(tmp_path):
-    (source,) = blocks("A tour with girih-opt", "mlir", TOUR)[:1]
-    (tmp_path / "softmax.mlir").write_text(source)
-    for script in blocks("A tour with girih-opt", "bash", TOUR):
-        for line in script.splitlines():
-            command = line.partition("#")[0].split()
-            command[:1] = [sys.executable, "-m", "girih.tools.girih_opt"]
-            done = subprocess.run(
-                [part.strip("'") for part in command],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, f"{line}: {done.stderr}"
-            assert done.stdout
 
 
 def test_example_pass(tmp_path):
