@@ -133,7 +133,7 @@ lint: install ## Check style, layering and formatting, and what the layout promi
 format: install ## Format the sources with ruff.
 	@$(BIN)/ruff format .
 
-reference: install ## Write docs/reference from the code.
+reference: install ## Write docs/reference and docs/tour.md from the code.
 	@$(BIN)/python -m girih.tools.reference
 
 fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).

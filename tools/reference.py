@@ -1,7 +1,7 @@
-"""The pages of docs/reference, written from the code that they describe.
+"""The pages of docs that are written from the code that they describe.
 
-``python -m girih.tools.reference`` writes all of them. A test compares each page with
-the code.
+Those are the pages of docs/reference, and the tour. ``python -m girih.tools.reference``
+writes all of them. A test compares each page with the code.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from girih import config, log, option_list
 from girih import options as compile_options
 from girih.passes import PASS_MODULES, pipelines, registry, stages
-from girih.tools import key_table, listing, op_tables
+from girih.tools import key_table, listing, op_tables, tour
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+FOLDER = Path(__file__).resolve().parents[1] / "docs"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -173,19 +173,19 @@ def _stage_row(stage: stages.CompilerStage) -> tuple[str, str, str, str]:
 
 
 PAGES = {
-    "attributes.md": key_table.page,
-    "environment.md": environment_page,
-    "ops.md": op_tables.page,
-    "options.md": options_page,
-    "passes.md": passes_page,
-    "stages.md": stages_page,
+    "reference/attributes.md": key_table.page,
+    "reference/environment.md": environment_page,
+    "reference/ops.md": op_tables.page,
+    "reference/options.md": options_page,
+    "reference/passes.md": passes_page,
+    "reference/stages.md": stages_page,
+    "tour.md": tour.page,
 }
-"""By the name of each page the function that returns the page's text."""
+"""By the name of each page below docs the function that returns the page's text."""
 
 
 def main() -> int:
     """Writes the pages; returns the exit code."""
-    FOLDER.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page())
     return 0

@@ -20,9 +20,10 @@ def test_the_page_says_what_was_run_and_what_ran_eager():
     page = table.page(ROWS, {"diffusers": "not found"}, "cpu", 487)
     assert "3 of 487 models were run" in page
     assert "c0ffee (2)" in page
+    assert "| timm/levit |  | wrong |  |  |  |  |  |" in page
     assert "* `timm/levit`, training: wrong: NaN" in page
     assert "| symbolic size | 1 | timm/beit |" in page
-    assert "diffusers was not installed: not found" in page
+    assert "* diffusers was not installed: not found" in page
 
 
 def test_the_page_says_where_nothing_ran_eager():
@@ -75,3 +76,35 @@ def test_rows_without_times_are_told():
 
 def test_where_nothing_is_slower_no_table_is():
     assert "| girih over eager |" not in table.page(TIMED[1:2], {}, "cpu", 9)
+
+
+def many(count, **forward):
+    name = "vit_large_patch14_clip_quickgelu"
+    parts = {"forward": {**RIGHT, **forward}}
+    return [Row(f"timm/{name}.{i}", parts=parts) for i in range(count)]
+
+
+def test_what_is_right_is_listed_by_name_and_kind_of_graph():
+    rows = [*ROWS, *many(1, fullgraph=False)]
+    listed = table.page(rows, {}, "cpu", 487).partition("## Nothing wrong")[2]
+    assert (
+        "* **torch**, right, one graph: gru\n* **timm**, right, one graph: beit\n"
+        in listed
+    )
+    assert (
+        "* **timm**, right, several graphs: vit_large_patch14_clip_quickgelu.0"
+        in listed
+    )
+    assert "levit" not in listed
+
+
+def test_what_was_not_compared_is_not_called_right():
+    rows = [Row("timm/x", parts={"forward": {"verdict": "skipped"}})]
+    listed = table.page(rows, {}, "cpu", 1).partition("## Nothing wrong")[2]
+    assert "* **timm**, not compared, because eager fails or varies: x" in listed
+
+
+def test_lines_of_prose_are_short():
+    rows = [*many(5), *TIMED, Row("timm/x", skipped="no " * 60)]
+    lines = table.page(rows, {"diffusers": "no " * 60}, "cpu", 9).splitlines()
+    assert [x for x in lines if len(x) > 88 and not x.startswith("|")] == []

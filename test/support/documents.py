@@ -1,4 +1,4 @@
-"""Programs in the documents, and what the documents say that they print.
+"""The code blocks of the documents, and what the documents say that they print.
 
 ``python test/support/documents.py FILE...`` writes what they print now.
 """
@@ -10,10 +10,131 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
-_EXAMPLE = re.compile(r"```python\n(.*?)```\n(?:\nprints\n)?\n```text\n(.*?)```", re.S)
+_EXAMPLE = re.compile(
+    r"^```python\n((?:(?!```).)*)```\n(?:\nprints\n)?\n```text\n(.*?)```",
+    flags=re.DOTALL | re.MULTILINE,
+)
 _LOGS = re.compile(r"# GIRIH_LOGS=(\S+)\n")
+
+
+_BLOCK = re.compile(
+    r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?```(?P<language>\w*)\n"
+    r"(?P<text>.*?)^```$",
+    flags=re.DOTALL | re.MULTILINE,
+)
+PLUGIN = Path(__file__).parents[2] / "examples" / "plugin"
+# Blocks that name FILE.mlir mean any file; this one serves.
+_FILE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "graph.gelu"(%x) {approximate = "none"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+class Block(NamedTuple):
+    """A code block of a page.
+
+    Attributes:
+        language: Stands behind the fence.
+        text: All lines.
+        line: Number of its first line.
+        reason: Why it is not run; empty where it is.
+        is_example: Whether the page says what it prints.
+    """
+
+    language: str
+    text: str
+    line: int
+    reason: str
+    is_example: bool
+
+
+def code_blocks(document: Path) -> list[Block]:
+    """All blocks of a page, in order."""
+    page = document.read_text()
+    programs = {match.start(1) for match in _EXAMPLE.finditer(page)}
+    return [
+        Block(
+            found["language"],
+            found["text"],
+            1 + page.count("\n", 0, found.start("text")),
+            found["reason"] or "",
+            found.start("text") in programs,
+        )
+        for found in _BLOCK.finditer(page)
+    ]
+
+
+def blocks_to_run(document: Path) -> list[Block]:
+    """The blocks that run one after the other: all code but examples and marked."""
+    return [
+        block
+        for block in code_blocks(document)
+        if block.language in _RUNS and not block.reason and not block.is_example
+    ]
+
+
+def output_of_page(document: Path, folder: Path) -> str:
+    """Runs the blocks of a page in one process; returns what they print."""
+    (folder / "FILE.mlir").write_text(_FILE)
+    paths = [str(Path(__file__).parent), str(PLUGIN), os.environ.get("PYTHONPATH", "")]
+    tools = str(Path(sys.executable).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import documents; documents.run({str(document)!r})"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PATH": os.pathsep.join([tools, os.environ["PATH"]]),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def run(document: str) -> None:
+    """Runs the blocks of a page in this process; Python's share one namespace."""
+    names = {"__name__": "__main__"}
+    for block in blocks_to_run(Path(document)):
+        print(f"-- line {block.line} of {document}", flush=True)
+        _RUNS[block.language](block, names)
+
+
+def _run_python(block: Block, names: dict) -> None:
+    # Blank lines in front make tracebacks name the line of the page.
+    text = "\n" * (block.line - 1) + block.text
+    exec(compile(text, "page.md", "exec", dont_inherit=True), names)
+
+
+def _run_bash(block: Block, names: dict) -> None:
+    subprocess.run(["bash", "-eo", "pipefail", "-c", block.text], check=True)
+
+
+def _parse_mlir(block: Block, names: dict) -> None:
+    command = ["girih-opt", "--load=girih_example"]
+    subprocess.run(command, input=block.text, text=True, check=True)
+
+
+def _parse_toml(block: Block, names: dict) -> None:
+    tomllib.loads(block.text)
+
+
+_RUNS = {
+    "bash": _run_bash,
+    "mlir": _parse_mlir,
+    "python": _run_python,
+    "toml": _parse_toml,
+}
+LANGUAGES = {*_RUNS, "text"}
 
 
 def examples(document: Path) -> list[tuple[str, str]]:

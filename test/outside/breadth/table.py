@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import statistics
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -31,7 +32,6 @@ eager on {device}.
   and lengths.
 * *whole*: the model is one graph (`fullgraph=True` holds).
 * *eager*: a graph of it ran as eager; girih said so.
-* *first*: seconds of the first call, which compiles.
 * *times*: medians of alternating calls in one process, with the first of the sizes in
   float32: of *forward*, and of a step of *training32*.
 """
@@ -57,7 +57,7 @@ def line(row: Row) -> str:
 
 
 def page(rows: Sequence[Row], missing: dict[str, str], device: str, listed: int) -> str:
-    """The page in docs: totals, what is not right, and each model.
+    """The page in docs: totals, a row for what is not right, names of the rest.
 
     Args:
         rows: What was measured.
@@ -66,12 +66,20 @@ def page(rows: Sequence[Row], missing: dict[str, str], device: str, listed: int)
         listed: How many models there are.
     """
     sections = [ABOUT.format(device=device), _run(rows, listed), _totals(rows)]
-    sections += [_bad(rows), _slower(rows), _reasons(rows), _skipped(rows)]
-    sections += [
-        f"{library} was not installed: {why}" for library, why in missing.items()
-    ]
-    sections += [_models(library, rows) for library in LIBRARIES]
+    sections += [_bad(rows), _slower(rows), _reasons(rows), _skipped(rows, missing)]
+    sections += [right(rows)]
     return "\n".join(section for section in sections if section)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """A paragraph of the page; names of models stay whole."""
+    return textwrap.fill(
+        text,
+        88,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -152,7 +160,8 @@ def _slower(rows: Sequence[Row]) -> str:
     ]
     head = ["model", "part", "eager", "girih", "girih over eager"]
     found = "\n" + _table(head, lines) if lines else ""
-    return f"## Slower than eager\n\nOf the times, {_all_times(rows)}.\n{found}"
+    told = _wrapped(f"Of the times, {_all_times(rows)}.")
+    return f"## Slower than eager\n\n{told}\n{found}"
 
 
 def _milliseconds(seconds: float) -> str:
@@ -205,11 +214,12 @@ def _run(rows: Sequence[Row], listed: int) -> str:
             versions.append(f"{package} {metadata.version(package)}")
     commits = Counter(row.commit for row in rows if row.commit)
     of_each = ", ".join(f"{commit} ({count})" for commit, count in commits.items())
-    return (
+    told = (
         f"{len(rows)} of {listed} models were run, with {', '.join(versions)}, on "
         f"{platform.machine()}; girih's commits, and how many models each: "
-        f"{of_each or 'unknown'}.\n"
+        f"{of_each or 'unknown'}."
     )
+    return _wrapped(told) + "\n"
 
 
 def _reasons(rows: Sequence[Row]) -> str:
@@ -264,32 +274,56 @@ def _bad(rows: Sequence[Row]) -> str:
     bad = [row for row in rows if not row.is_right]
     if not bad:
         return "Nothing differs, fails or crashes.\n"
+    head = ["model", *PARTS, "whole", "eager"]
+    table = _table(head, map(_cells, bad))
     lines = [
-        f"* `{row.name}`, {part}: {record['verdict']}: "
-        f"{record.get('why') or _cell(record)}"
+        _wrapped(f"* `{row.name}`, {part}: {record['verdict']}: {record['why']}", "  ")
         for row in bad
         for part, record in row.parts.items()
-        if record["verdict"] in BAD
+        if record["verdict"] in BAD and "why" in record
     ]
-    return "## Not right\n\n" + "\n".join(lines) + "\n"
+    reasons = "\n" + "\n".join(lines) + "\n" if lines else ""
+    return f"## Not right\n\n{table}{reasons}"
 
 
-def _skipped(rows: Sequence[Row]) -> str:
-    lines = [f"* `{row.name}`: {row.skipped}" for row in rows if row.skipped]
+def _cells(row: Row) -> list[str]:
+    """A row of the table; a part that was not measured is empty."""
+    parts = [_cell(row.parts[part]) if part in row.parts else "" for part in PARTS]
+    whole = {True: "yes", False: "no"}.get(_forward(row).get("fullgraph"), "")
+    return [row.name, *parts, whole, "yes" if _ran_eager(row) else ""]
+
+
+def _skipped(rows: Sequence[Row], missing: dict[str, str]) -> str:
+    lines = [
+        _wrapped(f"* `{row.name}`: {row.skipped}", "  ") for row in rows if row.skipped
+    ]
+    lines += [
+        _wrapped(f"* {library} was not installed: {why}", "  ")
+        for library, why in missing.items()
+    ]
     return "## Skipped\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def _models(library: str, rows: Sequence[Row]) -> str:
-    own = _of(library, rows)
-    if not own:
-        return ""
+def right(rows: Sequence[Row]) -> str:
+    """Names of models with which nothing is wrong, by library and kind of graph."""
     lines = []
-    for row in own:
-        forward = _forward(row)
-        cells = [_cell(row.parts[part]) if part in row.parts else "" for part in PARTS]
-        whole = {True: "yes", False: "no"}.get(forward.get("fullgraph"), "")
-        eager = "yes" if _ran_eager(row) else ""
-        first = str(forward.get("first_call", ""))
-        lines.append([row.name.partition("/")[2], *cells, whole, eager, first])
-    head = ["model", *PARTS, "whole", "eager", "first"]
-    return f"## {library}\n\n{_table(head, lines)}"
+    for library in LIBRARIES:
+        names: dict[str, list[str]] = defaultdict(list)
+        for row in _of(library, rows):
+            if row.is_right:
+                names[_kind_of_graphs(row)].append(row.name.partition("/")[2])
+        lines += [
+            _wrapped(f"* **{library}**, {kind}: {', '.join(found)}", "  ")
+            for kind, found in sorted(names.items())
+        ]
+    return "\n".join(["## Nothing wrong", "", *lines, ""]) if lines else ""
+
+
+def _kind_of_graphs(row: Row) -> str:
+    """What a list of names begins with; where eager fails, nothing was compared."""
+    if all(part["verdict"] == "skipped" for part in row.parts.values()):
+        return "not compared, because eager fails or varies"
+    if _ran_eager(row):
+        return "right, but a graph ran eager"
+    graphs = {True: "one graph", False: "several graphs"}
+    return f"right, {graphs.get(_forward(row).get('fullgraph'), 'training only')}"
