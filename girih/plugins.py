@@ -308,11 +308,15 @@ class Plugin:
         Args:
             op: The op.
             operator: Such as ``"mylib::spectrum"``, with the overload if need be.
+
+        Raises:
+            ValueError: torch has no such operator, or it takes other arguments.
         """
         from girih.passes.convert_graph_to_host.externs import rules
 
         _existing(operator)
         name = definition.full_name(self._name(op))
+        _expect_arguments(definition.OPS[name], operator)
         rules.calls_with_attributes(name, _overload(operator))
 
     def lowers(self, name: str, *, target: str) -> Callable[[Rule], Rule]:
@@ -370,6 +374,25 @@ def _existing(name: str) -> str:
         names = ", ".join(f"{namespace}::{packet}.{each}" for each in known)
         raise ValueError(f"torch has no operator {name!r}, but {names}")
     return found
+
+
+def _expect_arguments(cls: type[Op], operator: str) -> None:
+    """Compares the declared operands and attributes with what an operator takes."""
+    from girih.codegen.runtime import torch_entry
+
+    given = [(field.name, True) for field in cls.OPERANDS]
+    given += [(name, False) for name in cls.ATTRIBUTES]
+    taken = torch_entry.overload(_overload(operator))._schema.arguments
+    taken = [each for each in taken if not each.kwarg_only]
+    needed = [each for each in taken if not each.has_default_value()]
+    names = ", ".join(name for name, _ in given) or "nothing"
+    text = f"{cls.OPERATION_NAME} is called with {names}, but {operator} takes "
+    text += ", ".join(f"{each.type} {each.name}" for each in taken) or "nothing"
+    if not len(needed) <= len(given) <= len(taken):
+        raise ValueError(text)
+    for (_, is_operand), argument in zip(given, taken, strict=False):
+        if is_operand != ("Tensor" in str(argument.type)):
+            raise ValueError(text)
 
 
 def _operator(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -10,7 +10,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, full_name
 from girih.dialects.rule_table import MissingRule, RuleMistake, blame
 from girih.passes import reproducer
-from girih.passes.pipeline_syntax import MODULE
+from girih.passes.pipeline_syntax import MODULE, Step
 
 
 class PassError(Exception):
@@ -29,6 +29,9 @@ class PassError(Exception):
         reproducer: a file that replays it, once it is written.
         place: where a user has put the pass, "" where girih did.
         loads: what ``--load`` has to import for that.
+        reasons: why another process can't replay it all the same.
+        suspects: users' passes of the pipeline, any of which may have left what is
+            invalid.
     """
 
     def __init__(
@@ -53,14 +56,21 @@ class PassError(Exception):
         self.folder: Path | None = None
         self.reproducer: Path | None = None
         self.loads: tuple[str, ...] = ()
+        self.reasons: tuple[str, ...] = ()
         self.place = ""
+        self.suspects: tuple[str, ...] = ()
         super().__init__(pass_name, op_text, location, cause)
 
     @property
     def is_foreign(self) -> bool:
         """Whether the pass, or the rule that failed in it, is somebody else's."""
         is_own = self.defined_in.partition(".")[0] in ("", "girih")
-        return bool(self.place) or not is_own or self.is_about_a_rule
+        is_theirs = bool(self.place) or not is_own or self.is_about_a_rule
+        return is_theirs or self._may_be_a_suspects
+
+    @property
+    def _may_be_a_suspects(self) -> bool:
+        return bool(self.suspects) and (self.left_invalid or self.refused)
 
     @property
     def is_about_a_rule(self) -> bool:
@@ -81,8 +91,9 @@ class PassError(Exception):
         Raises:
             OSError: It can't be written.
         """
-        self.loads = self.replay().write(path)
-        self.reproducer = path
+        replay = self.replay()
+        self.loads, self.reproducer = replay.write(path), path
+        self.reasons = tuple(replay.reasons(Path(path).parent))
 
     def __str__(self) -> str:
         cause = f"{type(self.cause).__name__}: {self.cause}"
@@ -94,13 +105,22 @@ class PassError(Exception):
             parts.append(f"  at {self.location}")
         if self.op_text:
             parts.append(f"  on {self.op_text}")
+        if self._may_be_a_suspects and not self.place:
+            parts.append(f"  it may be of your passes: {', '.join(self.suspects)}")
         if self.reproducer is not None:
             parts.append(f"  replay: {self.replay_command()}")
+            parts += [f"  it needs this program: {why}" for why in self.reasons]
         return "\n".join(parts)
 
     def replay_command(self) -> str:
         """What replays the failure, once there is a file."""
         return reproducer.command(self.reproducer, self.loads)
+
+
+def names_of_users(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The passes that users have put into a pipeline, each with its place."""
+    named = [(step.info.name if step.info else step.name, step.stage) for step in steps]
+    return tuple(f"{name} at {stage}" for name, stage in named if ":" in stage)
 
 
 def is_refusal(error: BaseException) -> bool:

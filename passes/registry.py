@@ -29,7 +29,7 @@ from typing import Any, NoReturn, Protocol
 from girih.dialects import verifier
 from girih.dialects.bindings import ir, passmanager
 from girih.passes import PASS_MODULES, levels, pipelines, reproducer, signatures
-from girih.passes.errors import PassError, blamed, is_refusal
+from girih.passes.errors import PassError, blamed, is_refusal, names_of_users
 from girih.passes.levels import Contract
 from girih.passes.options import UnknownPass, expect_options, parse_options
 from girih.passes.pipeline_syntax import (
@@ -314,8 +314,7 @@ def run_pipeline(
         verify: check the module around each pass, and all rules of our ops.
         contract: the levels at both ends, where the names of passes don't say it.
         checks_input: whether nobody has checked the module yet.
-        replayable: whether a failure says how it is replayed. The module is copied
-            first.
+        replayable: whether a failure says how it is replayed; the module is copied.
         reproducer_path: where to write a file that replays a failure.
         before_each: called before each pass; what it raises ends the run.
         on_run: told of each pass that has run.
@@ -347,6 +346,7 @@ def run_pipeline(
                 found.replay = functools.partial(_replay, original, steps)
             if reproducer_path is not None:
                 found.write_reproducer(reproducer_path)
+            found.suspects = names_of_users(steps)
             raise found from found.cause
 
 
@@ -571,7 +571,7 @@ def _run_own(unit: _Unit, module: ir.Operation) -> None:
             unit.info.run(target, unit.options)
         except PassError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             op_text, location = blamed(error.__traceback__)
             raise PassError(
                 unit.name, op_text, location, error, defined_in=unit.defined_in

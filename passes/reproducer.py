@@ -57,6 +57,10 @@ class Replay:
             (path.parent / name).write_text(text)
         return written.loads
 
+    def reasons(self, folder: Path) -> list[str]:
+        """Why the file replays nothing in another process, if that is so."""
+        return Written(self.steps, folder).reasons + _of_the_program()
+
 
 class Written:
     """Steps as a file says them.
@@ -94,6 +98,10 @@ class Written:
             place = place_of(function.__module__)
             self._loads[place] = None
             name = f"{module_of(place)}:{function.__qualname__}"
+        elif ":" not in step.name and function.__module__ == "__main__":
+            text = "is registered by the program itself; put it into a module, which"
+            self.reasons.append(f"{step.name} {text} --load can import")
+            return step
         else:
             stem = f"girih_pass_{fingerprint(function)[:8]}"
             try:
@@ -108,6 +116,19 @@ class Written:
             name = f"{stem}:{function.__name__}"
         is_named = ":" not in step.name  # by register_pass
         return step if is_named else replace(step, name=name)
+
+
+def _of_the_program() -> list[str]:
+    """A reason if the program itself defines ops or rules, not a module of its own."""
+    found = [name for name, cls in OPS.items() if cls.__module__ == "__main__"]
+    rules = FOREIGN.items()
+    found += [
+        what for what, rule in rules if getattr(rule, "__module__", "") == "__main__"
+    ]
+    if not found:
+        return []
+    text = "the program itself defines"
+    return [f"{text} {found[0]}; put it into a module, which --load can import"]
 
 
 def _is_loadable(module: str) -> bool:

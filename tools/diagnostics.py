@@ -80,11 +80,10 @@ def diagnostics_of(error: Exception) -> list[Diagnostic]:
     return [Diagnostic(0, 0, str(error))]
 
 
-def tracebacks_of(error: BaseException) -> list[Diagnostic]:
+def tracebacks_of(error: Exception) -> list[Diagnostic]:
     """Returns where a pass raised, as a note; nothing for what is wrong with IR."""
-    cause = error.cause if isinstance(error, PassError) else error
-    is_about_ir = isinstance(cause, VerificationError | ir.MLIRError)
-    if is_about_ir or not isinstance(error, PassError | SystemExit):
+    cause = error.cause if isinstance(error, PassError) else None
+    if cause is None or isinstance(cause, VerificationError | ir.MLIRError):
         return []
     frame = found = cause.__traceback__
     while frame is not None:

@@ -71,10 +71,6 @@ class _Run:
                 except diagnostics.REPORTED as error:
                     found += diagnostics.diagnostics_of(error)
                     found += diagnostics.tracebacks_of(error)
-                except SystemExit as error:
-                    text = f"a pass called sys.exit({error.code!r})"
-                    found.append(diagnostics.Diagnostic(0, 0, text))
-                    found += diagnostics.tracebacks_of(error)
         if result is None:
             found += self._missing_loads(part.text)
         return _Outcome(result, found)

@@ -26,6 +26,7 @@ from ._runtime import Program
 from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, group
 from .buffers import Buffer, Buffers
 from .device import Device, DeviceRuns
+from .drawn import StateBefore, draws
 from .mutation import written_arguments
 from .sizes import Sizes
 
@@ -78,6 +79,10 @@ def build_program(
     function = _main_function(module)
     builder = _Builder(function, addresses, device)
     operations = list(function.regions[0].blocks[0].operations)
+    if device is None and fallback is not None and draws(operations):
+        before = StateBefore()
+        builder.assembler.call(before.note, [])
+        fallback = before.restoring(fallback)
     if any(op.operation.name == "host.extern" for op in operations):
         # Held to the end of the program.
         builder.assembler.call(torch_entry.without_autocast, [])

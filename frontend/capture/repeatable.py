@@ -122,7 +122,9 @@ def _is_about_data(error: BaseException) -> bool:
     Other code may run while a graph does: that of a user's backend, and hooks for
     saved tensors. Its errors are the program's, and it must not run twice.
     """
-    if not isinstance(error, Exception):
+    # Arguments that do not fit an operator say nothing of its data.
+    is_call = isinstance(error, TypeError) or "missing value for argument" in str(error)
+    if is_call or not isinstance(error, Exception):
         return False
     names = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
     if _has_hooks() and any(name.startswith(_GENERATED[0]) for name in names):

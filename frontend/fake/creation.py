@@ -97,6 +97,9 @@ def _arange_step(
     integral = all(isinstance(bound, (int, torch.SymInt)) for bound in bounds)
     if not _plain(layout, pin_memory) or step == 0:
         return NotImplemented
+    if dtype == torch.bool:
+        kernel = f"arange_{torch.device(device or 'cpu').type}"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     if not integral and dtype == torch.int64:
         # As ATen: the numbers lose their fractions first, here alone.
         if any(isinstance(bound, torch.SymFloat) for bound in bounds):
@@ -108,7 +111,8 @@ def _arange_step(
         count = (end - start + step - (1 if step > 0 else -1)) // step
     else:
         count = math.ceil((end - start) / step)
-    if count < 0:
+    # The count may be 0 here, as -1 // -2 is.
+    if end - start < 0 if step > 0 else end - start > 0:
         return NotImplemented
     dtype = dtype or (torch.int64 if integral else torch.get_default_dtype())
     return Result((count,), dtype)

@@ -177,10 +177,12 @@ class Builder:
         self,
         name: str,
         operands: Sequence[Any],
-        attributes: dict[str, Any],
+        attributes: dict[str, Any] | None = None,
         *results: tuple[Shape, torch.dtype],
     ) -> Operand:
         """Makes the op ``graph.name``, or ``mine.op``; returns its only result.
+
+        ``multi_op`` returns all results of an op that has several.
 
         Args:
             name: Name of the op: of ``graph`` without the dialect.
@@ -188,9 +190,12 @@ class Builder:
             attributes: Python values of the attributes.
             *results: Shape and dtype of each result; by default those of eager.
         """
-        return self.multi_op(name, operands, attributes, *results)[0]
+        made = self.multi_op(name, operands, attributes, *results)
+        if "." in name and len(made) > 1:
+            raise TypeError(f"{name} has {len(made)} results: use b.multi_op")
+        return made[0]
 
-    def multi_op(self, name, operands, attributes, *results) -> list[Operand]:
+    def multi_op(self, name, operands, attributes=None, *results) -> list[Operand]:
         """As ``op``; returns all results."""
         is_given, cls = bool(results), op_named(name)
         results = results or [(spec.shape, spec.dtype) for spec in self.out]

@@ -51,6 +51,9 @@ def _of_a_user(error: PassError) -> str:
     if isinstance(error.cause, MissingRule | RuleMistake):
         return str(error)
     rule = blame(error.cause.__traceback__)
+    is_own = error.defined_in.partition(".")[0] == "girih"
+    if is_own and not rule:
+        return str(error)  # of what a user's pass may have left
     where = f"the {rule}" if rule else f"the pass is defined in {error.defined_in}"
     text = f"{error}\n  {where}"
     return f"{text}\n{lines}" if lines else text

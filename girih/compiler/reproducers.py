@@ -52,6 +52,7 @@ def keep(error: PassError) -> None:
         warn_once(("reproducers", folder), message)
         return
     error.loads, error.reproducer = written.loads, folder / name
+    error.reasons = tuple(replay.reasons(folder))
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:

@@ -414,6 +414,102 @@ def test_a_fake_implementation_may_give_one_tensor_twice(tmp_path):
     run(START + TWICE, tmp_path)
 
 
+LIBRARY = """
+from girih.plugins import FLOAT, attribute, optional_operand
+
+def compute(x, scale=None, shift=None, factor=1.0):
+    y = x * factor
+    y = y if scale is None else y * scale
+    return y if shift is None else y + shift
+
+schema = "(Tensor x, Tensor? scale=None, Tensor? shift=None, float factor=1.0)"
+schema += " -> Tensor"
+fma = torch.library.custom_op("mine::fma", compute, mutates_args=(), schema=schema)
+fma.register_fake(lambda x, *others: torch.empty_like(x))
+
+class FmaOp(mine.Library, name="fma"):
+    x = operand()
+    scale = optional_operand()
+    shift = optional_operand()
+    factor = attribute(FLOAT, default=1.0)
+    y = result()
+
+    @staticmethod
+    def infer_types(types, attributes):
+        return [types[0]]
+
+class ScaleOp(mine.Library, name="scale"):
+    x = operand()
+    y = result()
+
+mine.calls(FmaOp, "mine::fma")
+both = torch.library.custom_op("mine::both", lambda x, y: x + y, mutates_args=(),
+                               schema="(Tensor x, Tensor y) -> Tensor")
+try:
+    mine.calls(ScaleOp, "mine::both")
+except ValueError as error:
+    assert "called with x, but mine::both takes Tensor x, Tensor y" in str(error)
+else:
+    raise SystemExit("an argument is missing")
+
+@mine.imports("mine::fma")
+def import_fma(b, x, scale=None, shift=None, factor=1.0):
+    return b.op("mine.fma", [x, scale, shift], {"factor": factor})
+
+x, s = torch.randn(4), torch.full((4,), 10.0)
+options = {"fallback": False}
+for given in ((x,), (x, s), (x, None, s), (x, s, s), (x, None, s, 2.0)):
+    compiled = girih.compile(lambda *given: fma(*given) + 1, options=options)
+    torch.testing.assert_close(compiled(*given), compute(*given) + 1)
+"""
+
+
+def test_operands_that_are_left_out_are_none_in_a_call(tmp_path):
+    run(START + LIBRARY, tmp_path)
+
+
+INVALID = """
+def integers(b, node, values):
+    return b.same("arith.muli", values[0], values[0])
+
+def unknown(b, node, values):
+    return b.same("arith.mullf", values[0], values[0])
+
+for name, rule, text in (("i", integers, "made an invalid op"),
+                         ("u", unknown, "arith.mullf, which is no op of MLIR")):
+    function = op(name, mine.Unary)
+    mine.emits(name)(rule)
+    found = error_of(function)
+    assert f"the emission rule of mine.{name} made" in found and text in found, found
+    assert "girih bug" not in found and "the program itself defines" in found, found
+
+def leaves_silu(module):
+    for body in girih.plugins.functions_of(module):
+        for op in list(body.operations):
+            if op.operation.name == "graph.sin":
+                b = girih.plugins.rewriter(op)
+                b.replace(op, b.op("silu", op.x))
+
+def ends(module):
+    raise SystemExit(0)
+
+for place, made, text in (("after:decompose", leaves_silu, "it may be of your passes"),
+                          ("before:fuse", ends, "SystemExit: 0")):
+    options = {"fallback": False, "passes": {place: made}}
+    try:
+        girih.compile(torch.sin, options=options)(torch.ones(3))
+    except girih.GirihError as error:
+        assert text in str(error) and made.__name__ in str(error), error
+        assert "girih bug" not in str(error), error
+    else:
+        raise SystemExit("no error")
+"""
+
+
+def test_what_rules_and_passes_leave_invalid_is_their_authors(tmp_path):
+    run(START + INVALID, tmp_path)
+
+
 AGAIN = """
 twice = op("twice", mine.Unary)
 source = "@mine.emits('twice')\\ndef rule(b, node, values): raise KeyError({})"

@@ -165,7 +165,7 @@ def fault(code: int, out: str, err: str, folder: Path) -> str:
     # A note shows where a pass raised: that is an error of its input.
     if re.search(r"^Traceback \(most recent call last\)", err, re.MULTILINE):
         return f"raised: {err.strip().splitlines()[-1]}"
-    if found := re.search(r"error: (a pass called sys\.exit.*)", err):
+    if found := re.search(r"error: (pass .* failed: SystemExit.*)", err):
         return found[1]
     if code not in (0, 1):
         return f"exit code {code}"

@@ -307,7 +307,7 @@ def test_a_pass_that_raises_shows_where(stopping):
 def test_a_pass_that_exits_is_an_error(stopping):
     done = _run(f"--load={stopping}", "--stop", input=GOOD)
     assert done.returncode == 1
-    assert "error: a pass called sys.exit(3)" in done.stderr
+    assert "error: pass 'stop' failed: SystemExit: 3" in done.stderr
     assert f'File "{stopping}", line 16, in second' in done.stderr
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from girih.dialects.attributes import Argument, OperandRef, TorchConstant
 from girih.dialects.bindings import ir
+from girih.dialects.fields import Group
 from girih.dialects.rule_table import RuleTable
 from girih.dialects.types import element_of
 
@@ -80,7 +81,7 @@ def calls_with_attributes(name: str, overload: str) -> None:
 
     def call(op: ir.OpView) -> AtenCall:
         attributes = (getattr(op, field) for field in type(op).ATTRIBUTES)
-        return AtenCall(overload, (*operands(op), *attributes))
+        return AtenCall(overload, (*declared(op), *attributes))
 
     calls_aten(name)(call)
 
@@ -98,6 +99,19 @@ def ops_with_rules() -> frozenset[str]:
 def operands(op: ir.OpView) -> tuple[OperandRef, ...]:
     """All operands in order, as arguments."""
     return tuple(OperandRef(index) for index in range(len(op.operands)))
+
+
+def declared(op: ir.OpView) -> tuple[Argument, ...]:
+    """Declared operands as arguments: None for one left out, several as a group."""
+    position, arguments = 0, []
+    for each in type(op).OPERANDS:
+        value = getattr(op, each.name)
+        is_group = each.group is Group.VARIADIC
+        count = len(value) if is_group else int(value is not None)
+        found = tuple(OperandRef(position + index) for index in range(count))
+        arguments.append(found if is_group else found[0] if found else None)
+        position += count
+    return tuple(arguments)
 
 
 def optional(op: ir.OpView, names: Sequence[str]) -> tuple[OperandRef | None, ...]:
