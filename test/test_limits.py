@@ -225,6 +225,44 @@ def test_sparse_gradient():
     assert eager_calls(lambda i: table(i), torch.tensor([1])) == {"derivative"}
 
 
+def test_sparse_tensor():
+    assert "import" in eager_calls(lambda x: x.to_sparse().values(), torch.ones(3))
+
+
+def test_written_strides():
+    def function(x, count):
+        diagonal = torch.as_strided(x, (count,), (x.size(1) + 1,))
+        diagonal.fill_(-1)
+        return diagonal
+
+    girih.reset()
+    compiled = girih.compile(function, dynamic=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for count in (3, 4):
+            x = torch.zeros(count, count)
+            assert compiled(x, count).sum() == x.sum() == -count
+    assert set(girih.counters()["eager_calls"]) == {"import"}
+
+
+def test_hooks_for_saved_tensors():
+    def packs(compile):
+        packed = []
+
+        def pack(tensor):
+            packed.append(tensor.shape)
+            return tensor
+
+        def function(x):
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+                return (x.exp() * x).sum()
+
+        compile(function)(torch.ones(3, requires_grad=True))
+        return len(packed)
+
+    assert 0 < packs(girih.compile) < packs(lambda function: function)
+
+
 def test_functionalized():
     def function(x):
         return torch.func.functionalize(lambda x: x.clone().add_(1))(x)

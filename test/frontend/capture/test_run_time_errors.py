@@ -165,3 +165,23 @@ def test_products_of_two_dtypes_after_a_write(product):
         names = [entry.name for entry in raised.traceback]
         seen.append((str(raised.value), log, x[0, 0].item(), names.count("program")))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_call_that_fails_draws_the_numbers_that_eager_draws(dynamic):
+    def program(x, i):
+        x.add_(torch.rand(3))
+        noise = torch.randn_like(x)
+        return x.gather(0, i) + noise
+
+    seen = []
+    for called in (program, girih.compile(program, dynamic=dynamic)):
+        for index in (1, 7, 7, 2):
+            torch.manual_seed(0)
+            x = torch.ones(3)
+            try:
+                called(x, torch.tensor([index]))
+            except RuntimeError:
+                pass
+            seen.append((x.tolist(), torch.rand(1).item()))
+    assert seen[4:] == seen[:4]
