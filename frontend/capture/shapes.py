@@ -208,7 +208,10 @@ def _refuse_mark(text: str, what: str) -> None:
         kind=MARK_VIOLATED,
         context=text,
         explanation=f"The size {what}.",
-        hints=("Remove the mark, or use maybe_mark_dynamic.",),
+        hints=(
+            "Mark also the other tensors that have this size, remove the mark, or "
+            "use maybe_mark_dynamic.",
+        ),
     )
 
 
