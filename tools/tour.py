@@ -57,10 +57,10 @@ two programs, because the backward program is compiled when `backward()` first r
 {{ls dump/*}}
 
 All commands below run in `dump/000-graph0`. The first line of each file is the command
-that leads to the next file. `girih-opt` takes single passes (`--fuse`) and named
-pipelines (`--fusions`); both run in the order of the command line.
-[Passes](reference/passes.md) lists them, [stages](reference/stages.md) their order in
-the compiler.
+that leads to the next level; `2-derivatives.mlir` goes on as two files, and the last
+level has none. `girih-opt` takes single [passes](reference/passes.md) (`--fuse`) and
+named pipelines (`--fusions`), in order, here with default options. The compiler passes
+options that fit your processor. [Stages](reference/stages.md) has its order.
 
 ## The imported graph
 
@@ -74,8 +74,9 @@ module .. return
 }}
 
 Values are tensors without strides or memory. Attributes of `@main` say what the caller
-needs: [attributes](reference/attributes.md) lists them. `graph.requires_grad` here
-makes the program one for training.
+needs: [attributes](reference/attributes.md) lists them. Because an argument has
+`graph.requires_grad`, girih compiles this as a training program, with a backward
+function.
 
 ## Composites are written out
 
