@@ -17,6 +17,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
+from girih import config
 from girih.tools import girih_opt, girih_translate
 
 WIDEST = 96
@@ -270,7 +271,7 @@ def _of_process(command: list[str], folder: Path) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "GIRIH_NO_CACHE": "1"},
+        env={**os.environ, config.NO_CACHE.name: "1"},
         capture_output=True,
         text=True,
     )

@@ -15,25 +15,17 @@ from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
 
 def expect_dims_for(tensor: Value, key: Value) -> None:
-    """Refuses more numbers than a tensor has dims.
+    """Refuses a number as index of a tensor without dims.
 
-    Eager raises. Without data PyTorch reads a size that does not exist for them, and
-    may end the process.
+    Eager raises. Without data PyTorch reads a size that does not exist, and may end
+    the process.
     """
-    items = key.items if isinstance(key, SequenceValue) else [key]
-    if sum(map(_is_number, items)) > tensor.fake.ndim:
+    is_number = isinstance(key, SymbolValue) or type(getattr(key, "value", None)) is int
+    if tensor.fake.ndim == 0 and is_number:
         unsupported(
-            kind="more indices than dims",
-            context=f"{len(items)} for {tensor.fake.ndim} dims",
+            kind="index of a tensor without dims",
             explanation="Eager raises an IndexError.",
         )
-
-
-def _is_number(item: Value) -> bool:
-    """Whether an index is an int, which takes a dim away."""
-    if isinstance(item, SymbolValue):
-        return isinstance(item.fake, torch.SymInt)
-    return type(getattr(item, "value", None)) is int  # of a constant
 
 
 def select_varying(tracer, tensor: Value, key: Value) -> tuple[Value, Value] | None:

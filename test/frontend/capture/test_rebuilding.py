@@ -189,6 +189,7 @@ WITHOUT_WRITER = {
     "IteratorValue": "abstract",
     "Null": "the NULL beside a callable",
     "OutsideValue": "is fetched from its source",
+    "PullValue": "holds what only torch.func.vjp can make",
     "PreviousException": "a slot of the stack",
     "SequenceValue": "abstract",
     "SpecialMethods": "abstract",
