@@ -21,7 +21,7 @@ writes this page from the classes of the ops.
 
 An operand or result `x?` may be missing, `x...` is any number of values. An attribute
 with `=` has a default. The class of an op also states the op's role and traits, which
-passes ask for instead of the name ([ops](../ops.md))."""
+passes ask for instead of the name ([facts on ops](../facts-on-ops.md))."""
 
 
 def dialects() -> list[str]:
