@@ -35,6 +35,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+from girih.dialects import additions
 from girih.dialects.bindings import ir, register_operation_class
 from girih.dialects.fields import (
     REQUIRED,
@@ -351,7 +352,8 @@ def _add_class(cls: type[Op]) -> None:
     )
     if known is not None and not is_again:
         raise ValueError(f"two classes define the op '{cls.OPERATION_NAME}'")
-    OPS[cls.OPERATION_NAME] = ops_of(cls.DIALECT)[cls.OPERATION_NAME] = cls
+    additions.put(OPS, cls.OPERATION_NAME, cls, cls)
+    additions.put(ops_of(cls.DIALECT), cls.OPERATION_NAME, cls, cls)
     if cls.DIALECT in _MARKERS:
         register_operation_class(_MARKERS[cls.DIALECT], cls)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from girih.dialects import additions
+
 Rule = TypeVar("Rule")
 
 
@@ -42,9 +44,8 @@ FOREIGN: dict[str, Any] = {}
 
 def note(what: str, rule: Any) -> None:
     """Notes a rule if it is not girih's own."""
-    module = getattr(rule, "__module__", None) or "__main__"
-    if callable(rule) and module.partition(".")[0] != "girih":
-        FOREIGN[what] = rule
+    if additions.is_foreign(rule):
+        additions.put(FOREIGN, what, rule, rule)
 
 
 def blame(traceback: TracebackType | None) -> str:
@@ -120,7 +121,7 @@ class RuleTable(dict[str, Any]):
         is_taken = any(name in other for other in self._others)
         if is_taken or (name in self and not is_again(self[name], rule)):
             raise ValueError(f"second {self._described(name)}")
-        self[name] = rule
+        additions.put(self, name, rule, rule)
         note(self._described(name), rule)
 
 

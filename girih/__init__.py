@@ -87,9 +87,11 @@ def __dir__():
 
 
 # A program that has torch loaded wants the compiler: it is loaded now, so that no
-# import is left for the first call. girih-opt and the passes run without torch, and
-# then nothing but this file is loaded.
+# import is left for the first call. Meanwhile the garbage collector would take a fifth
+# of the time. girih-opt and the passes run without torch, and then nothing but this
+# file is loaded.
 if "torch" in sys.modules:
-    __getattr__("compile")
-    import_module("girih.compiler").preload()
-    import_module("girih.twins").follow_torch(import_module("girih.api").reset)
+    with import_module("girih.collector").paused():
+        __getattr__("compile")
+        import_module("girih.compiler").preload()
+        import_module("girih.twins").follow_torch(import_module("girih.api").reset)

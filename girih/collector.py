@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, paused while girih compiles.
+"""Python's cyclic garbage collector, paused while girih compiles or is imported.
 
 A compilation makes hundreds of thousands of objects that live until it ends. Each of
 the collector's full passes walks all of them, and the user's model besides: half a

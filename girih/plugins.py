@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, TypeVar
 
-from girih.dialects import definition, graph
+from girih.dialects import additions, definition, graph
 from girih.dialects.attributes import (
     BOOL,
     FLOAT,
@@ -430,7 +430,8 @@ def rewriter(op: ir.OpView) -> Any:
 def load_installed() -> Mapping[str, Any]:
     """Imports the plugins that installed packages name; later calls do nothing.
 
-    One that can't be imported is left out, with a warning.
+    One that can't be imported is left out whole, with a warning: the ops, rules and
+    passes that it defined before it failed are taken back.
 
     Returns:
         By the name of its entry point what was imported.
@@ -438,7 +439,8 @@ def load_installed() -> Mapping[str, Any]:
     loaded = {}
     for point in metadata.entry_points(group=GROUP):
         try:
-            loaded[point.name] = point.load()
+            with additions.all_or_nothing():
+                loaded[point.name] = point.load()
         except Exception as error:
             text = (
                 f"the girih plugin {point.name!r} ({point.value}) can't be loaded: "

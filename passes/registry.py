@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from girih.dialects import verifier
+from girih.dialects import additions, verifier
 from girih.dialects.bindings import ir, passmanager
 from girih.passes import PASS_MODULES, levels, pipelines, reproducer, signatures
 from girih.passes.errors import PassError, blamed, is_refusal, names_of_users
@@ -139,7 +139,7 @@ def _register(info: PassInfo) -> None:
     known = _REGISTERED.get(info.name)
     if known is not None and known.defined_in != info.defined_in:
         raise ValueError(f"a pass called {info.name!r} is registered already")
-    _REGISTERED[info.name] = info
+    additions.put(_REGISTERED, info.name, info, info.function)
 
 
 def _summary(run: PassFunction) -> str:
@@ -250,8 +250,8 @@ def is_foreign(step: Step) -> bool:
 def _did_you_mean(name: str) -> str:
     known = [*own_pass_names(), *pipelines.PIPELINES, *pipelines.upstream_passes()]
     close = difflib.get_close_matches(name, [other for other in known if other != name])
-    own = ", ".join(own_pass_names())
-    return f"; did you mean {' or '.join(close)}?" if close else f"; ours are: {own}"
+    hint = f"did you mean {' or '.join(close)}?"
+    return f"; {hint if close else 'girih-opt --list-passes lists all'}"
 
 
 def expand_pipeline(pipeline: str | Iterable[str | Step]) -> list[Step]:

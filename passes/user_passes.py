@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from girih.dialects import additions
 from girih.passes import registry
 from girih.passes.fingerprints import fingerprint
 from girih.passes.options import parse_options
@@ -65,6 +66,8 @@ def add_everywhere(places: Iterable[str], name: str) -> None:
         ValueError: A place is not known.
     """
     parsed = [parse_place(text) for text in places]
+    before = list(_everywhere)
+    additions.on_failure(lambda: _everywhere.__setitem__(slice(None), before))
     _everywhere[:] = [each for each in _everywhere if each[1].name != name]
     step = _checked(Step(name))
     _everywhere.extend((place, step) for place in parsed)

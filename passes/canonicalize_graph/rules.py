@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from girih.dialects import additions
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import rule_name
@@ -80,9 +81,9 @@ def canonicalizes(*names: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            known = RULES.setdefault(name, [])
-            known[:] = [other for other in known if not is_again(other, rule)]
-            known.append(rule)
+            known = RULES.get(name, [])
+            others = [other for other in known if not is_again(other, rule)]
+            additions.put(RULES, name, [*others, rule], rule)
             note(f"canonicalization {rule.__qualname__} of {name}", rule)
         return rule
 

@@ -131,22 +131,6 @@ def test_the_tools_load_it(tmp_path):
     assert "poly.evaluate" not in done.stdout and "graph.mul" in done.stdout
 
 
-def test_what_cannot_be_loaded_is_told_and_left_out(monkeypatch):
-    class Point:
-        name, value = "broken", "no_such_module"
-
-        def load(self):
-            raise ModuleNotFoundError("no_such_module")
-
-    plugins.load_installed.cache_clear()
-    monkeypatch.setattr(plugins.metadata, "entry_points", lambda group: [Point()])
-    try:
-        with pytest.warns(plugins.PluginWarning, match="'broken'.*no_such_module"):
-            assert plugins.load_installed() == {}
-    finally:
-        plugins.load_installed.cache_clear()
-
-
 # Names ------------------------------------------------------------------------------
 
 
