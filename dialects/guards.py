@@ -1,9 +1,9 @@
-"""Checks in front of what the bindings do without asking, where memory would break.
+"""Checks before what the bindings do without asking, where memory would break.
 
 MLIR takes it for granted that an op whose results are used is not erased, that an index
 is in range, and so on: in a release build nothing is checked, and the next access to
 what was freed ends the process. A pass with such a mistake must fail instead, so these
-checks stand in front of the bindings' own methods, which are shared by all that use
+checks stand before the bindings' own methods, which are shared by all that use
 this build of the bindings.
 """
 
@@ -21,7 +21,7 @@ class UnsafeChange(RuntimeError):
 
 
 def install(ir: ModuleType) -> None:
-    """Puts the checks in front of the methods, once."""
+    """Puts the checks before the methods, once."""
     base = ir.Operation.__base__
     base.erase = _erase_unused(base.erase)
     base.detach_from_parent = _detach_unused(base.detach_from_parent)

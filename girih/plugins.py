@@ -416,7 +416,7 @@ def functions_of(module: ir.Operation) -> list[ir.Block]:
 
 
 def rewriter(op: ir.OpView) -> Any:
-    """A builder that makes ops in front of one, at its place in the user's program.
+    """A builder that makes ops before one, at its place in the user's program.
 
     ``b.op("mine.softclip", x, limit=2.0)`` and ``b.op("exp", x)``, of ``graph``, return
     the result; ``b.replace(op, value)`` puts a value in the place of the op's result.

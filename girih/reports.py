@@ -57,7 +57,8 @@ class Report:
         workspace_bytes: Bytes of the shared workspace, or None where symbolic.
         cache: Where the object code came from: "compiled", "memory", "disk" or
             "none" where the graph has no kernel.
-        ir_paths: File of each level of IR, where a dump folder was given.
+        ir_paths: File of each level of IR, where a dump folder was given; in
+            ``girih.report(f).ir_paths`` by program and level.
         fallback: Why the graph runs eager, or None.
         fallbacks: That, and why single calls ran eager, each reason once.
         recordings: CUDA graphs that were recorded so far.
@@ -205,9 +206,13 @@ class Reports:
 
     @property
     def ir_paths(self) -> dict[str, Path]:
-        """File of each level of IR of the last graph that was dumped."""
-        dumped = [graph.ir_paths for graph in self.graphs if graph.ir_paths]
-        return dumped[-1] if dumped else {}
+        """All dumped files, by program and level: ``graph0.backward/fused``."""
+        programs = (each for graph in self.graphs for each in graph.and_derived())
+        return {
+            f"{program.name}/{level}": path
+            for program in programs
+            for level, path in program.ir_paths.items()
+        }
 
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]

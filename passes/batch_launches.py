@@ -22,7 +22,7 @@ After::
     host.launch @k0_x2 (%x, %v, %y, %w) {outputs = 2, symbols = [24, 7]}
 
 A launch has the inputs of all its sets, then their outputs, then their symbols. A
-launch may move in front of others that it does not depend on, unless it makes much
+launch may move before others that it does not depend on, unless it makes much
 (`moved-bytes`), which would be alive for longer. Kernels whose programs share memory
 are left alone.
 """
@@ -57,7 +57,7 @@ class BatchOptions:
     parameter_bytes: int = 3840
     """Most bytes of arguments that a launch may have. CUDA takes 4096."""
     moved_bytes: int = 65536
-    """Most bytes that a launch may write and still move in front of other launches."""
+    """Most bytes that a launch may write and still move before other launches."""
 
 
 @register_pass("batch-launches", options=BatchOptions)
@@ -171,7 +171,7 @@ class _Native:
         self._schedule(self._native.launches)
 
     def _schedule(self, launches: Sequence[ir.OpView]) -> None:
-        """Puts launches behind those that are scheduled; equal ones stand together."""
+        """Puts launches after those that are scheduled; equal ones stand together."""
         counts = Counter(launch.kernel for launch in launches)
         left = list(launches)
         while left:
@@ -191,13 +191,13 @@ class _Native:
     def _companions(
         self, first: ir.OpView, others: Sequence[ir.OpView]
     ) -> tuple[list[ir.OpView], list[ir.OpView], list[ir.OpView]]:
-        """Launches in front of the first one and its companions, these, and the rest.
+        """Launches before the first one and its companions, these, and the rest.
 
-        What makes little, and has nothing to do with the group, goes in front.
+        What makes little, and has nothing to do with the group, goes before.
         """
         group, left = [first], []
         before: list[ir.OpView] = []
-        passed: list[ir.OpView] = []  # in front, if a companion follows
+        passed: list[ir.OpView] = []  # before, if a companion follows
         of_group, of_left = _Touched(), _Touched()
         of_group.add(self._touched(first))
         for launch in others:

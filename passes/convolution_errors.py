@@ -3,7 +3,7 @@
 oneDNN's gradient of the weight of a 1 x 1 convolution with strides, of images with the
 channels innermost, first gathers the pixels that the convolution reads (its kernels
 ``jit_1x1:avx512_core`` and ``jit_1x1:avx2``), whole vectors of channels at a time: of
-fewer channels than a vector, it writes behind the end of its scratch memory. The heap
+fewer channels than a vector, it writes after the end of its scratch memory. The heap
 is corrupted; often the process dies. Row-major images are computed in layouts of
 oneDNN's own, which are padded.
 
@@ -33,7 +33,7 @@ def overruns_channels_last(weight: Sequence[Size], stride: Sequence[Size]) -> bo
             one group), window.
         stride: Steps of the window.
 
-    Paddings, groups and parts of a vector behind whole ones make no difference here, to
+    Paddings, groups and parts of a vector after whole ones make no difference here, to
     be on the safe side.
     """
     _, channels, *window = weight

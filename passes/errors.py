@@ -81,7 +81,7 @@ class PassError(Exception):
         return bool(blame(self.cause.__traceback__))
 
     def when(self) -> str:
-        """In which pass it was, after which, or in front of which."""
+        """In which pass it was, after which, or before which."""
         place = "after" if self.left_invalid else "before" if self.refused else "in"
         return f"{place} pass '{self.pass_name}'"
 

@@ -198,7 +198,7 @@ class _Pair:
         inputs: dict[ir.Value, ir.Value],
         made: dict[ir.Value, ir.Value],
     ) -> list[ir.Value]:
-        """Copies a body behind what is in the block; gives what it yields.
+        """Copies a body after what is in the block; gives what it yields.
 
         Args:
             fusion: what is copied.

@@ -1,4 +1,4 @@
-"""Building ``graph`` ops in front of an op that is being replaced."""
+"""Building ``graph`` ops before an op that is being replaced."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -66,7 +66,7 @@ def make_fusion(
 
 
 class GraphBuilder:
-    """Makes ops in front of ``op``, with its location and in its checkpoint.
+    """Makes ops before ``op``, with its location and in its checkpoint.
 
     Attributes:
         loc: the location of the new ops.

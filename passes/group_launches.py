@@ -18,7 +18,7 @@ After::
     %0 = host.alloc        %1 = host.alloc
     host.native { host.launch @k0 (%x, %0)  host.launch @k1 (%0, %1) }
 
-Allocations, views and sizes move in front of a run: they depend on no launch. It does
+Allocations, views and sizes move before a run: they depend on no launch. It does
 not reorder launches, and does not move them over ATen calls. The code generator
 names the function that a native call runs.
 
@@ -62,7 +62,7 @@ class LaunchRun:
 
     launches: tuple[ir.OpView, ...]
     movable: tuple[ir.OpView, ...]
-    """Ops between the launches, which move in front of them."""
+    """Ops between the launches, which move before them."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _parts(run: LaunchRun, spans: _Spans, least: int) -> Iterator[LaunchRun]:
 
 
 def _cuts(spans: Sequence[Span], start: int, end: int, least: int) -> Iterator[int]:
-    """Launches between `start` and `end` in front of which the run is cut."""
+    """Launches between `start` and `end` before which the run is cut."""
     if end - start < 2:
         return
     gains = _gains(spans, start, end)
@@ -161,7 +161,7 @@ def _cuts(spans: Sequence[Span], start: int, end: int, least: int) -> Iterator[i
 def _gains(spans: Sequence[Span], start: int, end: int) -> dict[int, int]:
     """For each cut, the bytes that are not alive together with others any more.
 
-    What was there and is not needed behind the cut, against what the launches behind
+    What was there and is not needed after the cut, against what the launches after
     it make and leave.
     """
     ended, made = [0] * (end - start), [0] * (end - start)

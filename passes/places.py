@@ -1,7 +1,7 @@
 """Places: where, in the order of the compiler, a user's pass runs.
 
 A place is ``before:STAGE`` or ``after:STAGE``, with a stage of `girih.passes.stages`. A
-program in front says that it holds there alone: ``backward:before:fuse``.
+program before says that it holds there alone: ``backward:before:fuse``.
 """
 
 import difflib
@@ -64,7 +64,7 @@ def parse_place(text: str) -> PassPlace:
 
 
 def names_of_places(when: str, program: str = "") -> list[str]:
-    """The stages with a place in front or behind, in order, on any target."""
+    """The stages with a place before or after, in order, on any target."""
     programs = (program,) if program else stages.PROGRAMS
     found = (
         stage.name

@@ -204,7 +204,7 @@ def place_static(lifetimes: Sequence[Lifetime]) -> tuple[dict[ir.Value, Size], i
 def place_symbolic(
     lifetimes: Sequence[Lifetime], start: Size
 ) -> tuple[dict[ir.Value, Size], Size]:
-    """One behind the other from `start`; buffers of one size take turns in a place."""
+    """One after the other from `start`; buffers of one size take turns in a place."""
     free_from: dict[Size, list[tuple[int, Size]]] = {}
     offsets: dict[ir.Value, Size] = {}
     end = start

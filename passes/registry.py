@@ -351,7 +351,7 @@ def run_pipeline(
 
 
 def _replay(original: ir.Operation, steps: list[Step]) -> reproducer.Replay:
-    """The pass that fails, or leaves what breaks rules, with the IR in front of it.
+    """The pass that fails, or leaves what breaks rules, with the IR before it.
 
     Args:
         original: The module before any of the passes.
@@ -492,7 +492,7 @@ def _check_ends(
 def _check(
     unit: _Unit, module: ir.Operation, expected: Iterable[Sequence[str]], ran: bool
 ) -> None:
-    """Checks the structure of a module in front of a pass, or where it has run."""
+    """Checks the structure of a module before a pass, or where it has run."""
     for names in dict.fromkeys(map(tuple, expected)):
         if problems := levels.problems_of(module, names):
             _fail(unit, verifier.VerificationError(problems), ran)

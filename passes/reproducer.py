@@ -34,7 +34,7 @@ class Replay:
     """What failed: a module as it was, and what ran on it.
 
     Attributes:
-        module: The IR in front of the first step.
+        module: The IR before the first step.
         steps: The passes, mostly one; with all options.
     """
 

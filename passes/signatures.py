@@ -12,7 +12,7 @@ _KEPT = ("function_type", "arg_attrs", "res_attrs")
 
 
 class State:
-    """A module in front of a pass: its signatures, and whether it changes."""
+    """A module before a pass: its signatures, and whether it changes."""
 
     def __init__(self, module: ir.Operation):
         self._signatures = _signatures(module)

@@ -27,8 +27,8 @@ class CompilerStage(NamedTuple):
         name: Unique in its program: users write ``before:NAME`` and ``after:NAME``.
         does: What holds afterwards, and why the stage stands here.
         passes: The pass that runs, as text; "" where the driver acts.
-        takes_ir: Whether there is IR in front of it.
-        leaves_ir: Whether there is IR behind it.
+        takes_ir: Whether there is IR before it.
+        leaves_ir: Whether there is IR after it.
     """
 
     name: str
@@ -75,7 +75,7 @@ CHOOSE_LAYOUTS = _stage(
 )
 RECOGNIZE_ATTENTION = _stage(
     "recognize-attention",
-    "One op replaces attention that the program writes out. The stage stands in front "
+    "One op replaces attention that the program writes out. The stage stands before "
     "of autograd, so that the op's own kernel computes the derivative, too.",
 )
 AUTOGRAD = _stage(
@@ -310,7 +310,7 @@ class CompilerTarget(NamedTuple):
         launch: From fusions to a launch program with unscheduled kernels.
         kernels: From these kernels to what a code generator takes.
         code: From there to a callable.
-        measures: What the driver measures, in front of and behind the graph's stages.
+        measures: What the driver measures, before and after the graph's stages.
     """
 
     name: str

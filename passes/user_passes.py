@@ -29,7 +29,7 @@ class UserPasses:
     steps: tuple[tuple[PassPlace, Step], ...] = ()
 
     def at(self, program: str, when: str, stage: str) -> list[Step]:
-        """The passes in front of a stage, or behind it."""
+        """The passes before a stage, or after it."""
         return [
             replace(step, stage=str(place))
             for place, step in self.steps

@@ -2,7 +2,7 @@
 
 A test states what it expects, as upstream's tests do: ``// expected-error @+1 {{part of
 the message}}``. The line is that of the comment, or ``@+n``, ``@-n``, ``@above``,
-``@below`` it; ``@unknown`` where the diagnostic belongs to no line. ``-re`` behind the
+``@below`` it; ``@unknown`` where the diagnostic belongs to no line. ``-re`` after the
 severity makes what stands in ``{{...}}`` inside the text a regular expression. Notes
 need not be stated, all others must be.
 """

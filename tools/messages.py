@@ -1,7 +1,7 @@
 """The texts that girih shows to a person at run time, read from the sources.
 
 ``python -m girih.tools.messages`` prints each text with its file, its line and what
-shows it, so that a person can read all of them as a list. With words behind it the
+shows it, so that a person can read all of them as a list. With words after it the
 command prints only the texts that have one of these words. A text is a literal of at
 least three words that is no docstring. The list is too long rather than too short: it
 has a few texts that only girih itself reads, such as templates of code.

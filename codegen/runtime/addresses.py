@@ -19,7 +19,7 @@ import torch
 
 from . import _addresses
 
-# Of an `intrusive_ptr_target`, the base of a StorageImpl: 32 bits behind its table of
+# Of an `intrusive_ptr_target`, the base of a StorageImpl: 32 bits after its table of
 # virtual functions.
 _REFERENCES = 8
 

@@ -16,7 +16,7 @@ from girih.dialects.bindings import ir
 
 
 class StateBefore(threading.local):
-    """The state of the processor's generator in front of a call, for each thread."""
+    """The state of the processor's generator before a call, for each thread."""
 
     state: torch.Tensor | None = None
 
@@ -25,7 +25,7 @@ class StateBefore(threading.local):
         self.state = torch.default_generator.get_state()
 
     def restoring(self, fallback: Callable) -> Callable:
-        """``fallback``, called with the generator as it was in front of the call."""
+        """``fallback``, called with the generator as it was before the call."""
 
         def called(*arguments: Any) -> Any:
             torch.default_generator.set_state(self.state)

@@ -174,7 +174,7 @@ class Derivative(NamedTuple):
         function: From the arguments, the inner results at which it is cut, and the
             given cotangents to gradients.
         gradients: For each result of the function the argument that it belongs to;
-            inner results count behind the arguments.
+            inner results count after the arguments.
         used: Numbers of the arguments whose content matters.
     """
 

@@ -89,7 +89,7 @@ class Pool:
         self._last: Any = None
 
     def enter(self) -> None:
-        """Orders what comes on the current stream behind what used the pool before."""
+        """Orders what comes on the current stream after what used the pool before."""
         stream = self.api.stream()
         if stream != self._stream:
             if self._last is not None:

@@ -136,7 +136,7 @@ class Compiler:
     Args:
         settings: How.
         is_callee: The function is called by a frame that runs as it was.
-        goes_on: The function goes on behind a break.
+        goes_on: The function goes on after a break.
     """
 
     def __init__(
@@ -373,13 +373,13 @@ class Compiler:
         return make_dispatcher(_of_code(function), compiler)
 
 
-# Entries of one place behind a break, in multiples of the limit. A loop over more kinds
+# Entries of one place after a break, in multiples of the limit. A loop over more kinds
 # of layers is not known; objects that are new at each call have to come to an end.
 _MOST_PARTS = 8
 
 
 def is_another_part(call: Call, failures: list[Failure], limit: int) -> bool:
-    """Whether a call needs an entry because other code goes on behind a break.
+    """Whether a call needs an entry because other code goes on after a break.
 
     A loop with a break in it goes on at one place for all its layers, so that place
     needs an entry for each kind of layer. The limit holds for each kind: an entry made
@@ -548,7 +548,7 @@ class CompiledFunction(_frame.Dispatcher):
 
 
 def _goes_on_in_a_block(code: types.CodeType) -> bool:
-    """Whether a function goes on behind a break inside of a ``with`` or ``try``."""
+    """Whether a function goes on after a break inside of a ``with`` or ``try``."""
     origin = origin_of(code)
     if origin is None or origin.kind != "resume":
         return False

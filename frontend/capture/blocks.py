@@ -186,7 +186,7 @@ def is_resumed(function) -> bool:
 
 
 def _is_left_at(plan: Plan, origin: Origin, index: int) -> bool:
-    """Whether a frame goes on right behind a block, whose exit is still to run."""
+    """Whether a frame goes on right after a block, whose exit is still to run."""
     if index <= origin.prologue:
         return False
     handler = plan.handler_of(index - 1)

@@ -312,7 +312,7 @@ def capture(call: Call) -> CapturedFrame:
 def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
     """Captures up to the innermost frame that can be broken, or to the root.
 
-    Where the backend refuses the graph in front of the break, that is the reason: a
+    Where the backend refuses the graph before the break, that is the reason: a
     break by itself is none.
     """
     points, refusal = error.break_points, None

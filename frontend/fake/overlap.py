@@ -23,7 +23,7 @@ _UNASKED = (
 
 
 class _Place(NamedTuple):
-    """Where a tensor lies: the first element and the one behind the last."""
+    """Where a tensor lies: the first element and the one after the last."""
 
     first: Any
     end: Any

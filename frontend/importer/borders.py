@@ -120,7 +120,7 @@ def _clamped_gradient(b: Builder, g: Operand, borders: Borders) -> Operand:
 
 
 def _parts(b: Builder, g: Operand, borders: Borders) -> list[Operand | None]:
-    """The border before, the middle and the border behind it; None where empty."""
+    """The border before, the middle and the border after it; None where empty."""
     before, size, after = borders.before, borders.size, borders.after
     places = (0, before), (before, size), (before + size, after)
     return [

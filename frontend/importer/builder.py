@@ -442,7 +442,7 @@ class Builder:
         self._demand(start, "a part that starts at")
         self._demand(size, "a part of size")
         rest = x.shape[dim] - start - (size - 1) * step - 1
-        self._demand(rest, "a rest behind a part of size")
+        self._demand(rest, "a rest after a part of size")
         starts, steps = [0] * x.rank, [1] * x.rank
         starts[dim], steps[dim] = start, step
         attributes = {"starts": starts, "steps": steps}

@@ -59,7 +59,7 @@ class ImportedGraph:
             the program and tensors that hang on the graph module.
         outputs: Where each value that the program returns is found.
         tree: How the values are nested (a pytree spec), None for a flat tuple.
-        has_checks: Whether there are results, behind the others, that nobody gets: to
+        has_checks: Whether there are results, after the others, that nobody gets: to
             compute them raises eager's errors.
         writes: Numbers of the arguments that the program writes.
         bits: For arguments, by number, the bits of the input that the argument has not:

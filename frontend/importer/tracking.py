@@ -283,7 +283,7 @@ class Table:
 
         Args:
             result: What the call gave.
-            known: How many tensors there were in front of it.
+            known: How many tensors there were before it.
         """
         entry = self.entries.get(id(result))
         if entry is None or entry.cut is None or entry.step is not WHOLE:

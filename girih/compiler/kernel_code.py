@@ -39,9 +39,9 @@ def program_of(runner: Runner, module: ir.Module, fallback: Callable | None) -> 
 
 
 def lowered_kernels(runner: Runner, module: ir.Module) -> ir.Module:
-    """A copy of a program's kernels, through all stages in front of code."""
+    """A copy of a program's kernels, through all stages before code."""
     target = runner.target
-    # What is dumped is what the dump in front of it becomes.
+    # What is dumped is what the dump before it becomes.
     whole = runner.dumps or target.takes_launches
     kernels = cloned(module, only=None if whole else "tile.kernel")
     runner.run(target.stages.kernel_pipeline, kernels.operation)

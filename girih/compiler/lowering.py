@@ -100,7 +100,7 @@ class Lowering(Runner):
 
     @property
     def _measures(self) -> tuple[tuple[stages.CompilerStage, ...], ...]:
-        """What is measured, in front of the graph's stages and behind them."""
+        """What is measured, before the graph's stages and after them."""
         return self.target.stages.measures
 
     def _count(self, program: Any) -> None:

@@ -82,7 +82,7 @@ class Runner:
     def act(
         self, stage: CompilerStage, module: ir.Operation | None = None
     ) -> Iterator[None]:
-        """An act of the driver, with users' passes in front of it and behind it.
+        """An act of the driver, with users' passes before it and after it.
 
         Args:
             stage: The stage.
@@ -99,7 +99,7 @@ class Runner:
             self.run_users("after", stage, module)
 
     def run_users(self, when: str, stage: CompilerStage, module: ir.Operation) -> None:
-        """Runs the passes that users have put in front of an act, or behind it."""
+        """Runs the passes that users have put before an act, or after it."""
         if steps := self.users.at(self.kind, when, stage.name):
             self._run(stage.name, steps, module)
 
@@ -167,7 +167,7 @@ class Runner:
         return self.users.at(self.kind, "before", self.target.stages.code[0].name)
 
     def kernel_passes(self) -> tuple[list[Step], list[Step]]:
-        """The passes on kernels, up to the one that schedules them and behind it."""
+        """The passes on kernels, up to the one that schedules them and after it."""
         steps = self.steps(self.target.stages.kernel_pipeline)
         behind = [step.stage for step in steps].index(stages.TILE.name) + 1
         return steps[:behind], steps[behind:]

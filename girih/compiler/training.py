@@ -283,7 +283,7 @@ class _EagerGradients:
         inner: Numbers of inner results, which gradients don't go through; those of the
             results themselves mean nothing here.
         arguments: Numbers of the arguments whose gradients are returned; inner results
-            count behind the arguments.
+            count after the arguments.
         is_derivable: Whether the gradients can be derived again.
     """
 

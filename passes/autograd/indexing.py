@@ -151,7 +151,7 @@ def vjp_gather(op, cotangents, b: VjpBuilder) -> list:
 
 
 def _padded_to(b: VjpBuilder, x: ir.Value, sizes: Sequence[Size]) -> ir.Value:
-    """x with zeros behind it: the index may be smaller than what it indexes."""
+    """x with zeros after it: the index may be smaller than what it indexes."""
     actual = ty.shape_of(x.type)
     high = [size - own for size, own in zip(sizes, actual, strict=True)]
     return pad_with_zeros(b, x, [0] * len(sizes), high)

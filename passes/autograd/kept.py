@@ -13,7 +13,7 @@ from girih.dialects.traits import VIEW
 
 # What shows or stands for the same tensor.
 def read_behind(values: Iterable[ir.Value], op: ir.OpView) -> set[ir.Value]:
-    """The values that ops behind ``op`` in its block read, directly or as views."""
+    """The values that ops after ``op`` in its block read, directly or as views."""
     return {value for value in values if _is_read_behind(value, op)}
 
 

@@ -95,7 +95,7 @@ def _beside_windows(
 def _joined(
     b: VjpBuilder, x: ir.Value, like: ir.Value, windows: Sequence[Size]
 ) -> ir.Value:
-    """Windows laid side by side, with zeros where x goes on behind them."""
+    """Windows laid side by side, with zeros where x goes on after them."""
     shape, count = _shape(x), len(windows)
     kept, split = shape[: len(shape) - 2 * count], shape[len(shape) - 2 * count :]
     sizes = [split[2 * n] * split[2 * n + 1] for n in range(count)]

@@ -74,7 +74,7 @@ def vjp_slice(op, cotangents, b: VjpBuilder) -> list:
             g = _spread(b, g, dim, before, step)
         low[dim] = start - before
         rest = sizes[dim] - low[dim] - count * step
-        # Zeros after the last element may end behind x; how many is known later.
+        # Zeros after the last element may end after x; how many is known later.
         excess[dim] = max(-rest, 0) if isinstance(rest, int) else step - 1
         high[dim] = rest + excess[dim]
     return [slice_at(b, pad_with_zeros(b, g, low, high), [0] * rank, sizes)]

@@ -13,7 +13,7 @@ from girih.passes.graph_builder import GraphBuilder
 
 
 class Simplifier(GraphBuilder):
-    """Builds ops in front of ``op`` and knows what is before it.
+    """Builds ops before ``op`` and knows what is before it.
 
     Attributes:
         created: the ops that a rule made, in order.

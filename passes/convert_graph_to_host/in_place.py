@@ -142,7 +142,7 @@ def _may_overlap(layout: Layout) -> bool:
 def is_last_reader(
     maker: ir.OpView, argument: ir.Value, order: Mapping[ir.OpView, int]
 ) -> bool:
-    """Whether nothing behind `maker` reads the argument, or a view of it."""
+    """Whether nothing after `maker` reads the argument, or a view of it."""
     for use in argument.uses:
         op = use.owner.opview
         if op.operation.name == "func.return":

@@ -119,7 +119,7 @@ def reshape(layout: Layout, shape: Sequence[Size]) -> Layout | None:
     """The layout under another shape of as many elements, None if it takes a copy.
 
     Walks both shapes from the innermost dim. A chunk is a maximal run of operand dims
-    that lie densely behind each other; it has to be filled exactly by result dims.
+    that lie densely one after another; it has to be filled exactly by result dims.
 
     Source: at::detail::computeStride in ATen/TensorUtils.cpp
     """

@@ -74,7 +74,7 @@ def choose_set(
     Args:
         kernel: has `sets`.
         lowering: gets the values of the kernel's arguments.
-        shared: ops in front of the grid: some compute how many programs a set has.
+        shared: ops before the grid: some compute how many programs a set has.
         grid: the grid.
         program: the number of the program among those of all sets.
 

@@ -17,7 +17,7 @@ RULES: dict[str, Rule] = RuleTable(
 def decomposes(name: str) -> Callable[[Rule], Rule]:
     """Registers the rule for the op ``graph.name``.
 
-    A rule takes the op and a builder in front of it, and returns one value for each
+    A rule takes the op and a builder before it, and returns one value for each
     result.
     """
     return RULES.registering(name)

@@ -16,7 +16,7 @@ def order_units(
 ) -> tuple[int | FusionGroup, ...]:
     """Returns groups and positions of other ops in an order in which they can run.
 
-    Views and creation ops that stay are not units: they go right in front of their
+    Views and creation ops that stay are not units: they go right before their
     first reader.
     """
     units: list[int | FusionGroup] = list(groups)

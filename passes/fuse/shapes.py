@@ -178,7 +178,7 @@ def _split(
 
 
 def reshape_before_broadcast(source: Shape, middle: Shape, target: Shape):
-    """Moves a reshape in front of a broadcast.
+    """Moves a reshape before a broadcast.
 
     Args:
         source: the shape before the broadcast.

@@ -112,7 +112,7 @@ def is_plain(product: Product, result: ir.Value) -> bool:
 
 
 def _has_dense_rows(parts: BufferParts) -> bool:
-    """Whether rows are contiguous and lie behind each other in one stride."""
+    """Whether rows are contiguous and lie one after another in one stride."""
     rows = flattened(tuple(parts.shape), tuple(parts.strides))
     if rows is None:
         return False

@@ -76,7 +76,7 @@ def _only_reader(buffer: ir.Value) -> ir.OpView | None:
 
 
 def _is_same(layout: Layout, matrix: Layout) -> bool:
-    """Whether a tensor has the rows of a matrix, one behind the other."""
+    """Whether a tensor has the rows of a matrix, one after the other."""
     return flattened(*layout) == flattened(*matrix) is not None
 
 

@@ -11,7 +11,7 @@ def backward_order(
 ) -> tuple[list[int], set[int]]:
     """The ops of the backward pass, and the saved values that they read.
 
-    What is computed again stands right in front of its first reader.
+    What is computed again stands right before its first reader.
     """
     order = _BackwardOrder(program, saved)
     for position in sorted(usage.backward):
@@ -32,7 +32,7 @@ class _BackwardOrder:
         self._there = {*program.cotangents, *saved}
 
     def add(self, position: int) -> None:
-        """Places an op behind those that make its operands."""
+        """Places an op after those that make its operands."""
         for value in self._program.nodes[position].operands:
             self.provide(value)
         self._place(position)

@@ -67,7 +67,7 @@ class _Splitter:
         self.forward.apply(self.function)
 
     def _make_backward(self) -> ir.Block:
-        """An empty function behind this one, with its device and symbols."""
+        """An empty function after this one, with its device and symbols."""
         name = backward_name(self.function.attributes["sym_name"].value)
         type_ = ir.TypeAttr.get(ir.FunctionType.get([], []))
         attributes = {"sym_name": ir.StringAttr.get(name), "function_type": type_}
@@ -198,7 +198,7 @@ class _Splitter:
                     operands[index] = self.values[value]
 
     def _order_forward(self) -> None:
-        """Puts the ops that stay behind those that go; erases what nobody needs."""
+        """Puts the ops that stay after those that go; erases what nobody needs."""
         for position, node in enumerate(self.program.nodes):
             if node.region is not None:
                 del self.reader.operations[position].attributes[keys.CHECKPOINT]

@@ -107,7 +107,7 @@ def _bytes_read(program: Program, positions: Set[int]) -> dict[int, int]:
 
 
 def _stages(program: Program, positions: Set[int]) -> dict[int, int]:
-    """How many library ops stand one behind the other before each of some ops."""
+    """How many library ops stand one after the other before each of some ops."""
     behind = [0] * len(program.values)
     stages = {}
     for position in sorted(positions):

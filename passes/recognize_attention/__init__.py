@@ -87,7 +87,7 @@ def _recognize(block: ir.Block, elements: Set[str]) -> None:
 
 
 def _replace(match: Match) -> None:
-    """Puts the op in front of the last product, in its place."""
+    """Puts the op before the last product, in its place."""
     b = GraphBuilder(match.product)
     inputs = inputs_of(b, match)
     made = FlashAttentionOp.build(

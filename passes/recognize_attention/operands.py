@@ -1,6 +1,6 @@
 """Queries, keys and values of matched products, behind the views that turn them.
 
-What programs do to them (heads in front of positions, a head of keys repeated for
+What programs do to them (heads before positions, a head of keys repeated for
 several heads of queries) is undone: kernels read memory in any strides.
 """
 

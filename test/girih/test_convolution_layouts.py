@@ -48,7 +48,7 @@ def run(model, x, folder, **options):
     given = {"fallback": False, "cache_dir": folder, "dump_dir": folder} | options
     compiled = girih.compile(model, fullgraph=True, options=given)
     result = compiled(x)
-    text = girih.report(compiled).ir_paths["fused"].read_text()
+    text = girih.report(compiled).ir_paths["graph0/fused"].read_text()
     return result, "operand_strides" in text
 
 

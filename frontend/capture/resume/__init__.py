@@ -8,7 +8,7 @@ in the order to read it:
 * ``step``          ``step_code``: run one instruction, then go on in a tail call
 * ``liveness``      which locals may still be read
 * ``origin``        which code was made from which; the cache
-* ``builder``       writes a prologue; ``body`` the original instructions behind it
+* ``builder``       writes a prologue; ``body`` the original instructions after it
 * ``stack_effect``  what each instruction takes, leaves, and where it goes on
 * ``instructions``, ``tables``  the encoding of bytecode, handlers and positions
 * ``identity``      what belongs to a code object

@@ -29,7 +29,7 @@ def arguments(
         absent: What is passed for locals that are not in the layout.
 
     Returns:
-        The arguments; what the kind of code takes more stands behind them.
+        The arguments; what the kind of code takes more stands after them.
     """
     assert len(stack) == layout.passed(), "girih bug: stack and layout differ"
     bound = set(layout.locals)

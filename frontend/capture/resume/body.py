@@ -1,9 +1,9 @@
-"""The instructions behind a prologue: the original ones, their variables moved.
+"""The instructions after a prologue: the original ones, their variables moved.
 
 What is passed beside the locals is passed as further locals, which stand between the
 locals and the cells; so the places of cells and free variables change. Mostly that
 changes single bytes. Where a place no longer fits into its instruction the body is
-written anew, and everything behind that instruction moves too.
+written anew, and everything after that instruction moves too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Piece = tuple[int, int]
 
 @dataclass(frozen=True)
 class Body:
-    """The instructions behind a prologue.
+    """The instructions after a prologue.
 
     Attributes:
         data: Their code.

@@ -1,6 +1,6 @@
-"""A code object under construction: a prologue in front of the body of another.
+"""A code object under construction: a prologue before the body of another.
 
-What is passed beside the locals (cells, the stack) comes in further locals, behind
+What is passed beside the locals (cells, the stack) comes in further locals, after
 those of the original.
 """
 
@@ -41,7 +41,7 @@ class Builder(Emitter):
         position: Where tracebacks through the prologue point to.
         stack: Names of the extra locals that the passed slots of the stack come in.
         cells: Names of those that the cells come in.
-        more: Names of those that come behind them.
+        more: Names of those that come after them.
         scratch: Names of further locals that are no arguments.
     """
 

@@ -1,6 +1,6 @@
 """Code that continues a frame: resume, step and generator code.
 
-Each is the original code with a prologue in front of it that takes the frame as
+Each is the original code with a prologue before it that takes the frame as
 arguments (``layout.arguments``), restores it, and goes to an instruction. Everything
 else is the original's: name, file, globals, lines, locals, handlers, body.
 """

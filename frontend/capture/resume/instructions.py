@@ -26,7 +26,7 @@ OPS = {name: op for name, op in dis.opmap.items() if op < 256}
 _ENTRIES = opcode._inline_cache_entries
 EXTENDED_ARG = OPS["EXTENDED_ARG"]
 
-# Code units behind an instruction that the interpreter keeps for itself. A list by
+# Code units after an instruction that the interpreter keeps for itself. A list by
 # opcode up to 3.12, a dict by name from 3.13 on.
 CACHES: dict[int, int] = {
     op: _ENTRIES.get(name, 0) if isinstance(_ENTRIES, dict) else _ENTRIES[op]

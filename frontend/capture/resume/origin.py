@@ -36,7 +36,7 @@ class Origin:
         calls: Whether that is the call of ``inner``.
         prologue: How many instructions stand before the original ones.
         layout: The frame that the prologue restores.
-        indices: The original index of each instruction behind the prologue; None where
+        indices: The original index of each instruction after the prologue; None where
             they are the same.
     """
 
@@ -85,7 +85,7 @@ def original_position(code: types.CodeType, index: int) -> tuple[types.CodeType,
     """The original instruction that an instruction stands for.
 
     Up to and with the call of ``inner``, a prologue stands for the instruction at
-    which the frame stands; behind it for the instruction that it jumps to.
+    which the frame stands; after it for the instruction that it jumps to.
     """
     origin = origin_of(code)
     return (code, index) if origin is None else (origin.code, origin.index_of(index))

@@ -194,7 +194,7 @@ class Outcome:
     """One way in which an instruction can end.
 
     Attributes:
-        jumps: Whether it goes on at its target, not behind it.
+        jumps: Whether it goes on at its target, not after it.
         layout: The frame then; locals are those that are bound.
     """
 

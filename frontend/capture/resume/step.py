@@ -224,7 +224,7 @@ def _is_method_load(instruction: Instruction) -> bool:
 
 
 def _append(builder: Builder, plan: _Plan, ends: list[bytes]) -> None:
-    """The ways on, the second one behind what FOR_ITER skips at its target."""
+    """The ways on, the second one after what FOR_ITER skips at its target."""
     for number, end in enumerate(ends):
         if number == 1 and plan.instruction.name == "FOR_ITER":
             for name in LOOP_END:

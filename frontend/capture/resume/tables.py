@@ -36,7 +36,7 @@ class Handler(NamedTuple):
     lasti: bool
 
     def moved(self, distance: int) -> Handler:
-        """The same entry, for code that stands further behind."""
+        """The same entry, for code that stands further after."""
         start, end, target, depth, lasti = self
         return Handler(
             start + distance, end + distance, target + distance, depth, lasti

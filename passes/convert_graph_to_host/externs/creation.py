@@ -26,7 +26,7 @@ def _filled(op: ir.OpView, value: object) -> AtenCall:
 
 @calls_aten("graph.iota")
 def call_arange(op: ir.OpView) -> AtenCall:
-    """`arange`, with an end half a step behind the last element."""
+    """`arange`, with an end half a step after the last element."""
     result = op.results[0]
     (count,) = shape_of(result.type)
     is_whole = not isinstance(op.start, float) and not isinstance(op.step, float)

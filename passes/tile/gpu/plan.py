@@ -30,7 +30,7 @@ class Peeling:
 
     The loop begins at the first element of the row that lies at a multiple of
     ``unit`` elements of its buffer, and takes whole blocks without masks; what is
-    before and behind them is a masked block each.
+    before and after them is a masked block each.
 
     Attributes:
         coordinate: that of the loop.
