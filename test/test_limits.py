@@ -227,6 +227,8 @@ def test_sparse_gradient():
 
 def test_sparse_tensor():
     assert "import" in eager_calls(lambda x: x.to_sparse().values(), torch.ones(3))
+    # A sparse result has no storage whose identity could be compared.
+    assert "import" in eager_calls(lambda x: (x + 1, x.to_sparse()), torch.ones(3))
 
 
 def test_written_strides():
@@ -303,6 +305,19 @@ def test_warning_of_a_first_call():
             compiled(torch.ones(3))
         counts.append(len(found))
     assert counts[0] == 2
+
+
+def test_warning_of_a_later_call():
+    def loss(x):
+        return F.mse_loss(x, torch.zeros(1, x.numel()))
+
+    compiled, counts = girih.compile(loss), []
+    for f in (loss, loss, compiled, compiled):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            f(torch.ones(3))
+        counts.append(len(caught))
+    assert counts == [1, 1, 1, 0]
 
 
 def test_flexible_attention():

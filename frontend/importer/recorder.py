@@ -46,6 +46,7 @@ from girih.frontend.importer.tensor_checks import (
 )
 from girih.frontend.importer.tracking import Table, Tracked
 from girih.frontend.importer.writing_calls import (
+    calls_in_turn,
     import_writing_call,
     tensors_of,
     written_tensors,
@@ -406,6 +407,8 @@ class Recorder(TorchDispatchMode):
 
     def _import_write(self, func, args, kwargs):
         """An in-place op or one with ``out`` arguments: compute, then write."""
+        if in_turn := calls_in_turn(func, args, kwargs):
+            return [self._import_write(func, *call) for call in in_turn][0]
         info = op_info(func)
         targets = written_tensors(func, args, kwargs)
         if info.functional is None:

@@ -8,12 +8,14 @@ other writes. It is never left out and never runs twice: nobody knows what else 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._library import custom_ops
 
 from girih.errors import unsupported
+from girih.frontend.fake.foreach import takes_numbers
 from girih.frontend.importer.differentiation import is_differentiable
 from girih.frontend.importer.extern import build_extern
 from girih.frontend.importer.schema import op_info
@@ -46,6 +48,59 @@ def written_tensors(func: torch._ops.OpOverload, args, kwargs) -> list[torch.Ten
             given = args[position] if is_placed else kwargs.get(argument.name)
             targets.extend(tensors_of(given))
     return targets
+
+
+def calls_in_turn(
+    func: torch._ops.OpOverload, args: tuple, kwargs: dict
+) -> list[tuple[tuple, dict]]:
+    """The calls on lists of one tensor each that a call on lists stands for.
+
+    ATen goes through the lists in order. It makes a difference where one tensor is
+    written and another one, of a later place, has the same memory: a list may hold a
+    tensor twice.
+
+    Returns:
+        The arguments of each call, or nothing where the order makes no difference.
+    """
+    if not op_info(func).name.startswith("_foreach_"):
+        return []
+    given = (*args, *kwargs.values())
+    lists = [value for value in given if _is_list(value)]
+    count = len(lists[0]) if lists else 0
+    if count < 2 or any(len(each) != count for each in lists):
+        return []
+    shared = _memory_of([value for value in given if not _is_list(value)])
+    places = [_memory_of([each[i] for each in lists]) for i in range(count)]
+    uses = Counter(memory for place in places for memory in place)
+    written = _memory_of(lists[0])
+    if not any(uses[memory] > 1 or memory in shared for memory in written):
+        return []
+    if takes_numbers(op_info(func).name):
+        unsupported(
+            kind=OVERLAPS,
+            context=str(func),
+            explanation="The list has a tensor twice, or what another tensor shares.",
+        )
+
+    def part(value: Any, index: int) -> Any:
+        return [value[index]] if _is_list(value) else value
+
+    return [
+        (
+            tuple(part(value, i) for value in args),
+            {name: part(value, i) for name, value in kwargs.items()},
+        )
+        for i in range(count)
+    ]
+
+
+def _memory_of(values: list) -> set[int]:
+    """What identifies the memory of the tensors among values."""
+    return {tensor.untyped_storage()._cdata for tensor in tensors_of(values)}
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 def import_writing_call(

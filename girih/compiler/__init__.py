@@ -291,6 +291,9 @@ def _made_by(gm: torch.fx.GraphModule) -> Iterator[torch.Tensor]:
 
 
 def _memory(tensor: torch.Tensor) -> int:
+    """What identifies a tensor's memory: a sparse one has several, and no storage."""
+    if tensor.layout is not torch.strided:
+        return id(tensor)
     return tensor.untyped_storage()._cdata
 
 

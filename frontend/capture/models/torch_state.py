@@ -82,7 +82,8 @@ def _writing(function):
     switch = WRITES[function]
 
     def model(tracer, *args):
-        tracer.state.switch(switch, tuple(arg.as_python() for arg in args))
+        values = tuple(arg.as_python() for arg in args)
+        tracer.fold_raw(tracer.state.switch, switch, values)  # it may refuse them
         return tracer.constant(None)
 
     return model
@@ -94,7 +95,9 @@ _register_reads()
 @models(torch._C._set_deterministic_algorithms, torch.use_deterministic_algorithms)
 def _set_deterministic(tracer, mode, *, warn_only=None):
     only = warn_only is not None and warn_only.as_python()
-    tracer.state.switch(DETERMINISTIC, (bool(mode.as_python()), bool(only)))
+    tracer.fold_raw(
+        tracer.state.switch, DETERMINISTIC, (bool(mode.as_python()), bool(only))
+    )
     return tracer.constant(None)
 
 

@@ -308,3 +308,25 @@ def test_layers_ask_about_autocast_where_dtypes_differ():
         girih.compile(lambda x: layers(x)[0])(x.bfloat16())
     with torch.autocast("cpu"):
         torch.testing.assert_close(compiled(x.bfloat16()), layers(x.bfloat16())[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, "float32"])
+def test_a_dtype_that_torch_refuses_is_the_programs_error(dtype):
+    def program(x):
+        try:
+            torch.set_default_dtype(dtype)
+        except TypeError as error:
+            return x + 1, str(error)
+        return x + 2
+
+    def raises(x):
+        torch.set_default_dtype(dtype)
+        return x + 1
+
+    x = torch.ones(2)
+    assert whole(program)(x)[1] == program(x)[1]
+    with pytest.raises(TypeError) as expected:
+        raises(x)
+    with pytest.raises(TypeError) as actual:
+        whole(raises)(x)
+    assert str(actual.value) == str(expected.value)

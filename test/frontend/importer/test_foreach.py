@@ -102,3 +102,48 @@ def test_number_that_varies() -> None:
         expected = scaled(_tensors(0), factor)
         torch.testing.assert_close(compiled(_tensors(0), factor), expected)
     assert len(girih.report(compiled).graphs) == 1
+
+
+def _twice(tensors):
+    torch._foreach_mul_([tensors[0], tensors[1], tensors[0]], 3)
+    return tensors[0] + 1, tensors[1] + 1
+
+
+def _in_a_circle(tensors):
+    torch._foreach_add_([tensors[0], tensors[2]], [tensors[2], tensors[0]], alpha=2)
+    return tensors
+
+
+def _views(tensors):
+    whole = torch.arange(6.0)
+    torch._foreach_mul_([whole[:4], whole[2:]], 2)
+    torch._foreach_copy_([whole[1:], whole[:-1]], [whole[:-1] + 1, whole[1:] * 3])
+    return whole
+
+
+def _shared(tensors):
+    torch._foreach_mul_([tensors[2], tensors[0]], tensors[2])
+    return tensors
+
+
+def _numbers(tensors):
+    torch._foreach_pow_([tensors[0], tensors[0]], [2.0, 0.5])
+    torch._foreach_addcmul_([tensors[1]] * 2, [tensors[1]] * 2, [tensors[1]] * 2, 0.5)
+    return tensors
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "call", [_twice, _in_a_circle, _views, _shared, _numbers], ids=lambda f: f.__name__
+)
+def test_lists_whose_tensors_share_memory(call, dynamic) -> None:
+    """ATen goes through the lists in order, and so reads what it has written."""
+    made = [[t.abs() + 1 for t in _tensors(0)] for _ in range(2)]
+    for tensors in made:
+        tensors[2] = torch.tensor(1.5) if call is _shared else tensors[0].clone()
+    expected = call(made[0])
+    compiled = girih.compile(
+        call, fullgraph=True, dynamic=dynamic, options={"fallback": False}
+    )
+    torch.testing.assert_close(compiled(made[1]), expected)
+    torch.testing.assert_close(made[1], made[0])
