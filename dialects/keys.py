@@ -21,6 +21,13 @@ NAME = "graph.name"
 STATIC = "graph.static"
 """Argument: it is a parameter or buffer, so each call gets the same tensor."""
 
+ARGUMENT = "graph.argument"
+"""Argument: in `@constants`, it is the argument of `@main` with this index."""
+
+CONSTANT = "graph.constant"
+"""Argument: in `@main`, it is a result of `@constants`, so no other tensor shares its
+memory. Only oneDNN can read some of them."""
+
 SYMBOL = "graph.symbol"
 """Argument: it is an index, and binds this symbol. Without it nothing uses the
 integer."""

@@ -83,6 +83,12 @@ class Options:
     fallback_random: bool = _option(False, bool)
     """Whether girih calls ATen for random numbers, so that they are eager's. On the CPU
     it always does."""
+    freezing: bool = _option(False, bool, torch="freezing")
+    """Whether programs without gradients on the CPU compute once what depends on
+    parameters and buffers alone: folded batch norms, weights in oneDNN's layout, casts.
+    It stays in memory with the compiled function. girih computes it again when a
+    parameter was written, replaced or moved. Of large tensors it does not see writes
+    through `.data` or NumPy; call `girih.reset()` after these."""
     max_autotune: bool = _option(False, bool)
     """Whether girih measures several schedules of kernels and products on the GPU and
     takes the fastest. The results are kept in the disk cache."""

@@ -65,6 +65,7 @@ class Report:
         not_recorded: Why calls are not replayed from a CUDA graph, where that was asked
             for: all that was met so far.
         host: Of what the graph computes on the CPU before it runs on a device.
+        constants: Of what it computes of weights alone, once (option `freezing`).
         derivatives: Of the backward programs and derivatives of higher order that were
             compiled so far.
         pieces: Of the graphs that it was broken into, as they are compiled.
@@ -88,6 +89,7 @@ class Report:
     recordings: int = 0
     not_recorded: list[str] = field(default_factory=list)
     host: Report | None = None
+    constants: Report | None = None
     derivatives: list[Report] = field(default_factory=list)
     pieces: list[Report] = field(default_factory=list)
     ran: list[Ran] = field(default_factory=list)
@@ -102,10 +104,12 @@ class Report:
         return [place for place in self.places if place not in reached]
 
     def and_derived(self) -> Iterator[Report]:
-        """This report and those of its host part, its derivatives and its pieces."""
+        """This report and those of what belongs to the graph: its derivatives, ..."""
         yield self
         if self.host is not None:
             yield self.host
+        if self.constants is not None:
+            yield self.constants
         for report in (*self.derivatives, *self.pieces):
             yield from report.and_derived()
 

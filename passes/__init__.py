@@ -25,6 +25,7 @@ PASS_MODULES = {
     "drop-zero-cotangents": "girih.passes.drop_zero_cotangents",
     "eliminate-common-subexpressions": "girih.passes.eliminate_common_subexpressions",
     "expand-math": "girih.passes.expand_math",
+    "fold-batch-norms": "girih.passes.fold_batch_norms",
     "fuse": "girih.passes.fuse",
     "fuse-closing-reductions": "girih.passes.fuse_closing_reductions",
     "fuse-contractions": "girih.passes.fuse_contractions",
@@ -32,6 +33,7 @@ PASS_MODULES = {
     "hold-bfloat16-as-bits": "girih.passes.hold_bfloat16_as_bits",
     "launch-products": "girih.passes.launch_products",
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",
+    "pack-convolutions": "girih.passes.pack_convolutions",
     "partition": "girih.passes.partition",
     "plan-memory": "girih.passes.plan_memory",
     "print-fusion-plan": "girih.passes.fuse",
@@ -42,6 +44,7 @@ PASS_MODULES = {
     "select-products": "girih.passes.select_products",
     "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
+    "split-constants": "girih.passes.split_constants",
     "tile": "girih.passes.tile",
     "write-out-attention": "girih.passes.write_out_attention",
 }

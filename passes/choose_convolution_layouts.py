@@ -64,8 +64,7 @@ def run(op: ir.Operation, options: None) -> None:
         for inner in found:
             choose_layouts(inner, turn_weight=on_device)
         for inner in block.operations if on_device and found else ():
-            if _is_pooling(inner, DEVICE_ELEMENTS):
-                _choose_pooled_layouts(inner)
+            choose_pooled_layouts(inner, DEVICE_ELEMENTS)
         _drop_marks(block)
 
 
@@ -124,8 +123,10 @@ def choose_layouts(op: ir.OpView, *, turn_weight: bool) -> None:
     op.attributes["strides"] = attr.LAYOUTS.encode((result,))
 
 
-def _choose_pooled_layouts(op: ir.OpView) -> None:
-    """Sets the strides of the operand and both results."""
+def choose_pooled_layouts(op: ir.OpView, elements: Sequence[str]) -> None:
+    """Sets the strides of the operand and both results of maxima over windows."""
+    if not _is_pooling(op, elements):
+        return
     operand = channels_innermost(ty.shape_of(op.x.type))
     results = [channels_innermost(ty.shape_of(value.type)) for value in op.results]
     op.attributes["operand_strides"] = attr.LAYOUTS.encode((operand,))

@@ -3,6 +3,7 @@
 ::
 
     inference   import ... fuse ─────────────┐
+    constants     └ (freezing) ... fuse ─────┤
     joint       import ... partition ─┐      │
     forward       ┌───────────────────┴ fuse ┤
     backward      └ drop-zero-cotangents fuse┤
@@ -29,6 +30,7 @@ class CompilerStage(NamedTuple):
         passes: The pass that runs, as text; "" where the driver acts.
         takes_ir: Whether there is IR before it.
         leaves_ir: Whether there is IR after it.
+        option: The option of `girih.compile` that asks for it; "" where it always runs.
     """
 
     name: str
@@ -36,16 +38,17 @@ class CompilerStage(NamedTuple):
     passes: str = ""
     takes_ir: bool = True
     leaves_ir: bool = True
+    option: str = ""
 
 
-def _stage(name: str, does: str, passes: str = "") -> CompilerStage:
+def _stage(name: str, does: str, passes: str = "", option: str = "") -> CompilerStage:
     """A stage that runs the pass of its name, or another one."""
-    return CompilerStage(name, does, passes or name)
+    return CompilerStage(name, does, passes or name, option=option)
 
 
-def _act(name: str, does: str, **ir: bool) -> CompilerStage:
+def _act(name: str, does: str, option: str = "", **ir: bool) -> CompilerStage:
     """A stage in which the driver acts, so that no pipeline can replay it."""
-    return CompilerStage(name, does, **ir)
+    return CompilerStage(name, does, option=option, **ir)
 
 
 # The driver's own -----------------------------------------------------------------
@@ -64,7 +67,30 @@ TUNE = _act(
     "tune",
     "With max_autotune the driver measures tilings of large products and kernels on "
     "the device, and writes the fastest one on the op.",
+    option="max_autotune",
 )
+
+# Constants ------------------------------------------------------------------------
+
+FOLD_BATCH_NORMS = _stage(
+    "fold-batch-norms",
+    "With freezing, weights of convolutions contain the batch norms that follow. The "
+    "stage stands before `decompose`, which writes batch norms out.",
+    option="freezing",
+)
+PACK_CONVOLUTIONS = _stage(
+    "pack-convolutions",
+    "With freezing, oneDNN gets weights of convolutions in its own layout. It also "
+    "computes the sum and the activation that follow.",
+    option="freezing",
+)
+SPLIT_CONSTANTS = _stage(
+    "split-constants",
+    "With freezing, a function of its own computes what depends on weights alone. "
+    "girih calls it when a weight has changed.",
+    option="freezing",
+)
+CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, SPLIT_CONSTANTS)
 
 # Graphs ---------------------------------------------------------------------------
 
@@ -367,6 +393,7 @@ GPU = CompilerTarget(
 TARGETS = {target.name: target for target in (CPU, GPU)}
 
 PIPELINES: dict[str, tuple[CompilerStage, ...]] = {
+    "constants": CONSTANTS,
     "graph": INFERENCE,
     "derivatives": JOINT,
     "fusions": EACH_WAY,
@@ -380,8 +407,9 @@ PIPELINES: dict[str, tuple[CompilerStage, ...]] = {
 }
 """Stretches of stages without an act of the driver; they run as one pipeline."""
 
-PROGRAMS = ("inference", "joint", "forward", "backward", "derivative")
-"""The kinds of programs; a derivative's own stages lead to a joint program."""
+PROGRAMS = ("inference", "constants", "joint", "forward", "backward", "derivative")
+"""The kinds of programs; a derivative's own stages lead to a joint program. That of
+constants computes what an inference program needs, with the option `freezing`."""
 
 
 def stages_of(program: str, target: CompilerTarget) -> tuple[CompilerStage, ...]:
@@ -393,7 +421,8 @@ def stages_of(program: str, target: CompilerTarget) -> tuple[CompilerStage, ...]
     before, behind = target.measures
     end = (*behind, *target.launch, *target.kernels, *target.code)
     return {
-        "inference": (IMPORT, *before, *INFERENCE, *end),
+        "inference": (IMPORT, *CONSTANTS, *before, *INFERENCE, *end),
+        "constants": (*before, *INFERENCE, *end),
         "joint": (IMPORT, *before, *JOINT),
         "forward": (*EACH_WAY, *end),
         "backward": (DROP_ZERO, *EACH_WAY, *end),

@@ -26,6 +26,7 @@ def pass_list() -> str:
 
 DOES = {
     "inference": "a program without gradients",
+    "constants": "with freezing: what such a program needs of its weights, once",
     "joint": "a program with gradients: results and gradients in one function",
     "forward": "what a call runs",
     "backward": "what the backward pass runs, once for each set of gradients",
@@ -41,7 +42,7 @@ def stage_list(target: str, is_training: bool) -> str:
         target: "cpu" or "gpu".
         is_training: whether those of programs with gradients are listed.
     """
-    programs = stages.PROGRAMS[1:] if is_training else stages.PROGRAMS[:1]
+    programs = stages.PROGRAMS[2:] if is_training else stages.PROGRAMS[:2]
     lines = []
     for program in programs:
         lines.append(f"{program}: {DOES[program]}")

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include "structmember.h"
 
 static struct {
@@ -310,7 +311,33 @@ static PyObject *set_layout(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* --- Contents: small tensors whose elements have to be what they were --- */
+
+PyDoc_STRVAR(same_bytes_doc,
+             "same_bytes(places, content)\n--\n\nWhether the bytes at some places, one "
+             "after another, are these. places: pairs of address and count, as 64-bit "
+             "integers.");
+
+static PyObject *same_bytes(PyObject *self, PyObject *args) {
+    const char *places, *content;
+    Py_ssize_t size, length;
+    if (!PyArg_ParseTuple(args, "y#y#", &places, &size, &content, &length)) return NULL;
+    while (size >= 16) {
+        uint64_t address, count;
+        memcpy(&address, places, 8);
+        memcpy(&count, places + 8, 8);
+        if (count > (uint64_t)length) break;
+        if (memcmp((const void *)(uintptr_t)address, content, count) != 0)
+            Py_RETURN_FALSE;
+        content += count, length -= (Py_ssize_t)count, places += 16, size -= 16;
+    }
+    if (size == 0 && length == 0) Py_RETURN_TRUE;
+    PyErr_SetString(PyExc_ValueError, "girih bug: places and content differ in length");
+    return NULL;
+}
+
 static PyMethodDef module_methods[] = {
+    {"same_bytes", same_bytes, METH_VARARGS, same_bytes_doc},
     {"set_layout", set_layout, METH_VARARGS,
      PyDoc_STR("set_layout(tensor, impl, storage, offset, data, references)\n--\n\n"
                "Says where the words of a tensor lie, in bytes.")},

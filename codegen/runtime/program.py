@@ -17,6 +17,7 @@ from girih.dialects.types import (
 )
 
 from . import (  # noqa: F401  (programs call some of them)
+    folding,
     torch_entry,
     vjp,
     windows,
@@ -137,6 +138,7 @@ class _Builder:
         self.kernels: set[str] = set()
         self._addresses = addresses
         self._native_calls = 0
+        self._constants: set[int] = set()
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
         self._written = written_arguments(function)
         self._workspace: Register | None = None
@@ -170,6 +172,8 @@ class _Builder:
                 self._symbol_sources.setdefault(name, (slot, None))
             return
         parts = buffer_parts(argument.type)
+        if keys.CONSTANT in given:
+            self._constants.add(index)
         if keys.NUMBER in given:
             buffer = self.buffers[argument] = Buffer(parts, number=slot)
             self.buffers.pointer(buffer)  # it may fail, so before anything is written
@@ -195,7 +199,9 @@ class _Builder:
         ranges = {
             index: self.buffers.range(self.buffers[argument])
             for index, argument in enumerate(arguments)
-            if argument in self.buffers and self.buffers[argument].number is None
+            if argument in self.buffers
+            and self.buffers[argument].number is None
+            and index not in self._constants
         }
         written = {index: ranges.pop(index) for index in sorted(self._written.all)}
         others = list(ranges.values())
@@ -307,7 +313,7 @@ class _Builder:
 
     def _add_result(self, op: ir.OpView, result: ir.Value, slot: Value) -> None:
         parts = buffer_parts(result.type)
-        if not op.op.startswith(("aten.", "girih.")):
+        if not op.op.startswith(("aten.", "girih.", "mkldnn.")):
             self._check_made(op, parts, slot)
         self.buffers[result] = Buffer(parts, tensor=slot)
         is_known = op.op in ROW_MAJOR_OPS and _is_contiguous(parts)

@@ -58,6 +58,13 @@ def _empty_strided_on_device(
     return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
 
 
+class MadeOtherwise(RuntimeError):
+    """An operator made something else than girih compiled the graph for.
+
+    The data is not to blame, so a run of the graph in eager mode would hide it.
+    """
+
+
 def check_made(name: str, dtype: torch.dtype) -> Callable:
     """What raises where an operator made something else than its fake said.
 
@@ -77,7 +84,7 @@ def check_made(name: str, dtype: torch.dtype) -> Callable:
         got = f"a {type(made).__name__}"
         if is_tensor:
             got = f"{made.dtype} of {tuple(made.shape)} on {made.device}, {made.layout}"
-        raise RuntimeError(
+        raise MadeOtherwise(
             f"the operator {name} made {got}, where its fake implementation says "
             f"{dtype} of {tuple(sizes)}, for which girih compiled the graph"
         )

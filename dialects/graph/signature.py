@@ -115,6 +115,8 @@ def _a_place(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
 # What may stand on an argument or a result, with the check of its value. In a backward
 # function the numbers belong to the forward function.
 ARGUMENT = {
+    keys.ARGUMENT: (INT, _any),
+    keys.CONSTANT: (UNIT, _any),
     keys.COTANGENT: (INT, _any),
     keys.DONATED: (UNIT, _any),
     keys.KEPT: (UNIT, _any),

@@ -134,6 +134,8 @@ def import_graph(
             attempt = _Import(
                 gm, example_inputs, name, required, gradients, grad_mode, device, random
             )
+            # Capture may have left casts there, of the same fake tensors.
+            torch.clear_autocast_cache()
             imported = attempt.run()
         except (AssertionError, UnsupportedError):
             if _facts(shape_env) == known:

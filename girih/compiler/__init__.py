@@ -40,6 +40,7 @@ from girih.compiler.cpu_code import forget_libraries
 from girih.compiler.devices import CPU, device_of, example_results, why_not_on
 from girih.compiler.eager_graph import Eager, read_eager_graph
 from girih.compiler.failures import kind_of, leave
+from girih.compiler.frozen import freezes, frozen_program
 from girih.compiler.inference import inside_inference_mode, writes_inference_tensors
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
@@ -243,7 +244,11 @@ def _compile_for(
         program = compile_differentiable(module, options, report, known, device, site)
     else:
         fall_back = with_reasons(site, eager)
-        program = Lowering(options, report, device).program(module, "graph", fall_back)
+        if freezes(options, device):
+            program = frozen_program(module, options, report, device, fall_back)
+        else:
+            lowering = Lowering(options, report, device)
+            program = lowering.program(module, "graph", fall_back)
         if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
             program = without_grad(program)
     program = with_calling_convention(program, imported, aliases_of(gm))

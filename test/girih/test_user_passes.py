@@ -39,7 +39,7 @@ def places(program_kind: str, target: str) -> list[str]:
         for stage in found
         for when in ("before", "after")
         if (stage.takes_ir if when == "before" else stage.leaves_ir)
-        and stage.name != "tune"
+        and not stage.option
     ]
 
 
@@ -88,7 +88,7 @@ def test_what_is_listed_is_what_runs(target, kinds):
     ran = [r for each in report.and_derived() for r in each.ran]
     for kind in kinds:
         listed = stages.stages_of(kind, stages.TARGETS[target])
-        names = [stage.name for stage in listed if stage.name != "tune"]
+        names = [stage.name for stage in listed if not stage.option]
         assert [r.stage for r in ran if r.program == kind] == names
     assert {r.program for r in ran} == set(kinds)
 
@@ -146,7 +146,11 @@ def test_a_place_that_is_not_reached_is_said():
         ({"before:fus": count}, ValueError, "did you mean 'fuse'"),
         ({"fuse": count}, ValueError, "such as 'before:fuse'"),
         ({"before:canonicalize-graph": count}, ValueError, "'simplify' and 'clean-up'"),
-        ({"forwards:before:fuse": count}, ValueError, "programs are inference, joint"),
+        (
+            {"forwards:before:fuse": count},
+            ValueError,
+            "programs are inference, constants",
+        ),
         ({"before:import": count}, ValueError, "there is after:import, but no before"),
         ({"after:llvm": count}, ValueError, "there is before:llvm, but no after:llvm"),
         ({"inference:before:gradients": count}, ValueError, "but derivative"),
