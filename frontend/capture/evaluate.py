@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -112,7 +112,10 @@ class Evaluator:
             UnsupportedError: The result depends on the data of tensors.
         """
         try:
-            return self._run(kind, target, args, kwargs)
+            result = self._run(kind, target, args, kwargs)
+            if isinstance(result, torch.Tensor) and result.layout != torch.strided:
+                _is_not_dense(result)
+            return result
         except DynamicOutputShapeException as error:
             self._ask_for_symbols()
             _size_depends_on_data(target, error)
@@ -178,6 +181,15 @@ def name_of(target: Any) -> str:
     if isinstance(target, str):
         return f"tensor.{target}"
     return getattr(target, "__name__", None) or repr(target)
+
+
+def _is_not_dense(result: torch.Tensor) -> NoReturn:
+    """Refuses an operation on whose result fake tensors would be wrong."""
+    unsupported(
+        kind="tensor that is not dense",
+        context=str(result.layout),
+        explanation="girih compiles operations on dense tensors only.",
+    )
 
 
 def _size_depends_on_data(target: Any, error: Exception) -> None:

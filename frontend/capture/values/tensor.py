@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import NoReturn
 
 import torch
 
@@ -95,6 +96,15 @@ class Answers:
         return getattr(tensor, self.name)() == self.value
 
 
+def _branches_on_data(context: str) -> NoReturn:
+    unsupported(
+        kind="data-dependent branch",
+        context=context,
+        explanation="The branch depends on the data of a tensor.",
+        hints=("Use torch.where, or keep the condition out of the function.",),
+    )
+
+
 class TensorValue(Value):
     """A tensor.
 
@@ -124,13 +134,10 @@ class TensorValue(Value):
         if own is not None:
             return own.truth(tracer)
         if self.fake.ndim and self.fake.numel() != 1:
-            tracer.throw(RuntimeError, "Boolean value of Tensor is ambiguous")
-        unsupported(
-            kind="data-dependent branch",
-            context="bool(tensor)",
-            explanation="The branch depends on the data of a tensor.",
-            hints=("Use torch.where, or keep the condition out of the function.",),
-        )
+            count = "more than one value" if self.fake.numel() else "no values"
+            text = f"Boolean value of Tensor with {count} is ambiguous"
+            tracer.throw(RuntimeError, text)
+        _branches_on_data("bool(tensor)")
 
     def length(self, tracer) -> int:
         """Size of the first dimension."""
@@ -178,7 +185,9 @@ class TensorValue(Value):
     def contains(self, tracer, item):
         """Depends on data."""
         own = self.ask_program(tracer, "__contains__", item)
-        return (self if own is None else own).truth(tracer)
+        if own is None:
+            _branches_on_data("value in tensor")
+        return own.truth(tracer)
 
     def get_attr(self, tracer, name):
         """Attributes: metadata are constants, views are nodes, others methods."""
