@@ -56,6 +56,7 @@ _EXPORTS = {
     "graph_break": "girih.control",
     "is_compiling": "girih.control",
     "list_backends": "girih.registry",
+    "list_mode_options": "girih.api",
     "list_modes": "girih.api",
     "list_options": "girih.api",
     "mark_dynamic": "girih.dynamic",

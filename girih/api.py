@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, registry, tally
-from girih.options import MODES, Options
+from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
 
 if TYPE_CHECKING:
@@ -156,6 +156,23 @@ def reset() -> None:
 def list_modes() -> list[str]:
     """Names that ``mode`` accepts."""
     return list(MODES)
+
+
+def list_mode_options(
+    mode: str | None = None, dynamic: bool | None = None
+) -> dict[str, Any]:
+    """The options that modes are short for; changes of the dictionary change nothing.
+
+    Args:
+        mode: The mode whose options are wanted. None: those of all modes, by mode.
+        dynamic: torch's argument. girih's modes mean the same for symbolic sizes.
+
+    Raises:
+        ValueError: The mode is not known.
+    """
+    if mode is None:
+        return {name: dict(options) for name, options in MODES.items()}
+    return dict(MODES[check_mode(mode)])
 
 
 def list_options() -> OptionDescriptions:
