@@ -16,6 +16,8 @@ What lives here, in the order to read it:
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``option_list``  what each option is, as ``list_options`` tells
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
+* ``registry``  backends by name: torch's registry, and the default
+* ``torch_backend``  a backend of torch behind girih's capture
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
@@ -50,17 +52,21 @@ _EXPORTS = {
     "counters": "girih.tally",
     "disable": "girih.control",
     "explain": "girih.explanation",
+    "get_default_backend": "girih.registry",
     "graph_break": "girih.control",
     "is_compiling": "girih.control",
-    "list_backends": "girih.api",
+    "list_backends": "girih.registry",
+    "list_mode_options": "girih.api",
     "list_modes": "girih.api",
     "list_options": "girih.api",
     "mark_dynamic": "girih.dynamic",
     "mark_static": "girih.dynamic",
     "maybe_mark_dynamic": "girih.dynamic",
-    "report": "girih.api",
     "plugin": "girih.plugins",
+    "register_backend": "girih.registry",
+    "report": "girih.api",
     "reset": "girih.api",
+    "set_default_backend": "girih.registry",
     "set_stance": "girih.stance",
     "substitute_in_graph": "girih.control",
 }

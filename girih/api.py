@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
-from girih import config, fallbacks, log, tally
-from girih.options import MODES, Options, make_options
+from girih import config, fallbacks, log, registry, tally
+from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | backends.Backend = "girih",
+    backend: str | backends.Backend | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     disable: bool = False,
@@ -40,11 +40,14 @@ def compile(
         dynamic: True: sizes are symbolic from the start. False: each size is
             compiled for itself. None: a size that changes becomes symbolic. Sizes 0
             and 1 are always compiled for themselves, as ``torch.compile`` does.
-        backend: ``"girih"``, ``"eager"`` (runs the captured graph as it is), or a
-            callable ``(gm, example_inputs) -> callable``.
+        backend: ``"girih"``, ``"eager"`` (runs the captured graph as it is), another
+            name of ``girih.list_backends(())``, which is a backend of torch, or a
+            callable ``(gm, example_inputs) -> callable``. None: what
+            ``girih.set_default_backend`` set, or ``"girih"``.
         mode: One of ``girih.list_modes()``, torch's names: each is short for some
-            options. On the CPU all compile alike.
-        options: From option name to value, see ``girih.list_options()``.
+            options. On the CPU all compile alike. Backends that are not girih's get it.
+        options: From option name to value, see ``girih.list_options()``. Backends that
+            are not girih's get all but the options of capture.
         disable: True: returns ``model`` as it is.
 
     Returns:
@@ -52,6 +55,7 @@ def compile(
         buffers, attributes and ``state_dict``.
 
     Raises:
+        ImportError: The package of the backend is not installed.
         TypeError: An argument has the wrong type.
         ValueError: A backend, mode or option name is not known; the message lists
             the valid ones.
@@ -59,8 +63,10 @@ def compile(
         girih.UnsupportedError: At a call, with ``fullgraph=True`` or
             ``options={"fallback": False}``.
     """
-    settings = _check_settings(fullgraph, dynamic, mode, options, disable)
-    backend_fn = backends.resolve(backend, settings)
+    _check_arguments(fullgraph, dynamic, mode, options, disable)
+    backend = registry.get_default_backend() if backend is None else backend
+    given = (options, mode, dynamic, fullgraph)
+    backend_fn, settings = backends.resolve(backend, *given)
     if model is None:
         return lambda target: compile(
             target,
@@ -88,7 +94,7 @@ def compile(
     )
 
 
-def _check_settings(fullgraph, dynamic, mode, options, disable):
+def _check_arguments(fullgraph, dynamic, mode, options, disable):
     for name, value in (("fullgraph", fullgraph), ("disable", disable)):
         if not isinstance(value, bool):
             raise TypeError(f"{name} must be True or False, got {value!r}")
@@ -96,8 +102,6 @@ def _check_settings(fullgraph, dynamic, mode, options, disable):
         raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
     if mode is not None and options is not None:
         raise RuntimeError("mode and options can't both be given; use one of them")
-    made = make_options(options, mode)
-    return replace(made, fallback=made.fallback and not fullgraph)
 
 
 def _compile(model, *, options: Options, **settings):
@@ -149,18 +153,26 @@ def reset() -> None:
     tally.clear()
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Names that ``backend`` accepts, besides a callable.
-
-    Args:
-        exclude_tags: torch's argument; girih's backends have no tags.
-    """
-    return list(backends.BACKENDS)
-
-
 def list_modes() -> list[str]:
     """Names that ``mode`` accepts."""
     return list(MODES)
+
+
+def list_mode_options(
+    mode: str | None = None, dynamic: bool | None = None
+) -> dict[str, Any]:
+    """The options that modes are short for; changes of the dictionary change nothing.
+
+    Args:
+        mode: The mode whose options are wanted. None: those of all modes, by mode.
+        dynamic: torch's argument. girih's modes mean the same for symbolic sizes.
+
+    Raises:
+        ValueError: The mode is not known.
+    """
+    if mode is None:
+        return {name: dict(options) for name, options in MODES.items()}
+    return dict(MODES[check_mode(mode)])
 
 
 def list_options() -> OptionDescriptions:

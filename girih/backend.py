@@ -6,19 +6,19 @@ a ``torch.fx.GraphModule`` of torch-level calls and its example inputs.
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from girih.options import Options, make_options, unknown_name
+from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
 from girih.twins import hide_from_dynamo
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
-
-BACKENDS = ("eager", "girih")
 
 last_reports = Reports()
 """Graphs that were compiled through ``torch.compile``."""
@@ -75,24 +75,69 @@ def _is_fullgraph() -> bool:
     return bool(getattr(getattr(current, "current_tx", None), "one_graph", False))
 
 
-def resolve(backend: str | Backend, options: Options) -> Backend:
-    """The backend function for the ``backend`` argument of ``girih.compile``.
+def resolve(
+    backend: str | Backend,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+    dynamic: bool | None = None,
+    fullgraph: bool = False,
+) -> tuple[Backend, Options]:
+    """The backend function for the arguments of ``girih.compile``, and its options.
+
+    girih takes ``mode`` and ``options`` for its own backends. Another backend gets
+    them as from ``torch.compile``, but for options of capture.
 
     Raises:
-        TypeError: ``backend`` is neither a name nor a callable.
-        ValueError: The name is not known.
+        ImportError: The package of the backend is not installed.
+        TypeError: ``backend`` is neither a name nor a callable, or does not take the
+            ``mode`` or ``options`` that are given.
+        ValueError: A name is not known.
     """
-    if callable(backend):
-        return backend
-    if not isinstance(backend, str):
+    if backend in ("eager", "girih"):
+        made = _made(options, mode, fullgraph)
+        return run_eagerly if backend == "eager" else _Girih(made, Reports()), made
+    if not callable(backend) and not isinstance(backend, str):
         kind = type(backend).__name__
         raise TypeError(f"backend must be a name or a callable, got {kind}")
-    if backend == "eager":
-        return run_eagerly
-    if backend == "girih":
-        return _Girih(options, Reports())
-    names = unknown_name("backend", backend, BACKENDS)
-    raise ValueError(f"{names}, or a callable (gm, example_inputs) -> callable")
+    own, others = _split(options)
+    made = _made(own, None, fullgraph)
+    if callable(backend):
+        return _with_keywords(backend, mode, others), made
+    from girih.torch_backend import TorchBackend  # it loads torch's compiler
+
+    return TorchBackend(backend, mode, others, dynamic, made), made
+
+
+def _made(options: Any, mode: str | None, fullgraph: bool) -> Options:
+    made = make_options(options, mode)
+    return replace(made, fallback=made.fallback and not fullgraph)
+
+
+def _split(options: Mapping[str, Any] | None) -> tuple[dict | None, dict]:
+    """Options of capture, and those of a backend that is not girih's."""
+    if not isinstance(options, Mapping):
+        return options, {}
+    own = {name: options[name] for name in options if name in CAPTURE_OPTIONS}
+    return own, {name: options[name] for name in options if name not in own}
+
+
+def _with_keywords(backend: Backend, mode: str | None, options: dict) -> Backend:
+    """A callable that gets ``mode`` and ``options`` where they are given."""
+    given: dict[str, Any] = {}
+    if mode is not None and mode != "default":
+        given["mode"] = mode
+    if options:
+        given["options"] = options
+    if not given:
+        return backend
+    try:
+        inspect.signature(backend).bind(None, None, **given)
+    except TypeError as error:
+        text = f"the backend {backend!r} can't get {' and '.join(given)}: {error}"
+        raise TypeError(text) from None
+    except ValueError:  # it has no signature
+        pass
+    return partial(backend, **given)
 
 
 @dataclass(frozen=True)

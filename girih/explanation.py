@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from girih import api, config, marks
 from girih import backend as backends
+from girih import config, marks, registry
 from girih.errors import UnsupportedError
 from girih.fallbacks import Fallback, collected
 
@@ -178,7 +178,7 @@ def explain(
     fn: Any,
     *,
     dynamic: bool | None = None,
-    backend: str | backends.Backend = "girih",
+    backend: str | backends.Backend | None = None,
     options: dict[str, Any] | None = None,
 ) -> Callable[..., Explanation]:
     """Captures and runs one call of a function, and says what came of it.
@@ -204,14 +204,16 @@ def explain(
     if not callable(target):
         raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
 
-    made = api.make_options(options)
-    backends.resolve(backend, made)  # raises for wrong names
+    if backend is None:
+        backend = registry.get_default_backend()
+    _, made = backends.resolve(backend, options)  # raises for wrong names
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         settings = (_settings_of(fn) if options is None else None) or _settings(made)
         if dynamic is not None:
             settings = replace(settings, dynamic=dynamic)
-        recorder = _Recorder(target, backends.resolve(backend, made))
+        backend_fn, _ = backends.resolve(backend, options, None, settings.dynamic)
+        recorder = _Recorder(target, backend_fn)
         with collected() as recorder.explanation.fallbacks:
             recorder.compiled(settings)(*args, **kwargs)
         return recorder.explanation

@@ -145,6 +145,14 @@ class Options:
 
 
 _FIELDS = {entry.name: entry for entry in fields(Options)}
+CAPTURE_OPTIONS = (
+    "capture_instructions",
+    "capture_operations",
+    "capture_seconds",
+    "fallback",
+    "recompile_limit",
+)
+"""Options of girih's capture, which hold with any backend."""
 TORCH_NAMES = {
     entry.metadata["torch"]: name
     for name, entry in _FIELDS.items()

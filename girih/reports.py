@@ -49,6 +49,7 @@ class Report:
 
     Attributes:
         name: Name of the graph.
+        backend: Name of the backend of torch that compiled it; "" where girih did.
         stage_seconds: Seconds spent in each stage, in order.
         kernels: Distinct fused kernels.
         launches: Kernel launches in one call.
@@ -76,6 +77,7 @@ class Report:
     """
 
     name: str = ""
+    backend: str = ""
     stage_seconds: dict[str, float] = field(default_factory=dict)
     kernels: int = 0
     launches: int = 0
@@ -147,6 +149,10 @@ class Report:
         reasons += "".join(
             f"; some calls ran in eager mode: {f.reason}" for f in self.fallbacks
         )
+        if self.backend:
+            milliseconds = f"{1e3 * self.compile_seconds:.1f} ms"
+            head = f"{self.name}: compiled by {self.backend} in {milliseconds}"
+            return f"{head}{reasons}"
         return (
             f"{self.name}: {_count(self.kernels, 'kernel')}; each call makes "
             f"{_count(self.launches, 'kernel launch')} and "

@@ -23,6 +23,7 @@ from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
 from girih.frontend.capture.finalizers import returning
 from girih.frontend.capture.frame import Frame
+from girih.frontend.capture.graph import Input
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
@@ -240,7 +241,22 @@ class _Capture:
         module = CapturedGraph(captured.modules, captured.fx)
         static = [i for i, given in enumerate(captured.inputs) if given.is_static]
         module.meta["static_input_indices"] = static
+        module.meta["written_inputs"] = {
+            index: (given.real.requires_grad, given.real.is_leaf)
+            for index, given in enumerate(captured.tensors)
+            if _is_written(given)
+        }
         return module
+
+
+def _is_written(given: Input) -> bool:
+    """Whether the graph may write an argument.
+
+    Inference tensors do not count their changes. What is no leaf was written once to
+    be none.
+    """
+    fake = given.value.fake
+    return fake.is_inference() or fake._version > (not given.real.is_leaf)
 
 
 def _compiled(backend: Backend, graph, examples: list[Any]) -> Callable:

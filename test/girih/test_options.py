@@ -66,3 +66,16 @@ def test_each_option_has_a_meaning():
 def test_defaults_are_accepted():
     given = {f.name: f.default for f in fields(Options) if f.default is not None}
     assert make_options(given) == Options()
+
+
+def test_modes_are_short_for_options():
+    everything = girih.list_mode_options()
+    assert list(everything) == girih.list_modes()
+    for mode, options in everything.items():
+        assert girih.list_mode_options(mode, dynamic=True) == options
+        assert make_options(options) == make_options(None, mode)
+    girih.list_mode_options("default")["cache"] = False
+    everything["default"]["cache"] = False
+    assert girih.list_mode_options("default") == {}
+    with pytest.raises(ValueError, match="did you mean 'max-autotune'"):
+        girih.list_mode_options("max-autotun")

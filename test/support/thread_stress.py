@@ -204,7 +204,7 @@ def main() -> int:
     """Runs it as the command line says; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--backend", default="girih", choices=girih.list_backends())
+    parser.add_argument("--backend", default="girih", choices=girih.list_backends(()))
     parser.add_argument(
         "--switch", type=float, default=1e-4, help="seconds a thread runs"
     )
