@@ -29,6 +29,7 @@ from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.rebuilding.generators import close_generators
+from girih.frontend.capture.refusals import bug
 from girih.frontend.capture.repeatable import is_repeatable, runs_again
 from girih.frontend.capture.resume.liveness import is_observed
 from girih.frontend.capture.resume.origin import original_code
@@ -102,6 +103,10 @@ class Call:
         count = code.co_argcount + code.co_kwonlyargcount
         flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
         return code.co_varnames[: count + sum(bool(code.co_flags & f) for f in flags)]
+
+
+# What girih's own mistakes raise. Python's are traced, and raise `Raised`.
+_MISTAKES = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass
@@ -187,21 +192,35 @@ class _Capture:
         except Raised as raised:
             raise _raises(raised) from None
 
-    def _finish(self, result, frames, state_check) -> CapturedFrame:
+    def _rebuild(self, result, frames):
+        """A rebuilder, which has the effects, and the expression of the result.
+
+        Raises:
+            UnsupportedError: Some can't be made, or girih itself fails.
+        """
         tracer = self.tracer
         tracer.graph.prune()
         rebuilder = self.rebuilder = Rebuilder(tracer.graph)
-        rebuilder.replay(tracer.effects)
-        if frames is None:
-            expression = rebuilder.expression(result)
-            watch = tracer.finalizers
-            expression = returning(rebuilder, self.root, watch, expression)
-        else:
-            expression = tail_of(rebuilder, frames)
-        close_generators(rebuilder, tracer.generators, () if frames else [self.root])
-        rebuilder.set_state(tracer.state)
-        guard_written(tracer)
-        guard_told_apart(tracer)
+        try:
+            rebuilder.replay(tracer.effects)
+            if frames is None:
+                expression = rebuilder.expression(result)
+                watch = tracer.finalizers
+                expression = returning(rebuilder, self.root, watch, expression)
+            else:
+                expression = tail_of(rebuilder, frames)
+            done = () if frames else [self.root]
+            close_generators(rebuilder, tracer.generators, done)
+            rebuilder.set_state(tracer.state)
+            guard_written(tracer)
+            guard_told_apart(tracer)
+        except _MISTAKES as error:
+            raise bug(error) from error
+        return rebuilder, expression
+
+    def _finish(self, result, frames, state_check) -> CapturedFrame:
+        tracer = self.tracer
+        rebuilder, expression = self._rebuild(result, frames)
         graph = compiled = None
         for_now = False
         if tracer.graph.has_calls:

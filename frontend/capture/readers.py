@@ -66,7 +66,8 @@ def _parts(obj, names: tuple[str, ...]) -> list:
     """What an object itself holds under some names."""
     namespace = getattr(obj, "__dict__", {})
     if isinstance(obj, torch.nn.Module):
-        namespace = {**namespace, **obj._modules}
+        # Without any before `nn.Module.__init__` has run.
+        namespace = {**namespace, **namespace.get("_modules", {})}
     return [namespace[name] for name in names if name in namespace]
 
 

@@ -87,6 +87,7 @@ def _check_dim(tensor: torch.Tensor, dim: int) -> None:
 
 @demands("native_layer_norm")
 def _layer_norm(input, normalized_shape, weight, bias, eps):
+    _check(len(normalized_shape) > 0, "normalized_shape has no dims")
     _check_size(weight, normalized_shape, "weight")
     _check_size(bias, normalized_shape, "bias")
 
