@@ -291,6 +291,32 @@ def test_hook_that_is_always_called():
     assert called != []
 
 
+def test_version_counts_data():
+    def function(x):
+        x.data.mul_(0.5)
+        return x * 1
+
+    for f, count in ((function, 0), (girih.compile(function), 1)):
+        x = torch.ones(2, requires_grad=True)
+        f(x)
+        assert x._version == count
+
+
+def test_history_that_is_used_twice():
+    weight = torch.ones(3, 2, requires_grad=True)
+
+    def function(x):
+        y = x @ weight
+        (gradient,) = torch.autograd.grad(y.square().sum(), weight)
+        return y, gradient
+
+    x = torch.ones(4, 3)
+    with pytest.raises(RuntimeError, match="a second time"):
+        function(x)[0].sum().backward()
+    girih.compile(function)(x)[0].sum().backward()
+    torch.testing.assert_close(weight.grad, torch.full((3, 2), 4.0))
+
+
 def test_warning_of_a_first_call():
     compiled, counts = girih.compile(lambda x: torch.tensor(x)), []
     for _ in range(2):
