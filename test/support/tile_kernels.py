@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from girih.codegen.cpu.compile import compile_module
+from girih.codegen.cpu.target import host_target
 from girih.dialects import context, graph, tile
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, parse
@@ -23,7 +24,8 @@ from girih.dialects.types import (
 from girih.passes.pipelines import with_options
 from girih.passes.registry import run_pipeline
 
-VECTOR_BITS = 512
+VECTOR_BITS = host_target().vector_bits
+"""LLVM may use instructions for wider ones that the processor does not have."""
 TILE = f"tile{{vector-bits={VECTOR_BITS}}}"
 _BITS = f"vector-bits={VECTOR_BITS}"
 LOWERING = tuple(
