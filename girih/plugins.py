@@ -23,8 +23,9 @@ import difflib
 import functools
 import inspect
 import re
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any, TypeVar
 
@@ -251,10 +252,20 @@ class Plugin:
         return _taking("op, cotangents, b", rules.vjp(*self._names(ops)))
 
     def not_differentiable(self, reason: str, *ops: OpName) -> None:
-        """Says that no derivative goes through ops, and why: one sentence."""
+        """Says that ops have no derivative, and why: one sentence.
+
+        A backward pass that comes to such an op is left to eager, with the reason.
+        Where a derivative is zero, a rule of ``vjp`` returns zeros.
+        """
         from girih.passes.autograd import rules
 
-        rules.not_differentiable(reason, *self._names(ops))
+        def refuse(op: ir.OpView, cotangents: Sequence, b: Any) -> list:
+            text = f"'{op.operation.name}' has no derivative: {reason}"
+            raise rules.NotDifferentiable(text)
+
+        refuse.__module__ = sys._getframe(1).f_globals.get("__name__", "__main__")
+        refuse.__qualname__ = "not_differentiable"
+        rules.vjp(*self._names(ops))(refuse)
 
     def decomposes(self, op: OpName) -> Callable[[Rule], Rule]:
         """A decorator for the rule that writes a composite op with others.
