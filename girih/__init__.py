@@ -67,6 +67,7 @@ _EXPORTS = {
     "report": "girih.api",
     "reset": "girih.api",
     "set_default_backend": "girih.registry",
+    "set_logs": "girih.log",
     "set_stance": "girih.stance",
     "substitute_in_graph": "girih.control",
 }

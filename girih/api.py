@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
-from girih import config, fallbacks, log, registry, tally
+from girih import config, fallbacks, log, registry, stance, tally
 from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
+from girih.torch_switches import Switches, switches
 
 if TYPE_CHECKING:
     from girih.option_list import OptionDescriptions
@@ -25,7 +26,10 @@ def compile(
     backend: str | backends.Backend | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
 ) -> Callable:
     """Compiles a function or a module; use it as a function or as a decorator.
 
@@ -48,7 +52,13 @@ def compile(
             options. On the CPU all compile alike. Backends that are not girih's get it.
         options: From option name to value, see ``girih.list_options()``. Backends that
             are not girih's get all but the options of capture.
-        disable: True: returns ``model`` as it is.
+        name: What the names of the graphs begin with in reports, logs and dumps, with
+            ``_`` for what a folder can't be called. None: ``"graph"``.
+        disable: True: returns ``model`` as it is. ``torch._dynamo.config.disable`` does
+            the same.
+        recompile_limit: How many compiled entries one function may have, as the option
+            of this name, which it replaces.
+        isolate_recompiles: torch's. In girih each compiled function has own entries.
 
     Returns:
         The compiled callable. For a module, a module with the same parameters,
@@ -63,45 +73,61 @@ def compile(
         girih.UnsupportedError: At a call, with ``fullgraph=True`` or
             ``options={"fallback": False}``.
     """
-    _check_arguments(fullgraph, dynamic, mode, options, disable)
+    _check_arguments(fullgraph, dynamic, mode, options, disable, isolate_recompiles)
+    _check_name_and_limit(name, recompile_limit)
     backend = registry.get_default_backend() if backend is None else backend
-    given = (options, mode, dynamic, fullgraph)
+    given = (options, mode, dynamic, fullgraph, name)
     backend_fn, settings = backends.resolve(backend, *given)
     if model is None:
-        return lambda target: compile(
-            target,
-            fullgraph=fullgraph,
-            dynamic=dynamic,
-            backend=backend,
-            mode=mode,
-            options=options,
-            disable=disable,
-        )
+        again = {"fullgraph": fullgraph, "dynamic": dynamic, "backend": backend}
+        again |= {"mode": mode, "options": options, "name": name, "disable": disable}
+        return lambda target: compile(target, recompile_limit=recompile_limit, **again)
     if not callable(model) and not isinstance(model, classmethod):
         kind = type(model).__name__
         raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
-    if disable:
+    theirs = switches()
+    if disable or theirs.disable:
         return model
-    limit = settings.recompile_limit or config.recompile_limit()
     return _compile(
         model,
         fullgraph=fullgraph,
-        dynamic=dynamic,
+        dynamic=theirs.dynamic if dynamic is None else dynamic,
         backend_fn=backend_fn,
-        recompile_limit=limit,
+        recompile_limit=recompile_limit or _limit(settings, theirs),
+        fails_at_limit=theirs.fails_at_limit,
         fallback=settings.falls_back(),
         options=settings,
     )
 
 
-def _check_arguments(fullgraph, dynamic, mode, options, disable):
-    for name, value in (("fullgraph", fullgraph), ("disable", disable)):
+def _check_arguments(
+    fullgraph, dynamic, mode, options, disable, isolate_recompiles
+) -> None:
+    bools = {
+        "fullgraph": fullgraph,
+        "disable": disable,
+        "isolate_recompiles": isolate_recompiles,
+    }
+    for name, value in bools.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} must be True or False, got {value!r}")
     if dynamic is not None and not isinstance(dynamic, bool):
         raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
     if mode is not None and options is not None:
         raise RuntimeError("mode and options can't both be given; use one of them")
+
+
+def _check_name_and_limit(name: str | None, recompile_limit: int | None) -> None:
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a text, got {name!r}")
+    limit = recompile_limit
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise ValueError(f"recompile_limit must be a number >= 1, got {limit!r}")
+
+
+def _limit(settings: Options, theirs: Switches) -> int:
+    given = settings.recompile_limit or theirs.recompile_limit
+    return given or config.recompile_limit()
 
 
 def _compile(model, *, options: Options, **settings):
@@ -112,6 +138,7 @@ def _compile(model, *, options: Options, **settings):
     from girih.twins import follow_torch
 
     follow_torch(reset)
+    stance.follow_environment()
     load_installed()
     limits = Limits(**options.capture_limits())
     return compile_callable(model, Settings(limits=limits, **settings))

@@ -7,12 +7,14 @@ a ``torch.fx.GraphModule`` of torch-level calls and its example inputs.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from girih import config
 from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
 from girih.twins import hide_from_dynamo
@@ -44,6 +46,8 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     from girih.frontend.importer.checkpoints import restore_checkpoints
     from girih.plugins import load_installed
 
+    if config.is_disabled():
+        return gm.forward
     if "torch._dynamo" in sys.modules:  # who else may call it has no such tables
         hide_from_dynamo()
     load_installed()
@@ -81,6 +85,7 @@ def resolve(
     mode: str | None = None,
     dynamic: bool | None = None,
     fullgraph: bool = False,
+    name: str | None = None,
 ) -> tuple[Backend, Options]:
     """The backend function for the arguments of ``girih.compile``, and its options.
 
@@ -95,7 +100,8 @@ def resolve(
     """
     if backend in ("eager", "girih"):
         made = _made(options, mode, fullgraph)
-        return run_eagerly if backend == "eager" else _Girih(made, Reports()), made
+        reports = Reports(name=re.sub(r"[^\w.-]+", "_", name or "graph"))
+        return run_eagerly if backend == "eager" else _Girih(made, reports), made
     if not callable(backend) and not isinstance(backend, str):
         kind = type(backend).__name__
         raise TypeError(f"backend must be a name or a callable, got {kind}")
@@ -152,7 +158,7 @@ class _Girih:
 
     def girih_anew(self) -> Backend:
         """The backend of a copy of the callable."""
-        return _Girih(self.options, Reports())
+        return _Girih(self.options, Reports(name=self.reports.name))
 
     def reset(self) -> None:
         """Drops the reports of what was compiled; called when that is dropped."""

@@ -52,6 +52,13 @@ DUMP_DIR = Variable(
     "Folder into which each compilation writes its IR, one file for each stage. The "
     "option `dump_dir` takes precedence.",
 )
+DISABLE = Variable(
+    "GIRIH_DISABLE",
+    "`0`",
+    "With `1` all that girih compiled or would compile runs as plain Python. "
+    "`TORCH_COMPILE_DISABLE=1` and `TORCHDYNAMO_DISABLE=1` mean the same for "
+    "`girih.compile`.",
+)
 FALLBACK = Variable(
     "GIRIH_FALLBACK",
     "`1`",
@@ -61,7 +68,8 @@ FALLBACK = Variable(
 LOGS = Variable(
     "GIRIH_LOGS",
     "no logs",
-    "Names of logs, with commas between them. girih prints these logs on stderr.",
+    "Names of logs, with commas between them. girih prints these logs on stderr. "
+    "`help` prints the names. `TORCH_LOGS` counts for the names that girih has.",
 )
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",
@@ -95,6 +103,7 @@ TEST_DEVICE = Variable(
 )
 VARIABLES = (
     CACHE_DIR,
+    DISABLE,
     DUMP_DIR,
     FALLBACK,
     LOGS,
@@ -163,6 +172,14 @@ def fallback() -> bool:
     return FALLBACK.value("1") != "0"
 
 
+def is_disabled() -> bool:
+    """Whether everything runs as plain Python."""
+    theirs = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
+    if any(os.environ.get(name) == "1" for name in theirs):
+        return True
+    return DISABLE.value("0") not in ("", "0")
+
+
 def verify() -> bool:
     """Whether the IR is verified after every pass."""
     return VERIFY.value("0") not in ("", "0")
@@ -170,7 +187,15 @@ def verify() -> bool:
 
 def logs() -> tuple[str, ...]:
     """Names of the logs that the user asks for."""
-    text = LOGS.value()
+    return _names(LOGS.value())
+
+
+def torchs_logs() -> tuple[str, ...]:
+    """Names of logs that the user asks torch for."""
+    return _names(os.environ.get("TORCH_LOGS", ""))
+
+
+def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

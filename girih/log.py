@@ -1,7 +1,8 @@
-"""Loggers and ``GIRIH_LOGS``.
+"""Loggers, ``GIRIH_LOGS``, ``TORCH_LOGS`` and ``set_logs``.
 
-``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr. ``NAMES`` lists them, and
-``all`` means each.
+``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr. ``NAMES`` lists them,
+``all`` means each, and ``help`` prints the list. ``TORCH_LOGS`` counts for the names
+that girih has.
 
 What runs eager is no matter of logs: that is a warning (``girih.fallbacks``).
 """
@@ -10,22 +11,58 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Collection
 
 from girih import config
 from girih.options import unknown_name
 
 NAMES = {
+    "aot_graphs": "The graphs as MLIR: as imported, and with their derivatives.",
     "bytecode": "The code with which a function goes on after a graph break.",
     "capture": "The frames that capture leaves to Python, and girih's own bugs.",
     "compiler": "One line for each compilation: seconds of each stage, kernels, cache "
     "hits.",
+    "fusion": "The graphs as MLIR after fusion: what each kernel computes.",
     "graph_breaks": "Each graph break: the reason, the user's lines, and a way around.",
     "graph_code": "The captured graph as Python, and the code around it.",
     "guards": "The guards of each cache entry.",
+    "kernel_code": "The kernels as LLVM's or Triton's IR.",
+    "output_code": "What a call runs: the launches of kernels and the ATen calls.",
     "recompiles": "The guards that failed, with values, when girih compiles a function "
     "again.",
+    "schedule": "The kernels with their tiles and loops.",
 }
 """By the name of each log what girih writes to it."""
+
+_TORCHS = {"recompiles_verbose": "recompiles"}
+"""torch's names for a log that has another one here."""
+
+_LOGS_OF_LEVELS = {
+    "imported": "aot_graphs",
+    "graph": "aot_graphs",
+    "derivatives": "aot_graphs",
+    "fused": "fusion",
+    "host": "output_code",
+    "tile": "schedule",
+    "llvm": "kernel_code",
+    "ttir": "kernel_code",
+}
+"""By the name of a level of IR the log that shows it."""
+
+
+class _Handler(logging.StreamHandler):
+    """Prints on what ``sys.stderr`` is at that time: notebooks replace it."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+        self.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
+
+    @property
+    def stream(self):
+        return sys.stderr
+
+
+_handler = _Handler()
 
 
 def logger(name: str) -> logging.Logger:
@@ -34,22 +71,78 @@ def logger(name: str) -> logging.Logger:
     return logging.getLogger(f"girih.{name}")
 
 
-def configure() -> None:
-    """Switches on the logs that ``GIRIH_LOGS`` names.
+def set_logs(**wanted: bool) -> None:
+    """Switches logs on or off, as ``GIRIH_LOGS`` does, which it replaces.
+
+    Args:
+        wanted: By the name of a log, or ``all``, whether girih prints it on stderr.
+            Logs that are not named are off.
 
     Raises:
+        TypeError: A value is no bool.
         ValueError: A name is not known.
     """
-    wanted = config.logs()
-    if not wanted:
-        return
-    for name in wanted:
+    for name, value in wanted.items():
         if name not in (*NAMES, "all"):
-            raise ValueError(unknown_name("log in GIRIH_LOGS", name, [*NAMES, "all"]))
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
-    for name in NAMES if "all" in wanted else wanted:
+            raise ValueError(unknown_name("log", name, [*NAMES, "all"]))
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+    every = wanted.get("all", False)
+    _switch({name for name in NAMES if wanted.get(name, every)})
+
+
+def _switch(names: Collection[str]) -> None:
+    for name in NAMES:
         log = logging.getLogger(f"girih.{name}")
-        log.setLevel(logging.DEBUG)
-        log.addHandler(handler)
-        log.propagate = False
+        log.removeHandler(_handler)
+        is_on = name in names
+        log.setLevel(logging.DEBUG if is_on else logging.NOTSET)
+        log.propagate = not is_on
+        if is_on:
+            log.addHandler(_handler)
+
+
+def configure() -> None:
+    """Switches on the logs that ``GIRIH_LOGS`` and ``TORCH_LOGS`` name.
+
+    Raises:
+        ValueError: A name in ``GIRIH_LOGS`` is not known.
+    """
+    theirs = (name.lstrip("+") for name in config.torchs_logs())
+    found = {_TORCHS.get(name, name) for name in theirs} & NAMES.keys()
+    for name in config.logs():
+        if name == "help":
+            print(help_text(), file=sys.stderr)
+        elif name == "all":
+            found.update(NAMES)
+        elif name in NAMES:
+            found.add(name)
+        else:
+            known = [*NAMES, "all", "help"]
+            raise ValueError(unknown_name("log in GIRIH_LOGS", name, known))
+    if found:
+        _switch(found)
+
+
+def help_text() -> str:
+    """The names of the logs, and what each shows."""
+    lines = [f"  {name:13} {meaning}" for name, meaning in NAMES.items()]
+    head = "GIRIH_LOGS=NAME[,NAME...] prints logs of girih on stderr:"
+    return "\n".join([head, *lines, f"  {'all':13} Each of them."])
+
+
+def shows_level(level: str) -> bool:
+    """Whether a log shows a level of IR."""
+    name = _LOGS_OF_LEVELS.get(level)
+    return name is not None and logger(name).isEnabledFor(logging.DEBUG)
+
+
+def shows_code() -> bool:
+    """Whether a log shows IR of kernels, which must not come from a cache then."""
+    return any(shows_level(level) for level in ("tile", "llvm", "ttir"))
+
+
+def show_level(level: str, program: str, text: object) -> None:
+    """Logs a level of IR of a program, if a log shows it."""
+    if shows_level(level):
+        logger(_LOGS_OF_LEVELS[level]).debug("%s, %s:\n%s", program, level, text)

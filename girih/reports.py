@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from girih.checking.found import GraphCheck
 
+from girih import config
 from girih.fallbacks import Fallback
 
 
@@ -176,14 +177,16 @@ class Reports:
     Attributes:
         graphs: All graphs, in the order of compilation.
         functions: Functions, and single calls of them, that ran as plain Python.
+        name: What the names of the graphs begin with.
     """
 
     graphs: list[Report] = field(default_factory=list)
     functions: list[Fallback] = field(default_factory=list)
+    name: str = "graph"
 
     def begin(self) -> Report:
         """Adds the report of a graph that is about to be compiled."""
-        report = Report(name=f"graph{len(self.graphs)}")
+        report = Report(name=f"{self.name}{len(self.graphs)}")
         self.graphs.append(report)
         return report
 
@@ -227,6 +230,8 @@ class Reports:
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
         lines += [str(fallback) for fallback in self.functions]
+        if not lines and config.is_disabled():
+            return "girih compiles nothing: an environment variable disables it"
         return "\n".join(lines) or "girih has compiled nothing yet"
 
 

@@ -6,9 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from girih import config
 from girih.options import unknown_name
 
-STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
+STANCES = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
 
 _current = "default"
 
@@ -29,6 +37,9 @@ class set_stance:  # noqa: N801 - torch's name
             everything as plain Python. ``"eager_on_recompile"``: use what is compiled,
             and run the other calls as plain Python. ``"fail_on_recompile"``: use what
             is compiled, and raise ``girih.RecompileError`` at other calls.
+            ``"eager_then_compile"``: run the first call of each function as plain
+            Python and compile at the second, which then knows from both which sizes
+            and numbers change. ``"aot_eager_then_compile"``: the same.
 
     Raises:
         ValueError: The stance is not known.
@@ -70,5 +81,12 @@ def set_current(stance: str) -> str:
     from girih.frontend.capture import _frame
 
     before, _current = _current, stance
-    _frame.force_eager(stance == "force_eager")
+    _frame.force_eager(stance == "force_eager" or config.is_disabled())
     return before
+
+
+@functools.cache
+def follow_environment() -> None:
+    """Has calls run as plain Python where an environment variable disables girih."""
+    if config.is_disabled():
+        set_current(_current)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
-import inspect
 import logging
-import os
-import sysconfig
 import time
 import types
 from collections.abc import Callable
@@ -16,11 +12,9 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
-import torch
 from torch._C._dynamo.eval_frame import set_eval_frame
 
-import girih
-from girih import collector, config, exclusive, frontend, log, marks, stance, tally
+from girih import collector, config, exclusive, log, marks, stance, tally
 from girih.errors import (
     EXHAUSTED,
     GirihError,
@@ -45,7 +39,6 @@ from girih.frontend.capture.failures import Failure, failure_of
 from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.graph import OPERATION_FAILED
-from girih.frontend.capture.guard import GuardSet, GuardTree
 from girih.frontend.capture.listing import log_capture
 from girih.frontend.capture.messages import (
     graph_break,
@@ -55,10 +48,11 @@ from girih.frontend.capture.messages import (
     refused,
     skipped,
 )
+from girih.frontend.capture.plain import plain_entry
 from girih.frontend.capture.refusals import FALLBACKS
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
-from girih.frontend.capture.source import Source
+from girih.frontend.capture.users_code import is_own_code, is_users_code
 
 _LOG = log.logger("capture")
 _BREAKS = log.logger("graph_breaks")
@@ -66,6 +60,7 @@ _RECOMPILES = log.logger("recompiles")
 _places_logged: set[tuple] = set()
 
 EAGER, FAIL = "eager_on_recompile", "fail_on_recompile"
+EAGER_FIRST = ("eager_then_compile", "aot_eager_then_compile")
 
 # Calls that failed to be captured, after which a function is left alone.
 MAXIMAL_FAILURES = 8
@@ -86,6 +81,7 @@ class Settings:
         dynamic: As for ``girih.compile``.
         backend_fn: Compiles a graph.
         recompile_limit: Most entries of one function.
+        fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
@@ -96,6 +92,7 @@ class Settings:
     dynamic: bool | None
     backend_fn: Backend
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
+    fails_at_limit: bool = False
     limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
@@ -155,6 +152,7 @@ class Compiler:
         self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0
+        self.has_run_eager = False
         self.reason = ""
         self.left = ""
         self.pause = Pause()
@@ -171,6 +169,12 @@ class Compiler:
                 ``fallback``.
         """
         if stance.current() == EAGER:
+            tally.add("eager_calls", "stance")
+            return None
+        if stance.current() in EAGER_FIRST and self._is_first():
+            with exclusive.compilation():
+                self.has_run_eager = True
+                self.sizes.observe(function, arguments)
             tally.add("eager_calls", "stance")
             return None
         if self.failures >= MAXIMAL_FAILURES or self._is_over_limit(dispatcher):
@@ -201,6 +205,9 @@ class Compiler:
                 error = refusal
             # Only Python leaves the blocks: `with torch.no_grad()` would stay in force.
             return plain_entry(function, lambda: _raise(error))
+
+    def _is_first(self) -> bool:
+        return not (self.has_run_eager or self.goes_on or self.captures)
 
     def _is_over_limit(self, dispatcher) -> bool:
         return self.left == "recompile limit" and self._is_full(dispatcher)
@@ -339,10 +346,10 @@ class Compiler:
             _BREAKS.info("%s", text(call, error))
 
     def _limit_reached(self, call: Call) -> None:
-        """Leaves calls that fit nothing alone; with ``fullgraph`` they fail."""
+        """Leaves calls that fit nothing alone, or has them fail."""
         text = limit_reached(call, self.settings.recompile_limit, self.history)
         error = UnsupportedError("recompile limit", call.function.__qualname__, text)
-        if self.settings.fullgraph:
+        if self.settings.fullgraph or self.settings.fails_at_limit:
             raise error
         _RECOMPILES.info("%s", text)
         self._site(call).leave(error.kind, error)
@@ -361,7 +368,7 @@ class Compiler:
             return False if disabled.recursive else None
         if marks.is_left_alone(function.__code__):
             return None
-        if function.__code__.co_filename.startswith(_OWN):
+        if is_own_code(function.__code__):
             return False  # a backward pass runs here, or is compiled
         origin = origin_of(function.__code__)
         if origin is not None and origin.kind != "resume":
@@ -417,45 +424,6 @@ def _is_worth_it(captured: CapturedFrame) -> bool:
     if captured.broken is None:
         return captured.graph is not None
     return captured.has_tensors
-
-
-def is_users_code(code: types.CodeType) -> bool:
-    """Whether a function is worth capturing on its own: not torch's, not Python's."""
-    filename = code.co_filename
-    if (
-        filename.startswith("<")
-        or code.co_name.startswith("<")
-        and (code.co_name != "<lambda>")
-    ):
-        return False
-    if filename.startswith(_SKIPPED):
-        return False
-    return not filename.startswith(_LIBRARIES) or filename.startswith(_SITE_PACKAGES)
-
-
-_SITE_PACKAGES = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")
-)
-_LIBRARIES = (sysconfig.get_path("stdlib") + os.sep,)
-_SKIPPED = tuple(
-    os.path.dirname(os.path.abspath(package.__file__)) + os.sep
-    for package in (torch, frontend, girih)
-)
-
-
-def _folder_of(package: str) -> str:
-    """Where a package lies, which is not imported for that."""
-    (folder,) = importlib.util.find_spec(package).submodule_search_locations
-    return os.path.abspath(folder) + os.sep
-
-
-# Code of girih that calls no function of the user.
-_OWN = tuple(
-    map(
-        _folder_of,
-        ("girih.codegen", "girih.compiler", "girih.dialects", "girih.passes"),
-    )
-)
 
 
 def compile_function(
@@ -558,35 +526,6 @@ def _goes_on_in_a_block(code: types.CodeType) -> bool:
 def _raise(error: GirihError) -> None:
     """With ``fullgraph`` a call is captured, or it fails."""
     raise error  # an expression can't
-
-
-def plain_entry(function, returned: Callable[[], None]) -> _frame.Entry:
-    """An entry that runs the function as it was, which is expected to raise.
-
-    Where it does not, ``returned`` is called.
-    """
-    code = function.__code__
-    positional = code.co_argcount
-    named = positional + code.co_kwonlyargcount
-
-    def run(*values):
-        keywords = dict(
-            zip(code.co_varnames[positional:named], values[positional:], strict=False)
-        )
-        args, rest = values[:positional], list(values[named:])
-        if code.co_flags & inspect.CO_VARARGS:
-            args = (*args, *rest.pop(0))
-        if code.co_flags & inspect.CO_VARKEYWORDS:
-            keywords.update(rest.pop())
-        result = function(*args, **keywords)
-        returned()
-        return result
-
-    flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
-    count = named + sum(bool(code.co_flags & flag) for flag in flags)
-    sources = [Source("local", index, None) for index in range(count)]
-    guards = GuardTree(GuardSet(), sources).build(0, None, None, None)
-    return _frame.Entry(guards, run, -1)
 
 
 def reset() -> None:

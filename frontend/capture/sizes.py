@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.numbers import is_input
-from girih.frontend.capture.source import Source
+from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import LITERALS
 
 # Accesses on the way from an argument to a number that the caller gave with it.
 _CONTAINERS = ("local", "index", "item", "dict_item")
+
+# Levels of such containers in which a plain call looks for tensors and numbers.
+_MOST_NESTED = 4
 
 # Options in an optimizer's ``param_groups`` that are others at most calls: schedulers
 # of the learning rate write the first three, and programs the last one.
@@ -85,6 +89,28 @@ class Sizes:
             varying.update(i for i, size in enumerate(shape) if size != seen[i])
         self._shapes[key] = shape
         return [dim for dim in varying if dim < tensor.ndim]
+
+    def observe(self, function: FunctionType, arguments: tuple) -> None:
+        """Notes the sizes and numbers of a call that runs as plain Python.
+
+        A first call that is captured notes them as it goes. Both find what differs in
+        the next one.
+        """
+        roots = Roots(function.__code__.co_varnames)
+        for index, value in enumerate(arguments):
+            self._observe(value, roots.local(index), _MOST_NESTED)
+
+    def _observe(self, value: Any, source: Source, depth: int) -> None:
+        if isinstance(value, torch.Tensor):
+            self._varying_of(value, source)
+        elif type(value) in (int, float):
+            self._numbers[_key(source)] = value
+        elif type(value) in (list, tuple) and depth:
+            for index, item in enumerate(value):
+                self._observe(item, source.index(index), depth - 1)
+        elif type(value) is dict and depth:
+            for key, item in value.items():
+                self._observe(item, source.dict_item(key), depth - 1)
 
     # Numbers
 

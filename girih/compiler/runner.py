@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from girih import signals
+from girih import log, signals
 from girih.compiler.target import Target
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
@@ -75,7 +75,7 @@ class Runner:
 
     @property
     def dumps(self) -> bool:
-        """Whether IR is written, so that nothing may come from a cache."""
+        """Whether IR is written or logged, so that nothing may come from a cache."""
         return self.dumper is not None
 
     @contextmanager
@@ -175,7 +175,7 @@ class Runner:
     # Dumps --------------------------------------------------------------------
 
     def _make_dumper(self) -> _AfterPass | None:
-        if self.options.dump_folder() is None:
+        if self.options.dump_folder() is None and not log.shows_code():
             return None
 
         def dump(module: ir.Operation) -> None:
@@ -190,13 +190,14 @@ class Runner:
         module: ir.Operation,
         passes: Callable[[], list[Step]] | None = None,
     ) -> None:
-        """Writes a level of IR to the dump folder, if there is one.
+        """Writes a level of IR to the dump folder, if there is one, and to its log.
 
         Args:
             level: Its name.
             module: The IR.
             passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
         """
+        log.show_level(level, self.report.name, module)
         folder = self.options.dump_folder()
         if folder is None:
             return

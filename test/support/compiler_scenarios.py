@@ -224,6 +224,13 @@ def stance_fail_on_recompile(api, compile):
     return "no error"
 
 
+def stance_eager_then_compile(api, compile):
+    """The first call runs as it was; from both calls it is known what varies."""
+    compiled = compile(lambda x, more: x.sin() + more["n"])
+    with api.set_stance("eager_then_compile"):
+        return [compiled(torch.ones(n), {"n": torch.ones(n)}) for n in (3, 4, 5, 6)]
+
+
 def stance_as_a_decorator(api, compile):
     """The stance holds in calls of the function only."""
     compiled = compile(lambda x: x.sin() + 1)
