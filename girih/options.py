@@ -110,7 +110,7 @@ class Options:
     `GIRIH_RECOMPILE_LIMIT`, or 8 where that is not set."""
     vector_bits: int = _option(0, int, unit="bits")
     """Width of the vectors in CPU kernels: 128, 256 or 512. 0 means the widest that the
-    processor has."""
+    processor has, and so does a larger number than that."""
     verify: bool = _option(False, bool)
     """Whether girih verifies the IR after every pass, and not only between stages.
     `GIRIH_VERIFY=1` asks for it, too."""

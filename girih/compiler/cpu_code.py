@@ -66,7 +66,9 @@ class CpuTarget:
 
     def pass_options(self, options: Options) -> dict[str, Any]:
         """Options of passes, each an object of the pass's own class."""
-        bits = options.vector_bits or self.processor.vector_bits
+        # LLVM may use instructions for wider vectors that the processor does not have.
+        widest = self.processor.vector_bits
+        bits = min(options.vector_bits or widest, widest)
         grain = options.parallel_grain
         memory = PlanMemoryOptions()
         if not config.shares_workspace():

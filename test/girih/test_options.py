@@ -1,11 +1,13 @@
 """Names and values that ``girih.compile`` accepts."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import girih
+from girih.compiler.cpu_code import CpuTarget
 from girih.options import MODES, Options, check_mode, make_options
 
 
@@ -79,3 +81,13 @@ def test_modes_are_short_for_options():
     assert girih.list_mode_options("default") == {}
     with pytest.raises(ValueError, match="did you mean 'max-autotune'"):
         girih.list_mode_options("max-autotun")
+
+
+@pytest.mark.parametrize(("wanted", "used"), [(0, 256), (128, 128), (512, 256)])
+def test_vectors_are_no_wider_than_the_processors(wanted, used):
+    """An instruction that the processor does not have ends the process."""
+    target = CpuTarget(torch.device("cpu"))
+    target.processor = replace(target.processor, vector_bits=256)
+    passes = target.pass_options(Options(vector_bits=wanted))
+    given = [vars(options).get("vector_bits") for options in passes.values()]
+    assert {bits for bits in given if bits is not None} == {used}
