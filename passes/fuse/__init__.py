@@ -19,7 +19,12 @@ After::
 It does not choose loops or tile sizes (``tile`` does), and it never computes an
 expensive value twice to save a kernel.
 
-``print-fusion-plan`` prints what ``fuse`` would do and changes nothing.
+``print-fusion-plan`` prints what ``fuse`` would do and changes nothing. It has a line
+for each kernel and for each op that stays outside of kernels, in order. ``'`` marks an
+op that is computed once for all elements that a reduction joins (the sum of a row, and
+what is computed from it alone). ``*`` marks an op that is computed where another one
+reads it, at the reader's coordinates. At the end stands a line for each kernel that
+reads the result of another one: why the two are not one kernel.
 
 Read in this order: ``program`` (the records), ``chain`` and ``shapes`` (access chains),
 ``reader``, ``free`` (what every reader computes itself), ``plan``, ``placement`` (what
@@ -28,7 +33,7 @@ a region is built), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir
-from girih.passes.fuse.grouping import group_program
+from girih.passes.fuse.grouping import group_program, refusals
 from girih.passes.fuse.order import order_units, outputs_of
 from girih.passes.fuse.placement import own_placement
 from girih.passes.fuse.plan import FuseOptions, FusionGroup, FusionPlan, Placement
@@ -53,10 +58,11 @@ def run(op: ir.Operation, options: FuseOptions) -> None:
 
 @register_pass("print-fusion-plan", options=FuseOptions)
 def print_fusion_plan(op: ir.Operation, options: FuseOptions) -> None:
-    """Prints the groups that fuse would make."""
+    """Prints the groups that fuse would make, and why neighbours do not join."""
     for block in function_bodies(op):
         reader = ProgramReader(block, options.max_concat_operands)
-        print(plan_text(reader, make_plan(reader.program, options)))
+        why = refusals(reader.program, options)
+        print(plan_text(reader, make_plan(reader.program, options), why))
 
 
 def make_plan(program: Program, options: FuseOptions) -> FusionPlan:

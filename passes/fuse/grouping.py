@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from girih.dialects.dims import product
 from girih.passes.fuse.placement import fit, fit_siblings, own_placement
-from girih.passes.fuse.plan import FuseOptions, Placement
+from girih.passes.fuse.plan import FuseOptions, Placement, Reason, Refusal
 from girih.passes.fuse.program import Kind, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
@@ -42,13 +42,22 @@ class Group:
 
 def group_program(program: Program, options: FuseOptions) -> list[Placement]:
     """Returns the groups of ``program``, every op that can be in one in exactly one."""
+    return _grouped(program, options).placements()
+
+
+def refusals(program: Program, options: FuseOptions) -> list[Refusal]:
+    """Returns why groups of ``program`` do not join those that they read from."""
+    return _grouped(program, options).refusals()
+
+
+def _grouped(program: Program, options: FuseOptions) -> "_Grouper":
     grouper = _Grouper(program, options)
     for node in program.nodes:
         if program.is_computed(node):
             grouper.add(node)
     grouper.join_producers_again()
     grouper.join_siblings()
-    return grouper.placements()
+    return grouper
 
 
 class _Grouper:
@@ -94,6 +103,23 @@ class _Grouper:
     def placements(self) -> list[Placement]:
         """Returns the placements of all groups, by their first member."""
         return [group.placement for group in self._groups()]
+
+    def refusals(self) -> list[Refusal]:
+        """Returns each pair of a producer and a consumer that are two groups."""
+        found = []
+        for consumer in self._groups():
+            read: dict[Group, list[int]] = {}
+            for value in sorted(consumer.inputs):
+                producer = self._producer(value)
+                if producer is not None:
+                    read.setdefault(producer, []).append(value)
+            found += [self._refusal(p, consumer, v) for p, v in read.items()]
+        return found
+
+    def _refusal(self, producer: Group, consumer: Group, values: list[int]) -> Refusal:
+        joint = self._joint(producer, consumer)
+        reasons = (Reason.LATER,) if isinstance(joint, Placement) else joint
+        return Refusal(producer.placement, consumer.placement, tuple(values), reasons)
 
     def _groups(self) -> list[Group]:
         groups = dict.fromkeys(self.group_of.values())
@@ -141,12 +167,22 @@ class _Grouper:
         return latest
 
     def _try_join(self, producer: Group, consumer: Group) -> Group | None:
+        placement = self._joint(producer, consumer)
+        if not isinstance(placement, Placement):
+            return None
+        return self._join(placement, producer, consumer)
+
+    def _joint(
+        self, producer: Group, consumer: Group
+    ) -> Placement | tuple[Reason, ...]:
+        """Returns a placement for both, or what speaks against it."""
         placement = fit(
             self.program, producer.placement, consumer.placement, self.options
         )
-        if placement is None or not self._is_allowed(placement, producer, consumer):
-            return None
-        return self._join(placement, producer, consumer)
+        if not isinstance(placement, Placement):
+            return placement
+        reason = self._prohibition(placement, producer, consumer)
+        return placement if reason is None else (reason,)
 
     def _join_pair(self, first: Group, second: Group) -> None:
         placement = fit_siblings(
@@ -159,14 +195,15 @@ class _Grouper:
         if len(self._joint_inputs(first, second)) <= self.options.max_inputs:
             self._join(placement, first, second)
 
-    def _is_allowed(
+    def _prohibition(
         self, placement: Placement, producer: Group, consumer: Group
-    ) -> bool:
+    ) -> Reason | None:
         if len(placement.members) > self.options.max_ops:
-            return False
+            return Reason.OPS
         if len(self._joint_inputs(producer, consumer)) > self.options.max_inputs:
-            return False
-        return not self._is_path(producer, consumer, direct=False)
+            return Reason.INPUTS
+        is_path = self._is_path(producer, consumer, direct=False)
+        return Reason.BETWEEN if is_path else None
 
     def _join(self, placement: Placement, first: Group, second: Group) -> Group:
         joined = Group(

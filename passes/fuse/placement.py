@@ -20,6 +20,7 @@ from girih.passes.fuse.plan import (
     FuseOptions,
     Level,
     Placement,
+    Reason,
     chain_to_domain,
     is_in_place,
     reads_inside,
@@ -74,16 +75,41 @@ def _counts_positions(node: Node) -> bool:
 
 def fit(
     program: Program, producer: Placement, consumer: Placement, options: FuseOptions
-) -> Placement | None:
-    """Returns a placement for both groups in one, None if there is none."""
+) -> Placement | tuple[Reason, Reason]:
+    """Returns a placement for both groups in one.
+
+    Where there is none, the result says why they do not fit anchored, and why not
+    inline.
+    """
     edges = edges_between(program, producer, consumer)
-    if not any(read.need is Need.INDEX for _, _, read in edges):
-        for merged in _anchored_candidates(producer, consumer):
-            if _is_legal(program, merged, edges, options):
-                return merged
-    if edges and _may_inline(program, producer, consumer, edges, options):
-        return _inlined(producer, consumer)
-    return None
+    anchored = _anchored(program, producer, consumer, edges, options)
+    if isinstance(anchored, Placement):
+        return anchored
+    inline = _inline_conflict(program, producer, consumer, edges, options)
+    return _inlined(producer, consumer) if inline is None else (anchored, inline)
+
+
+def _anchored(
+    program: Program,
+    producer: Placement,
+    consumer: Placement,
+    edges: list[Edge],
+    options: FuseOptions,
+) -> Placement | Reason:
+    if any(read.need is Need.INDEX for _, _, read in edges):
+        return Reason.INDEX
+    reason = _other_domains(producer, consumer)
+    for merged in _anchored_candidates(producer, consumer):
+        conflict = _conflict(program, merged, edges, options)
+        if conflict is None:
+            return merged
+        reason = conflict
+    return reason
+
+
+def _other_domains(first: Placement, second: Placement) -> Reason:
+    """Returns why two groups have no common iteration space, if they have none."""
+    return Reason.REDUCTIONS if first.reduced and second.reduced else Reason.DOMAINS
 
 
 def fit_siblings(
@@ -92,7 +118,7 @@ def fit_siblings(
     """Returns a placement for two groups of the same domain without reads between."""
     for merged in _anchored_candidates(first, second):
         same_size = product(first.domain) == product(second.domain)
-        if same_size and _is_legal(program, merged, (), options):
+        if same_size and _conflict(program, merged, (), options) is None:
             return merged
     return None
 
@@ -152,25 +178,26 @@ def _hosted(host: Placement, guest: Placement, level: Level) -> Placement:
     return Placement(domain, reduced, levels, host.inline | guest.inline)
 
 
-def _is_legal(
+def _conflict(
     program: Program,
     merged: Placement,
     edges: Iterable[Edge],
     options: FuseOptions,
-) -> bool:
+) -> Reason | None:
+    """Returns what speaks against a placement, None if nothing does."""
     for producer, consumer, read in edges:
         if consumer.position in merged.inline:
-            return False
+            return Reason.COORDINATES
         chain = chain_to_domain(program, merged, consumer, read)
         source = program.values[read.value].shape
         if not is_in_place(program, merged, producer, source, chain) and not (
             _picks_few(program, merged, producer, read)
             and _is_expressible(program, merged, producer, chain)
         ):
-            return False
-    return _has_one_dim_for_positions(program, merged) and _has_enough_rows(
-        program, merged, options
-    )
+            return Reason.COORDINATES
+    if not _has_one_dim_for_positions(program, merged):
+        return Reason.POSITIONS
+    return None if _has_enough_rows(program, merged, options) else Reason.ROWS
 
 
 def _has_one_dim_for_positions(program: Program, merged: Placement) -> bool:
@@ -238,22 +265,27 @@ def _are_rows_enough(merged: Placement, options: FuseOptions) -> bool:
     return not isinstance(rows, int) or rows >= options.parallel_rows
 
 
-def _may_inline(
+def _inline_conflict(
     program: Program,
     producer: Placement,
     consumer: Placement,
     edges: list[Edge],
     options: FuseOptions,
-) -> bool:
-    if producer.reduced or not _is_closed(program, producer, consumer):
-        return False
+) -> Reason | None:
+    """Returns why the consumer can't compute the producer, None if it can."""
+    if not edges:
+        return Reason.INDIRECT
+    if producer.reduced:
+        return Reason.REDUCES
+    if not _is_closed(program, producer, consumer):
+        return Reason.NEEDED
     members = [program.nodes[position] for position in producer.members]
     expensive = any(node.is_expensive for node in members)
     limit = options.max_expensive_recompute if expensive else options.max_recompute
     if _recompute_factor(program, edges) > limit:
-        return False
+        return Reason.EXPENSIVE if expensive else Reason.RECOMPUTED
     merged = _inlined(producer, consumer)
-    return _emitted_ops(program, merged) <= options.max_ops
+    return Reason.OPS if _emitted_ops(program, merged) > options.max_ops else None
 
 
 def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bool:

@@ -44,6 +44,26 @@ class FuseOptions:
     """Most operands of a concat that becomes part of a fusion."""
 
 
+class Reason(Enum):
+    """Why a group does not join one that it reads from."""
+
+    DOMAINS = "their iteration spaces have different sizes"
+    REDUCTIONS = "they reduce different dims, or tensors of different shapes"
+    COORDINATES = "an element is read at other coordinates than it is computed at"
+    POSITIONS = "argmax or argmin would count along more than one dim"
+    ROWS = "fewer rows than parallel-rows would wait for a reduction"
+    INDEX = "the value is the index of a gather or take"
+    INDIRECT = "it is read through an op that each reader computes"
+    REDUCES = "a reduction is not computed again for each reader"
+    NEEDED = "the value is needed elsewhere, too, and would be computed twice"
+    RECOMPUTED = "elements would be computed more often than max-recompute"
+    EXPENSIVE = "elements would be computed more often than max-expensive-recompute"
+    OPS = "the kernel would have more ops than max-ops"
+    INPUTS = "the kernel would read more tensors than max-inputs"
+    BETWEEN = "an op between them is outside of the kernel"
+    LATER = "the two fit since later ops joined, and are not tried again"
+
+
 class Level(Enum):
     """Where in the domain a value of a group stands."""
 
@@ -141,6 +161,24 @@ class FusionGroup:
 
     placement: Placement
     outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A group that reads from another one and does not join it.
+
+    Attributes:
+        producer: the placement of the group that makes the values.
+        consumer: the placement of the group that reads them.
+        values: ids of the values.
+        reasons: what speaks against one group; where there are two, why they have no
+            common iteration space, and why the reader does not compute the values.
+    """
+
+    producer: Placement
+    consumer: Placement
+    values: tuple[int, ...]
+    reasons: tuple[Reason, ...]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@
 // FEW: fusion 0: [64, 32] reduced [] {exp* add} -> add
 // FEW-NEXT: fusion 1: [64, 32] reduced [1] {add reduce_sum'} -> reduce_sum
 // FEW-NEXT: func.return
+// FEW-NEXT: fusion 1 does not join fusion 0, whose add it reads: the kernel would read
 func.func @three_inputs(%x: tensor<64x32xf32>, %y: tensor<32x64xf32>,
     %z: tensor<64x32xf32>) -> tensor<64x1xf32> {
   %0 = "graph.exp"(%y) : (tensor<32x64xf32>) -> tensor<32x64xf32>
