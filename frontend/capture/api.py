@@ -478,6 +478,10 @@ class CompiledFunction(_frame.Dispatcher):
 
     __wrapped__ = girih_function
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Binds it, as C does; TorchDynamo takes no notice of a ``__get__`` in C."""
+        return self if instance is None else types.MethodType(self, instance)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.girih_function, name)
 
