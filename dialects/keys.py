@@ -29,11 +29,11 @@ CONSTANT = "graph.constant"
 memory. Only oneDNN can read some of them."""
 
 SYMBOL = "graph.symbol"
-"""Argument: it is an index, and binds this symbol. Without it nothing uses the
-integer."""
+"""Argument: it is of type `index`, and its value is that of this symbol. An `index`
+argument without the attribute is an integer that nothing uses."""
 
 NUMBER = "graph.number"
-"""Argument: the caller gives a Python number. Its value is a tensor without dims."""
+"""Argument: the caller gives a Python number, which is a tensor of rank 0 here."""
 
 REQUIRES_GRAD = "graph.requires_grad"
 """Argument: the caller wants its gradient."""
@@ -55,11 +55,11 @@ WRITES = "graph.writes"
 not return it."""
 
 UPDATE = "graph.update"
-"""Result: it is what the argument with this index holds after the call, for
-autograd."""
+"""Result: it is what the argument with this index holds after the call. Only the
+derivative needs it."""
 
 SIZE = "graph.size"
-"""Result: it is an index, and this is its value: `"s0*2"`."""
+"""Result: it is of type `index`, and its value is this size: `"s0*2"`."""
 
 DETACHED = "graph.detached"
 """Result: in eager it needs no gradient, whatever it depends on."""
@@ -68,15 +68,16 @@ VIEW = "graph.view"
 """Result: in eager it is a view (`_is_view()`), so girih makes it as a view, too."""
 
 SPLIT = "graph.split"
-"""Result: in eager it is one of several views of one operation, so eager refuses
-writes to it."""
+"""Result: in eager it is one of several views that one operation returns (`chunk`,
+`unbind`), so eager refuses writes to it."""
 
 UNRECORDED = "graph.unrecorded"
-"""Result: in eager it is a view that was made without grad mode, or a view of such a
-view."""
+"""Result: in eager it is a view that was made under `no_grad`, or a view of such a
+view. It requires a gradient if its base does, and has no history."""
 
 SEVERED = "graph.severed"
-"""Result: in eager it depends only on results with `graph.unrecorded`."""
+"""Result: in eager it depends on results with `graph.unrecorded` alone. It requires a
+gradient, and its `backward()` reaches no argument."""
 
 COTANGENT = "graph.cotangent"
 """Argument: in a joint or backward function, it is the cotangent of the result with
@@ -87,22 +88,24 @@ GRADIENT = "graph.gradient"
 this index."""
 
 REACHED_BY = "graph.reached_by"
-"""Result: on a gradient, the indices of the results that depend on the argument.
-Without it all do."""
+"""Result: it is a gradient, and these are the indices of the forward results that
+depend on its argument. Without the attribute all of them do."""
 
 KEPT = "graph.kept"
-"""Argument, result: the derivative reads it, and eager keeps it, too."""
+"""Argument, result: the derivative reads it, and eager keeps it for its own derivative,
+too. So a write to it before the backward pass is an error in both."""
 
 UNKEPT = "graph.unkept"
-"""Argument, result: eager does not keep it for the derivative, so the user may write
-to it."""
+"""Argument, result: eager does not keep it for its derivative. So the user may write to
+it before the backward pass, and girih must not fail."""
 
 SAVED = "graph.saved"
-"""Result, argument: `@main` returns it and `@backward` takes it. In `@backward` it
-names the place in `@main`: `"arg0"` or `"out3"`."""
+"""Result, argument: on a result of `@main`, a unit: the value goes to `@backward`, not
+to the user. On an argument of `@backward`, a string: it is this argument or result of
+`@main`, `"arg0"` or `"out3"`."""
 
 CHECKPOINT = "graph.checkpoint"
-"""Op: the number of the region of `torch.utils.checkpoint` that it belongs to."""
+"""Op: it belongs to the call of `torch.utils.checkpoint` with this number."""
 
 BEFORE_WRITE = "graph.before_write"
 """Op: on an `alias`, while girih makes a gradient function: the index of the

@@ -50,8 +50,8 @@ class ClosingOptions:
     """Fewest programs of a kernel. The default is two for each processor of a large
     GPU."""
     unknown: int = 1 << 16
-    """Replaces ``elements`` where the number of programs is not known. There may be few
-    programs, so none may be long."""
+    """Replaces ``elements`` where a size is symbolic, so that the number of programs is
+    not known. If there are few programs, each of them takes long."""
 
 
 @register_pass("fuse-closing-reductions", options=ClosingOptions)

@@ -52,8 +52,8 @@ class GroupOptions:
     """What ends a run."""
 
     cut_bytes: int = 0
-    """Fewest bytes of memory that a cut of a native call in two must save. With 0 the
-    pass cuts none."""
+    """The pass cuts a native call in two where that saves at least so many bytes of
+    memory. With 0 it cuts none."""
 
 
 @dataclass(frozen=True)

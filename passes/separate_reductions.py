@@ -57,7 +57,7 @@ class SeparateOptions:
 
 @register_pass("separate-reductions", options=SeparateOptions)
 def run(op: ir.Operation, options: SeparateOptions) -> None:
-    """Gives each sum over other dims its own copy of the arithmetic that it sums."""
+    """Copies the arithmetic before a sum, so that no other kernel need store it."""
     for block in function_bodies(op):
         program = _Program(list(block.operations))
         for family in program.closing_families():

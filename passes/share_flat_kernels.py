@@ -50,7 +50,7 @@ class ShareOptions:
     """Options of `share-flat-kernels`."""
 
     least: int = 3
-    """Equal kernels that the pass joins at least: fewer stay as they are."""
+    """Fewest kernels, equal up to their sizes, that the pass joins."""
 
 
 @register_pass("share-flat-kernels", options=ShareOptions)

@@ -149,8 +149,8 @@ DROP_ZERO = _stage(
 )
 GRADIENTS = _stage(
     "gradients",
-    "A function from arguments and cotangents to gradients replaces the function from "
-    "arguments to results. Its own derivative is the next one.",
+    "The module holds the joint function's gradients alone, as a function of arguments "
+    "and cotangents. Its own derivative is that of the next higher order.",
     "autograd{derived-again=true}",
 )
 
@@ -239,12 +239,13 @@ TILE_FOR_GPU = _stage(
 )
 EXPAND_MATH = _stage(
     "expand-math",
-    "Inlined formulas replace functions such as exp, and calls of a vector library "
-    "replace those without a formula.",
+    "No math function such as exp is left. Arithmetic computes it in the kernel, or, "
+    "where girih has no formula for it, a call of a library of vector functions does.",
 )
 CONVERT_TO_CPU = _stage(
     "convert-tile-to-cpu",
-    "Kernels are functions over pointers, and OpenMP runs their parallel loops.",
+    "Each kernel is a function that takes pointers. Its parallel loops are ops of the "
+    "dialect omp, so OpenMP runs them.",
 )
 HOLD_BFLOAT16 = _stage(
     "hold-bfloat16-as-bits",

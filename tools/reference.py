@@ -40,7 +40,7 @@ _OPTIONS = """
 
 This page is for those who compile a program: it lists the keys of
 `girih.compile(f, options={...})`. `print(girih.list_options())` prints the same, and
-`make reference` writes this page from `girih/options.py`. With
+`make reference` writes this page from `girih/options.py`.
 `torch.compile(f, backend="girih", options={...})` takes the same keys. There
 TorchDynamo captures, so `recompile_limit` and the options `capture_*` have no effect.
 """

@@ -22,10 +22,10 @@ class ContractionOptions:
 
     products: str = "none"
     """Products that become kernels without a measurement: ``none``, ``small`` or
-    ``all``. In a small product the call of the library, or reading the matrix beside
-    few rows, is most of the work."""
+    ``all``. A product is small if calling the library takes most of its time, or if it
+    has few rows, so that reading the other matrix does."""
     narrow_rows: int = 16
-    """Most rows of a narrow product."""
+    """Most rows of a product that is small because it has few of them."""
 
 
 def is_chosen(group: Group, options: ContractionOptions) -> bool:

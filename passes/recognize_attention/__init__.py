@@ -56,8 +56,8 @@ class RecognizeAttentionOptions:
     target: str = "cpu"
     """``cpu`` or ``gpu``. Only ``gpu`` has kernels for attention."""
     allow_tf32: bool = False
-    """Whether products of float32 may be rounded to tf32. Without tensor cores the
-    library is faster, so the pass then leaves such attention alone."""
+    """Whether products of float32 may be rounded to tf32, which tensor cores multiply.
+    If not, the pass leaves attention in float32 to the library, which is faster."""
 
 
 @register_pass("recognize-attention", options=RecognizeAttentionOptions)
