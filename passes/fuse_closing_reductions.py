@@ -47,11 +47,11 @@ class ClosingOptions:
     elements: int = 1 << 20
     """Most elements along the reduced and the closing dims together."""
     programs: int = 264
-    """Fewest programs of a kernel. The default is two for each processor of a large
+    """Fewest instances of a kernel. The default is two for each processor of a large
     GPU."""
     unknown: int = 1 << 16
-    """Replaces ``elements`` where a size is symbolic, so that the number of programs is
-    not known. If there are few programs, each of them takes long."""
+    """Replaces ``elements`` where a size is symbolic, so that the number of
+    instances is not known. If there are few of them, each takes long."""
 
 
 @register_pass("fuse-closing-reductions", options=ClosingOptions)

@@ -135,12 +135,13 @@ This page is for those who debug a pass or run one of their own: it lists the st
 the compiler in order. `girih-opt --list-stages` prints the same (`--target gpu`,
 `--training`), and `make reference` writes this page from `passes/stages.py`.
 
-Each kind of program has its own stages. A stage runs the pass of its name, unless the
-table below names another one. In a stage in brackets the driver acts.
+Each kind of compiled program has its own stages. A stage runs the pass of its name,
+unless the table below names another one. In a stage in brackets the driver acts.
 
-A pass of yours runs at `before:STAGE` or `after:STAGE`, and in one kind of program only
-at `PROGRAM:before:STAGE` ([writing a pass](../writing-a-pass.md)). The column "no
-place" names the side of a stage where there is no IR, so that no pass can run.
+A pass of yours runs at `before:STAGE` or `after:STAGE`, and in one kind of compiled
+program only at `PROGRAM:before:STAGE` ([writing a pass](../writing-a-pass.md)). The
+column "no place" names the side of a stage where there is no IR, so that no pass can
+run.
 """
 
 

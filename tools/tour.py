@@ -53,7 +53,7 @@ that made them. `make reference` runs the commands and writes this page.
 ```
 
 The option `dump_dir` writes the IR of each level into a file. Forward and backward are
-two programs, because the backward program is compiled when `backward()` first runs.
+two compiled programs; girih makes the second when `backward()` first runs.
 
 {{ls dump/*}}
 
@@ -123,7 +123,7 @@ function. Nothing else is kept. [Derivatives](inside/derivatives.md) has the con
 
 ## Fusions
 
-From here each function is a program of its own: `3-graph.mlir` holds the forward
+From here each function is compiled by itself: `3-graph.mlir` holds the forward
 function, and `../001-graph0.backward/1-graph.mlir` the backward function. `fuse` puts
 ops that one kernel computes into the region of a `graph.fusion`.
 `passes/fuse/grouping.py` chooses the groups, `passes/fuse/rewrite.py` makes the ops.
@@ -210,7 +210,7 @@ arith.subf .. tt.extern_elementwise
 tt.store
 }}
 
-Each program of the grid computes a row. [GPU code](inside/gpu-code.md) goes on from
+Each instance of the kernel computes a row. [GPU code](inside/gpu-code.md) goes on from
 here; `girih-translate --to-ptx` prints what Triton makes of it.
 
 ## Where to go from here

@@ -32,9 +32,9 @@ class ConvertTileToTtOptions:
     allow_tf32: bool = False
     """Whether products of float32 are rounded to tf32, which is faster."""
     num_warps: int = 4
-    """Warps of a program whose grid has no `num_warps`."""
+    """Warps of an instance whose grid has no `num_warps`."""
     num_stages: int = 3
-    """Stages of the software pipelines of a program whose grid has no `num_stages`."""
+    """Stages of software pipelines of an instance whose grid has no `num_stages`."""
 
 
 @register_pass("convert-tile-to-tt", options=ConvertTileToTtOptions)

@@ -16,12 +16,12 @@ class TileOptions:
     l2_bytes: int = 1048576
     """Size of the second-level cache of one core, in bytes."""
     parallel_grain: int = 32768
-    """Elements of work that each program should have at least."""
+    """Elements of work that each instance of a kernel should have at least."""
     processors: int = 132
     """Streaming multiprocessors of the GPU."""
     stages: int = 4
     """Loads that a loop on the GPU keeps in flight."""
     shared_bytes: int = 166912
-    """Shared memory that a program on the GPU can have, in bytes."""
+    """Shared memory that an instance of a kernel can have, in bytes."""
     allow_tf32: bool = False
     """Whether products of float32 may be rounded to tf32, which is faster."""
