@@ -239,8 +239,8 @@ TILE_FOR_GPU = _stage(
 )
 EXPAND_MATH = _stage(
     "expand-math",
-    "No math function such as exp is left. Arithmetic computes it in the kernel, or, "
-    "where girih has no formula for it, a call of a library of vector functions does.",
+    "No math function such as exp is left. Arithmetic computes it in the kernel. If "
+    "girih has no formula for it, a call of a library of vector functions does.",
 )
 CONVERT_TO_CPU = _stage(
     "convert-tile-to-cpu",
