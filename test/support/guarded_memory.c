@@ -86,6 +86,7 @@ static void describe(const char *address, char *text, size_t room) {
 }
 
 static struct sigaction next_handler;
+static int handed_over;
 
 /* Says where the access is, then leaves it to the handler that was there. */
 static void on_fault(int number, siginfo_t *info, void *context) {
@@ -94,13 +95,18 @@ static void on_fault(int number, siginfo_t *info, void *context) {
         describe(info->si_addr, text, sizeof text);
         if (write(2, text, strlen(text)) < 0) _exit(3);
     }
+    handed_over = 1;
     __sigaction(number, &next_handler, NULL);
     (void)context;
 }
 
-/* Who installs a handler of faults comes behind ours: Python's faulthandler does. */
+/*
+ * Who installs a handler of faults comes behind ours: Python's faulthandler does. After
+ * a fault theirs is the one that is installed, and they may take it back: faulthandler
+ * does so, then raises the signal again, and it would never end if it was kept.
+ */
 int sigaction(int number, const struct sigaction *new, struct sigaction *old) {
-    if (number != SIGSEGV || arena == NULL) return __sigaction(number, new, old);
+    if (number != SIGSEGV || arena == NULL || handed_over) return __sigaction(number, new, old);
     if (old != NULL) *old = next_handler;
     if (new != NULL) next_handler = *new;
     return 0;
