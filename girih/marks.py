@@ -122,7 +122,10 @@ def _lazily_disabled_code() -> types.CodeType | None:
 
 
 def innermost(fn: Any) -> Any:
-    """What a compiled or disabled callable was made of; ``fn`` itself for others."""
+    """What a compiled or disabled callable was made of; ``fn`` itself for others.
+
+    Of a method it is the method, of the same object, of what its function was made of.
+    """
     while True:
         attributes = getattr(fn, "__dict__", {})
         if hasattr(type(fn), "girih_original"):
@@ -133,6 +136,11 @@ def innermost(fn: Any) -> Any:
             fn = attributes["_modules"]["_orig_mod"]
         elif ORIGINAL in attributes and attributes.get(WRAPPER) == id(fn):
             fn = attributes[ORIGINAL]
+        elif isinstance(fn, types.MethodType):
+            function = innermost(fn.__func__)
+            if function is fn.__func__:
+                return fn
+            fn = types.MethodType(function, fn.__self__)
         else:
             return fn
 

@@ -421,12 +421,8 @@ def _is_worth_it(captured: CapturedFrame) -> bool:
 
 def is_users_code(code: types.CodeType) -> bool:
     """Whether a function is worth capturing on its own: not torch's, not Python's."""
-    filename = code.co_filename
-    if (
-        filename.startswith("<")
-        or code.co_name.startswith("<")
-        and (code.co_name != "<lambda>")
-    ):
+    filename, name = code.co_filename, code.co_name
+    if filename.startswith("<") or (name.startswith("<") and name != "<lambda>"):
         return False
     if filename.startswith(_SKIPPED):
         return False
@@ -509,6 +505,10 @@ class CompiledFunction(_frame.Dispatcher):
         return self.__dict__.get("girih_target", self.function)
 
     __wrapped__ = girih_function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Binds it, as C does; TorchDynamo takes no notice of a ``__get__`` in C."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.girih_function, name)
