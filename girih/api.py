@@ -10,6 +10,7 @@ from girih import backend as backends
 from girih import config, fallbacks, log, registry, tally
 from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
+from girih.torch_compiled import torch_compiled
 
 if TYPE_CHECKING:
     from girih.option_list import OptionDescriptions
@@ -121,11 +122,16 @@ def report(compiled: Callable | None = None) -> Reports:
     """What the compilation of ``compiled`` did.
 
     Args:
-        compiled: What ``girih.compile`` returned. None: the graphs that came
-            through ``torch.compile(..., backend="girih")``.
+        compiled: What ``girih.compile`` returned, or ``torch.compile(...,
+            backend="girih")``, or a module that either has compiled in place. None:
+            all graphs that came through ``torch.compile``.
+
+    Returns:
+        The reports of this object's graphs. Its text says what can't be told, because
+        TorchDynamo captured.
 
     Raises:
-        TypeError: ``compiled`` did not come from ``girih.compile``.
+        TypeError: ``compiled`` is not compiled, or not with girih.
     """
     if compiled is None:
         return backends.last_reports
@@ -133,12 +139,23 @@ def report(compiled: Callable | None = None) -> Reports:
 
     dispatcher = dispatcher_of(compiled)
     if dispatcher is None:
-        raise TypeError(
-            f"girih.report expects what girih.compile returned, got {compiled!r}"
-        )
+        return _report_of_torch(compiled)
     settings = dispatcher.girih_compiler.settings
     reports = getattr(settings.backend_fn, "reports", Reports())
     return replace(reports, functions=settings.fallbacks)
+
+
+def _report_of_torch(compiled: Any) -> Reports:
+    by_torch = torch_compiled(compiled)
+    if by_torch is not None and by_torch.is_girihs:
+        return by_torch.pick(backends.last_reports)
+    got = repr(compiled)
+    if by_torch is not None:
+        got = f"what it compiled with the backend {by_torch.name!r}"
+    raise TypeError(
+        "girih.report expects what girih.compile returned, or "
+        f'torch.compile(..., backend="girih"), got {got}'
+    )
 
 
 def reset() -> None:

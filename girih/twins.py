@@ -22,7 +22,8 @@ from girih import stance
 _NOT_FOR_DYNAMO = tuple(
     "backend checking codegen collector compiler config dialects errors exclusive "
     "explanation fallbacks frontend log option_list options passes plugins "
-    "private_folder registry reports signals stance tally tools torch_backend twins"
+    "private_folder registry reports signals stance tally tools torch_backend "
+    "torch_compiled twins"
     "".split()
 )
 
