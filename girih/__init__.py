@@ -50,6 +50,7 @@ _EXPORTS = {
     "assume_constant_result": "girih.control",
     "check": "girih.checking.api",
     "compile": "girih.api",
+    "compile_module": "girih.api",
     "counters": "girih.tally",
     "disable": "girih.control",
     "explain": "girih.explanation",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
-from girih import config, fallbacks, log, registry, tally
+from girih import config, fallbacks, log, marks, registry, tally
 from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
 from girih.torch_compiled import torch_compiled
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
     from girih.option_list import OptionDescriptions
 
 log.configure()
@@ -93,6 +96,40 @@ def compile(
         fallback=settings.falls_back(),
         options=settings,
     )
+
+
+def compile_module(module: Module, **options: Any) -> Module:
+    """Compiles a module in place, as ``module.compile()`` does with ``torch.compile``.
+
+    Calls of the module run compiled, hooks and all. It stays the same object, of the
+    same class, with the same ``state_dict``. Copies of it, and what is unpickled, are
+    not compiled. Another compilation replaces this one, whichever compiler does it; a
+    ``__call__`` that the class defines itself runs as Python up to
+    ``nn.Module.__call__``.
+
+    Args:
+        module: A module. Of what ``girih.compile`` or ``torch.compile`` returned, the
+            original is compiled.
+        options: As for ``girih.compile``.
+
+    Returns:
+        ``module``.
+
+    Raises:
+        TypeError: It is no module, or a TorchScript module, which holds no Python code.
+    """
+    torch = sys.modules.get("torch")
+    target = marks.innermost(module)
+    if torch is None or not isinstance(target, torch.nn.Module):
+        kind = type(module).__name__
+        raise TypeError(f"girih.compile_module expects an nn.Module, got {kind}")
+    if isinstance(target, torch.jit.ScriptModule):
+        raise TypeError(
+            "girih.compile_module can't compile a TorchScript module in place; "
+            "give it the module that torch.jit.script was given"
+        )
+    target._compiled_call_impl = compile(target._call_impl, **options)
+    return module
 
 
 def _check_arguments(fullgraph, dynamic, mode, options, disable):
