@@ -18,6 +18,7 @@ What lives here, in the order to read it:
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
 * ``registry``  backends by name: torch's registry, and the default
 * ``torch_backend``  a backend of torch behind girih's capture
+* ``torch_compiled``  what ``torch.compile(f, backend="girih")`` returned
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
@@ -49,6 +50,7 @@ _EXPORTS = {
     "assume_constant_result": "girih.control",
     "check": "girih.checking.api",
     "compile": "girih.api",
+    "compile_module": "girih.api",
     "counters": "girih.tally",
     "disable": "girih.control",
     "explain": "girih.explanation",

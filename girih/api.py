@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
-from girih import config, fallbacks, log, registry, stance, tally
+from girih import config, fallbacks, log, marks, registry, stance, tally
 from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
+from girih.torch_compiled import torch_compiled
 from girih.torch_switches import Switches, switches
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
     from girih.option_list import OptionDescriptions
 
 log.configure()
@@ -100,6 +104,40 @@ def compile(
     )
 
 
+def compile_module(module: Module, **options: Any) -> Module:
+    """Compiles a module in place, as ``module.compile()`` does with ``torch.compile``.
+
+    Calls of the module run compiled, hooks and all. It stays the same object, of the
+    same class, with the same ``state_dict``. Copies of it, and what is unpickled, are
+    not compiled. Another compilation replaces this one, whichever compiler does it; a
+    ``__call__`` that the class defines itself runs as Python up to
+    ``nn.Module.__call__``.
+
+    Args:
+        module: A module. Of what ``girih.compile`` or ``torch.compile`` returned, the
+            original is compiled.
+        options: As for ``girih.compile``.
+
+    Returns:
+        ``module``.
+
+    Raises:
+        TypeError: It is no module, or a TorchScript module, which holds no Python code.
+    """
+    torch = sys.modules.get("torch")
+    target = marks.innermost(module)
+    if torch is None or not isinstance(target, torch.nn.Module):
+        kind = type(module).__name__
+        raise TypeError(f"girih.compile_module expects an nn.Module, got {kind}")
+    if isinstance(target, torch.jit.ScriptModule):
+        raise TypeError(
+            "girih.compile_module can't compile a TorchScript module in place; "
+            "give it the module that torch.jit.script was given"
+        )
+    target._compiled_call_impl = compile(target._call_impl, **options)
+    return module
+
+
 def _check_arguments(
     fullgraph, dynamic, mode, options, disable, isolate_recompiles
 ) -> None:
@@ -148,11 +186,16 @@ def report(compiled: Callable | None = None) -> Reports:
     """What the compilation of ``compiled`` did.
 
     Args:
-        compiled: What ``girih.compile`` returned. None: the graphs that came
-            through ``torch.compile(..., backend="girih")``.
+        compiled: What ``girih.compile`` returned, or ``torch.compile(...,
+            backend="girih")``, or a module that either has compiled in place. None:
+            all graphs that came through ``torch.compile``.
+
+    Returns:
+        The reports of this object's graphs. Its text says what can't be told, because
+        TorchDynamo captured.
 
     Raises:
-        TypeError: ``compiled`` did not come from ``girih.compile``.
+        TypeError: ``compiled`` is not compiled, or not with girih.
     """
     if compiled is None:
         return backends.last_reports
@@ -160,12 +203,23 @@ def report(compiled: Callable | None = None) -> Reports:
 
     dispatcher = dispatcher_of(compiled)
     if dispatcher is None:
-        raise TypeError(
-            f"girih.report expects what girih.compile returned, got {compiled!r}"
-        )
+        return _report_of_torch(compiled)
     settings = dispatcher.girih_compiler.settings
     reports = getattr(settings.backend_fn, "reports", Reports())
     return replace(reports, functions=settings.fallbacks)
+
+
+def _report_of_torch(compiled: Any) -> Reports:
+    by_torch = torch_compiled(compiled)
+    if by_torch is not None and by_torch.is_girihs:
+        return by_torch.pick(backends.last_reports)
+    got = repr(compiled)
+    if by_torch is not None:
+        got = f"what it compiled with the backend {by_torch.name!r}"
+    raise TypeError(
+        "girih.report expects what girih.compile returned, or "
+        f'torch.compile(..., backend="girih"), got {got}'
+    )
 
 
 def reset() -> None:

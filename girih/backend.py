@@ -17,12 +17,13 @@ from typing import Any
 from girih import config
 from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
+from girih.torch_compiled import TorchReports
 from girih.twins import hide_from_dynamo
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
 
-last_reports = Reports()
+last_reports = TorchReports()
 """Graphs that were compiled through ``torch.compile``."""
 
 

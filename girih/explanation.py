@@ -11,6 +11,7 @@ from girih import backend as backends
 from girih import config, marks, registry
 from girih.errors import UnsupportedError
 from girih.fallbacks import Fallback, collected
+from girih.torch_compiled import CAPTURED_BY_GIRIH, torch_compiled
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,14 @@ class Explanation:
         segments: What was captured, in the order in which it was.
         break_reasons: Why graphs end before the program does.
         fallbacks: What ran eager although it was to be compiled.
+        notes: What can't be told of the function.
     """
 
     function: str
     segments: list[Segment] = field(default_factory=list)
     break_reasons: list[Break] = field(default_factory=list)
     fallbacks: list[Fallback] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def graphs(self) -> list[Any]:
@@ -150,6 +153,7 @@ class Explanation:
         made["fallbacks"] = [
             {**vars(f), "location": str(f.location or "")} for f in self.fallbacks
         ]
+        made["notes"] = list(self.notes)
         return made
 
     def __str__(self) -> str:
@@ -168,6 +172,7 @@ class Explanation:
             f"fallback {i}: {f.what} runs in eager mode. Reason: {f.text}"
             for i, f in enumerate(self.fallbacks)
         ]
+        parts += self.notes
         return "\n\n".join(parts)
 
     def _eager(self) -> str:
@@ -188,7 +193,8 @@ def explain(
     options that it was compiled with hold, unless others are given.
 
     Args:
-        fn: A function, method, module or other callable, compiled or not.
+        fn: A function, method, module or other callable, compiled or not. What
+            ``torch.compile`` compiled is captured by girih for this call.
         dynamic: As for ``girih.compile``.
         backend: As for ``girih.compile``.
         options: As for ``girih.compile``.
@@ -204,16 +210,26 @@ def explain(
     if not callable(target):
         raise TypeError(f"girih.explain expects a callable, got {type(fn).__name__}")
 
+    by_torch = torch_compiled(fn)
+    mode = None
+    if by_torch is not None and by_torch.is_girihs and backend is None:
+        backend = "girih"
+        if options is None:
+            mode, options = by_torch.mode, by_torch.options
+    if by_torch is not None and dynamic is None:
+        dynamic = by_torch.dynamic
     if backend is None:
         backend = registry.get_default_backend()
-    _, made = backends.resolve(backend, options)  # raises for wrong names
+    _, made = backends.resolve(backend, options, mode)  # raises for wrong names
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         settings = (_settings_of(fn) if options is None else None) or _settings(made)
         if dynamic is not None:
             settings = replace(settings, dynamic=dynamic)
-        backend_fn, _ = backends.resolve(backend, options, None, settings.dynamic)
+        backend_fn, _ = backends.resolve(backend, options, mode, settings.dynamic)
         recorder = _Recorder(target, backend_fn)
+        if by_torch is not None:
+            recorder.explanation.notes.append(CAPTURED_BY_GIRIH)
         with collected() as recorder.explanation.fallbacks:
             recorder.compiled(settings)(*args, **kwargs)
         return recorder.explanation

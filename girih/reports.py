@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from girih.checking.found import GraphCheck
+    from girih.torch_compiled import Origin
 
 from girih import config
 from girih.fallbacks import Fallback
@@ -75,6 +76,7 @@ class Report:
         places: Where passes of users were to run.
         check: What came of comparing its first calls with eager, where that was asked
             for.
+        origin: For what TorchDynamo captured the graph, or None.
     """
 
     name: str = ""
@@ -98,6 +100,7 @@ class Report:
     ran: list[Ran] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     check: GraphCheck | None = None
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def places_not_reached(self) -> list[str]:
@@ -178,11 +181,13 @@ class Reports:
         graphs: All graphs, in the order of compilation.
         functions: Functions, and single calls of them, that ran as plain Python.
         name: What the names of the graphs begin with.
+        notes: What can't be told of the callable.
     """
 
     graphs: list[Report] = field(default_factory=list)
     functions: list[Fallback] = field(default_factory=list)
     name: str = "graph"
+    notes: list[str] = field(default_factory=list)
 
     def begin(self) -> Report:
         """Adds the report of a graph that is about to be compiled."""
@@ -231,8 +236,9 @@ class Reports:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]
         lines += [str(fallback) for fallback in self.functions]
         if not lines and config.is_disabled():
-            return "girih compiles nothing: an environment variable disables it"
-        return "\n".join(lines) or "girih has compiled nothing yet"
+            lines = ["girih compiles nothing: an environment variable disables it"]
+        lines = lines or ["girih has compiled nothing yet"]
+        return "\n".join([*lines, *self.notes])
 
 
 _SOURCES_OF_CODE = {

@@ -59,6 +59,11 @@ class _Twin:
         """The compiled call, with the module's hooks."""
         return self.girih_call(self.girih_original, *args, **kwargs)
 
+    @property
+    def _orig_mod(self):
+        """The original, under the name that libraries look for to unwrap a module."""
+        return self.girih_original
+
     def __copy__(self):
         make, settings = self.girih_made_by
         return make(copy.copy(self.girih_original), _for_copy(settings))

@@ -122,6 +122,8 @@ def _caller_of(fn: Callable) -> types.FunctionType:
 
 def dispatcher_of(compiled: Any) -> CompiledFunction | None:
     """The dispatcher in what ``compile_callable`` returned, or None."""
+    if isinstance(compiled, torch.nn.Module) and not hasattr(compiled, "girih_call"):
+        compiled = vars(compiled).get("_compiled_call_impl")  # in place
     if isinstance(compiled, types.MethodType):
         compiled = compiled.__func__
     elif isinstance(compiled, type):

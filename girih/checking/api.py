@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from girih import api, marks
@@ -12,6 +12,7 @@ from girih.checking.found import GraphCheck
 from girih.compiler import compile_graph
 from girih.options import Options, make_options
 from girih.reports import Report
+from girih.torch_compiled import CAPTURED_BY_GIRIH, torch_compiled
 
 
 @dataclass
@@ -21,10 +22,12 @@ class Check:
     Attributes:
         result: What the call returned: the compiled function's own result.
         graphs: What came of each graph.
+        notes: What can't be told of the function.
     """
 
     result: Any = None
     graphs: list[GraphCheck] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -32,7 +35,8 @@ class Check:
         return all(graph.ok for graph in self.graphs)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.graphs)) or "girih compiled no graph"
+        lines = [*map(str, self.graphs)] or ["girih compiled no graph"]
+        return "\n".join([*lines, *self.notes])
 
 
 def check(
@@ -56,7 +60,8 @@ def check(
     with the first calls of each graph as a program runs, and warns.
 
     Args:
-        fn: A function, method, module or other callable, compiled or not.
+        fn: A function, method, module or other callable, compiled or not. What
+            ``torch.compile`` compiled is captured by girih for this call.
         dynamic: As for ``girih.compile``.
         options: As for ``girih.compile``.
 
@@ -69,12 +74,19 @@ def check(
     target = marks.innermost(fn)
     if not callable(target):
         raise TypeError(f"girih.check expects a callable, got {type(fn).__name__}")
-    backend = _Checking(make_options({"check": 1, **(options or {})}))
+    by_torch, mode = torch_compiled(fn), None
+    if by_torch is not None:
+        if options is None and by_torch.is_girihs:
+            mode, options = by_torch.mode, by_torch.options
+        dynamic = by_torch.dynamic if dynamic is None else dynamic
+    made = make_options(options, mode)
+    backend = _Checking(replace(made, check=made.check or 1))
+    notes = [] if by_torch is None else [CAPTURED_BY_GIRIH]
     compiled = api.compile(target, dynamic=dynamic, backend=backend)
 
     def check_call(*args: Any, **kwargs: Any) -> Check:
         result = compiled(*args, **kwargs)
-        return Check(result, list(backend.found))
+        return Check(result, list(backend.found), list(notes))
 
     return check_call
 
