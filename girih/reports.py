@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,10 +12,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from girih.checking.found import GraphCheck
-    from girih.torch_compiled import Origin
 
 from girih import config
 from girih.fallbacks import Fallback
+
+
+@dataclass(frozen=True)
+class Origin:
+    """For what TorchDynamo captured a graph.
+
+    Attributes:
+        backend: Refers to what stands for one call of ``torch.compile``.
+        code: Refers to the code of the captured function.
+    """
+
+    backend: weakref.ref
+    code: weakref.ref
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih import marks
-from girih.reports import Report, Reports
+from girih.reports import Origin, Report, Reports
 
 CAPTURED_BY_GIRIH = (
     "girih captured this call. torch.compile has TorchDynamo capture, whose graphs, "
@@ -32,19 +32,6 @@ _SHARED_BACKEND = (
     "The graphs are those of all functions that torch._dynamo.optimize compiled with "
     "girih; it does not say for which of them a graph is."
 )
-
-
-@dataclass(frozen=True)
-class Origin:
-    """For what TorchDynamo captured a graph.
-
-    Attributes:
-        backend: Refers to what stands for one call of ``torch.compile``.
-        code: Refers to the code of the captured function.
-    """
-
-    backend: weakref.ref
-    code: weakref.ref
 
 
 @dataclass(frozen=True)
