@@ -370,6 +370,23 @@ static PyMemberDef Dispatcher_members[] = {
     {NULL},
 };
 
+/*
+ * A subclass may describe __get__ in Python, which TorchDynamo asks for, and calls of
+ * methods still bind in C. With the flag they don't even make a bound method.
+ */
+static PyObject *Dispatcher_init_subclass(PyObject *class, PyObject *unused) {
+    PyTypeObject *type = (PyTypeObject *)class;
+    type->tp_descr_get = Dispatcher_get;
+    type->tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+    PyType_Modified(type);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef Dispatcher_methods[] = {
+    {"__init_subclass__", Dispatcher_init_subclass, METH_NOARGS | METH_CLASS, NULL},
+    {NULL},
+};
+
 static PyGetSetDef Dispatcher_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL},
@@ -388,6 +405,7 @@ PyTypeObject Dispatcher_Type = {
     .tp_clear = (inquiry)Dispatcher_clear,
     .tp_members = Dispatcher_members,
     .tp_getset = Dispatcher_getset,
+    .tp_methods = Dispatcher_methods,
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Dispatcher, vectorcall),
     .tp_dictoffset = offsetof(Dispatcher, dict),

@@ -479,7 +479,7 @@ class CompiledFunction(_frame.Dispatcher):
     __wrapped__ = girih_function
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Binds it, as C does; TorchDynamo takes no notice of a ``__get__`` in C."""
+        """Binds it, for TorchDynamo, which looks for one in Python; others use C's."""
         return self if instance is None else types.MethodType(self, instance)
 
     def __getattr__(self, name: str) -> Any:
