@@ -1,5 +1,6 @@
 """Locations: where in the user's program an op comes from."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
@@ -37,3 +38,37 @@ def position_of(location: ir.Location) -> Position | None:
             positions = map(position_of, found.locations)
             return next((position for position in positions if position), None)
     return None
+
+
+def names_of(location: ir.Location) -> Iterator[str]:
+    """The names in a location, the outermost first: of ATen ops, where it has any."""
+    match ir.Location.from_attr(location.attr, location.context):
+        case ir.NameLoc() as found:
+            yield found.name_str
+            yield from names_of(found.child_loc)
+        case ir.CallSiteLoc() as found:
+            yield from names_of(found.callee)
+        case ir.FusedLoc() as found:
+            for inner in found.locations:
+                yield from names_of(inner)
+
+
+def positions_of(location: ir.Location) -> Iterator[Position]:
+    """All file positions that a location names."""
+    match ir.Location.from_attr(location.attr, location.context):
+        case ir.FusedLoc() as found:
+            for inner in found.locations:
+                yield from positions_of(inner)
+        case other:
+            position = position_of(other)
+            if position is not None:
+                yield position
+
+
+def location_of_all(op: ir.OpView) -> ir.Location:
+    """The locations of the ops in an op's first block; its own, where it has none."""
+    if not len(op.regions) or not op.regions[0].blocks:
+        return op.location
+    body = op.regions[0].blocks[0].operations
+    found = {inner.location.attr: inner.location for inner in body}
+    return ir.Location.fused(list(found.values()))

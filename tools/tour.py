@@ -201,7 +201,7 @@ For a GPU the pipeline `--device` stands in the place of `--host`, and Triton IR
 place of LLVM's dialect. No GPU is needed to see it. `passes/tile/gpu` chooses the
 schedule, and `passes/convert_tile_to_tt/driver.py` makes the ops.
 
-{{girih-opt --fusions --device 3-graph.mlir | girih-translate --to-ttir --kernel=k0_0
+{{girih-opt --fusions --device 3-graph.mlir | girih-translate --to-ttir
 tt.func
 tt.get_program_id
 tt.load

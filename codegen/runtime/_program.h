@@ -49,11 +49,13 @@ enum opcode {
     /* dst, size: the address of registers[size] bytes of scratch, until OP_RELEASE */
     OP_WORKSPACE,
     OP_RELEASE, /* kept: whether the scratch may stay for the next call */
-    /* address, unlock, n, n pointers, m, m symbols: calls generated code with the
-     * registers named; unlock = 1 releases the GIL meanwhile */
+    /* address, events, unlock, n, n pointers, m, m symbols: calls generated code with
+     * the registers named; unlock = 1 releases the GIL meanwhile. `events` is a constant
+     * tuple with a description of each launch. */
     OP_RUN,
-    /* table, stream, n, n words: launches what the constant `table` holds (_launch.h)
-     * on the stream in a register; the words are registers too */
+    /* table, event, stream, n, n words: launches what the constant `table` holds
+     * (_launch.h) on the stream in a register; the words are registers too. The constant
+     * `event` describes them. */
     OP_LAUNCH,
     /* n, m, n + m pairs of registers (pointer, bytes): the check fails if one of the
      * first n ranges overlaps any other range */
@@ -78,6 +80,7 @@ typedef struct {
     PyObject *constants; /* tuple */
     PyObject *fallback;  /* called with why, and the inputs, after a failed check */
     PyObject *owner;     /* keeps the generated code linked */
+    PyObject *event;     /* describes a call to profilers, or None */
     int64_t *code;
     Py_ssize_t length, inputs, values, registers;
     Py_ssize_t arguments; /* most words that one CALL or RUN needs; set by validation */
@@ -89,5 +92,8 @@ int compute_size(int64_t opcode, int64_t *registers, const int64_t **at);
 
 /* Checks that no instruction can leave its arrays: 0, or -1 with an exception set. */
 int validate_program(Program *program);
+
+/* Adds opcodes and kinds of items to the module: 0, or -1 with an exception set. */
+int add_words(PyObject *module);
 
 #endif

@@ -1,4 +1,5 @@
 /* Runs launch programs: see _program.h for what they are made of. */
+#include "_events.h"
 #include "_program.h"
 #include "_ranges.h"
 #include <float.h>
@@ -14,7 +15,7 @@
 #define KEPT_BYTES_LIMIT (32 << 20)
 #define FRAME_STACK_WORDS 256
 
-typedef void (*native_function)(void **pointers, int64_t *symbols, int32_t *status);
+typedef void (*native_function)(void **pointers, int64_t *symbols, RunStatus *status);
 
 typedef struct {
     Program *program;
@@ -24,6 +25,7 @@ typedef struct {
     int64_t *scratch; /* arguments of the running CALL or RUN */
     void *workspace;
     int64_t workspace_bytes;
+    PyObject *maker; /* of events; NULL where nobody watches */
     PyObject *result;
 } Frame;
 
@@ -268,29 +270,38 @@ static int step_workspace(Frame *frame, const int64_t **at) {
 /* The status that generated code reports: 0, or 1 when a check failed. */
 static int32_t step_run(Frame *frame, const int64_t **at) {
     native_function run = (native_function)(intptr_t)*(*at)++;
+    int64_t events = *(*at)++;
     int64_t unlock = *(*at)++, pointers = *(*at)++, words = 0;
     for (int64_t i = 0; i < pointers; i++)
         frame->scratch[words++] = frame->registers[*(*at)++];
     int64_t symbols = *(*at)++;
     for (int64_t i = 0; i < symbols; i++)
         frame->scratch[words++] = frame->registers[*(*at)++];
-    int32_t status = 0;
-    PyThreadState *state = unlock ? PyEval_SaveThread() : NULL;
+    RunStatus status = {0};
+    if (frame->maker != NULL)
+        watch_run(&status, frame->maker,
+                  PyTuple_GET_ITEM(frame->program->constants, events));
+    if (unlock) status.state = PyEval_SaveThread();
     run((void **)frame->scratch, frame->scratch + pointers, &status);
-    if (state != NULL) PyEval_RestoreThread(state);
-    return status;
+    if (unlock) PyEval_RestoreThread(status.state);
+    close_event(status.event);
+    return status.failed;
 }
 
 /* Launching holds no GIL: where the device's queue is full, the driver waits. */
 static int step_launch(Frame *frame, const int64_t **at) {
     PyObject *capsule = PyTuple_GET_ITEM(frame->program->constants, *(*at)++);
     const LaunchTable *table = PyCapsule_GetPointer(capsule, LAUNCH_TABLE_NAME);
+    int64_t description = *(*at)++;
     int64_t stream = frame->registers[*(*at)++], count = *(*at)++;
     for (int64_t i = 0; i < count; i++)
         frame->scratch[i] = frame->registers[*(*at)++];
+    PyObject *constants = frame->program->constants;
+    PyObject *event = open_event(frame->maker, PyTuple_GET_ITEM(constants, description));
     PyThreadState *state = PyEval_SaveThread();
     int64_t code = table->launch(table, frame->scratch, stream);
     PyEval_RestoreThread(state);
+    close_event(event);
     if (code == 0) return 0;
     table->raise(table, code);
     return -1;
@@ -407,7 +418,11 @@ static PyObject *call_with_memory(Program *program, PyObject *const *inputs,
                    .registers = memory + owned,
                    .scratch = memory + owned + program->registers};
     memset(memory, 0, (size_t)owned * sizeof(PyObject *));
+    frame.maker = event_maker();
+    PyObject *event = open_event(frame.maker, program->event);
     enum outcome outcome = execute(&frame);
+    close_event(event);
+    Py_XDECREF(frame.maker);
     clear_frame(&frame);
     return outcome >= CALL_CHECK_FAILED ? call_fallback(program, inputs, outcome)
                                         : frame.result;
@@ -455,20 +470,22 @@ static int copy_code(Program *program, Py_buffer *code) {
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",      "constants", "inputs",          "values",
                             "registers", "fallback",  "owner",           "kernels",
-                            "launches",  "externs",   "workspace_bytes", NULL};
+                            "launches",  "externs",   "workspace_bytes", "event",
+                            NULL};
     Program *program = (Program *)type->tp_alloc(type, 0);
-    PyObject *constants = NULL, *fallback = Py_None, *owner = Py_None;
+    PyObject *constants = NULL, *fallback = Py_None, *owner = Py_None, *event = Py_None;
     Py_buffer code = {0};
     if (program == NULL) return NULL;
     int parsed = PyArg_ParseTupleAndKeywords(
-        args, kwargs, "y*O!nnn|$OOnnnn", names, &code, &PyTuple_Type, &constants,
+        args, kwargs, "y*O!nnn|$OOnnnnO", names, &code, &PyTuple_Type, &constants,
         &program->inputs, &program->values, &program->registers, &fallback, &owner,
         &program->kernels, &program->launches, &program->externs,
-        &program->workspace_bytes);
+        &program->workspace_bytes, &event);
     program->vectorcall = call_program;
     program->constants = Py_XNewRef(constants);
     program->fallback = Py_NewRef(fallback);
     program->owner = Py_NewRef(owner);
+    program->event = Py_NewRef(event);
     if (parsed && (program->inputs < 0 || program->values < program->inputs ||
                    program->registers < 0)) {
         PyErr_SetString(PyExc_ValueError,
@@ -487,6 +504,7 @@ static int program_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(program->constants);
     Py_VISIT(program->fallback);
     Py_VISIT(program->owner);
+    Py_VISIT(program->event);
     return 0;
 }
 
@@ -505,6 +523,7 @@ static void program_dealloc(PyObject *self) {
     Py_CLEAR(program->constants);
     Py_CLEAR(program->fallback);
     Py_CLEAR(program->owner);
+    Py_CLEAR(program->event);
     PyMem_Free(program->code);
     type->tp_free(self);
     Py_DECREF(type);
@@ -524,6 +543,8 @@ static PyMemberDef program_members[] = {
      "bytes of the shared workspace, -1 where they depend on the sizes of the inputs"},
     {"owner", T_OBJECT, offsetof(Program, owner), READONLY,
      "what keeps the generated code alive"},
+    {"event", T_OBJECT, offsetof(Program, event), READONLY,
+     "what describes a call to profilers, or None"},
     {"fallback", T_OBJECT, offsetof(Program, fallback), READONLY,
      "called when a check of a kernel fails"},
     {NULL}};
@@ -537,7 +558,7 @@ static PyType_Slot program_slots[] = {
     {Py_tp_members, program_members},
     {Py_tp_doc, "Program(code, constants, inputs, values, registers, *, fallback=None, "
                 "owner=None, kernels=0, "
-                "launches=0, externs=0, workspace_bytes=0)\n--\n\nA compiled graph: "
+                "launches=0, externs=0, workspace_bytes=0, event=None)\n--\n\nA compiled graph: "
                 "call it with the input tensors."},
     {0, NULL}};
 
@@ -549,20 +570,6 @@ static PyType_Spec program_spec = {.name = "girih.codegen.runtime._runtime.Progr
                                    .slots = program_slots};
 
 /* --- the module --- */
-
-#define WORD(name) {#name, name}
-static const struct {
-    const char *name;
-    int number;
-} words[] = {
-    WORD(OP_CALL),       WORD(OP_CALL_INT),   WORD(OP_LOAD_INT),   WORD(OP_LOAD_NUMBER),
-    WORD(OP_UNPACK),     WORD(OP_ALIGNED),
-    WORD(OP_LAYOUT),     WORD(OP_CONSTANT),   WORD(OP_ADD),        WORD(OP_SUB),
-    WORD(OP_MUL),        WORD(OP_FLOORDIV),   WORD(OP_CEILDIV),    WORD(OP_MOD),
-    WORD(OP_MAX),        WORD(OP_MIN),        WORD(OP_WORKSPACE),  WORD(OP_RELEASE),
-    WORD(OP_RUN),        WORD(OP_LAUNCH),     WORD(OP_DISJOINT),   WORD(OP_FREE),       WORD(OP_RETURN),
-    WORD(ITEM_CONSTANT), WORD(ITEM_VALUE),    WORD(ITEM_REGISTER), WORD(ITEM_TUPLE),
-    WORD(ITEM_LIST),     WORD(ITEM_KIND_BITS)};
 
 static PyObject *release_memory(PyObject *Py_UNUSED(module),
                                 PyObject *Py_UNUSED(arguments)) {
@@ -577,18 +584,15 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static int module_exec(PyObject *module) {
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (PyModule_AddIntConstant(module, words[i].name, words[i].number) < 0)
-            return -1;
+    if (add_words(module) < 0) return -1;
     PyObject *type = PyType_FromModuleAndSpec(module, &program_spec, NULL);
-    int failed = type == NULL || PyModule_AddObjectRef(module, "Program", type) < 0;
+    int failed = PyModule_AddFunctions(module, event_methods) < 0 || type == NULL || PyModule_AddObjectRef(module, "Program", type) < 0;
     Py_XDECREF(type);
     return failed ? -1 : 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
-static struct PyModuleDef module_definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Runs launch programs.",
+static struct PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Runs launch programs.",
     .m_methods = module_methods, .m_slots = module_slots};
 
 PyMODINIT_FUNC PyInit__runtime(void) { return PyModuleDef_Init(&module_definition); }

@@ -73,6 +73,8 @@ static void read_items(Reader *reader, int64_t count) {
 
 static void read_run(Reader *reader) {
     read_word(reader, 1, INT64_MAX, "the address of a function");
+    int64_t events = read_word(reader, 0, PyTuple_GET_SIZE(reader->program->constants),
+                               "the index of a constant");
     read_word(reader, 0, 2, "0 or 1");
     int64_t words = 0;
     for (int list = 0; list < 2; list++) {
@@ -82,11 +84,16 @@ static void read_run(Reader *reader) {
         words += count;
     }
     if (words > reader->program->arguments) reader->program->arguments = words;
+    if (reader->problem != NULL) return;
+    PyObject *descriptions = PyTuple_GET_ITEM(reader->program->constants, events);
+    if (!PyTuple_Check(descriptions) || PyTuple_GET_SIZE(descriptions) == 0)
+        reader->problem = "a tuple of descriptions of events";
 }
 
 static void read_launch(Reader *reader) {
     int64_t index = read_word(reader, 0, PyTuple_GET_SIZE(reader->program->constants),
                               "the index of a constant");
+    read_constant(reader, 0);
     read_register(reader);
     int64_t count = read_count(reader);
     for (int64_t i = 0; i < count && reader->problem == NULL; i++)

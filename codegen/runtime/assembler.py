@@ -239,11 +239,16 @@ class Assembler:
         symbols: Sequence[Register],
         *,
         unlock: bool,
+        events: tuple,
     ) -> None:
-        """Calls generated code at `address`; `unlock` releases the GIL meanwhile."""
+        """Calls generated code at `address`; `unlock` releases the GIL meanwhile.
+
+        `events` describes each of its launches to profilers.
+        """
         self._emit(
             _runtime.OP_RUN,
             address,
+            self.constant(events),
             int(unlock),
             len(pointers),
             *pointers,
@@ -252,11 +257,14 @@ class Assembler:
         )
 
     def launch(
-        self, table: object, stream: Register, words: Sequence[Register]
+        self, table: object, stream: Register, words: Sequence[Register], event: object
     ) -> None:
-        """Launches the kernels of a launch table on the stream in a register."""
-        constant = self.constant(table)
-        self._emit(_runtime.OP_LAUNCH, constant, stream, len(words), *words)
+        """Launches the kernels of a launch table on the stream in a register.
+
+        `event` describes the launch to profilers.
+        """
+        constants = self.constant(table), self.constant(event)
+        self._emit(_runtime.OP_LAUNCH, *constants, stream, len(words), *words)
 
     def check_disjoint(
         self,

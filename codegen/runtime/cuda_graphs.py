@@ -31,6 +31,7 @@ from weakref import WeakSet
 import torch
 from torch import Tensor
 
+from .events import replay_of
 from .recordable import NotRecordable, Recordable
 from .recorded_inputs import writes_are_apart
 from .recording import CaptureApi, Plan, Recording, Shared
@@ -119,7 +120,8 @@ class Recorder:
         with shared.lock:
             recording = self._fitting(key, values) or self._recorded(key, values)
             if recording is not None:
-                results = recording.run(values)
+                with replay_of(self.program):
+                    results = recording.run(values)
         if recording is None:
             del values  # the program drops donated inputs as it goes
             return self._plain(inputs)

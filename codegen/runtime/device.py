@@ -21,6 +21,7 @@ from girih.dialects.types import buffer_parts
 from . import torch_entry
 from .assembler import Assembler, Constant, Register, Value, ValueItem
 from .buffers import Buffers
+from .events import Events
 from .sizes import Sizes
 
 NULL = -1
@@ -108,6 +109,7 @@ class DeviceRuns:
         self._device = device
         self._assembler = assembler
         self._sizes = sizes
+        self._events = Events()
         self._empty_strided = torch_entry.empty_strided_on(device.device)
         self._stream: Register | None = None
         self._workspace: Value | None = None
@@ -124,7 +126,12 @@ class DeviceRuns:
         table = self._device.driver.table(
             self._device.device.index, tuple(entries), len(words.registers)
         )
-        self._assembler.launch(table, self._stream_register(), words.registers)
+        self._assembler.launch(
+            table,
+            self._stream_register(),
+            words.registers,
+            self._events.of_table(launches),
+        )
         for value in scratch:
             self._assembler.free(value)
 

@@ -28,6 +28,7 @@ from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, gr
 from .buffers import Buffer, Buffers
 from .device import Device, DeviceRuns
 from .drawn import StateBefore, draws
+from .events import Event, Events
 from .mutation import written_arguments
 from .sizes import Sizes
 
@@ -53,6 +54,7 @@ def build_program(
     fallback: Callable | None = None,
     owner: object = None,
     device: Device | None = None,
+    name: str = "",
 ) -> Program:
     """Builds the callable of a compiled graph.
 
@@ -67,6 +69,7 @@ def build_program(
         owner: whatever has to live as long as the generated code is called.
         device: where the buffers are, and what launches the kernels there; None where
             that is the processor.
+        name: what profilers call it; "" has them see its kernels alone.
 
     Returns:
         A callable from the input tensors (and integers) to the tuple of results. The
@@ -96,6 +99,7 @@ def build_program(
         launches=builder.launches,
         externs=builder.externs,
         workspace_bytes=builder.workspace_bytes,
+        event=Event(name) if name else None,
     )
 
 
@@ -133,6 +137,7 @@ class _Builder:
             if device is None
             else torch_entry.empty_strided_on(device.device)
         )
+        self._events = Events()
         self.integers: dict[ir.Value, Size] = {}
         self.launches = self.externs = self.workspace_bytes = 0
         self.kernels: set[str] = set()
@@ -277,6 +282,7 @@ class _Builder:
             [self.buffers.pointer(buffer) for buffer in buffers],
             [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
+            events=self._events.of_launches(launches),
         )
 
     def extern(self, op: ir.OpView) -> None:

@@ -132,7 +132,11 @@ class CpuTarget:
         return _remembered(key, library)
 
     def link(
-        self, module: ir.Module, code: Library | None, fallback: Callable | None
+        self,
+        module: ir.Module,
+        code: Library | None,
+        fallback: Callable | None,
+        name: str,
     ) -> Program:
         """Makes the program, which calls the library's functions."""
         names = () if code is None else code.names
@@ -141,6 +145,7 @@ class CpuTarget:
             {name: code.address(name) for name in names},
             fallback=fallback,
             owner=code,
+            name=name,
         )
 
 

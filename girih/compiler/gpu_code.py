@@ -198,11 +198,12 @@ class GpuTarget:
         module: ir.Module,
         code: dict[str, list[GridKernel]] | None,
         fallback: Callable | None,
+        name: str,
     ) -> Program:
         """Makes the program, which launches the loaded kernels."""
         source = driver(self.backend) if emulator is None else emulator.driver
         device = Device(self.device, source, code or {}, self._planner())
-        return build_program(module, {}, fallback=fallback, device=device)
+        return build_program(module, {}, fallback=fallback, device=device, name=name)
 
     def _planner(self) -> ProductPlanner:
         if emulator is not None:

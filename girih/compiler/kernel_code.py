@@ -35,7 +35,7 @@ def program_of(runner: Runner, module: ir.Module, fallback: Callable | None) -> 
     """
     code = _code(runner, module) if tile.kernels(module) else None
     with runner.act(stages.PROGRAM):
-        return runner.target.link(module, code, fallback)
+        return runner.target.link(module, code, fallback, runner.report.name)
 
 
 def lowered_kernels(runner: Runner, module: ir.Module) -> ir.Module:

@@ -63,13 +63,16 @@ class Target(Protocol):
     def keep(self, key: str, options: Options, code: Any) -> Any:
         """Keeps code under a key, and returns it as `link` takes it."""
 
-    def link(self, module: ir.Module, code: Any, fallback: Callable | None) -> Program:
+    def link(
+        self, module: ir.Module, code: Any, fallback: Callable | None, name: str
+    ) -> Program:
         """Makes the program.
 
         Args:
             module: The launch program and unscheduled kernels.
             code: Loaded code; None where there are no kernels.
             fallback: Called with the same inputs where a check fails.
+            name: What profilers call it.
         """
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from girih.dialects import host, keys
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
+from girih.dialects.locations import location_of_all
 from girih.dialects.rule_table import MissingRule
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
@@ -64,10 +65,11 @@ class Conversion:
         if self._concat_operands and self._is_wide_concat(op):
             self._join(op, inputs, outputs[0])
             return
+        location = location_of_all(op)
         call = self._kernels.outline(
             op, [value.type for value in inputs], [value.type for value in outputs]
         )
-        self._emit_launch(call, inputs, outputs, op.location)
+        self._emit_launch(call, inputs, outputs, location)
 
     def _emit_launch(
         self,

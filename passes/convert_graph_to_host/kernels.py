@@ -16,6 +16,8 @@ from girih.dialects.dims import Dim, Size, symbol, symbols_of
 from girih.dialects.traits import REDUCES
 from girih.dialects.types import buffer_parts, shape_of
 
+from .kernel_names import kernel_name
+
 
 @dataclass(frozen=True)
 class KernelCall:
@@ -140,7 +142,9 @@ class Kernels:
         if text in self._names:
             kernel.erase()
             return self._names[text]
-        name = self._names[text] = f"k{len(self._names)}"
+        body = kernel.regions[0].blocks[0].operations
+        ops = [op for op in body if op.operation.name.startswith("graph.")]
+        name = self._names[text] = kernel_name(len(self._names), ops)
         kernel.attributes["sym_name"] = ir.StringAttr.get(name)
         return name
 

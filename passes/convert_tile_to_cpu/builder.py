@@ -58,6 +58,15 @@ def call(
     return make("llvm.call", results, operands, attributes)
 
 
+def call_address(address: Value, operands: Sequence[Value]) -> ir.Operation:
+    """A call of a function whose address was loaded; it returns nothing."""
+    attributes = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(operands), 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    return make("llvm.call", [], [address, *operands], attributes)
+
+
 # Types and attributes -----------------------------------------------------------------
 
 

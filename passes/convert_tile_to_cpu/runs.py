@@ -5,6 +5,10 @@ kernel an array of those that are its own. A few launches are written one after 
 other. Many of them, as an optimizer makes for all parameters of a model, are rows of a
 constant table that one loop goes through: their code would take longer to compile than
 that of the kernels.
+
+The third argument, which kernels set where a check fails, may hold the address of a
+function as its second word. It is called with the argument and the number of the launch
+before each of several launches: profilers see the kernels that way.
 """
 
 from __future__ import annotations
@@ -77,11 +81,36 @@ def _calls_of(native: ir.OpView) -> list[_Call]:
 
 def _emit_calls(calls: Sequence[_Call], body: ir.Block) -> None:
     buffers, symbols, status = body.arguments
-    for call in calls:
+    observer = _Observer(status) if len(calls) > 1 else None
+    for number, call in enumerate(calls):
         with call.location:
+            if observer is not None:
+                observer.announce(b.splat(b.integer(64), number))
             pointers = _selection(body, buffers, call.buffers, b.pointer())
             sizes = _selection(body, symbols, call.symbols, b.integer(64))
             b.call(call.kernel, [], [pointers, sizes, status])
+
+
+class _Observer:
+    """What is called before each launch, where somebody watches."""
+
+    def __init__(self, status: Value):
+        self._status = status
+        self._function = load_word(status, 1, b.pointer())
+        null = b.value("llvm.mlir.zero", b.pointer(), [])
+        self._is_there = b.value(
+            "llvm.icmp",
+            b.integer(1),
+            [self._function, null],
+            {"predicate": b.number(1)},  # not equal
+        )
+
+    def announce(self, launch: Value) -> None:
+        """Calls it with the number of a launch."""
+        branch = b.make("scf.if", [], [self._is_there], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            b.call_address(self._function, [self._status, launch])
+            b.yield_()
 
 
 def _selection(
@@ -179,15 +208,18 @@ class _Loop:
         self.buffers, self.symbols, self.status = body.arguments
         self.pointers = _local_array(body, table.buffers, b.pointer())
         self.sizes = _local_array(body, max(table.symbols, 1), b.integer(64))
+        self.observer = _Observer(self.status)
 
     def emit(self, name: str) -> None:
         """Emits it, given the name of the table's constant."""
         symbol = {"global_name": ir.FlatSymbolRefAttr.get(name)}
         words = b.value("llvm.mlir.addressof", b.pointer(), [], symbol)
         width = b.index(self.table.width)
-        _counted(self.table.rows, lambda row: self._row(words, b.mul(row, width)))
+        _counted(self.table.rows, lambda row: self._row(words, row, width))
 
-    def _row(self, words: Value, start: Value) -> None:
+    def _row(self, words: Value, row: Value, width: Value) -> None:
+        self.observer.announce(b.to_i64(row))
+        start = b.mul(row, width)
         kernel = b.to_index(load_word(words, b.to_i64(start), b.integer(64)))
         first = b.add(start, b.index(1))
         self._select(words, first, self.buffers, self.pointers, b.pointer())

@@ -159,7 +159,8 @@ def output_of(program: str, folder: Path) -> str:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
-    return done.stdout.replace(f"{folder}{os.sep}", "")
+    printed = re.sub(r"^USDT:.*\n", "", done.stdout, flags=re.MULTILINE)  # Kineto's
+    return printed.replace(f"{folder}{os.sep}", "")
 
 
 def stable_part(text: str) -> str:

@@ -178,7 +178,8 @@ def test_programs_need_a_table_and_all_its_words(fake):
     function = fake.driver.load(0, b"image", "k", 0)
     for table in (object(), fake.driver.table(0, ((function, 0, 128, ()),), 2)):
         assembler = Assembler(0)
-        assembler.launch(table, assembler.number(0), [assembler.number(1)])
+        words = assembler.number(0), [assembler.number(1)]
+        assembler.launch(table, *words, "event")
         assembler.return_(Constant(()))
         with pytest.raises(ValueError, match="a launch table and all its words"):
             assembler.program()

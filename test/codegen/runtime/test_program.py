@@ -20,6 +20,7 @@ from girih.codegen.runtime.assembler import (
     ValueItem,
     group,
 )
+from girih.codegen.runtime.events import Event
 from girih.codegen.runtime.sizes import Sizes
 
 NATIVE = ctypes.CFUNCTYPE(
@@ -29,6 +30,7 @@ NATIVE = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_int32),
 )
 
+EVENTS = (Event("kernel"),)
 LIBC = ctypes.CDLL(None)
 
 
@@ -65,7 +67,7 @@ def emit_double(assembler, source, length, *, unlock=False):
         assembler.call_int(torch_entry.data_ptr, [ValueItem(value)])
         for value in (source, result)
     ]
-    assembler.run(address(double), pointers, [length], unlock=unlock)
+    assembler.run(address(double), pointers, [length], unlock=unlock, events=EVENTS)
     return result
 
 
@@ -269,7 +271,7 @@ def test_workspace_of_impossible_size():
 def test_failed_check_calls_the_fallback_with_the_same_inputs():
     def build(assembler):
         assembler.call(torch_entry.size, [ValueItem(0), Constant(0)])
-        assembler.run(address(reject), [], [], unlock=True)
+        assembler.run(address(reject), [], [], unlock=True, events=EVENTS)
         return []
 
     program = program_returning(build, fallback=lambda kind, x: (kind, x))
@@ -322,7 +324,7 @@ def test_error_of_the_fallback_propagates():
         raise IndexError("index out of range in self")
 
     def build(assembler):
-        assembler.run(address(reject), [], [], unlock=False)
+        assembler.run(address(reject), [], [], unlock=False, events=EVENTS)
         return []
 
     with pytest.raises(IndexError, match="out of range in self"):
@@ -364,7 +366,8 @@ def test_errors_of_aten_propagate():
         [_runtime.OP_FREE, 0, _runtime.OP_RETURN, 4],
         [_runtime.OP_CONSTANT, 0, 1],
         [_runtime.OP_CALL, -1, 0, -1, 1 << 40],
-        [_runtime.OP_RUN, 0, 0, 0, 0],
+        [_runtime.OP_RUN, 0, 0, 0, 0, 0],
+        [_runtime.OP_RUN, 1, 0, 0, 0, 0, _runtime.OP_RETURN, _runtime.ITEM_TUPLE],
         [_runtime.OP_RETURN, _runtime.ITEM_TUPLE, 0],
     ],
 )
@@ -557,7 +560,7 @@ def program_of_number(*, is_float):
     def read(pointers, symbols, status):
         seen.append(kind.from_address(pointers[0]).value)
 
-    assembler.run(address(read), [pointer], [], unlock=False)
+    assembler.run(address(read), [pointer], [], unlock=False, events=EVENTS)
     assembler.return_(group([Constant(None)]))
     program = assembler.program(fallback=lambda *given: given, owner=read)
     return program, seen
@@ -580,3 +583,12 @@ def test_numbers_beyond_float32_are_left_to_eager():
     with pytest.raises(TypeError):
         program("text")
     assert not seen
+
+
+def test_a_run_needs_descriptions_of_its_launches():
+    end = [_runtime.OP_RETURN, _runtime.ITEM_TUPLE]
+    code = torch.tensor([_runtime.OP_RUN, 1, 0, 0, 0, 0, *end]).numpy()
+    for constants in ((), ("name",), ((),)):
+        with pytest.raises(ValueError, match="girih bug: expected"):
+            _runtime.Program(code, constants, 1, 1, 0)
+    _runtime.Program(code, (EVENTS,), 1, 1, 0)

@@ -14,7 +14,7 @@
 // CHECK: "host.return"([[R]])
 // CHECK-NOT: "graph.concat"
 // ONE-LABEL: func.func @three
-// ONE: "host.launch"({{.*}}) {kernel = @k0, outputs = 1
+// ONE: "host.launch"({{.*}}) {kernel = @k0_concat, outputs = 1
 // ONE-NOT: "host.launch"
 // ONE: "graph.concat"
 func.func @three(%a: tensor<2x1xf32>, %b: tensor<2x4xf32>, %c: tensor<2x1xf32>) -> tensor<2x6xf32> {

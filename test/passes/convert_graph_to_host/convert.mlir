@@ -6,14 +6,14 @@
 // CHECK-LABEL: func.func @kernel
 // CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4, 8], [8, 1]>)
 // CHECK-NEXT: %[[Y:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 8], [8, 1]>
-// CHECK-NEXT: "host.launch"(%[[X]], %[[Y]]) {kernel = @k0, outputs = 1 : i64, symbols = []}
+// CHECK-NEXT: "host.launch"(%[[X]], %[[Y]]) {kernel = @k0_exp, outputs = 1 : i64, symbols = []}
 // CHECK-NEXT: "host.return"(%[[Y]])
 // CHECK: "tile.kernel"() ({
 // CHECK-NEXT: ^bb0(%[[IN:.*]]: !tile.buffer{{.*}}, %[[OUT:.*]]: !tile.buffer<{{.*}}>):
 // CHECK-NEXT: %[[V:.*]] = "tile.read"(%[[IN]])
 // CHECK-NEXT: %[[E:.*]] = "graph.exp"(%[[V]])
 // CHECK-NEXT: "tile.write"(%[[E]], %[[OUT]])
-// CHECK-NEXT: }) {domain = [4, 8], outputs = 1 : i64, reduced = array<i64>, sym_name = "k0", symbols = []}
+// CHECK-NEXT: }) {domain = [4, 8], outputs = 1 : i64, reduced = array<i64>, sym_name = "k0_exp", symbols = []}
 func.func @kernel(%x: !t) -> !t {
   %0 = "graph.fusion"(%x) ({
   ^bb0(%a: !t):
@@ -29,8 +29,8 @@ func.func @kernel(%x: !t) -> !t {
 
 // Equal kernels are one kernel; another layout makes another kernel.
 // CHECK-LABEL: func.func @shared
-// CHECK: "host.launch"{{.*}}kernel = @k0
-// CHECK: "host.launch"{{.*}}kernel = @k0
+// CHECK: "host.launch"{{.*}}kernel = @k0_
+// CHECK: "host.launch"{{.*}}kernel = @k0_
 // CHECK: "host.launch"{{.*}}kernel = @k1
 // CHECK-COUNT-2: "tile.kernel"
 // CHECK-NOT: "tile.kernel"
@@ -185,9 +185,9 @@ func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 // CHECK-SAME: (%[[X:.*]]: !tile.buffer<f32, [4, 8], [8, 1]>)
 // CHECK: %[[E:.*]] = "host.extern"
 // CHECK: %[[A:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 8], [8, 1]>
-// CHECK: "host.launch"(%[[X]], %[[A]]) {kernel = @k0
+// CHECK: "host.launch"(%[[X]], %[[A]]) {kernel = @k0_
 // CHECK: %[[B:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 8], [8, 1]>
-// CHECK: "host.launch"(%[[E]], %[[B]]) {kernel = @k0
+// CHECK: "host.launch"(%[[E]], %[[B]]) {kernel = @k0_
 // CHECK: %[[C:.*]] = "host.alloc"() : () -> !tile.buffer<f32, [4, 8], [1, 4]>
 // CHECK: "host.launch"(%[[E]], %[[C]]) {kernel = @k1
 // CHECK: "host.return"(%[[A]], %[[E]], %[[B]], %[[C]])
@@ -273,9 +273,9 @@ func.func @sizes(%i: index {graph.symbol = "s0"}) -> (index {graph.size = "2*s0"
 // CHECK-LABEL: func.func @seeds
 // CHECK: %[[SEEDS:.*]] = "host.extern"() {{.*}}device = "cuda:1"{{.*}}op = "aten.randint.low"
 // CHECK: %[[FIRST:.*]] = "host.view"(%[[SEEDS]]) {offset = 0 : i64}
-// CHECK: "host.launch"(%[[FIRST]], {{.*}}kernel = @k0
+// CHECK: "host.launch"(%[[FIRST]], {{.*}}kernel = @k0_
 // CHECK: %[[SECOND:.*]] = "host.view"(%[[SEEDS]]) {offset = 1 : i64}
-// CHECK: "host.launch"(%[[SECOND]], {{.*}}kernel = @k0
+// CHECK: "host.launch"(%[[SECOND]], {{.*}}kernel = @k0_
 // CHECK-COUNT-1: "tile.kernel"
 // CHECK-NOT: "tile.kernel"
 func.func @seeds(%i: tensor<4xi32>) -> (tensor<4xui32>, tensor<4xui32>)

@@ -1,0 +1,145 @@
+"""Events around calls of programs, and around each kernel."""
+
+import contextlib
+import sys
+
+import pytest
+import torch
+
+import girih
+from girih.codegen.runtime.events import Event, lines_of, observed
+from girih.dialects.bindings import ir
+from girih.dialects.context import make_context
+
+
+class Recorder:
+    """Notes which events begin and end."""
+
+    def __init__(self):
+        self.notes = []
+
+    @contextlib.contextmanager
+    def __call__(self, event):
+        self.notes.append(f"({event.name}")
+        yield
+        self.notes.append(f"{event.name})")
+
+
+def two_kernels(x):
+    return x.exp().sum(), x * 2
+
+
+def many_kernels(*xs):
+    return [x + 1 for x in xs]
+
+
+MANY = [torch.full((size,), 0.5) for size in range(1, 31)]
+
+
+@pytest.fixture
+def noted():
+    recorder = Recorder()
+    yield recorder
+    assert recorder.notes
+
+
+@pytest.mark.parametrize("size", [8, 1 << 20], ids=["holds", "releases the GIL"])
+def test_each_kernel_is_an_event(noted, size):
+    x = torch.linspace(0, 1, size)
+    compiled = girih.compile(two_kernels)
+    expected = compiled(x)
+    with observed(noted):
+        torch.testing.assert_close(compiled(x), expected)
+    first, *inner, last = noted.notes
+    assert (first, last) == ("(graph0", "graph0)")
+    names = [note.strip("()") for note in inner]
+    assert inner[0::2] == [f"({name}" for name in names[0::2]]
+    assert inner[1::2] == [f"{name})" for name in names[0::2]]
+    assert any("sum" in name for name in names)
+    assert any("mul" in name for name in names)
+
+
+@pytest.mark.parametrize("count", [2, 23, 24, 30])
+def test_kernels_in_a_row_and_in_a_table(noted, count):
+    compiled = girih.compile(many_kernels)
+    expected = compiled(*MANY[:count])
+    with observed(noted):
+        results = compiled(*MANY[:count])
+    torch.testing.assert_close(results, expected)
+    assert sum("(k" in note for note in noted.notes) == count
+    assert sum("add)" in note for note in noted.notes) == count
+
+
+def test_nobody_watches_before_and_after(noted):
+    compiled = girih.compile(two_kernels)
+    x = torch.ones(3)
+    compiled(x)
+    assert not noted.notes
+    with observed(noted):
+        compiled(x)
+        inner = Recorder()
+        with observed(inner):
+            compiled(x)
+    count = len(noted.notes)
+    assert len(inner.notes) == count
+    compiled(x)
+    assert len(noted.notes) == count
+
+
+def test_backward_passes_are_programs(noted):
+    x = torch.ones(3, requires_grad=True)
+    compiled = girih.compile(two_kernels)
+    compiled(x)[0].backward()
+    with observed(noted):
+        compiled(x)[0].backward()
+    assert "(graph0.backward" in noted.notes
+
+
+@pytest.mark.parametrize("place", ["call", "enter", "exit"])
+def test_a_failing_observer_is_not_the_users(monkeypatch, noted, place):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda given: told.append(given))
+
+    class Fails:
+        def __init__(self, event):
+            if place == "call":
+                raise KeyError(place)
+
+        def __enter__(self):
+            if place == "enter":
+                raise KeyError(place)
+
+        def __exit__(self, *error):
+            if place == "exit":
+                raise KeyError(place)
+
+    compiled = girih.compile(two_kernels)
+    x = torch.ones(3)
+    expected = compiled(x)
+    with observed(noted):
+        compiled(x)
+    with observed(Fails):
+        torch.testing.assert_close(compiled(x), expected)
+    assert 2 * len(told) == len(noted.notes)
+    assert {given.exc_type for given in told} == {KeyError}
+
+
+def test_an_error_of_a_call_stays(noted):
+    def fails(x, y):
+        return torch.mm(x, y).exp()
+
+    compiled = girih.compile(fails, dynamic=True)
+    compiled(torch.ones(3, 4), torch.ones(4, 3))
+    with observed(noted), pytest.raises(RuntimeError, match="cannot be multiplied"):
+        compiled(torch.ones(3, 4), torch.ones(5, 3))
+    noted.notes.append("")
+
+
+def test_lines_by_file():
+    with make_context() as context:
+        places = [("a/m.py", 8), ("b/n.py", 3), ("a/m.py", 7), ("a/m.py", 8)]
+        found = [ir.Location.file(*place, 0, context=context) for place in places]
+        named = [ir.Location.name("aten.add.Tensor", place) for place in found]
+        assert lines_of(ir.Location.fused(named)) == "m.py:7, 8; n.py:3"
+        assert lines_of(ir.Location.unknown()) == ""
+        assert Event("k0").lines == ""
