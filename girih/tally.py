@@ -41,6 +41,11 @@ def counters() -> dict[str, Any]:
     return {name: _numbers[name] for name in NAMES} | kinds
 
 
+def eager_calls() -> int:
+    """How many calls have run eager."""
+    return _by_kind["eager_calls"].total()
+
+
 def clear() -> None:
     """Begins anew."""
     _numbers.clear()

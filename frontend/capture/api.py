@@ -420,10 +420,11 @@ def _of_code(function: types.FunctionType) -> types.FunctionType:
 
 
 def _is_worth_it(captured: CapturedFrame) -> bool:
-    """Whether anything is won by an entry for a function that could run as it was."""
-    if captured.broken is None:
-        return captured.graph is not None
-    return captured.has_tensors
+    """Whether anything is won by an entry for a function that could run as it was.
+
+    Where it breaks before it has met tensors, it may make some after the break.
+    """
+    return captured.broken is not None or captured.graph is not None
 
 
 def compile_function(

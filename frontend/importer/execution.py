@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
@@ -249,6 +250,18 @@ def source_of(node: torch.fx.Node) -> SourceLocation | None:
         return None
     filename, line, function = frames[-1]
     return SourceLocation(filename, int(line), function)
+
+
+@contextmanager
+def at_the_line_of(node: Any) -> Iterator[None]:
+    """Gives errors that have no line that of a node, if it is one and has a line."""
+    try:
+        yield
+    except UnsupportedError as error:
+        source = source_of(node) if isinstance(node, torch.fx.Node) else None
+        if error.location is not None or source is None:
+            raise
+        raise error.located(source) from None
 
 
 def _location(source: SourceLocation | None, context: ir.Context) -> ir.Location:

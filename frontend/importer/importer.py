@@ -31,7 +31,7 @@ from girih.frontend.importer.differentiation import (
     asks_for_gradients,
     is_differentiable,
 )
-from girih.frontend.importer.execution import Calls, execute
+from girih.frontend.importer.execution import Calls, at_the_line_of, execute
 from girih.frontend.importer.lazy_bits import NONE, Bits, bits_of, recorded_with
 from girih.frontend.importer.levels import enters_levels
 from girih.frontend.importer.opaque import functions_applied
@@ -239,7 +239,10 @@ class _Import:
             results = Results(self.recorder, self.fakes)
             pairs = [results.without_bits(value) for value in values]
             results.share_views([value for value, _ in pairs])
-            slots = [results.place(value)._replace(bits=bits) for value, bits in pairs]
+            slots = []
+            for (value, bits), node in zip(pairs, self._made(values), strict=True):
+                with at_the_line_of(node):
+                    slots.append(results.place(value)._replace(bits=bits))
             results.add_writes()
             has_checks = results.add_checks()
             if self.builder.seeds is not None:
@@ -258,6 +261,11 @@ class _Import:
             tuple(results.written),
             self.bits,
         )
+
+    def _made(self, values: list) -> list:
+        """The nodes that made the results; None where a node gives several."""
+        nodes, _ = flatten_output(self.gm.graph.output_node().args[0])
+        return nodes if len(nodes) == len(values) else [None] * len(values)
 
     @functools.cached_property
     def differentiates(self) -> bool:

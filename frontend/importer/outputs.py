@@ -332,11 +332,15 @@ def _sizes(sizes: tuple[Size, ...]) -> ir.Attribute:
     return ir.ArrayAttr.get([_size(size) for size in sizes])
 
 
-def _expect_same_dtype(view: torch.Tensor, base: torch.Tensor) -> None:
-    if view.dtype != base.dtype:
+def _expect_same_dtype(one: torch.Tensor, other: torch.Tensor) -> None:
+    if one.dtype != other.dtype:
+        dtypes = sorted((str(one.dtype), str(other.dtype)))
         unsupported(
-            kind="result that reads the memory of another one as another dtype",
-            context=f"{base.dtype} as {view.dtype}",
-            explanation="In eager both share memory. In girih a view keeps the dtype.",
-            hints=("Clone the result.",),
+            kind="results of two dtypes that share memory",
+            context=" and ".join(dtypes),
+            explanation=(
+                "In eager a view of another dtype shares the memory of its base. In "
+                "girih a view keeps the dtype."
+            ),
+            hints=("Clone one of the results.",),
         )

@@ -13,9 +13,10 @@ from girih.checking.comparison import Difference, compare
 from girih.checking.copies import NotCopied
 from girih.checking.found import GraphCheck
 from girih.checking.parting import described, parting_operations
-from girih.errors import DifferenceWarning
+from girih.errors import DifferenceWarning, GirihError
 from girih.options import Options
 from girih.reports import Report
+from girih.tally import eager_calls
 
 CompileGraph = Callable[[GraphModule, Sequence[Any], Options, Report], Callable]
 
@@ -49,17 +50,13 @@ def checked(
     options, calls = replace(options, check=0), options.check
     compiled = compile_graph(gm, examples, options, report)
     report.check = found = GraphCheck(report.name)
-    if report.fallback is not None:
-        found.not_checked = "the graph runs in eager mode"
-        return compiled
 
     def again(part: GraphModule) -> Callable:
         return compile_graph(part, examples, options, Report(name=report.name))
 
     def call(*inputs: Any) -> Any:
         if found.calls < calls and found.ok and found.not_checked is None:
-            found.calls += 1
-            _check(gm, compiled, inputs, again, found)
+            _check(gm, compiled, inputs, again, found, report)
             if not found.ok:
                 tell(found)
         return compiled(*inputs)
@@ -67,17 +64,27 @@ def checked(
     return call
 
 
-def _check(gm: GraphModule, compiled, inputs, again, found: GraphCheck) -> None:
+def _check(
+    gm: GraphModule, compiled, inputs, again, found: GraphCheck, report: Report
+) -> None:
+    before = eager_calls()
     try:
         differences = compare(gm.forward, compiled, inputs)
     except NotCopied as reason:
         found.not_checked = str(reason)
         return
+    if report.fallback is not None or eager_calls() > before:
+        found.not_checked = "the graph runs in eager mode"
+        return
+    found.calls += 1
     if not differences:
         return
     names = [_name(node) for node in gm.graph.nodes if node.op == "placeholder"]
     found.differences += [_text(one, names) for one in differences]
-    found.operations += map(described, parting_operations(gm, inputs, again))
+    try:
+        found.operations += map(described, parting_operations(gm, inputs, again))
+    except GirihError as error:
+        found.not_found = str(error).split("\n")[0]
 
 
 def _name(placeholder: Node) -> str:

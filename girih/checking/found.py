@@ -17,6 +17,7 @@ class GraphCheck:
         operations: Where the two part: operations whose own results differ, though
             what they read does not, each with the user's line.
         not_checked: Why a call was not compared, or None.
+        not_found: Why girih could not look for the operations, or None.
     """
 
     graph: str
@@ -24,6 +25,7 @@ class GraphCheck:
     differences: list[str] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
     not_checked: str | None = None
+    not_found: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -32,10 +34,15 @@ class GraphCheck:
 
     def __str__(self) -> str:
         if self.ok:
-            reason = f", not checked: {self.not_checked}" if self.not_checked else ""
+            reason = f"not checked: {self.not_checked}" if self.not_checked else ""
+            if reason and not self.calls:
+                return f"{self.graph}: {reason}"
+            reason = reason and f", then {reason}"
             calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
             return f"{self.graph}: eager gives the same results in {calls}{reason}"
         lines = [f"{self.graph} differs from eager:"]
         lines += [f"  {text}" for text in self.differences]
         lines += [f"  first at {text}" for text in self.operations]
+        if self.not_found is not None:
+            lines.append(f"  the operation could not be found: {self.not_found}")
         return "\n".join(lines)

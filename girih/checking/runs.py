@@ -79,23 +79,23 @@ def run(
         function: Takes the inputs; the graph's own function or what was compiled.
         inputs: Copies, which the run may write.
         cotangents: Gives those of a run's results, one for each that is differentiable.
-        mode: Is on while the graph runs, and its backward pass.
+        mode: Is on while the graph runs, and while its backward pass does.
     """
-    with mode or nullcontext():
-        return _run(function, inputs, cotangents)
-
-
-def _run(function: Callable, inputs: list[Any], cotangents: Callable) -> Run:
+    mode = nullcontext() if mode is None else mode
     made = Run()
     leaves = [_leaf(value) if _requires_grad(value) else None for value in inputs]
-    try:
-        made.results = _pytree.tree_leaves(function(*inputs))
-    except Exception as error:
-        made.error = error
-        return made
+    with mode:
+        try:
+            made.results = _pytree.tree_leaves(function(*inputs))
+        except Exception as error:
+            made.error = error
+            return made
     made.arguments = inputs
     if torch.is_grad_enabled() and any(map(is_differentiable, made.results)):
-        _go_back(made, leaves, cotangents(made))
+        # Outside of the mode, which would change the cotangents too.
+        given = cotangents(made)
+        with mode:
+            _go_back(made, leaves, given)
     made.random = random_state(devices_of(inputs))
     return made
 

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import girih
+from girih.checking import checked as checked_graphs
 from girih.checking import closeness, copies
 from girih.passes.autograd import rules
 
@@ -43,6 +44,50 @@ def test_finds_a_wrong_gradient_and_its_operation(wrong_sub):
     assert len(graph.operations) == 1
     assert "sub" in graph.operations[0] and "test_checking.py" in graph.operations[0]
     assert "differs from eager" in str(check)
+
+
+def scaled(factor):
+    """The derivative of a product, wrong by a factor."""
+    right = rules.RULES["mul"]
+
+    def rule(op, cotangents, b):
+        return [
+            gradient and b.mul(gradient, factor)
+            for gradient in right(op, cotangents, b)
+        ]
+
+    return rule
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("program", [lambda x: x * 3, lambda x: (x * 3).sum()])
+def test_finds_gradients_that_are_wrong_by_little(monkeypatch, program, dtype):
+    x = torch.randn(4, 8, dtype=dtype, requires_grad=True)
+    assert girih.check(program)(x).ok
+    monkeypatch.setitem(rules.RULES, "mul", scaled(1.0001))
+    assert not girih.check(program)(x).ok
+
+
+def test_a_difference_is_told_where_its_operation_is_not_found(monkeypatch, wrong_sub):
+    def fails(*_):
+        raise girih.CompileError("fuse", "the pass failed")
+
+    monkeypatch.setattr(checked_graphs, "parting_operations", fails)
+    check = girih.check(of_difference)(*operands())
+    assert not check.ok
+    assert "gradient of L['y']" in str(check)
+    assert "the operation could not be found: girih bug in fuse" in str(check)
+
+
+def test_what_ran_eager_is_not_checked():
+    def views(x):
+        y = x.sin()
+        return y, y.view(torch.int32)
+
+    with pytest.warns(girih.FallbackWarning):
+        check = girih.check(views)(torch.ones(3))
+    assert str(check) == "graph0: not checked: the graph runs in eager mode"
+    assert check.graphs[0].calls == 0
 
 
 def test_the_option_warns_once(wrong_sub):

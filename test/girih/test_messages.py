@@ -361,3 +361,16 @@ def test_threads_may_break_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_result_that_girih_cannot_return_is_named_by_its_line():
+    def views(x):
+        first = x + 1
+        sine = first.sin()
+        bits = sine.view(torch.int32)
+        return first, sine, bits
+
+    with pytest.warns(girih.FallbackWarning) as caught:
+        girih.compile(views)(torch.ones(3))
+    assert "share memory: torch.float32 and torch.int32" in str(caught[0].message)
+    assert "sine.view(torch.int32)" in str(caught[0].message)
