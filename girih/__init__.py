@@ -19,6 +19,8 @@ What lives here, in the order to read it:
 * ``registry``  backends by name: torch's registry, and the default
 * ``torch_backend``  a backend of torch behind girih's capture
 * ``torch_compiled``  what ``torch.compile(f, backend="girih")`` returned
+* ``torch_switches``  which switches of ``torch._dynamo.config`` count
+* ``torch_options``  options by Inductor's names
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
@@ -45,6 +47,7 @@ _EXPORTS = {
     "FallbackWarning": "girih.fallbacks",
     "GirihError": "girih.errors",
     "RecompileError": "girih.errors",
+    "SwitchWarning": "girih.errors",
     "UnsupportedError": "girih.errors",
     "allow_in_graph": "girih.control",
     "assume_constant_result": "girih.control",

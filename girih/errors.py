@@ -57,6 +57,10 @@ class GirihError(RuntimeError):
     """Base class of the errors that girih itself raises."""
 
 
+class SwitchWarning(UserWarning):
+    """A switch or an option of torch's compiler was set, and girih does not have it."""
+
+
 class DifferenceWarning(RuntimeWarning):
     """A compiled graph gave another result than eager where that was checked."""
 

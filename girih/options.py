@@ -199,7 +199,7 @@ def make_options(values: Mapping[str, Any] | None, mode: str | None = None) -> O
     if values is not None and not isinstance(values, Mapping):
         kind = type(values).__name__
         raise TypeError(f"options must be a dict from name to value, got {kind}")
-    for name, value in (values or {}).items():
+    for name, value in _without_torchs(values or {}).items():
         name = TORCH_NAMES.get(name, name)
         _check_option(name, value)
         given[name] = str(value) if isinstance(value, Path) else value
@@ -210,9 +210,21 @@ def make_options(values: Mapping[str, Any] | None, mode: str | None = None) -> O
     return replace(Options(), **given)
 
 
+def _without_torchs(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    known = {**_FIELDS, **TORCH_NAMES}
+    if all(name in known for name in values):
+        return values
+    from girih.torch_options import without_torchs  # few ask for it
+
+    return without_torchs(values, known)
+
+
 def _check_option(name: str, value: Any) -> None:
     if name not in _FIELDS:
-        raise ValueError(unknown_name("option", name, _FIELDS))
+        from girih.torch_options import suggestions
+
+        valid = [*_FIELDS, *TORCH_NAMES, *suggestions()]
+        raise ValueError(unknown_name("option", name, sorted(set(valid))))
     facts = _FIELDS[name].metadata
     expected = facts["kinds"]
     is_bool_for_int = expected == (int,) and isinstance(value, bool)

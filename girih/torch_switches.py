@@ -12,6 +12,7 @@ import warnings
 from typing import NamedTuple
 
 from girih.config import is_disabled
+from girih.errors import SwitchWarning
 
 _DEFAULTS = {
     "accumulated_recompile_limit": 256,
@@ -23,10 +24,6 @@ _DEFAULTS = {
 """Switches without effect in girih, each with torch's default."""
 
 _told: set[str] = set()
-
-
-class SwitchWarning(UserWarning):
-    """A switch of torch's compiler was set, and girih does not have it."""
 
 
 class Switches(NamedTuple):

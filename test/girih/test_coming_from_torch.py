@@ -4,6 +4,7 @@
 """
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from processes import run_python
 
 import girih
+from girih import torch_options
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from-torch-compile.md"
 
@@ -48,10 +50,75 @@ def test_arguments_that_are_not_there_yet():
         girih.compile(torch.sin, shapes_spec=None)
 
 
-@pytest.mark.parametrize("name", ["guard_filter_fn", "epilogue_fusion"])
-def test_options_that_are_not_there_yet(name):
-    with pytest.raises(ValueError, match=f"unknown option '{name}'"):
+DOCUMENTED = {
+    "epilogue_fusion": True,
+    "max_autotune": False,
+    "fallback_random": True,
+    "shape_padding": True,
+    "triton.cudagraphs": False,
+    "trace.graph_diagram": True,
+    "guard_filter_fn": lambda entries: [True for _ in entries],
+}
+"""The options that the page of ``torch.compile`` names, but for ``trace.enabled``."""
+
+
+@pytest.fixture
+def nothing_told(monkeypatch):
+    monkeypatch.setattr(torch_options, "_told", set())
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_documented_options_count_or_say_why_not(name, nothing_told):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            compiled = girih.compile(torch.sin, options={name: DOCUMENTED[name]})
+            assert torch.equal(compiled(torch.zeros(3)), torch.zeros(3))
+    expected = name in torch_options.WITHOUT_EFFECT
+    assert len(caught) == expected
+    for warning in caught:
+        assert warning.category is girih.SwitchWarning
+        assert warning.filename == __file__
+        assert name in str(warning.message)
+
+
+def test_other_options_of_inductor_have_no_effect(nothing_told):
+    names = ["coordinate_descent_tuning", "triton.unique_kernel_names", "cpp.threads"]
+    for name in names:
+        with pytest.warns(girih.SwitchWarning, match=f"{name}' has no effect"):
+            girih.compile(torch.sin, options={name: True})
+
+
+def test_the_option_trace_writes_every_level(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = torch.ones(3)
+    girih.compile(torch.sin, options={"trace.enabled": True})(x)
+    assert list((tmp_path / torch_options.TRACE_FOLDER).rglob("*-fused.mlir"))
+    given = {"trace.enabled": True, "trace.debug_dir": str(tmp_path / "given")}
+    girih.compile(torch.cos, options=given)(x)
+    assert list((tmp_path / "given").rglob("*-fused.mlir"))
+    girih.compile(torch.tan, options={"trace.enabled": False})(x)
+    assert len(list((tmp_path / torch_options.TRACE_FOLDER).iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("epilog_fusion", "epilogue_fusion"), ("trace.enable", "trace.")],
+)
+def test_wrong_options_have_suggestions_among_torchs_names(name, meant):
+    with pytest.raises(ValueError, match=f"did you mean '{meant}"):
         girih.compile(torch.sin, options={name: True})
+
+
+def test_options_of_inductor_do_not_load_it():
+    run_python(
+        """
+        import sys, warnings, torch, girih
+        warnings.simplefilter("ignore")
+        girih.compile(torch.sin, options={"coordinate_descent_tuning": True})
+        assert "torch._inductor.config" not in sys.modules
+        """
+    )
 
 
 def test_torchs_decorators_around_what_girih_compiles():
