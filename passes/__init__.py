@@ -41,6 +41,7 @@ PASS_MODULES = {
     "print-partition": "girih.passes.partition",
     "print-schedules": "girih.passes.tile",
     "recognize-attention": "girih.passes.recognize_attention",
+    "replace-module": "girih.passes.replace_module",
     "select-products": "girih.passes.select_products",
     "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",

@@ -53,8 +53,9 @@ def _code(runner: Runner, module: ir.Module) -> Any:
     """The loaded code of a program's kernels, made now unless it is kept."""
     target, options, report = runner.target, runner.options, runner.report
     key = target.key(module, runner.kernel_key())
-    if not runner.dumps and (found := target.find(key, options, report)) is not None:
-        return found
+    if runner.takes_kept_code:
+        if (found := target.find(key, options, report)) is not None:
+            return found
     kernels = lowered_kernels(runner, module)
     compilation, *loading, _ = target.stages.code
     with runner.act(compilation, kernels.operation):

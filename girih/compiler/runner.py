@@ -78,6 +78,23 @@ class Runner:
         """Whether IR is written or logged, so that nothing may come from a cache."""
         return self.dumper is not None
 
+    @property
+    def takes_kept_code(self) -> bool:
+        """Whether kernels that were compiled before may be taken.
+
+        A pass that the user gave for them would not run then. Those of plugins need
+        not: they are a part of the key.
+        """
+        if self.dumps:
+            return False
+        names = {
+            step.stage for step in steps_of(self.target.stages.kernel_pipeline, {})
+        }
+        names.add(self.target.stages.code[0].name)
+        given = self.options.passes.steps if self.options.passes else ()
+        places = [place for place, _ in given if place.holds_in(self.kind)]
+        return not any(place.stage in names for place in places)
+
     @contextmanager
     def act(
         self, stage: CompilerStage, module: ir.Operation | None = None
