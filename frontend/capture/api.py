@@ -52,7 +52,11 @@ from girih.frontend.capture.plain import plain_entry
 from girih.frontend.capture.refusals import FALLBACKS
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
-from girih.frontend.capture.users_code import is_own_code, is_users_code
+from girih.frontend.capture.users_code import (
+    is_in_a_library,
+    is_own_code,
+    is_users_code,
+)
 
 _LOG = log.logger("capture")
 _BREAKS = log.logger("graph_breaks")
@@ -124,7 +128,9 @@ class Attempt:
     def is_skipped(self) -> bool:
         """Whether nothing is won by the entry, so that none is used."""
         is_callee, captured = self.call.is_callee, self.captured
-        return is_callee and captured is not None and not _is_worth_it(captured)
+        if not is_callee or captured is None:
+            return False
+        return not _is_worth_it(captured, self.call.function)
 
 
 class Compiler:
@@ -270,7 +276,7 @@ class Compiler:
             return self._give_up(call, error)
         if captured.broken is not None:
             self._note_break(call, captured.broken)
-        if self.is_callee and not _is_worth_it(captured):
+        if self.is_callee and not _is_worth_it(captured, call.function):
             self.failures = MAXIMAL_FAILURES
             return None
         log_capture(call, captured)
@@ -419,12 +425,17 @@ def _of_code(function: types.FunctionType) -> types.FunctionType:
     return made
 
 
-def _is_worth_it(captured: CapturedFrame) -> bool:
+def _is_worth_it(captured: CapturedFrame, function: types.FunctionType) -> bool:
     """Whether anything is won by an entry for a function that could run as it was.
 
-    Where it breaks before it has met tensors, it may make some after the break.
+    Where it breaks before it has met tensors, it may make some after the break. Of
+    functions of libraries few do: they read configurations, and parse types.
     """
-    return captured.broken is not None or captured.graph is not None
+    if captured.broken is None:
+        return captured.graph is not None
+    code = function.__code__
+    goes_on = origin_of(code) is not None
+    return captured.has_tensors or goes_on or not is_in_a_library(code)
 
 
 def compile_function(

@@ -27,6 +27,11 @@ def is_users_code(code: types.CodeType) -> bool:
     return not filename.startswith(_LIBRARIES) or filename.startswith(_SITE_PACKAGES)
 
 
+def is_in_a_library(code: types.CodeType) -> bool:
+    """Whether a function is Python's, or of an installed package."""
+    return code.co_filename.startswith((*_LIBRARIES, *_SITE_PACKAGES))
+
+
 _SITE_PACKAGES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")
 )
