@@ -45,6 +45,7 @@ _EXPORTS = {
     "FallbackWarning": "girih.fallbacks",
     "GirihError": "girih.errors",
     "RecompileError": "girih.errors",
+    "SwitchWarning": "girih.torch_switches",
     "UnsupportedError": "girih.errors",
     "allow_in_graph": "girih.control",
     "assume_constant_result": "girih.control",
