@@ -59,6 +59,22 @@ class Effects(enum.Enum):
     ORDERED = "anything: it stays, in order with all others of this kind"
 
 
+def _known(traits: Iterable[Trait]) -> Iterable[Trait]:
+    """The traits of a class that is defined.
+
+    Raises:
+        TypeError: They are no collection of traits.
+    """
+    is_group = isinstance(traits, Iterable) and not isinstance(traits, str)
+    unknown = [t for t in traits if not isinstance(t, Trait)] if is_group else [traits]
+    if unknown:
+        raise TypeError(
+            f"traits must be a set such as {{Trait.COMPARES}}, got {unknown[0]!r}; "
+            f"the traits are {', '.join(Trait.__members__)}"
+        )
+    return traits
+
+
 class UnknownOp(LookupError):
     """A builder was asked for an op that nobody defines."""
 
@@ -103,7 +119,7 @@ class Op(ir.OpView):
         cls, *, name: str | None = None, traits: Iterable[Trait] = (), **kwargs: Any
     ):
         super().__init_subclass__(**kwargs)
-        cls.TRAITS = cls.TRAITS.union(traits)
+        cls.TRAITS = cls.TRAITS.union(_known(traits))
         cls._collect_fields()
         if name is not None:
             if not name.replace(".", "").isidentifier():

@@ -12,6 +12,15 @@ DEVICE = "graph.device"
 """Function: the device on which it computes, such as `"cuda:0"`. Without it that is
 the CPU."""
 
+DIFFERENTIABLE = "host.differentiable"
+"""Function: in a training program, it is the forward function, whose results get a
+history of autograd. So it keeps the strides that the backward function relies on, and
+makes no views of its own."""
+
+TRAINING = "host.training"
+"""Function: in a host program, it keeps values for a backward function, or is one. Its
+workspace does not stay for the next call."""
+
 STRIDES = "graph.strides"
 """Argument, result: the strides in elements. Without it the tensor is contiguous."""
 

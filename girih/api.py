@@ -213,7 +213,8 @@ def _report_of_torch(compiled: Any) -> Reports:
     by_torch = torch_compiled(compiled)
     if by_torch is not None and by_torch.is_girihs:
         return by_torch.pick(backends.last_reports)
-    got = repr(compiled)
+    got = f"{compiled!r}, which is not compiled (with disable=True girih.compile "
+    got += "returns what it is given, and compiles nothing)"
     if by_torch is not None:
         got = f"what it compiled with the backend {by_torch.name!r}"
     raise TypeError(

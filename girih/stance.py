@@ -8,6 +8,7 @@ from typing import Any
 
 from girih import config
 from girih.options import unknown_name
+from girih.torch_switches import warn_once
 
 STANCES = (
     "default",
@@ -41,13 +42,27 @@ class set_stance:  # noqa: N801 - torch's name
             Python and compile at the second, which then knows from both which sizes
             and numbers change. ``"aot_eager_then_compile"``: the same.
 
+        skip_guard_eval_unsafe: torch's. It has no effect in girih, which warns once.
+        force_backend: torch's. It has no effect in girih, which warns once.
+
     Raises:
+        RuntimeError: ``force_backend`` is given with another stance than the default.
         ValueError: The stance is not known.
     """
 
-    def __init__(self, stance: str = "default"):
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable | None = None,
+    ):
         if stance not in STANCES:
             raise ValueError(unknown_name("stance", stance, STANCES))
+        if force_backend is not None and stance != "default":
+            text = 'force_backend goes with the stance "default" alone'
+            raise RuntimeError(f"{text}, got the stance {stance!r}")
+        warn_of(skip_guard_eval_unsafe, force_backend)
         self.stance = stance
         self._before = [set_current(stance)]
 
@@ -73,6 +88,16 @@ class set_stance:  # noqa: N801 - torch's name
 
 
 set_stance._dynamo_forbidden = True
+
+
+def warn_of(skip_guard_eval_unsafe: bool, force_backend: object) -> None:
+    """Warns, once each, of torch's arguments of a stance, which girih does not have."""
+    given = {
+        "skip_guard_eval_unsafe": skip_guard_eval_unsafe,
+        "force_backend": force_backend is not None,
+    }
+    switched = (f"{name} of set_stance" for name, is_on in given.items() if is_on)
+    warn_once(switched)
 
 
 def set_current(stance: str) -> str:

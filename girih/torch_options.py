@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
-import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from girih.errors import SwitchWarning
+from girih.torch_switches import users_level
 
 TRACE_FOLDER = "girih_trace"
 """Where ``trace.enabled`` writes to, unless another folder is given."""
@@ -64,21 +64,7 @@ def _tell(name: str) -> None:
     _told.add(name)
     reason = WITHOUT_EFFECT.get(name, "it is one of Inductor's")
     text = f"option {name!r} has no effect on girih.compile: {reason}"
-    warnings.warn(text, SwitchWarning, stacklevel=_depth_of_the_user())
-
-
-def _depth_of_the_user() -> int:
-    """Which caller of ``_tell`` is the first outside of girih, for ``stacklevel``."""
-    depth, frame = 1, sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith(
-        "girih"
-    ):
-        depth, frame = depth + 1, frame.f_back
-    return depth
-
-
-def _is_girihs(module: object) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] == "girih"
+    warnings.warn(text, SwitchWarning, stacklevel=users_level())
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from girih.config import is_disabled
@@ -49,7 +50,8 @@ def switches() -> Switches:
         return Switches()
 
     value = functools.partial(getattr, config)
-    _tell({n for n, default in _DEFAULTS.items() if value(n, default) != default})
+    changed = (n for n, default in _DEFAULTS.items() if value(n, default) != default)
+    warn_once(f"torch._dynamo.config.{name}" for name in changed)
     limit = value("recompile_limit", 8)
     dynamic = False if not value("automatic_dynamic_shapes", True) else None
     return Switches(
@@ -61,11 +63,23 @@ def switches() -> Switches:
     )
 
 
-def _tell(names: set[str]) -> None:
-    for name in sorted(names - _told):
+def warn_once(switches: Iterable[str]) -> None:
+    """Warns of switches without effect, by name, unless that is done already."""
+    for name in sorted({*switches} - _told):
         _told.add(name)
         text = (
-            f"torch._dynamo.config.{name} has no effect on girih.compile; "
+            f"{name} has no effect on girih.compile; "
             f"docs/coming-from-torch-compile.md says what girih does instead"
         )
-        warnings.warn(text, SwitchWarning, stacklevel=4)
+        warnings.warn(text, SwitchWarning, stacklevel=users_level())
+
+
+def users_level() -> int:
+    """The level of the innermost frame that is neither girih's nor torch's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("girih", "torch"):
+            break
+        frame, level = frame.f_back, level + 1
+    return level

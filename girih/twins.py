@@ -82,4 +82,7 @@ def _their_stance() -> str:
 
 
 def _mirror_stance() -> None:
+    theirs = sys.modules["torch._dynamo.eval_frame"]._stance
+    skips = getattr(theirs, "skip_guard_eval_unsafe", False)
+    stance.warn_of(skips, getattr(theirs, "backend", None))
     stance.set_current(_their_stance())

@@ -47,8 +47,9 @@ class ClosingOptions:
     elements: int = 1 << 20
     """Most elements along the reduced and the closing dims together."""
     programs: int = 264
-    """Fewest instances of a kernel. The default is two for each processor of a large
-    GPU."""
+    """Fewest instances (Triton calls them programs) of a joined kernel. Where it would
+    have fewer, the pass leaves the fusions alone. The default is two for each processor
+    of a large GPU."""
     unknown: int = 1 << 16
     """Replaces ``elements`` where a size is symbolic, so that the number of
     instances is not known. If there are few of them, each takes long."""

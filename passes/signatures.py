@@ -45,14 +45,16 @@ def _signatures(module: ir.Operation) -> dict[str, tuple[str, ir.Location]]:
         attributes = op.operation.attributes
         if op.operation.name == "func.func":
             kept = [_text(attributes[key]) for key in _KEPT if key in attributes]
-            kept = [text for text in kept if text]
             name = ir.StringAttr(attributes["sym_name"]).value
-            found[name] = (" ".join(kept), op.operation.location)
+            found[name] = (" ".join(filter(None, kept)), op.operation.location)
     return found
 
 
 def _text(attribute: ir.Attribute) -> str:
-    """The attribute's text; "" for a list of empty dictionaries, which MLIR drops."""
+    """An attribute as text; "" for a list of empty dictionaries, which no file has.
+
+    MLIR prints a function without such a list, so the parser does not make it.
+    """
     if isinstance(attribute, ir.ArrayAttr) and not any(map(len, attribute)):
         return ""
     return str(attribute)

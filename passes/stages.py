@@ -102,7 +102,7 @@ CHOOSE_LAYOUTS = _stage(
 RECOGNIZE_ATTENTION = _stage(
     "recognize-attention",
     "One op replaces attention that the program writes out. The stage stands before "
-    "of autograd, so that the op's own kernel computes the derivative, too.",
+    "`autograd`, so that the op's own kernel computes the derivative, too.",
 )
 AUTOGRAD = _stage(
     "autograd",

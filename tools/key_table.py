@@ -15,7 +15,9 @@ from girih.passes.options import documented
 ROOT = Path(__file__).resolve().parents[1]
 # The dialect itself checks all of them.
 _FOLDERS = ("frontend", "passes", "codegen", "girih")
-_FUNCTION = {"SYMBOLS": "dictionary of ranges", "DEVICE": "string"}
+_FUNCTION = {"SYMBOLS": "dictionary of ranges", "DEVICE": "string"} | dict.fromkeys(
+    ("DIFFERENTIABLE", "TRAINING"), "unit"
+)
 TRANSIENT = {"CHECKPOINT": "integer", "BEFORE_WRITE": "integer", "VALUE": "unit"}
 """Types of the keys that stand in IR only while derivatives are taken."""
 _INTRODUCTION = """\

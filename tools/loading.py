@@ -6,6 +6,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,25 @@ def load(parser: argparse.ArgumentParser, modules: Sequence[str]) -> None:
                 _load_file(Path(name))
             else:
                 importlib.import_module(name)
-        except (ImportError, OSError) as error:
-            parser.error(f"cannot load {name}: {error}")
+        except Exception as error:
+            parser.error(f"cannot load {name}: {_what_failed(error)}")
+
+
+def _what_failed(error: Exception) -> str:
+    """The error, with a traceback of what was loaded and without girih's own frames."""
+    own = (__file__, importlib.__file__)
+    frame = error.__traceback__
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
+        if file not in own and not file.startswith("<frozen importlib"):
+            break
+        frame = frame.tb_next
+    is_short = frame is None and isinstance(error, ImportError | OSError)
+    text = str(error) if is_short else f"{type(error).__name__}: {error}"
+    if frame is None and not isinstance(error, SyntaxError):
+        return text
+    lines = traceback.format_exception(type(error), error, frame)
+    return f"{text}\n{''.join(lines).rstrip()}"
 
 
 def _load_file(path: Path) -> None:

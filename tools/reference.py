@@ -55,7 +55,8 @@ def options_page() -> str:
     )
     lines = [*_table(("option", "type", "default", "unit", "meaning"), rows), ""]
     lines += ["torch has other names for some options. girih takes both.", ""]
-    names = ((_code(x.torch_name), _code(x.name)) for x in found if x.torch_name)
+    other = [x for x in found if x.torch_name not in (None, "", x.name)]
+    names = ((_code(x.torch_name), _code(x.name)) for x in other)
     lines += [*_table(("torch's name", "option"), names), ""]
     lines += ["## Modes", "", "A mode is short for some options.", ""]
     modes = (

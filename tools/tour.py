@@ -58,11 +58,11 @@ two compiled programs; girih makes the second when `backward()` first runs.
 {{ls dump/*}}
 
 All commands below run in `dump/000-graph0`. The first line of a file is the command
-that leads to the next level. Two files have none, so they can't be replayed: the
-functions of `2-derivatives.mlir` go on as two files, and the last level has no next
-one. `girih-opt` takes single [passes](reference/passes.md) (`--fuse`) and named
-pipelines (`--fusions`), in order, here with default options. The compiler passes
-options that fit your processor. [Stages](reference/stages.md) has its order.
+that leads to the next level. Two files have none: the functions of
+`2-derivatives.mlir` go on as two files, and the last level has no next one. `girih-opt`
+takes single [passes](reference/passes.md) (`--fuse`) and named pipelines (`--fusions`),
+in order, here with default options. The compiler passes options that fit your
+processor. [Stages](reference/stages.md) has its order.
 
 ## The imported graph
 
@@ -215,7 +215,7 @@ here; `girih-translate --to-ptx` prints what Triton makes of it.
 
 ## Where to go from here
 
-- `girih-opt --run-reproducer FILE` runs a file's first line: edit the file before.
+- [Dumped IR](dumped-ir.md): how an edited file runs, and how to find a wrong stage.
 - `--print-ir-after-all` prints the IR after each pass.
 - `GIRIH_DUMP_DIR=dump` dumps every compilation of a process.
 - [Writing a pass](writing-a-pass.md) puts a pass of yours at any of these places.

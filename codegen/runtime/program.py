@@ -147,8 +147,8 @@ class _Builder:
         self._symbol_sources: dict[str, tuple[Value, int | None]] = {}
         self._written = written_arguments(function)
         self._workspace: Register | None = None
-        self._is_of_a_step = "host.training" in function.attributes
-        self._is_differentiable = "host.differentiable" in function.attributes
+        self._is_of_a_step = keys.TRAINING in function.attributes
+        self._is_differentiable = keys.DIFFERENTIABLE in function.attributes
         slots = self._slots(len(arguments), donated)
         for index, argument in enumerate(arguments):
             self._add_argument(function, index, argument, slots[index])

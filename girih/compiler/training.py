@@ -118,7 +118,7 @@ class _Level:
             self.used = used_arguments(functions["main"])
             lowering.dump("derivatives", module.operation)
             main, backward = functions["main"], functions.get("backward")
-            main.attributes["host.differentiable"] = ir.UnitAttr.get()
+            main.attributes[keys.DIFFERENTIABLE] = ir.UnitAttr.get()
             self.interface = interface_of(main, backward, self.eager.graph)
             if backward is not None:
                 self.backward = bytecode_of(alone(backward))

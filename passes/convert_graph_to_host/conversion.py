@@ -246,7 +246,7 @@ class Conversion:
         None of what a node of autograd gives, which nobody could write to then: these
         views are made outside of it.
         """
-        if "host.differentiable" in self._function.attributes:
+        if keys.DIFFERENTIABLE in self._function.attributes:
             return []
         infos = [info for info in self.plan.results if info.writes is None]
         return [place for place, info in enumerate(infos) if info.is_view]
@@ -270,13 +270,13 @@ def _host_function(
 ) -> ir.Operation:
     """An empty function over buffers, with the attributes of the graph function."""
     types = [_argument_type(argument, plan) for argument in _arguments(function)]
-    kept = ("arg_attrs", "host.differentiable", keys.SYMBOLS, "sym_name")
+    kept = ("arg_attrs", keys.DIFFERENTIABLE, keys.SYMBOLS, "sym_name")
     attributes = {
         name: function.attributes[name] for name in kept if name in function.attributes
     }
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     if _is_of_a_step(function):
-        attributes["host.training"] = ir.UnitAttr.get()
+        attributes[keys.TRAINING] = ir.UnitAttr.get()
     created = ir.Operation.create(
         "func.func",
         attributes=attributes,

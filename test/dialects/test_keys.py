@@ -5,17 +5,34 @@ from pathlib import Path
 
 import pytest
 
-from girih.dialects import keys
+from girih.dialects import definition, graph, keys
 from girih.dialects.graph import signature
 from girih.tools import key_table
 
 KEYS = {name: value for name, value in vars(keys).items() if name.isupper()}
-DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "attributes.md"
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "reference" / "attributes.md"
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_key_has_the_name_of_its_constant(name):
-    assert KEYS[name] == f"graph.{name.lower()}"
+    dialect, _, key = KEYS[name].partition(".")
+    assert (dialect in ("graph", "host"), key) == (True, name.lower())
+
+
+def test_no_source_spells_a_key():
+    """A key that is written as text has no row in the documents."""
+    folders = ("girih", "frontend", "passes", "codegen")
+    files = [f for folder in folders for f in (ROOT / folder).rglob("*.py")]
+    constants = {
+        (file.name, node.value)
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant)
+    }
+    graph.load()
+    keys_alone = {*KEYS.values()} - {*definition.OPS}
+    assert {pair for pair in constants if pair[1] in keys_alone} == set()
 
 
 def test_what_is_verified_has_a_constant():

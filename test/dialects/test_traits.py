@@ -1,5 +1,7 @@
 """What passes may ask of an op."""
 
+import pytest
+
 from girih.dialects import graph, tile
 from girih.dialects.definition import class_of, has, has_any, role_of
 from girih.dialects.traits import (
@@ -64,3 +66,11 @@ def test_operands_that_make_zero_are_declared():
     for cls in graph.OPS.values():
         names = {field.name for field in cls.OPERANDS}
         assert names.issuperset(name for group in cls.ZERO_IF for name in group)
+
+
+@pytest.mark.parametrize("traits", [{"nonsense"}, "VIEW", Trait.VIEW, 3])
+def test_what_is_no_trait_is_an_error_that_lists_all(traits):
+    with pytest.raises(TypeError, match=", ".join(Trait.__members__)):
+
+        class _Bad(graph.PermuteOp, traits=traits):
+            pass

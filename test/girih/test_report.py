@@ -48,3 +48,9 @@ def test_every_kind_has_a_report(kind):
 def test_other_objects_have_none():
     with pytest.raises(TypeError, match="what girih.compile returned"):
         girih.report(print)
+
+
+def test_what_disable_returned_is_said_to_be_uncompiled():
+    function = girih.compile(torch.sin, disable=True)
+    with pytest.raises(TypeError, match="not compiled .with disable=True"):
+        girih.report(function)

@@ -157,3 +157,37 @@ def test_girih_may_be_imported_before_torch():
         assert len(graphs) == 1
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("setter", "arguments"),
+    [
+        ("girih.set_stance", "force_backend='eager'"),
+        ("girih.set_stance", "skip_guard_eval_unsafe=True"),
+        ("torch.compiler.set_stance", "force_backend='eager'"),
+    ],
+)
+def test_torchs_arguments_have_no_effect_and_warn_once(setter, arguments):
+    run_python(
+        f"""
+        import warnings
+        import torch, girih
+
+        compiled = girih.compile(lambda x: x + 1)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", girih.SwitchWarning)
+            for _ in range(2):
+                with {setter}("default", {arguments}):
+                    compiled(torch.ones(3))
+        told = [w for w in told if issubclass(w.category, girih.SwitchWarning)]
+        (warning,) = told
+        name = "{arguments}".partition("=")[0]
+        assert name in str(warning.message) and warning.filename == "<string>"
+        assert girih.report(compiled).kernels == 1
+        """
+    )
+
+
+def test_a_backend_goes_with_the_default_alone():
+    with pytest.raises(RuntimeError, match="got the stance 'force_eager'"):
+        girih.set_stance("force_eager", force_backend="eager")

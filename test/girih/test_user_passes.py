@@ -348,3 +348,49 @@ def test_ops_that_differ_in_an_attribute_are_two(tmp_path):
     command = [sys.executable, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+_LEVELS = {
+    "graph": "before:fuse",
+    "fused": "before:select-products",
+    "host": "before:tile",
+    "tile": "before:expand-math",
+    "llvm": "before:llvm",
+}
+
+
+def module_of(path):
+    """A pass that puts the IR of a file in the place of a module."""
+    from girih.plugins import ir
+
+    text = path.read_text()
+
+    def put(module):
+        block = module.regions[0].blocks[0]
+        for op in list(block.operations):
+            op.erase()
+        parsed = ir.Module.parse(text)
+        for op in parsed.body.operations:
+            op.operation.clone(ip=ir.InsertionPoint(block))
+
+    return put
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("level", _LEVELS)
+def test_an_edited_dump_runs_in_the_place_of_the_module(level, training, tmp_path):
+    """Results have no attributes here, which MLIR prints as if there were no list."""
+    compiled = girih.compile(program, options=FULL | {"dump_dir": tmp_path})
+    y = compiled(sample().requires_grad_(training))
+    if training:
+        y.sum().backward()
+    paths = girih.report(compiled).ir_paths
+    kinds = {"graph0": "forward", "graph0.backward": "backward"}
+    kinds = kinds if training else {"graph0": "inference"}
+    passes = {
+        f"{kind}:{_LEVELS[level]}": module_of(paths[f"{name}/{level}"])
+        for name, kind in kinds.items()
+        if level != "graph" or training
+    }
+    passes = passes or {"before:decompose": module_of(paths["graph0/graph"])}
+    assert not run_with(passes, training).places_not_reached

@@ -1,6 +1,7 @@
 """girih-opt: its options, errors, output, and how fast it starts."""
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -535,3 +536,22 @@ def test_torch_is_not_imported():
     command = [sys.executable, "-c", code, os.devnull, "-"]
     done = subprocess.run(command, input=GOOD, text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def look():\n    raise KeyError(1)\n\nlook()\n", "KeyError: 1"),
+        ("import nowhere_at_all\n", "ModuleNotFoundError: No module"),
+        ("def f(:\n", "SyntaxError: invalid syntax"),
+    ],
+    ids=["raises", "imports", "syntax"],
+)
+def test_what_raises_while_it_is_loaded_shows_its_own_frames(opt, text, says, tmp_path):
+    path = tmp_path / "failing.py"
+    path.write_text(text)
+    code, _, err = opt(GOOD, f"--load={path}")
+    assert code == 1
+    assert err.startswith(f"error: cannot load {path}: {says}")
+    files = re.findall('File "(.*?)"', err)
+    assert set(files) == {str(path)}
