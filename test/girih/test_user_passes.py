@@ -247,10 +247,11 @@ def test_without_fullgraph_a_failing_pass_runs_eager_and_warns():
 SCRIPT = """
 import torch, girih
 FACTOR = {factor}
+@girih.plugin("mine").compiler_pass("mine", place="{place}")
 def mine(module):
     return FACTOR{body}
 def f(x): return (x.exp() * 3).sum(1)
-c = girih.compile(f, options={{"passes": {{"{place}": mine}}, "fallback": False}})
+c = girih.compile(f, options={{"fallback": False}})
 with torch.no_grad():
     c(torch.ones(4, 5))
 print(girih.report(c).graphs[0].cache)
@@ -258,8 +259,8 @@ print(girih.report(c).graphs[0].cache)
 
 
 @pytest.mark.parametrize("place", ["after:tile", "before:llvm", "before:cse"])
-def test_an_edited_pass_compiles_anew(place, tmp_path):
-    """One that was not edited comes from the disk cache, in another process."""
+def test_an_edited_pass_of_a_plugin_compiles_anew(place, tmp_path):
+    """With one that was not edited kernels come from the cache, in another process."""
 
     def cache(factor=1, body=""):
         path = tmp_path / "script.py"
