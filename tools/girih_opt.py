@@ -19,8 +19,9 @@ from typing import NamedTuple
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
-from girih.passes import registry, reproducer
+from girih.passes import default_options, registry, reproducer
 from girih.passes.observers import Observers, PrintIR
+from girih.passes.pipeline_syntax import Step
 from girih.tools import diagnostics, isolation, listing, op_tables
 from girih.tools.command_line import SEPARATOR, read_command_line
 from girih.tools.nesting import check_nesting
@@ -108,14 +109,17 @@ class _Run:
         verifier.verify(module)
         return module.operation.get_asm(enable_debug_info=self.arguments.debug_info)
 
-    def _pipeline(self, text: str) -> list[str]:
+    def _pipeline(self, text: str) -> list[Step]:
         if self.arguments.run_reproducer:
-            return [reproducer.pipeline_of(text)]
-        return self.arguments.passes or [self.arguments.pass_pipeline or ""]
+            return registry.expand_pipeline(reproducer.pipeline_of(text))
+        given = self.arguments.passes or [self.arguments.pass_pipeline or ""]
+        known = default_options.of_dump(text)
+        steps = registry.expand_pipeline(given)
+        return [default_options.with_defaults(step, known) for step in steps]
 
-    def _expect_passes_to_print_at(self, pipeline: list[str]) -> None:
+    def _expect_passes_to_print_at(self, pipeline: list[Step]) -> None:
         options = self.arguments
-        names = {step.name for step in registry.expand_pipeline(pipeline)}
+        names = {step.name for step in pipeline}
         for name in {*options.print_ir_before, *options.print_ir_after} - names:
             raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
 
@@ -133,7 +137,7 @@ class _Run:
         message = f"{what} crashed: {crash.cause}"
         path = self.arguments.write_reproducer
         if position is not None and path:
-            steps = registry.expand_pipeline(self._pipeline(part.text))
+            steps = self._pipeline(part.text)
             work = (part, steps, position, path)
             (written,) = isolation.results_of(_write_replay, [work])
             if not isinstance(written, isolation.Crash):
