@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,7 +142,7 @@ class _Run:
             work = (part, steps, position, path)
             (written,) = isolation.results_of(_write_replay, [work])
             if not isinstance(written, isolation.Crash):
-                message += f"\n  replay: {reproducer.command(path)}"
+                message += f"\n  replay: {reproducer.command(path, written)}"
         return _Outcome(None, [diagnostics.Diagnostic(0, 0, message)])
 
     def report(self, part: _Part, outcome: _Outcome) -> bool:
@@ -164,15 +165,21 @@ def _parsed(part: _Part) -> ir.Module:
     return ir.Module.parse("\n" * (part.first_line - 1) + part.text)
 
 
-def _write_replay(work: tuple, report: isolation.Report) -> None:
-    """Writes a reproducer of the pass that ends the process."""
+def _write_replay(work: tuple, report: isolation.Report) -> tuple[str, ...]:
+    """Writes a reproducer of the pass that ends the process.
+
+    Returns:
+        What ``--load`` has to import for it.
+    """
     part, steps, position, path = work
     with make_context(), ir.Location.unknown():
         module = _parsed(part)
         before = registry.pipeline_text(steps[:position])
         registry.run_pipeline(module, before)
-        replay = reproducer.Replay(module.operation, steps[position : position + 1])
-        replay.write(Path(path))
+        step = steps[position]
+        if registry.is_foreign(step):
+            step = replace(step, info=registry.info_of_step(step))
+        return reproducer.Replay(module.operation, [step]).write(Path(path))
 
 
 def _parts(file: str, split: bool) -> list[_Part]:

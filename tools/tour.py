@@ -215,7 +215,7 @@ here; `girih-translate --to-ptx` prints what Triton makes of it.
 
 ## Where to go from here
 
-- `girih-opt --run-reproducer FILE` runs a file's first line: edit the file before.
+- Edit a file and run its first line: `girih-opt [--load=X] --run-reproducer FILE`.
 - `--print-ir-after-all` prints the IR after each pass.
 - `GIRIH_DUMP_DIR=dump` dumps every compilation of a process.
 - [Writing a pass](writing-a-pass.md) puts a pass of yours at any of these places.

@@ -265,9 +265,10 @@ def test_a_broken_pass_is_an_error(breaking, option, messages):
 def test_a_crash_can_be_replayed(breaking, tmp_path):
     path = tmp_path / "crash.mlir"
     _, _, err = breaking(f"--{MERGE}", "--crash", f"--write-reproducer={path}")
-    assert f"--run-reproducer {path}" in err
+    assert f"girih-opt --load={tmp_path}/breaking.py --run-reproducer {path}" in err
     text = path.read_text()
-    assert text.startswith(reproducer.first_line("builtin.module(crash)"))
+    loads = [f"{tmp_path}/breaking.py"]
+    assert text.startswith(reproducer.first_line("builtin.module(crash)", loads))
     assert text.count("graph.exp") == 1  # equal ops were merged
     again = _run(f"--load={tmp_path}/breaking.py", "--run-reproducer", str(path))
     assert again.returncode == 1
