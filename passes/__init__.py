@@ -5,7 +5,8 @@
 - ``places``, ``user_passes``: where passes of users run, and what they are.
 - ``errors``: failures of passes; ``signatures``: what users' passes must not change.
 - ``fingerprints``: what a function does, for cache keys; ``standalone``: as a file.
-- ``pipeline_syntax``: textual pipelines; ``options``: options of passes, as text.
+- ``pipeline_syntax``: textual pipelines; ``options``: options of passes, as text;
+  ``default_options``: those that passes take from others of their class.
 - ``observers``: printing, dumping, timing.
 - ``reproducer``: files that replay a failure.
 - everything else: passes, named as on the command line with ``_`` for ``-``.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from girih.passes import stages
-from girih.passes.options import options_text, parse_options
+from girih.passes.options import UnknownPass, options_text, parse_options
 from girih.passes.pipeline_syntax import Step, parse_pipeline
 from girih.passes.stages import CompilerStage
 
@@ -26,6 +26,21 @@ def texts(name: str) -> list[str]:
         KeyError: There is no such pipeline.
     """
     return [stage.passes for stage in PIPELINES[name]]
+
+
+def texts_of(step: Step) -> list[str]:
+    """Returns the texts of the steps of a pipeline that a step names.
+
+    Raises:
+        UnknownPass: It is given options: its passes have some, it has none.
+    """
+    found = texts(step.name)
+    if step.options:
+        raise UnknownPass(
+            f"the pipeline {step.name!r} has no options, got {step.options!r}; write "
+            f"out its passes to give them options: {','.join(found)}"
+        )
+    return found
 
 
 def upstream_passes() -> frozenset[str]:

@@ -261,7 +261,7 @@ def expand_pipeline(pipeline: str | Iterable[str | Step]) -> list[Step]:
     parsed = ([p] if isinstance(p, Step) else parse_pipeline(p) for p in parts)
     for step in (step for found in parsed for step in found):
         if step.name in pipelines.PIPELINES and len(step.anchors) == 1:
-            inner = expand_pipeline(pipelines.texts(step.name))
+            inner = expand_pipeline(pipelines.texts_of(step))
             inner[0] = replace(inner[0], begins=(step.name, *inner[0].begins))
             inner[-1] = replace(inner[-1], ends=(*inner[-1].ends, step.name))
             steps += inner

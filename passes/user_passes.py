@@ -16,6 +16,7 @@ from typing import Any
 
 from girih.dialects import additions
 from girih.passes import registry
+from girih.passes.default_options import OptionsByClass, with_defaults
 from girih.passes.fingerprints import fingerprint
 from girih.passes.options import parse_options
 from girih.passes.pipeline_syntax import Step, parse_pipeline
@@ -46,6 +47,11 @@ class UserPasses:
             found.append(step)
             found += self.at(program, "after", step.stage)
         return found
+
+    def with_options(self, known: OptionsByClass) -> UserPasses:
+        """These passes, with options of the compilation where they say nothing."""
+        steps = ((place, with_defaults(step, known)) for place, step in self.steps)
+        return UserPasses(tuple(steps))
 
     def key(self) -> str:
         """Text that is another one where any of them does something else."""

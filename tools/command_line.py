@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -102,16 +103,31 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
     arguments.passes = [_short_form(parser, token) for token in short]
     if arguments.pass_pipeline and arguments.passes:
         parser.error("expected --pass-pipeline or options named as passes, got both")
+    if arguments.run_reproducer and (arguments.pass_pipeline or arguments.passes):
+        given = arguments.pass_pipeline or arguments.passes[0]
+        parser.error(
+            "--run-reproducer runs the passes of the file's first line alone; leave "
+            f"out {given!r}, or leave out --run-reproducer to run it on the file"
+        )
     return arguments
 
 
+def _parts(token: str) -> tuple[str, str]:
+    """The flag and the options of ``--fuse=max-ops=8`` or ``--fuse{max-ops=8}``."""
+    found = re.fullmatch(r"(?P<flag>[^={]*)(=(?P<plain>.*)|\{(?P<braced>.*)\})?", token)
+    if found is None:
+        return token, ""
+    return found["flag"], found["plain"] or found["braced"] or ""
+
+
 def _is_short_form(token: str) -> bool:
-    flag = token.partition("=")[0]
+    flag = _parts(token)[0]
     return token.startswith("--") and flag not in _KNOWN_FLAGS
 
 
 def _short_form(parser: argparse.ArgumentParser, token: str) -> str:
-    name, _, options = token.removeprefix("--").partition("=")
+    flag, options = _parts(token)
+    name = flag.removeprefix("--")
     known = [*registry.own_pass_names(), *pipelines.PIPELINES]
     if name not in known and not registry.is_upstream_pass(name):
         flags = [flag.removeprefix("--") for flag in _KNOWN_FLAGS]

@@ -13,14 +13,16 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
-from girih.passes import registry, reproducer
+from girih.passes import default_options, registry, reproducer
 from girih.passes.observers import Observers, PrintIR
+from girih.passes.pipeline_syntax import Step
 from girih.tools import diagnostics, isolation, listing, op_tables
 from girih.tools.command_line import SEPARATOR, read_command_line
 from girih.tools.nesting import check_nesting
@@ -108,14 +110,17 @@ class _Run:
         verifier.verify(module)
         return module.operation.get_asm(enable_debug_info=self.arguments.debug_info)
 
-    def _pipeline(self, text: str) -> list[str]:
+    def _pipeline(self, text: str) -> list[Step]:
         if self.arguments.run_reproducer:
-            return [reproducer.pipeline_of(text)]
-        return self.arguments.passes or [self.arguments.pass_pipeline or ""]
+            return registry.expand_pipeline(reproducer.pipeline_of(text))
+        given = self.arguments.passes or [self.arguments.pass_pipeline or ""]
+        known = default_options.of_dump(text)
+        steps = registry.expand_pipeline(given)
+        return [default_options.with_defaults(step, known) for step in steps]
 
-    def _expect_passes_to_print_at(self, pipeline: list[str]) -> None:
+    def _expect_passes_to_print_at(self, pipeline: list[Step]) -> None:
         options = self.arguments
-        names = {step.name for step in registry.expand_pipeline(pipeline)}
+        names = {step.name for step in pipeline}
         for name in {*options.print_ir_before, *options.print_ir_after} - names:
             raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
 
@@ -133,11 +138,11 @@ class _Run:
         message = f"{what} crashed: {crash.cause}"
         path = self.arguments.write_reproducer
         if position is not None and path:
-            steps = registry.expand_pipeline(self._pipeline(part.text))
+            steps = self._pipeline(part.text)
             work = (part, steps, position, path)
             (written,) = isolation.results_of(_write_replay, [work])
             if not isinstance(written, isolation.Crash):
-                message += f"\n  replay: {reproducer.command(path)}"
+                message += f"\n  replay: {reproducer.command(path, written)}"
         return _Outcome(None, [diagnostics.Diagnostic(0, 0, message)])
 
     def report(self, part: _Part, outcome: _Outcome) -> bool:
@@ -160,15 +165,21 @@ def _parsed(part: _Part) -> ir.Module:
     return ir.Module.parse("\n" * (part.first_line - 1) + part.text)
 
 
-def _write_replay(work: tuple, report: isolation.Report) -> None:
-    """Writes a reproducer of the pass that ends the process."""
+def _write_replay(work: tuple, report: isolation.Report) -> tuple[str, ...]:
+    """Writes a reproducer of the pass that ends the process.
+
+    Returns:
+        What ``--load`` has to import for it.
+    """
     part, steps, position, path = work
     with make_context(), ir.Location.unknown():
         module = _parsed(part)
         before = registry.pipeline_text(steps[:position])
         registry.run_pipeline(module, before)
-        replay = reproducer.Replay(module.operation, steps[position : position + 1])
-        replay.write(Path(path))
+        step = steps[position]
+        if registry.is_foreign(step):
+            step = replace(step, info=registry.info_of_step(step))
+        return reproducer.Replay(module.operation, [step]).write(Path(path))
 
 
 def _parts(file: str, split: bool) -> list[_Part]:

@@ -17,6 +17,7 @@ from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
+from girih.passes.default_options import of_compilation
 from girih.passes.errors import PassError
 from girih.passes.levels import CONTRACTS
 from girih.passes.pipeline_syntax import Step
@@ -24,7 +25,7 @@ from girih.passes.pipelines import steps_of
 from girih.passes.registry import run_pipeline
 from girih.passes.reproducer import Written, first_line
 from girih.passes.stages import CompilerStage
-from girih.passes.user_passes import key_of, with_plugins
+from girih.passes.user_passes import UserPasses, key_of, with_plugins
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Ran, Report
 
@@ -67,11 +68,20 @@ class Runner:
         self.report = report
         self.target = target
         self.kind = kind
-        self.users = with_plugins(options.passes)
+        self.users = self._users()
         self.number = next(_numbers)
         self.dumper = self._make_dumper()
         self._has_checked = False
         self._dumped = 0
+
+    def _users(self) -> UserPasses:
+        """Users' passes. What prints a stage's plan has the options of that stage."""
+        users = with_plugins(self.options.passes)
+        if not users.steps:
+            return users
+        found = stages.stages_of(self.kind, self.target.stages)
+        known = of_compilation(found, self.target.pass_options(self.options))
+        return users.with_options(known)
 
     @property
     def dumps(self) -> bool:

@@ -86,6 +86,10 @@ def test_short_forms_take_options(opt):
     assert "error: the pass 'fuse' has no option 'max-input'; it has:" in err
 
 
+def test_options_may_stand_in_braces(opt):
+    assert opt(GOOD, "--fuse{max-inputs=1}") == opt(GOOD, "--fuse=max-inputs=1")
+
+
 def test_output_goes_to_a_file(opt, tmp_path):
     path = tmp_path / "out.mlir"
     assert opt(GOOD, "-o", str(path)) == (0, "", "")
@@ -262,9 +266,10 @@ def test_a_broken_pass_is_an_error(breaking, option, messages):
 def test_a_crash_can_be_replayed(breaking, tmp_path):
     path = tmp_path / "crash.mlir"
     _, _, err = breaking(f"--{MERGE}", "--crash", f"--write-reproducer={path}")
-    assert f"--run-reproducer {path}" in err
+    assert f"girih-opt --load={tmp_path}/breaking.py --run-reproducer {path}" in err
     text = path.read_text()
-    assert text.startswith(reproducer.first_line("builtin.module(crash)"))
+    loads = [f"{tmp_path}/breaking.py"]
+    assert text.startswith(reproducer.first_line("builtin.module(crash)", loads))
     assert text.count("graph.exp") == 1  # equal ops were merged
     again = _run(f"--load={tmp_path}/breaking.py", "--run-reproducer", str(path))
     assert again.returncode == 1
@@ -401,6 +406,10 @@ def test_failures_can_be_replayed(opt, tmp_path):
         ("--pass-pipeline=fuse{", "error: expected '}' at the end of 'fuse{'"),
         ("--pass-pipeline=func.func(fuse)", "runs on builtin.module"),
         ("--run-reproducer", "error: expected a first line"),
+        ("--fusions=bogus=1", "error: the pipeline 'fusions' has no options, got 'bog"),
+        ("--pass-pipeline=cse,cpu{vector-bits=1}", "the pipeline 'cpu' has no options"),
+        ("--fusions{max-inputs=1}", "'fusions' has no options, got 'max-inputs=1'"),
+        ("--fuse{max-inputs=1", "error: expected '}' at the end of"),
     ],
 )
 def test_wrong_command_lines_are_explained(opt, option, message):
@@ -413,6 +422,15 @@ def test_one_way_to_name_passes_at_a_time(opt):
     code, _, err = opt(GOOD, "--cse", "--pass-pipeline=cse")
     assert code == 1
     assert "got both" in err
+
+
+@pytest.mark.parametrize("option", ["--cse", "--pass-pipeline=cse"])
+def test_a_reproducer_runs_alone(opt, option):
+    text = f"{reproducer.first_line('canonicalize')}\n{GOOD}"
+    code, out, err = opt(text, "--run-reproducer", option)
+    assert (code, out) == (1, "")
+    assert "--run-reproducer runs the passes of the file's first line alone" in err
+    assert "leave out 'cse'" in err
 
 
 def test_a_missing_file_is_named(capsys):
