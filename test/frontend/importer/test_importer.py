@@ -130,7 +130,7 @@ def test_unsupported(function, kind):
     ],
 )
 def test_results_that_share_memory_have_one_dtype(function):
-    with pytest.raises(UnsupportedError, match="as another dtype"):
+    with pytest.raises(UnsupportedError, match="two dtypes that share memory"):
         import_graph(graph_of(function, 1), [torch.randn(3, 2)])
 
 
