@@ -40,6 +40,26 @@ def position_of(location: ir.Location) -> Position | None:
     return None
 
 
+def rename_file(root: ir.Operation, old: str, new: str) -> None:
+    """Gives the ops and block arguments under an op that lie in a file its name."""
+
+    def renamed(location: ir.Location) -> ir.Location:
+        match ir.Location.from_attr(location.attr, location.context):
+            case ir.FileLineColLoc(filename=name) as found if name == old:
+                return ir.Location.file(new, found.start_line, found.start_col)
+        return location
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.location = renamed(op.location)
+        for region in op.regions:
+            for block in region:
+                for argument in block.arguments:
+                    argument.set_location(renamed(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+
+
 def names_of(location: ir.Location) -> Iterator[str]:
     """The names in a location, the outermost first: of ATen ops, where it has any."""
     match ir.Location.from_attr(location.attr, location.context):

@@ -44,11 +44,18 @@ class Problem(NamedTuple):
         return f"{self.location}: {self.message}"
 
 
+MOST_SHOWN = 5
+"""How many broken rules a message has; often one cause breaks many."""
+
+
 class VerificationError(ValueError):
     """A module breaks rules; ``problems`` lists them."""
 
     def __init__(self, problems: list[Problem]):
-        super().__init__("\n".join(map(str, problems)))
+        shown = [str(problem) for problem in problems[:MOST_SHOWN]]
+        if left_out := len(problems) - len(shown):
+            shown.append(f"... and {left_out} more")
+        super().__init__("\n".join(shown))
         self.problems = problems
 
 

@@ -9,13 +9,13 @@ need not be stated, all others must be.
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
 from girih.dialects.locations import position_of
-from girih.dialects.verifier import VerificationError
+from girih.dialects.verifier import MOST_SHOWN, VerificationError
 from girih.passes import registry
 from girih.passes.errors import PassError, is_refusal
 from girih.passes.options import UnknownPass
@@ -42,16 +42,46 @@ class Diagnostic(NamedTuple):
         return f"{place}{self.severity}: {self.message}"
 
 
+PARSED = "-"
+"""What MLIR's parser calls its input."""
+
+MOST_ERRORS = MOST_SHOWN
+"""How many errors about an input are printed."""
+
+
+def lines_of(found: Sequence[Diagnostic], file: str) -> Iterator[str]:
+    """What is printed of messages: the first errors, and how many follow.
+
+    Args:
+        found: the messages; notes belong to the error before.
+        file: the name of the input.
+    """
+    errors, left_out = 0, 0
+    for diagnostic in found:
+        errors += diagnostic.severity == "error"
+        if errors <= MOST_ERRORS:
+            yield diagnostic.text(file)
+        elif diagnostic.severity == "error":
+            left_out += 1
+    if left_out:
+        yield f"... and {left_out} more error{'s' if left_out > 1 else ''}"
+
+
 @contextmanager
-def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
-    """Collects what is emitted without an exception: warnings, remarks, errors."""
+def collected(context: ir.Context, file: str) -> Iterator[list[Diagnostic]]:
+    """Collects what is emitted without an exception: warnings, remarks, errors.
+
+    Args:
+        context: where it is emitted.
+        file: the name of the input.
+    """
     found: list[Diagnostic] = []
 
     def collect(emitted: ir.Diagnostic) -> bool:
         severity = emitted.severity.name.lower()
-        found.append(_diagnostic(emitted.location, emitted.message, severity))
+        found.append(_diagnostic(file, emitted.location, emitted.message, severity))
         for note in emitted.notes:
-            found.append(_diagnostic(note.location, note.message, "note"))
+            found.append(_diagnostic(file, note.location, note.message, "note"))
         return True
 
     handler = context.attach_diagnostic_handler(collect)
@@ -61,22 +91,27 @@ def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
         handler.detach()
 
 
-def diagnostics_of(error: Exception) -> list[Diagnostic]:
-    """Returns what an exception of the parser, the verifier or a pass says."""
+def diagnostics_of(error: Exception, file: str) -> list[Diagnostic]:
+    """Returns what an exception of the parser, the verifier or a pass says.
+
+    Args:
+        error: the exception.
+        file: the name of the input.
+    """
     match error:
         case VerificationError():
-            return [_diagnostic(p.location, p.message) for p in error.problems]
+            return [_diagnostic(file, p.location, p.message) for p in error.problems]
         case ir.MLIRError():
             found = error.error_diagnostics
-            return [d for emitted in found for d in _with_notes(emitted)]
+            return [d for emitted in found for d in _with_notes(file, emitted)]
         case PassError(cause=VerificationError() | ir.MLIRError() as cause):
             where = f" ({error.when()})"
             return [
                 d._replace(message=d.message + (where if d.severity == "error" else ""))
-                for d in diagnostics_of(cause)
+                for d in diagnostics_of(cause, file)
             ] or [Diagnostic(0, 0, str(error))]
         case PassError(location=ir.Location() as location):
-            return [_diagnostic(location, str(error))]
+            return [_diagnostic(file, location, str(error))]
     return [Diagnostic(0, 0, str(error))]
 
 
@@ -95,17 +130,17 @@ def tracebacks_of(error: Exception) -> list[Diagnostic]:
     return [Diagnostic(0, 0, "".join(lines).rstrip(), "note")]
 
 
-def _with_notes(emitted: ir.DiagnosticInfo) -> Iterator[Diagnostic]:
-    yield _diagnostic(emitted.location, emitted.message)
+def _with_notes(file: str, emitted: ir.DiagnosticInfo) -> Iterator[Diagnostic]:
+    yield _diagnostic(file, emitted.location, emitted.message)
     for note in emitted.notes:
-        yield _diagnostic(note.location, note.message, "note")
+        yield _diagnostic(file, note.location, note.message, "note")
 
 
 def _diagnostic(
-    location: ir.Location, message: str, severity: str = "error"
+    file: str, location: ir.Location, message: str, severity: str = "error"
 ) -> Diagnostic:
     position = position_of(location)
-    if position is None or position.file != "-":
+    if position is None or position.file not in (PARSED, file):
         place = "" if position is None else f"{position}: "
         return Diagnostic(0, 0, f"{place}{message}", severity)
     return Diagnostic(position.line, position.column, message, severity)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.dialects.locations import rename_file
 from girih.passes import default_options, registry, reproducer
 from girih.passes.observers import Observers, PrintIR
 from girih.passes.pipeline_syntax import Step
@@ -67,11 +68,12 @@ class _Run:
         """Returns what becomes of one part."""
         result = None
         with make_context() as context, ir.Location.unknown():
-            with diagnostics.collected(context) as found:
+            file = self.arguments.file
+            with diagnostics.collected(context, file) as found:
                 try:
                     result = self._run(part, report)
                 except diagnostics.REPORTED as error:
-                    found += diagnostics.diagnostics_of(error)
+                    found += diagnostics.diagnostics_of(error, file)
                     found += diagnostics.tracebacks_of(error)
         if result is None:
             found += self._missing_loads(part.text)
@@ -94,7 +96,7 @@ class _Run:
 
     def _run(self, part: _Part, report: isolation.Report) -> str:
         report(("the parser", None))
-        module = _parsed(part)
+        module = _parsed(part, self.arguments.file)
         report(("the verifier", None))
         verifier.verify(module)
         pipeline = self._pipeline(part.text)
@@ -139,7 +141,7 @@ class _Run:
         path = self.arguments.write_reproducer
         if position is not None and path:
             steps = self._pipeline(part.text)
-            work = (part, steps, position, path)
+            work = (part, self.arguments.file, steps, position, path)
             (written,) = isolation.results_of(_write_replay, [work])
             if not isinstance(written, isolation.Crash):
                 message += f"\n  replay: {reproducer.command(path, written)}"
@@ -152,17 +154,19 @@ class _Run:
             lines = diagnostics.differences(part.text, part.first_line, found)
             failed = bool(lines)
         else:
-            lines = [diagnostic.text(self.arguments.file) for diagnostic in found]
+            lines = diagnostics.lines_of(found, self.arguments.file)
             failed = outcome.result is None
         for line in lines:
             print(line, file=sys.stderr)
         return failed
 
 
-def _parsed(part: _Part) -> ir.Module:
+def _parsed(part: _Part, file: str) -> ir.Module:
     check_nesting(part.text)
     # Blank lines in front make the parser count as in the whole file.
-    return ir.Module.parse("\n" * (part.first_line - 1) + part.text)
+    module = ir.Module.parse("\n" * (part.first_line - 1) + part.text)
+    rename_file(module.operation, diagnostics.PARSED, file)
+    return module
 
 
 def _write_replay(work: tuple, report: isolation.Report) -> tuple[str, ...]:
@@ -171,9 +175,9 @@ def _write_replay(work: tuple, report: isolation.Report) -> tuple[str, ...]:
     Returns:
         What ``--load`` has to import for it.
     """
-    part, steps, position, path = work
+    part, file, steps, position, path = work
     with make_context(), ir.Location.unknown():
-        module = _parsed(part)
+        module = _parsed(part, file)
         before = registry.pipeline_text(steps[:position])
         registry.run_pipeline(module, before)
         step = steps[position]

@@ -99,8 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = sys.stdin.read() if is_stdin else Path(arguments.file).read_text()
         sys.stdout.write(_translated(text, arguments))
     except diagnostics.REPORTED as error:
-        for diagnostic in diagnostics.diagnostics_of(error):
-            print(diagnostic.text(arguments.file), file=sys.stderr)
+        found = diagnostics.diagnostics_of(error, arguments.file)
+        for line in diagnostics.lines_of(found, arguments.file):
+            print(line, file=sys.stderr)
         return 1
     except (OSError, RuntimeError) as error:  # no such file; Triton refused a kernel
         print(f"error: {error}", file=sys.stderr)

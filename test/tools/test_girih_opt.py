@@ -98,7 +98,30 @@ def test_output_goes_to_a_file(opt, tmp_path):
 
 def test_locations_are_printed_on_request(opt):
     assert "loc(" not in opt(GOOD)[1]
-    assert "loc(" in opt(GOOD, "--debug-info")[1]
+    parts = f"{GOOD}// -----\n{GOOD}"
+    out = opt(parts, "--debug-info", "--split-input-file")[1]
+    file = opt.folder / "input.mlir"
+    for place in ("1:1", "1:14", "2:8", "8:1", "9:8"):
+        assert f'loc("{file}":{place})' in out
+    assert 'loc("-"' not in out
+
+
+def test_a_replayed_error_is_of_the_file_that_it_was_in(opt, tmp_path):
+    path = tmp_path / "failure.mlir"
+    opt(GOOD, "--cse", "--tile", f"--write-reproducer={path}")
+    assert f'loc("{tmp_path}/input.mlir":2:8)' in path.read_text()
+    done = _run("--run-reproducer", str(path))
+    assert f"{tmp_path}/input.mlir:2:8: " in done.stderr
+
+
+def test_of_many_errors_the_first_are_printed(opt):
+    text = "".join(GOOD.replace("@f", f"@f{number}") for number in range(4))
+    code, _, err = opt(text, "--tile")
+    assert code == 1 and err.count(": error: ") == 5
+    assert err.endswith("... and 15 more errors\n")
+    assert (
+        opt(text, "--tile", "--verify-diagnostics")[2].count("unexpected error") == 20
+    )
 
 
 def test_syntax_errors_have_a_place(opt):
