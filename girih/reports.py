@@ -74,7 +74,8 @@ class Report:
         cache: Where the object code came from: "compiled", "memory", "disk" or
             "none" where the graph has no kernel.
         ir_paths: File of each level of IR, where a dump folder was given; in
-            ``girih.report(f).ir_paths`` by program and level.
+            ``girih.report(f).ir_paths`` by program and level. In training ``graph`` is
+            the joint function's, and ``forward-graph`` the forward program's.
         fallback: Why the graph runs eager, or None.
         fallbacks: That, and why single calls ran eager, each reason once.
         recordings: CUDA graphs that were recorded so far.
@@ -238,12 +239,15 @@ class Reports:
     @property
     def ir_paths(self) -> dict[str, Path]:
         """All dumped files, by program and level: ``graph0.backward/fused``."""
-        programs = (each for graph in self.graphs for each in graph.and_derived())
-        return {
-            f"{program.name}/{level}": path
-            for program in programs
-            for level, path in program.ir_paths.items()
-        }
+        found: dict[str, Path] = {}
+        for graph in self.graphs:
+            for program in graph.and_derived():
+                for level, path in program.ir_paths.items():
+                    name = f"{program.name}/{level}"
+                    # There may be a backward program for each set of gradients.
+                    name = f"{path.parent.name}/{level}" if name in found else name
+                    found[name] = path
+        return found
 
     def __str__(self) -> str:
         lines = [str(report) for graph in self.graphs for report in graph.and_derived()]

@@ -243,4 +243,6 @@ class Runner:
             text = f"girih can't write IR to {where}: {reason_of(error)}"
             warn_once(("dumps", where), text)
             return
-        self.report.ir_paths[level] = path
+        known = self.report.ir_paths.get(level)
+        is_second = known is not None and known.parent == folder
+        self.report.ir_paths[f"{self.kind}-{level}" if is_second else level] = path

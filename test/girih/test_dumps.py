@@ -60,3 +60,20 @@ def test_each_dump_becomes_the_next(make, shape, trains, dynamic, tmp_path, caps
             assert replayed(path, capsys).strip() == expected.strip(), path
             replays += 1
     assert replays >= (7 if trains else 4)
+
+
+def test_the_report_names_all_dumps(tmp_path):
+    """Also the second graph of a training program, and the second backward program."""
+    compiled = girih.compile(
+        lambda x: (x.exp(), x.sin()),
+        options={"dump_dir": str(tmp_path), "fallback": False},
+    )
+    for number in range(2):
+        x = torch.randn(3, requires_grad=True)
+        compiled(x)[number].sum().backward()
+    (gradient,) = torch.autograd.grad(compiled(x)[0].sum(), x, create_graph=True)
+    gradient.sum().backward()
+    paths = girih.report(compiled).ir_paths
+    assert sorted(paths.values()) == sorted(tmp_path.rglob("*.mlir"))
+    assert paths["graph0/graph"].name == "1-graph.mlir"
+    assert paths["graph0/forward-graph"].name == "3-graph.mlir"
