@@ -229,7 +229,10 @@ CONTRACTS: dict[str, Contract] = {
     "tile": _contract("host", "tile"),
     "write-out-attention": _GRAPHS,
 }
-"""What each pass and each named pipeline of girih takes and leaves."""
+"""What each pass and each named pipeline of girih takes and leaves.
+
+A pass that is not here keeps the level, whatever it is.
+"""
 
 
 def problems_of(module: ir.Operation, names: Sequence[str]) -> list[Problem]:
@@ -274,7 +277,8 @@ class _Check:
         found: list[Problem] = []
         end = body.ends_in or _end_of(top.name)
         rules: dict[str, _Rule] = {top.name: partial(_open_blocks, end=end)}
-        advance = ir.WalkResult.ADVANCE
+
+        advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
         def check(op: ir.Operation) -> ir.WalkResult:
             name = op.name
@@ -282,7 +286,8 @@ class _Check:
                 rules[name] = self._rule_for(name, body, top.name)
             if rules[name] is not None:
                 found.extend(rules[name](op))
-            return advance
+            # What stands in an op that is out of place is not said again.
+            return advance if name == top.name or body.allows(name) else skip
 
         top.walk(check, ir.WalkOrder.PRE_ORDER)
         return found

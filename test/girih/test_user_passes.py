@@ -388,10 +388,11 @@ def test_an_edited_dump_runs_in_the_place_of_the_module(level, training, tmp_pat
     paths = girih.report(compiled).ir_paths
     kinds = {"graph0": "forward", "graph0.backward": "backward"}
     kinds = kinds if training else {"graph0": "inference"}
+    graphs = {"forward": "forward-graph", "backward": "graph"}
     passes = {
-        f"{kind}:{_LEVELS[level]}": module_of(paths[f"{name}/{level}"])
+        f"{kind}:{_LEVELS[level]}": module_of(paths[f"{name}/{dumped}"])
         for name, kind in kinds.items()
-        if level != "graph" or training
+        if (dumped := level if level != "graph" else graphs.get(kind))
     }
     passes = passes or {"before:decompose": module_of(paths["graph0/graph"])}
     assert not run_with(passes, training).places_not_reached

@@ -45,7 +45,9 @@ def text_of(level: str) -> str:
 
 
 def test_every_pass_and_pipeline_of_girih_has_a_contract():
-    assert set(levels.CONTRACTS) == {*PASS_MODULES, *pipelines.PIPELINES}
+    keep_any_level = {"replace-module"}
+    named = {*PASS_MODULES, *pipelines.PIPELINES}
+    assert set(levels.CONTRACTS) == named - keep_any_level
 
 
 @pytest.mark.parametrize("name", pipelines.PIPELINES)
