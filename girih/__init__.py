@@ -25,6 +25,7 @@ What lives here, in the order to read it:
 * ``reports``   what a compilation did: kernels, calls, seconds, files
 * ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
 * ``tally``     ``counters``: numbers of the process
+* ``loading``   what the first ``compile`` imports
 * ``collector`` the garbage collector, paused while girih compiles
 * ``exclusive`` one compilation at a time
 * ``plugins``   ops, rules and passes of others: ``plugin``
@@ -80,17 +81,15 @@ _EXPORTS = {
 __all__ = sorted([*_EXPORTS, "__version__"])
 
 
-def __getattr__(name: str):
-    """Loads the public names, all of them, on first use (PEP 562).
+_HEAVY = ("girih.checking.api", "girih.explanation", "girih.plugins")
 
-    A program that is traced may use one that it had not used before: it is there then.
-    """
+
+def __getattr__(name: str):
+    """Loads the module of a public name on first use (PEP 562)."""
     if name not in _EXPORTS:
         raise AttributeError(f"module 'girih' has no attribute {name!r}")
-    if name == "plugin":  # it works without torch, as girih-opt does
-        return import_module("girih.plugins").plugin
-    modules = {path: import_module(path) for path in _EXPORTS.values()}
-    globals().update({n: getattr(modules[path], n) for n, path in _EXPORTS.items()})
+    module = import_module(_EXPORTS[name])
+    globals().update({n: getattr(module, n) for n in _names_of(_EXPORTS[name])})
     return globals()[name]
 
 
@@ -98,12 +97,15 @@ def __dir__():
     return __all__
 
 
-# A program that has torch loaded wants the compiler: it is loaded now, so that no
-# import is left for the first call. Meanwhile the garbage collector would take a fifth
-# of the time. girih-opt and the passes run without torch, and then nothing but this
-# file is loaded.
+def _names_of(module: str) -> list[str]:
+    return [name for name, path in _EXPORTS.items() if path == module]
+
+
+# What programs say in functions that TorchDynamo traces is there before it does, and
+# torch's switches count from here on. The compiler itself takes a second to load, which
+# the first ``compile`` does (``loading``). girih-opt and the passes run without torch,
+# and then nothing but this file is loaded.
 if "torch" in sys.modules:
-    with import_module("girih.collector").paused():
-        __getattr__("compile")
-        import_module("girih.compiler").preload()
-        import_module("girih.twins").follow_torch(import_module("girih.api").reset)
+    for path in {*_EXPORTS.values()} - {*_HEAVY}:
+        __getattr__(_names_of(path)[0])
+    import_module("girih.twins").follow_torch(import_module("girih.api").reset)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
 from girih import config, fallbacks, log, marks, registry, stance, tally
+from girih.loading import load_compiler
 from girih.options import MODES, Options, check_mode
 from girih.reports import Reports
 from girih.torch_compiled import torch_compiled
@@ -169,6 +170,7 @@ def _limit(settings: Options, theirs: Switches) -> int:
 
 
 def _compile(model, *, options: Options, **settings):
+    load_compiler()
     from girih.frontend.capture.api import Settings
     from girih.frontend.capture.budget import Limits
     from girih.frontend.capture.targets import compile_callable
@@ -225,11 +227,10 @@ def _report_of_torch(compiled: Any) -> Reports:
 
 def reset() -> None:
     """Drops all that was compiled: the next calls capture and compile again."""
-    from girih import compiler
-    from girih.frontend.capture.api import reset as reset_capture
-
-    reset_capture()
-    compiler.reset()
+    # What is not loaded has nothing to drop.
+    for name in ("girih.frontend.capture.api", "girih.compiler"):
+        if module := sys.modules.get(name):
+            module.reset()
     backends.last_reports.graphs.clear()
     fallbacks.forget()
     tally.clear()

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from girih import config
+from girih.loading import load_compiler
 from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
 from girih.torch_compiled import TorchReports
@@ -42,13 +43,14 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     Raises:
         ValueError: The mode or an option is not known.
     """
+    if config.is_disabled():
+        return gm.forward
+    load_compiler()
     from girih.compiler import site_of
     from girih.compiler.convention import with_dual_numbers
     from girih.frontend.importer.checkpoints import restore_checkpoints
     from girih.plugins import load_installed
 
-    if config.is_disabled():
-        return gm.forward
     if "torch._dynamo" in sys.modules:  # who else may call it has no such tables
         hide_from_dynamo()
     load_installed()

@@ -21,7 +21,7 @@ from girih import stance
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
 _NOT_FOR_DYNAMO = tuple(
     "backend checking codegen collector compiler config dialects errors exclusive "
-    "explanation fallbacks frontend log option_list options passes plugins "
+    "explanation fallbacks frontend loading log option_list options passes plugins "
     "private_folder registry reports signals stance tally tools torch_backend "
     "torch_compiled torch_options torch_switches twins".split()
 )

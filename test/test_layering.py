@@ -64,11 +64,31 @@ def test_first_call_imports_nothing():
         import sys
         import torch, girih
 
+        compiled = girih.compile(lambda x: (torch.relu(x) * 2).sum(0))
         before = set(sys.modules)
         with torch.no_grad():
-            girih.compile(lambda x: (torch.relu(x) * 2).sum(0))(torch.randn(8, 8))
+            compiled(torch.randn(8, 8))
         late = sorted(set(sys.modules) - before)
         assert not late, f"the first call imported {late}"
+        """
+    )
+
+
+def test_importing_loads_no_compiler():
+    """What programs say in functions, options and logs is there; torch's reset, too."""
+    run_python(
+        """
+        import sys
+        import torch, girih
+
+        torch.compiler.reset()
+        torch.compiler.set_stance("default")
+        assert girih.list_modes() and not girih.is_compiling()
+        girih.mark_dynamic(torch.randn(3), 0)
+        girih.disable(len)
+        stages = ("compiler", "dialects", "passes", "codegen", "frontend.capture.api")
+        heavy = [f"girih.{name}" for name in stages if f"girih.{name}" in sys.modules]
+        assert not heavy, heavy
         """
     )
 
