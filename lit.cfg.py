@@ -21,10 +21,14 @@ config.test_exec_root = os.path.join(_root, "build", "lit")  # noqa: F821
 _opt = f"{sys.executable} -m girih.tools.girih_opt"
 _filecheck = f"{sys.executable} -m filecheck"
 
+# The patterns are written in MLIR's generic form. ``%girih-opt-readable`` has girih's.
+_generic = f"{_opt} --print-op-generic"
+
 # In this order: a substitution must not be found inside another.
 config.substitutions += [  # noqa: F821
-    ("%girih-opt", _opt),
-    (r"\bgirih-opt\b", _opt),
+    ("%girih-opt-readable", _opt),
+    ("%girih-opt", _generic),
+    (r"\bgirih-opt\b", _generic),
     (r"\bfilecheck\b", _filecheck),
 ]
 

@@ -30,6 +30,7 @@ from importlib import metadata
 from typing import Any, TypeVar
 
 from girih.dialects import additions, definition, graph
+from girih.dialects.assembly.modules import parse_module, print_module
 from girih.dialects.attributes import (
     BOOL,
     FLOAT,
@@ -84,7 +85,9 @@ __all__ = [
     "operand",
     "optional_attribute",
     "optional_operand",
+    "parse_module",
     "plugin",
+    "print_module",
     "region",
     "result",
     "rewriter",

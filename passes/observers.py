@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TextIO
 
+from girih.dialects.assembly.modules import print_module
 from girih.dialects.bindings import ir
 
 
@@ -16,6 +17,7 @@ class PrintIR:
         before: passes to print before; None for all.
         after: passes to print after; None for all.
         debug_info: whether to print locations.
+        generic: whether to print ops of girih in MLIR's generic form.
         stream: by default standard error.
     """
 
@@ -25,11 +27,13 @@ class PrintIR:
         after: Collection[str] | None = None,
         *,
         debug_info: bool = False,
+        generic: bool = False,
         stream: TextIO | None = None,
     ):
         self._before = before
         self._after = after
         self._debug_info = debug_info
+        self._generic = generic
         self._stream = stream or sys.stderr
 
     def before(self, name: str, module: ir.Operation) -> None:
@@ -43,7 +47,8 @@ class PrintIR:
             self._print("after", name, module)
 
     def _print(self, when: str, name: str, module: ir.Operation) -> None:
-        text = module.get_asm(enable_debug_info=self._debug_info)
+        shown = {"generic": self._generic, "debug_info": self._debug_info}
+        text = print_module(module, **shown)
         print(f"// IR {when} {name}\n{text}", file=self._stream)
 
 
@@ -71,7 +76,7 @@ class DumpIR:
 
     def _write(self, name: str, module: ir.Operation) -> None:
         path = self._folder / f"{len(self.files):02}-{name}.mlir"
-        path.write_text(module.get_asm(enable_debug_info=self._debug_info))
+        path.write_text(print_module(module, debug_info=self._debug_info))
         self.files.append(path)
 
 

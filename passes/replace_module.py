@@ -11,7 +11,9 @@ Establishes: The module has the ops of the file. Nothing else is the same.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from girih.dialects.assembly.modules import PARSED, parse_module
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 
@@ -29,7 +31,12 @@ def run(op: ir.Operation, options: ReplaceModuleOptions) -> None:
     """Puts the ops of a file in the place of the module's."""
     if not options.file:
         raise ValueError("replace-module needs a file: replace-module{file=NAME}")
-    found = ir.Module.parseFile(options.file, context=op.context)
+    text = Path(options.file).read_text()
+    try:
+        found = parse_module(text, op.context, file=options.file)
+    except ir.MLIRError as error:
+        said = str(error).replace(f'"{PARSED}":', f'"{options.file}":')
+        raise ValueError(said) from error
     block = op.regions[0].blocks[0]
     for old in list(block.operations):
         old.operation.erase()

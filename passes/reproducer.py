@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from girih.dialects.assembly.modules import print_module
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.rule_table import FOREIGN
@@ -43,7 +44,7 @@ class Replay:
 
     def text(self, folder: Path) -> str:
         """The content of a file of a folder that replays it."""
-        body = self.module.get_asm(enable_debug_info=True)
+        body = print_module(self.module, debug_info=True)
         written = Written(self.steps, folder)
         return f"{first_line(pipeline_text(written.steps), written.loads)}\n{body}\n"
 

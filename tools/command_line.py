@@ -54,6 +54,10 @@ _FLAGS: dict[str, dict] = {
         "help": "check that exactly the errors of expected-error comments occur",
     },
     "--debug-info": {"action": "store_true", "help": "print locations"},
+    "--print-op-generic": {
+        "action": "store_true",
+        "help": "print ops of girih in MLIR's generic form",
+    },
     "--write-reproducer": {
         "metavar": "FILE",
         "help": "where to write how a failure is replayed",

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from girih.dialects.assembly.modules import PARSED
+from girih.dialects.assembly.parsing import AssemblyError
 from girih.dialects.bindings import ir
 from girih.dialects.locations import position_of
 from girih.dialects.verifier import MOST_SHOWN, VerificationError
@@ -41,9 +43,6 @@ class Diagnostic(NamedTuple):
         place = f"{file}:{self.line}:{self.column}: " if self.line else ""
         return f"{place}{self.severity}: {self.message}"
 
-
-PARSED = "-"
-"""What MLIR's parser calls its input."""
 
 MOST_ERRORS = MOST_SHOWN
 """How many errors about an input are printed."""
@@ -101,6 +100,8 @@ def diagnostics_of(error: Exception, file: str) -> list[Diagnostic]:
     match error:
         case VerificationError():
             return [_diagnostic(file, p.location, p.message) for p in error.problems]
+        case AssemblyError(line=line, column=column):
+            return [Diagnostic(line, column, error.message)]
         case ir.MLIRError():
             found = error.error_diagnostics
             return [d for emitted in found for d in _with_notes(file, emitted)]

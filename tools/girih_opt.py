@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
+from girih.dialects.assembly.modules import parse_module, print_module
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
-from girih.dialects.locations import rename_file
 from girih.passes import default_options, registry, reproducer
 from girih.passes.observers import Observers, PrintIR
 from girih.passes.pipeline_syntax import Step
@@ -110,7 +110,12 @@ class _Run:
         )
         report(("the verifier", None))
         verifier.verify(module)
-        return module.operation.get_asm(enable_debug_info=self.arguments.debug_info)
+        return print_module(module, **self._form())
+
+    def _form(self) -> dict[str, bool]:
+        """How IR is printed."""
+        options = self.arguments
+        return {"generic": options.print_op_generic, "debug_info": options.debug_info}
 
     def _pipeline(self, text: str) -> list[Step]:
         if self.arguments.run_reproducer:
@@ -132,7 +137,7 @@ class _Run:
         if not (before or after or options.print_ir_after_all):
             return []
         after = None if options.print_ir_after_all else after
-        return [PrintIR(before, after, debug_info=options.debug_info)]
+        return [PrintIR(before, after, **self._form())]
 
     def crashed(self, part: _Part, crash: isolation.Crash) -> _Outcome:
         """Returns what is said of a part whose passes ended the process."""
@@ -164,9 +169,7 @@ class _Run:
 def _parsed(part: _Part, file: str) -> ir.Module:
     check_nesting(part.text)
     # Blank lines in front make the parser count as in the whole file.
-    module = ir.Module.parse("\n" * (part.first_line - 1) + part.text)
-    rename_file(module.operation, diagnostics.PARSED, file)
-    return module
+    return parse_module("\n" * (part.first_line - 1) + part.text, file=file)
 
 
 def _write_replay(work: tuple, report: isolation.Report) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from girih.dialects import tt, verifier
+from girih.dialects.assembly.modules import parse_module
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import pipelines, registry
@@ -40,7 +41,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def _translated(text: str, arguments: argparse.Namespace) -> str:
     library = "hip" if arguments.target.startswith("gfx") else "cuda"
     with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(text)
+        module = parse_module(text)
         verifier.verify(module)
         options = {"convert-tile-to-tt": ConvertTileToTtOptions(library=library)}
         registry.run_pipeline(module, pipelines.steps_of("gpu", options))

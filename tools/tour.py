@@ -86,7 +86,7 @@ An op such as `softmax` is a *composite*: the compiler replaces it by primitives
 kernels compute. `passes/decompose/normalization.py` has the rule of `softmax`.
 
 {{girih-opt --decompose 1-graph.mlir
-"graph.add" .. "graph.div"
+graph.add .. graph.div
 }}
 
 ## The gradient
@@ -112,7 +112,7 @@ chooses the values that the forward function keeps, and divides the joint functi
 divides.
 
 {{girih-opt --derivatives 1-graph.mlir
-graph.div .. "graph.mul"
+graph.div .. graph.mul
 graph.reshape
 return
 }}
@@ -130,14 +130,14 @@ ops that one kernel computes into the region of a `graph.fusion`.
 
 {{girih-opt --fusions 3-graph.mlir
 graph.fusion
-graph.div .. domain
+graph.div .. graph.yield
 }}
 
 {{girih-opt --fusions ../001-graph0.backward/1-graph.mlir
 graph.fusion
-"graph.mul" .. domain
+graph.mul .. graph.yield
 graph.fusion
-graph.reduce_sum .. domain
+graph.reduce_sum .. graph.yield
 }}
 
 `domain` is the iteration space, and `reduced` names its reduced dims. The backward
@@ -155,7 +155,7 @@ func.func .. host.return
 tile.kernel
 tile.read
 graph.reduce_max .. graph.reduce_sum
-tile.write .. sym_name
+tile.write
 }}
 
 Ops in a `host.native` become one native function, so Python makes one call for them.
@@ -167,11 +167,11 @@ Ops in a `host.native` become one native function, so Python makes one call for 
 The second of three loops over a row reads:
 
 {{girih-opt --fusions --host --tile 3-graph.mlir
+schedule
 tile.grid
 scf.for
 maximumf
 tile.loop .. tile.yield
-schedule =
 }}
 
 `%arg6` is a mask, because a row of 1000 elements does not fill its last vector. The
@@ -222,6 +222,7 @@ here; `girih-translate --to-ptx` prints what Triton makes of it.
 """
 
 _COMMAND = re.compile(r"\{\{(.*?)\n?\}\}", re.DOTALL)
+_STATEMENT = re.compile(r"\s*(%|\"|}|(?!func\.)\w+\.\w+ )")
 _TOOLS = {"girih-opt": girih_opt.main, "girih-translate": girih_translate.main}
 
 
@@ -318,6 +319,7 @@ def _short(line: str, text: str = "") -> str:
     indent = line[: len(line) - len(line.lstrip())]
     if line.index(text) + len(text) > WIDEST // 2:
         line = f"{indent}... {line[line.index(text) :]}"
-    elif line.lstrip().startswith(("%", '"', "}")):
-        line = line.partition(" : (")[0] + " : ..."
+    elif _STATEMENT.match(line):
+        opens = " {" if line.endswith(" {") else ""
+        line = line.partition(" : ")[0] + " : ..." + opens
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 4].rstrip()} ..."

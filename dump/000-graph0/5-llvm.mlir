@@ -1,11 +1,11 @@
 module {
   llvm.func @Sleef_sinf16_u10(vector<16xf32>) -> vector<16xf32> attributes {memory_effects = #llvm.memory_effects<other = none, argMem = none, inaccessibleMem = none, errnoMem = none, targetMem0 = none, targetMem1 = none>, no_unwind, will_return}
   func.func @main(%arg0: !tile.buffer<f32, [4], [1]> {graph.name = "x"}) -> !tile.buffer<f32, [4], [1]> {
-    %0 = "host.alloc"() : () -> !tile.buffer<f32, [4], [1]>
-    "host.native"() ({
-      "host.launch"(%arg0, %0) {kernel = @k0_sin_add, outputs = 1 : i64, symbols = []} : (!tile.buffer<f32, [4], [1]>, !tile.buffer<f32, [4], [1]>) -> ()
-    }) {function = @run0} : () -> ()
-    "host.return"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
+    %0 = host.alloc : !tile.buffer<f32, [4], [1]>
+    host.native function @run0 {
+      host.launch %arg0, %0 kernel @k0_sin_add outputs 1 symbols [] : !tile.buffer<f32, [4], [1]>
+    }
+    host.return %0 : !tile.buffer<f32, [4], [1]>
   }
   llvm.func internal @k0_sin_add(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr) attributes {no_inline, no_unwind, prefer_vector_width = "512"} {
     %0 = llvm.mlir.constant(dense<[true, true, true, true, false, false, false, false, false, false, false, false, false, false, false, false]> : vector<16xi1>) : vector<16xi1>
@@ -99,4 +99,3 @@ module {
     llvm.return
   }
 }
-

@@ -14,6 +14,7 @@ from typing import Any
 from girih import log, signals
 from girih.compiler.target import Target
 from girih.dialects import verifier
+from girih.dialects.assembly.modules import print_module
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
@@ -224,8 +225,11 @@ class Runner:
             module: The IR.
             passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
         """
-        log.show_level(level, self.report.name, module)
         folder = self.options.dump_folder()
+        if folder is None and not log.shows_level(level):
+            return
+        text = print_module(module).strip()
+        log.show_level(level, self.report.name, text)
         if folder is None:
             return
         folder = folder / f"{self.number:03}-{self.report.name}"
@@ -237,11 +241,11 @@ class Runner:
             line = first_line(",".join(map(str, written.steps)), written.loads)
             for name, text in written.files.items():
                 replace_text(folder / name, text)
-            replace_text(path, f"{line}\n{module}\n" if passes else f"{module}\n")
+            replace_text(path, f"{line}\n{text}\n" if passes else f"{text}\n")
         except OSError as error:
             where = self.options.dump_folder()
-            text = f"girih can't write IR to {where}: {reason_of(error)}"
-            warn_once(("dumps", where), text)
+            reason = f"girih can't write IR to {where}: {reason_of(error)}"
+            warn_once(("dumps", where), reason)
             return
         known = self.report.ir_paths.get(level)
         is_second = known is not None and known.parent == folder

@@ -362,7 +362,7 @@ _LEVELS = {
 
 def module_of(path):
     """A pass that puts the IR of a file in the place of a module."""
-    from girih.plugins import ir
+    from girih.plugins import ir, parse_module
 
     text = path.read_text()
 
@@ -370,7 +370,7 @@ def module_of(path):
         block = module.regions[0].blocks[0]
         for op in list(block.operations):
             op.erase()
-        parsed = ir.Module.parse(text)
+        parsed = parse_module(text)
         for op in parsed.body.operations:
             op.operation.clone(ip=ir.InsertionPoint(block))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from girih.dialects.assembly.modules import parse_module
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import PASS_MODULES, observers, pipelines, registry, reproducer
@@ -212,7 +213,7 @@ def test_a_reproducer_replays_the_failure(module, tmp_path):
     assert replayed == str(path)
     text = path.read_text()
     assert reproducer.pipeline_of(text) == "builtin.module(test-fail)"
-    replayed = ir.Module.parse(text)
+    replayed = parse_module(text)
     with pytest.raises(PassError) as again:
         run_pipeline(replayed, reproducer.pipeline_of(text))
     assert str(again.value.location) == str(caught.value.location)

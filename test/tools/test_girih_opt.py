@@ -53,7 +53,7 @@ def opt(tmp_path, capsys):
 def test_without_options_it_prints_what_it_read(opt):
     code, out, err = opt(GOOD)
     assert (code, err) == (0, "")
-    assert out.count('"graph.exp"') == 2
+    assert out.count(" graph.exp ") == 2
     assert opt(out)[1] == out
 
 
@@ -70,12 +70,12 @@ def test_without_options_it_prints_what_it_read(opt):
 def test_pipelines(opt, options):
     code, out, err = opt(GOOD, *options)
     assert (code, err) == (0, "")
-    assert out.count('"graph.exp"') == 1
+    assert out.count(" graph.exp ") == 1
 
 
 def test_named_pipelines(opt):
-    assert '"graph.fusion"' in opt(GOOD, "--graph")[1]
-    assert '"graph.fusion"' in opt(GOOD, "--pass-pipeline=graph,cse")[1]
+    assert " graph.fusion " in opt(GOOD, "--graph")[1]
+    assert " graph.fusion " in opt(GOOD, "--pass-pipeline=graph,cse")[1]
 
 
 def test_short_forms_take_options(opt):
@@ -93,7 +93,7 @@ def test_options_may_stand_in_braces(opt):
 def test_output_goes_to_a_file(opt, tmp_path):
     path = tmp_path / "out.mlir"
     assert opt(GOOD, "-o", str(path)) == (0, "", "")
-    assert '"graph.exp"' in path.read_text()
+    assert " graph.exp " in path.read_text()
 
 
 def test_locations_are_printed_on_request(opt):
@@ -509,7 +509,7 @@ def test_passes_and_dialects_may_come_from_elsewhere(tmp_path):
     extension.write_text(EXTENSION)
     done = _run("--load", str(extension), "--lower-thrice", input=OUTSIDE)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count('"graph.add"') == 2
+    assert done.stdout.count(" graph.add ") == 2
     assert "outside" not in done.stdout
 
 
@@ -536,7 +536,7 @@ def _run(*arguments, **options):
 def test_it_reads_standard_input():
     done = _run(f"--{MERGE}", input=GOOD)
     assert done.returncode == 0
-    assert done.stdout.count('"graph.exp"') == 1
+    assert done.stdout.count(" graph.exp ") == 1
 
 
 def test_help():

@@ -1,0 +1,48 @@
+"""Modules as text: what tools print and parse."""
+
+from girih.dialects.assembly.parsing import AssemblyError, generic_text
+from girih.dialects.assembly.printing import readable_text
+from girih.dialects.bindings import ir
+from girih.dialects.locations import rename_file
+
+PARSED = "-"
+"""What MLIR calls the file of a text that it parses."""
+
+
+def print_module(
+    module: ir.Operation | ir.Module, *, generic: bool = False, debug_info: bool = False
+) -> str:
+    """The text of a module or an op.
+
+    Args:
+        module: The module or op.
+        generic: Whether ops of girih stand in MLIR's generic form.
+        debug_info: Whether locations are printed.
+    """
+    text = module.operation.get_asm(enable_debug_info=debug_info)
+    return text if generic else readable_text(text)
+
+
+def parse_module(
+    text: str, context: ir.Context | None = None, *, file: str = ""
+) -> ir.Module:
+    """The module of a text in the readable form, the generic one, or a mixture.
+
+    Args:
+        text: The text.
+        context: As ``girih.dialects.context`` makes them. None: the current one.
+        file: The file that locations of ops name, and errors. Empty: ``-``.
+
+    Raises:
+        AssemblyError: A statement of an op of girih's is not in either form.
+        torch_mlir.ir.MLIRError: MLIR can't parse the text.
+    """
+    try:
+        text = generic_text(text)
+    except AssemblyError as error:
+        error.file = file
+        raise
+    module = ir.Module.parse(text, context=context)
+    if file:
+        rename_file(module.operation, PARSED, file)
+    return module
