@@ -26,7 +26,12 @@ from girih.frontend.capture.models.numpy_calls import (
     python_number,
 )
 from girih.frontend.capture.models.torch_operations import is_operation
-from girih.frontend.capture.numbers import is_exact, is_input, on_sizes
+from girih.frontend.capture.numbers import (
+    function_of_sizes,
+    is_exact,
+    is_input,
+    on_sizes,
+)
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -293,7 +298,8 @@ class Graph:
         if value.is_fixed:
             return Constant(value.real)
         if is_exact(value):
-            placed = on_sizes(self.tracer, value.function, list(value.args))
+            function = function_of_sizes(value)
+            placed = on_sizes(self.tracer, function, list(value.args))
             if isinstance(placed, SymbolValue):
                 self.evaluator.keep_small(placed.fake)
             return placed

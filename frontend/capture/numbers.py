@@ -57,6 +57,7 @@ _TOTAL = frozenset(
 )
 # Python's own, for what stands in graphs.
 _IN_PYTHON = {torch.sym_float: float, torch.sym_max: max, torch.sym_min: min}
+_IN_GRAPH = {max: torch.sym_max, min: torch.sym_min}
 
 
 def number_operation(tracer, function: Callable, args: list[Value]) -> Value:
@@ -102,7 +103,12 @@ def is_exact(value: NumberValue) -> bool:
     """Whether ``ShapeEnv`` can do the arithmetic that gives a number."""
     if value.function is None or abs(value.real) >= LARGEST_SIZE:
         return False
-    return is_on_sizes(value.function, value.args)
+    return is_on_sizes(function_of_sizes(value), value.args)
+
+
+def function_of_sizes(value: NumberValue) -> Callable | None:
+    """What computes a number, as graphs and ``ShapeEnv`` have it."""
+    return _IN_GRAPH.get(value.function, value.function)
 
 
 def on_sizes(tracer, function: Callable, args: list[Value]) -> Value:

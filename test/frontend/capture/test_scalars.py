@@ -99,6 +99,8 @@ def test_a_float_is_captured_twice(backend, function):
         lambda x, n: torch.zeros(n, n + 1).sum(1) * (n / 2),
         lambda x, n: x * n**2 + (n << 1),
         lambda x, n: x * min(n, 5) + max(n, 1.5),
+        lambda x, n: x + max(n - 3, 0) - min(n, 3),
+        lambda x, n: torch.arange(n) + max(n - 3, 0),
     ],
 )
 def test_an_int_is_captured_twice(backend, function):
