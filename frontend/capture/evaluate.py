@@ -155,10 +155,6 @@ class Evaluator:
         """Writes symbolic sizes; None where there are none."""
         return None
 
-    def fixed_numbers(self, numbers: list) -> list:
-        """The inputs whose value an operation had to know."""
-        return []
-
     def check_marks(self) -> None:
         """Raises where the program marked a dim whose size had to be fixed."""
 

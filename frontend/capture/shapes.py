@@ -168,14 +168,6 @@ class SymbolicEvaluator(Evaluator):
         """Writes sizes as Python."""
         return SizeWriter(self.environment, graph, rebuilder)
 
-    def fixed_numbers(self, numbers: list) -> list:
-        """The inputs whose value an operation had to know."""
-        return [
-            given
-            for given in numbers
-            if given.source is not None and given.value.fake.node.expr.is_number
-        ]
-
     def check_marks(self) -> None:
         """Raises where the program marked a dim whose size had to be fixed."""
         for size, text, how in self.marked:

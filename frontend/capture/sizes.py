@@ -134,7 +134,11 @@ class Sizes:
         return bool(self.dynamic) and _is_argument(source)
 
     def fix(self, number: int | float, source: Source) -> None:
-        """Python has to know this number: it is not tried as an input again."""
+        """Python has to know this number: it is not tried as an input again.
+
+        A number that an operation fixed is, because it may have been compared with a
+        size that is only later found to vary.
+        """
         self._fixed.add((_key(source), number < 0))
 
     def learn(self, guards: Iterable) -> None:

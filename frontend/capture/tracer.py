@@ -218,10 +218,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
 
     def learn_numbers(self) -> None:
         """Notes for the next capture which numbers this one holds for."""
-        evaluator = self.graph.evaluator
-        evaluator.check_marks()
-        for number in evaluator.fixed_numbers(self.graph.placed):
-            self.sizes.fix(number.real, number.source)
+        self.graph.evaluator.check_marks()
         for function, args, _ in self.graph.decisions:
             if function is is_same:
                 self.sizes.learn_computed(repr(args[0]), args[1])

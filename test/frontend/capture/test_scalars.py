@@ -116,6 +116,18 @@ def test_ints_that_no_tensor_takes(backend):
     check(lambda x, n: x + n, backend, (5, 6, 2**70, 7))
 
 
+def test_a_number_that_an_operation_fixed_is_tried_again(backend):
+    """At the second call, ``n`` meets a size that is not known to vary yet."""
+
+    def f(x, n):
+        return x + torch.arange(n)
+
+    function = compiled(f, backend)
+    for x, n in ((torch.zeros(()), 5), *((torch.zeros(n), n) for n in range(6, 12))):
+        assert_same(function(x, n), f(x, n))
+    assert captures(function) == FEW + 1
+
+
 def test_slices(backend):
     check(lambda x, n: x[:n].sum(0), backend, (3, 4, 2, 9, 0, 1, -1, -2, -9, 5))
     check(lambda x, n: x[n : n + 2] * 2, backend, (2, 3, 4, 5, 0, 7, -3, -2))
