@@ -13,6 +13,7 @@ What lives here, in the order to read it:
 * ``twins``     ``torch.compiler.set_stance`` and ``reset``, which mean girih too
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
+* ``profiling``  ``profile``: kernels and library calls of compiled calls, timed
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``option_list``  what each option is, as ``list_options`` tells
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
@@ -69,6 +70,7 @@ _EXPORTS = {
     "mark_static": "girih.dynamic",
     "maybe_mark_dynamic": "girih.dynamic",
     "plugin": "girih.plugins",
+    "profile": "girih.profiling.api",
     "register_backend": "girih.registry",
     "report": "girih.api",
     "reset": "girih.api",

@@ -43,8 +43,7 @@ void close_event(PyObject *event) {
 static void before_launch(RunStatus *status, int64_t launch) {
     if (status->state != NULL) PyEval_RestoreThread(status->state);
     close_event(status->event);
-    status->event =
-        open_event(status->maker, PyTuple_GET_ITEM(status->descriptions, launch));
+    status->event = open_event_of(status->maker, status->descriptions, launch);
     if (status->state != NULL) status->state = PyEval_SaveThread();
 }
 

@@ -31,6 +31,13 @@ PyObject *event_maker(void);
  * call. */
 PyObject *open_event(PyObject *maker, PyObject *description);
 
+/* The same with a description in a tuple; NULL where its index is negative. */
+static inline PyObject *open_event_of(PyObject *maker, PyObject *descriptions,
+                                      int64_t index) {
+    if (maker == NULL || index < 0) return NULL;
+    return open_event(maker, PyTuple_GET_ITEM(descriptions, index));
+}
+
 /* Closes an event, and drops it. The exception that is set, if one is, stays. */
 void close_event(PyObject *event);
 

@@ -20,8 +20,9 @@
 
 /* An instruction is its opcode and the int64 words that are listed here. */
 enum opcode {
-    /* dst, callable, keywords, n, n items: values[dst] = callable(items). A dst of -1
-     * drops the result; keywords is the constant tuple of names, or -1. */
+    /* dst, callable, keywords, event, n, n items: values[dst] = callable(items). A dst of
+     * -1 drops the result; keywords is the constant tuple of names, or -1; event is the
+     * constant that describes the call, or -1. */
     OP_CALL,
     OP_CALL_INT, /* dst, callable, n, n items: registers[dst] = int(callable(items)) */
     OP_LOAD_INT, /* dst, value: registers[dst] = int(values[value]) */

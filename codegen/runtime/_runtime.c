@@ -126,8 +126,10 @@ static void store_value(Frame *frame, int64_t destination, PyObject *object) {
 
 static int step_call(Frame *frame, const int64_t **at) {
     int64_t destination = *(*at)++, callable = *(*at)++, keywords = *(*at)++,
-            count = *(*at)++;
+            description = *(*at)++, count = *(*at)++;
+    PyObject *event = open_event_of(frame->maker, frame->program->constants, description);
     PyObject *result = call_items(frame, callable, keywords, count, at);
+    close_event(event);
     if (result == NULL) return -1;
     store_value(frame, destination, result);
     return 0;
@@ -296,8 +298,7 @@ static int step_launch(Frame *frame, const int64_t **at) {
     int64_t stream = frame->registers[*(*at)++], count = *(*at)++;
     for (int64_t i = 0; i < count; i++)
         frame->scratch[i] = frame->registers[*(*at)++];
-    PyObject *constants = frame->program->constants;
-    PyObject *event = open_event(frame->maker, PyTuple_GET_ITEM(constants, description));
+    PyObject *event = open_event_of(frame->maker, frame->program->constants, description);
     PyThreadState *state = PyEval_SaveThread();
     int64_t code = table->launch(table, frame->scratch, stream);
     PyEval_RestoreThread(state);
@@ -557,8 +558,7 @@ static PyType_Slot program_slots[] = {
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_members, program_members},
     {Py_tp_doc, "Program(code, constants, inputs, values, registers, *, fallback=None, "
-                "owner=None, kernels=0, "
-                "launches=0, externs=0, workspace_bytes=0, event=None)\n--\n\nA compiled graph: "
+                "owner=None, kernels=0, launches=0, externs=0, workspace_bytes=0, event=None)\n--\n\nA compiled graph: "
                 "call it with the input tensors."},
     {0, NULL}};
 

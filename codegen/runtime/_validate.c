@@ -114,7 +114,10 @@ static void read_call(Reader *reader, int64_t opcode) {
     else
         read_register(reader);
     read_constant(reader, 0);
-    if (opcode == OP_CALL) read_constant(reader, -1);
+    if (opcode == OP_CALL) {
+        read_constant(reader, -1);
+        read_constant(reader, -1);
+    }
     read_items(reader, read_count(reader));
 }
 

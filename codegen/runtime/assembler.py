@@ -140,8 +140,12 @@ class Assembler:
         keywords: Sequence[tuple[str, Item]] = (),
         *,
         discard: bool = False,
+        event: object = None,
     ) -> Value:
-        """Calls a Python object; the value of its result, or -1 when discarded."""
+        """Calls a Python object; the value of its result, or -1 when discarded.
+
+        `event` describes the call to profilers; they don't see others.
+        """
         destination = -1 if discard else self.new_value()
         names = self.constant(tuple(name for name, _ in keywords)) if keywords else -1
         arguments = [*items, *(item for _, item in keywords)]
@@ -150,6 +154,7 @@ class Assembler:
             destination,
             self.constant(callable_),
             names,
+            -1 if event is None else self.constant(event),
             len(arguments),
             *self._words(arguments),
         )

@@ -105,11 +105,13 @@ class _Words:
 class DeviceRuns:
     """Emits what a program does on its device."""
 
-    def __init__(self, device: Device, assembler: Assembler, sizes: Sizes):
+    def __init__(
+        self, device: Device, assembler: Assembler, sizes: Sizes, events: Events
+    ):
         self._device = device
         self._assembler = assembler
         self._sizes = sizes
-        self._events = Events()
+        self._events = events
         self._empty_strided = torch_entry.empty_strided_on(device.device)
         self._stream: Register | None = None
         self._workspace: Value | None = None

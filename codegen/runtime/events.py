@@ -1,7 +1,7 @@
-"""Events of ``torch.profiler``: one for each call of a program, and for each kernel.
+"""Events of ``torch.profiler``: for each call of a program, kernel and library call.
 
 A program knows the names; the profiler's own flag says whether somebody watches, and
-programs look at it once a call. ATen calls have events of torch's own.
+programs look at it once a call. torch's own events of ATen calls lie inside of girih's.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import torch.autograd.profiler
 from girih.dialects.bindings import ir
 from girih.dialects.dims import product
 from girih.dialects.locations import Position, names_of, positions_of
-from girih.dialects.types import buffer_parts, byte_width
+from girih.dialects.types import buffer_parts, byte_width, is_buffer
 
 from . import _runtime
+from .flops import flops_of_call, flops_of_launch
 
 PREFIX = "girih::"
 """What the names of events begin with."""
@@ -28,17 +29,24 @@ class Event(NamedTuple):
     """What an event is of.
 
     Attributes:
-        name: That of a kernel, or of a program.
+        name: That of a kernel, of an operator as IR has it, or of a program.
         operations: What the user's program calls there: ``add, softmax, gelu``.
         lines: Where the user's program asks for it: ``model.py:7, 8; layers.py:30``.
-        bytes: What the tensors of a kernel take; None where sizes are symbolic, and
-            for programs.
+        bytes: What the tensors of a kernel or call take; None where sizes are symbolic,
+            and for programs.
+        flops: Floating-point operations of a product or convolution; None where sizes
+            are symbolic, and for anything else.
+        kind: "kernel", "call" (of a library) or "program".
+        parts: Of a program, and of launches that are one event: all that is inside.
     """
 
     name: str
     operations: str = ""
     lines: str = ""
     bytes: int | None = None
+    flops: int | None = None
+    kind: str = "kernel"
+    parts: tuple[Event, ...] = ()
 
 
 def record(event: Event) -> AbstractContextManager:
@@ -50,11 +58,16 @@ def record(event: Event) -> AbstractContextManager:
 
 def replay_of(program: object) -> AbstractContextManager:
     """The event of a CUDA graph that stands for a program's call."""
-    event = getattr(program, "event", None)
-    if event is None or not torch.autograd.profiler._is_profiler_enabled:
+    event, make = getattr(program, "event", None), _observers[-1]
+    if make is None and torch.autograd.profiler._is_profiler_enabled:
+        make = record
+    if event is None or make is None:
         return nullcontext()
-    return record(Event(f"{event.name} (CUDA graph)"))
+    return make(event._replace(name=f"{event.name} (CUDA graph)"))
 
+
+_observers: list[Callable[[Event], AbstractContextManager] | None] = [None]
+"""Those that were set, the innermost last."""
 
 _runtime.watch_flag(vars(torch.autograd.profiler), "_is_profiler_enabled", record)
 
@@ -63,29 +76,51 @@ _runtime.watch_flag(vars(torch.autograd.profiler), "_is_profiler_enabled", recor
 def observed(make: Callable[[Event], AbstractContextManager]):
     """Has all programs of the process open events that ``make`` returns."""
     before = _runtime.set_observer(make)
+    _observers.append(make)
     try:
         yield
     finally:
+        _observers.pop()
         _runtime.set_observer(before)
 
 
 class Events:
-    """Describes the launches of one program."""
+    """Describes the launches and library calls of one program."""
 
     def __init__(self) -> None:
         self._places: dict[ir.Attribute, tuple[str, str]] = {}
+        self._all: dict[Event, None] = {}
+
+    def of_program(self, name: str) -> Event:
+        """The event of a call of the program, when all else is described."""
+        return Event(name, kind="program", parts=tuple(self._all))
 
     def of_launches(self, launches: Sequence[ir.OpView]) -> tuple[Event, ...]:
         """An event for each launch."""
-        return tuple(
-            Event(op.kernel, *self._place_of(op.location), _bytes_of(op.operands))
-            for op in launches
-        )
+        return tuple(map(self._of_launch, launches))
 
     def of_table(self, launches: Sequence[ir.OpView]) -> Event:
         """One event for launches on a device, which has events of its own."""
         first, *others = self.of_launches(launches)
-        return first._replace(name=f"{first.name} + {len(others)}") if others else first
+        if not others:
+            return first
+        name = f"{first.name} + {len(others)}"
+        return first._replace(name=name, parts=(first, *others))
+
+    def of_call(self, op: ir.OpView) -> Event:
+        """An event for a call of an operator of a library."""
+        moved = _bytes_of([*op.operands, *op.results])
+        flops = flops_of_call(op)
+        return self._noted(op.op, op.location, moved, flops, "call")
+
+    def _of_launch(self, op: ir.OpView) -> Event:
+        moved = _bytes_of(op.operands)
+        return self._noted(op.kernel, op.location, moved, flops_of_launch(op), "kernel")
+
+    def _noted(self, name: str, location: ir.Location, *details: object) -> Event:
+        event = Event(name, *self._place_of(location), *details)
+        self._all.setdefault(event)
+        return event
 
     def _place_of(self, location: ir.Location) -> tuple[str, str]:
         key = location.attr
@@ -105,7 +140,8 @@ def operations_of(location: ir.Location) -> str:
 
 def _bytes_of(buffers: Iterable[ir.Value]) -> int | None:
     total = 0
-    for parts in map(buffer_parts, {value: value.type for value in buffers}.values()):
+    types = {value: value.type for value in buffers if is_buffer(value.type)}
+    for parts in map(buffer_parts, types.values()):
         count = product(parts.shape)
         if not isinstance(count, int):
             return None

@@ -28,7 +28,7 @@ from .assembler import Assembler, Constant, Item, Register, Value, ValueItem, gr
 from .buffers import Buffer, Buffers
 from .device import Device, DeviceRuns
 from .drawn import StateBefore, draws
-from .events import Event, Events
+from .events import Events
 from .mutation import written_arguments
 from .sizes import Sizes
 
@@ -99,7 +99,7 @@ def build_program(
         launches=builder.launches,
         externs=builder.externs,
         workspace_bytes=builder.workspace_bytes,
-        event=Event(name) if name else None,
+        event=builder.events.of_program(name) if name else None,
     )
 
 
@@ -125,7 +125,10 @@ class _Builder:
         boxes = 1 if donated else 0
         self.assembler = Assembler(boxes + len(arguments) - len(donated))
         self.sizes = Sizes(self.assembler, self._bind_symbol)
-        self.device = device and DeviceRuns(device, self.assembler, self.sizes)
+        self.events = Events()
+        self.device = device and DeviceRuns(
+            device, self.assembler, self.sizes, self.events
+        )
         self.buffers = Buffers(
             self.assembler,
             self.sizes,
@@ -137,7 +140,6 @@ class _Builder:
             if device is None
             else torch_entry.empty_strided_on(device.device)
         )
-        self._events = Events()
         self.integers: dict[ir.Value, Size] = {}
         self.launches = self.externs = self.workspace_bytes = 0
         self.kernels: set[str] = set()
@@ -282,7 +284,7 @@ class _Builder:
             [self.buffers.pointer(buffer) for buffer in buffers],
             [self.sizes.register(size) for size in op.symbols],
             unlock=_touches_more_than(buffers, UNLOCK_BYTES),
-            events=self._events.of_launches(launches),
+            events=self.events.of_launches(launches),
         )
 
     def extern(self, op: ir.OpView) -> None:
@@ -295,10 +297,11 @@ class _Builder:
         ]
         entry = torch_entry.entry(op.op)
         self.externs += 1
+        event = self.events.of_call(op)
         if not op.results:
-            self.assembler.call(entry, items, keywords, discard=True)
+            self.assembler.call(entry, items, keywords, discard=True, event=event)
             return
-        value = self.assembler.call(entry, items, keywords)
+        value = self.assembler.call(entry, items, keywords, event=event)
         for result, slot in zip(op.results, self._results(op, value), strict=True):
             if slot >= 0:
                 self._add_result(op, result, slot)

@@ -124,6 +124,74 @@ def test_a_failing_observer_is_not_the_users(monkeypatch, noted, place):
     assert {given.exc_type for given in told} == {KeyError}
 
 
+def events_of(compiled, *args):
+    """The events of a call, by name."""
+    found = {}
+
+    def note(event):
+        found[event.name] = event
+        return contextlib.nullcontext()
+
+    with observed(note):
+        compiled(*args)
+    return found
+
+
+def test_calls_of_libraries_are_events():
+    compiled = girih.compile(lambda x, w: torch.bmm(x, w).exp())
+    x, w = torch.rand(2, 3, 4), torch.rand(2, 4, 5)
+    compiled(x, w)
+    found = events_of(compiled, x, w)
+    assert list(found) == ["graph0", "aten.bmm.default", "k0_exp"]
+    call = found["aten.bmm.default"]
+    assert (call.kind, call.operations) == ("call", "bmm")
+    assert call.lines.startswith("test_events.py:")
+    assert call.bytes == 4 * (2 * 3 * 4 + 2 * 4 * 5 + 2 * 3 * 5)
+    assert call.flops == 2 * 2 * 3 * 4 * 5
+    assert found["graph0"].parts == (call, found["k0_exp"])
+    assert found["graph0"].kind == "program"
+
+
+def test_torchs_profiler_has_a_librarys_call_inside_of_its_event():
+    compiled = girih.compile(lambda x, w: torch.bmm(x, w).exp())
+    x, w = torch.rand(2, 3, 4), torch.rand(2, 4, 5)
+    compiled(x, w)
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities) as profiler:
+        compiled(x, w)
+    (call,) = (event for event in profiler.events() if event.name == "aten::bmm")
+    assert call.cpu_parent.name == "girih::aten.bmm.default"
+    assert call.cpu_parent.cpu_parent.name == "girih::graph0"
+
+
+def test_numbers_of_symbolic_sizes_are_not_known():
+    compiled = girih.compile(lambda x, w: torch.bmm(x, w), dynamic=True)
+    x, w = torch.rand(2, 3, 4), torch.rand(2, 4, 5)
+    compiled(x, w)
+    call = events_of(compiled, x, w)["aten.bmm.default"]
+    assert (call.bytes, call.flops) == (None, None)
+
+
+CONVOLUTIONS = {
+    "plain": (dict(), (6, 4, 3, 3), 2 * (2 * 6 * 7 * 7) * (4 * 9)),
+    "groups": (dict(groups=2), (6, 2, 3, 3), 2 * (2 * 6 * 7 * 7) * (2 * 9)),
+    "transposed": (dict(), (4, 6, 3, 3), 2 * (2 * 4 * 9 * 9) * (6 * 9)),
+}
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_flops_of_convolutions_and_their_gradients(kind):
+    settings, shape, flops = CONVOLUTIONS[kind]
+    convolve = torch.conv_transpose2d if kind == "transposed" else torch.conv2d
+    compiled = girih.compile(lambda x, w: convolve(x, w, **settings).exp())
+    w = torch.rand(shape, requires_grad=True)
+    x = torch.rand(2, 4, 9, 9, requires_grad=True)
+    compiled(x, w).sum().backward()
+    found = events_of(lambda: compiled(x, w).sum().backward())
+    assert found["aten.convolution.default"].flops == flops
+    assert found["aten.convolution_backward.default"].flops == 2 * flops
+
+
 def test_an_error_of_a_call_stays(noted):
     def fails(x, y):
         return torch.mm(x, y).exp()

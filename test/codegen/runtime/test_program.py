@@ -365,7 +365,7 @@ def test_errors_of_aten_propagate():
         [_runtime.OP_RETURN, _runtime.ITEM_TUPLE | 9 << _runtime.ITEM_KIND_BITS],
         [_runtime.OP_FREE, 0, _runtime.OP_RETURN, 4],
         [_runtime.OP_CONSTANT, 0, 1],
-        [_runtime.OP_CALL, -1, 0, -1, 1 << 40],
+        [_runtime.OP_CALL, -1, 0, -1, -1, 1 << 40],
         [_runtime.OP_RUN, 0, 0, 0, 0, 0],
         [_runtime.OP_RUN, 1, 0, 0, 0, 0, _runtime.OP_RETURN, _runtime.ITEM_TUPLE],
         [_runtime.OP_RETURN, _runtime.ITEM_TUPLE, 0],
