@@ -83,7 +83,9 @@ _EXPORTS = {
 __all__ = sorted([*_EXPORTS, "__version__"])
 
 
-_HEAVY = ("girih.checking.api", "girih.explanation", "girih.plugins")
+_HEAVY = tuple(
+    f"girih.{name}" for name in "checking.api explanation plugins profiling.api".split()
+)
 
 
 def __getattr__(name: str):
