@@ -22,8 +22,8 @@ from girih import stance
 _NOT_FOR_DYNAMO = tuple(
     "backend checking codegen collector compiler config dialects errors exclusive "
     "explanation fallbacks frontend loading log option_list options passes plugins "
-    "private_folder registry reports signals stance tally tools torch_backend "
-    "torch_compiled torch_options torch_switches twins".split()
+    "private_folder profiling registry reports signals stance tally tools "
+    "torch_backend torch_compiled torch_options torch_switches twins".split()
 )
 
 
