@@ -1,7 +1,9 @@
 """What can watch a pipeline run: printing, dumping to files, timing."""
 
+import difflib
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +18,8 @@ class PrintIR:
     Args:
         before: passes to print before; None for all.
         after: passes to print after; None for all.
+        only_changes: whether what a pass left is printed only where it changed it.
+        as_diff: whether then the lines that changed are printed, and not all.
         debug_info: whether to print locations.
         generic: whether to print ops of girih in MLIR's generic form.
         stream: by default standard error.
@@ -26,12 +30,17 @@ class PrintIR:
         before: Collection[str] | None = (),
         after: Collection[str] | None = None,
         *,
+        only_changes: bool = False,
+        as_diff: bool = False,
         debug_info: bool = False,
         generic: bool = False,
         stream: TextIO | None = None,
     ):
         self._before = before
         self._after = after
+        self._only_changes = only_changes or as_diff
+        self._as_diff = as_diff
+        self._known = ""
         self._debug_info = debug_info
         self._generic = generic
         self._stream = stream or sys.stderr
@@ -39,17 +48,33 @@ class PrintIR:
     def before(self, name: str, module: ir.Operation) -> None:
         """Prints if the pass was chosen."""
         if self._before is None or name in self._before:
-            self._print("before", name, module)
+            self._print(f"before {name}", self._text(module))
+        if self._only_changes and self._shows_after(name):
+            self._known = self._text(module)
 
     def after(self, name: str, module: ir.Operation) -> None:
         """Prints if the pass was chosen."""
-        if self._after is None or name in self._after:
-            self._print("after", name, module)
+        if not self._shows_after(name):
+            return
+        text = self._text(module)
+        if self._only_changes and text == self._known:
+            print(f"// IR after {name}: no change", file=self._stream)
+        elif self._as_diff:
+            pair = self._known.splitlines(), text.splitlines()
+            lines = list(difflib.unified_diff(*pair, lineterm=""))[2:]
+            self._print(f"changed by {name}", "\n".join(lines))
+        else:
+            self._print(f"after {name}", text)
 
-    def _print(self, when: str, name: str, module: ir.Operation) -> None:
+    def _shows_after(self, name: str) -> bool:
+        return self._after is None or name in self._after
+
+    def _text(self, module: ir.Operation) -> str:
         shown = {"generic": self._generic, "debug_info": self._debug_info}
-        text = print_module(module, **shown)
-        print(f"// IR {when} {name}\n{text}", file=self._stream)
+        return print_module(module, **shown)
+
+    def _print(self, what: str, text: str) -> None:
+        print(f"// IR {what}\n{text}", file=self._stream)
 
 
 class DumpIR:
@@ -59,10 +84,10 @@ class DumpIR:
         files: what was written, in order.
     """
 
-    def __init__(self, folder: Path, *, debug_info: bool = True):
+    def __init__(self, folder: Path, *, debug_info: bool = True, generic: bool = False):
         self.files: list[Path] = []
         self._folder = Path(folder)
-        self._debug_info = debug_info
+        self._form = {"debug_info": debug_info, "generic": generic}
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def before(self, name: str, module: ir.Operation) -> None:
@@ -76,7 +101,7 @@ class DumpIR:
 
     def _write(self, name: str, module: ir.Operation) -> None:
         path = self._folder / f"{len(self.files):02}-{name}.mlir"
-        path.write_text(print_module(module, debug_info=self._debug_info))
+        path.write_text(print_module(module, **self._form))
         self.files.append(path)
 
 
@@ -91,6 +116,16 @@ class Timing:
         self.seconds: list[tuple[str, float]] = []
         self._start = 0.0
 
+    def text(self) -> str:
+        """A table of the passes, in their order, with the sum."""
+        total = sum(seconds for _, seconds in self.seconds)
+        rows = [*self.seconds, ("total", total)]
+        lines = ["// Wall time of passes"]
+        for name, seconds in rows:
+            share = seconds / total if total else 0.0
+            lines.append(f"//  {seconds * 1e3:9.3f} ms  {share:6.1%}  {name}")
+        return "\n".join(lines)
+
     def before(self, name: str, module: ir.Operation) -> None:
         """Starts the clock."""
         self._start = time.perf_counter()
@@ -98,6 +133,48 @@ class Timing:
     def after(self, name: str, module: ir.Operation) -> None:
         """Stops the clock."""
         self.seconds.append((name, time.perf_counter() - self._start))
+
+
+class Statistics:
+    """Counts by how many ops of each name a pass made a module longer or shorter.
+
+    Attributes:
+        changes: the pass and the differences by op, in the order of the pipeline.
+    """
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[str, dict[str, int]]] = []
+        self._known: Counter[str] = Counter()
+
+    def text(self) -> str:
+        """A line for each pass."""
+        lines = ["// Ops that passes added and removed"]
+        for name, differences in self.changes:
+            said = (f"{op} {n:+d}" for op, n in sorted(differences.items()))
+            lines.append(f"//  {name}: {', '.join(said) or 'the same ops'}")
+        return "\n".join(lines)
+
+    def before(self, name: str, module: ir.Operation) -> None:
+        """Counts the ops that the pass gets."""
+        self._known = _ops_in(module)
+
+    def after(self, name: str, module: ir.Operation) -> None:
+        """Counts the ops that it left."""
+        now = _ops_in(module)
+        names = {*now, *self._known}
+        found = {op: now[op] - self._known[op] for op in names}
+        self.changes.append((name, {op: n for op, n in found.items() if n}))
+
+
+def _ops_in(module: ir.Operation) -> Counter[str]:
+    found: Counter[str] = Counter()
+
+    def count(op: ir.Operation) -> ir.WalkResult:
+        found[op.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(count)
+    return found
 
 
 class Observers:

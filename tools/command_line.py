@@ -31,9 +31,33 @@ _FLAGS: dict[str, dict] = {
         "action": "store_true",
         "help": "list the stages of programs with gradients",
     },
+    "--show-dialects": {"action": "store_true", "help": "list the dialects"},
+    "--version": {"action": "store_true", "help": "print versions"},
+    "--print-ir-before-all": {"action": "store_true", "help": "print before each pass"},
     "--print-ir-after-all": {"action": "store_true", "help": "print after each pass"},
     "--print-ir-before": {"action": "append", "default": [], "metavar": "PASS"},
     "--print-ir-after": {"action": "append", "default": [], "metavar": "PASS"},
+    "--print-ir-after-change": {
+        "action": "store_true",
+        "help": "print after a pass only if it changed the IR",
+    },
+    "--print-ir-diff": {
+        "action": "store_true",
+        "help": "print the lines that each pass changed",
+    },
+    "--print-ir-tree-dir": {
+        "metavar": "FOLDER",
+        "help": "write the IR after each pass to numbered files in a folder",
+    },
+    "--timing": {"action": "store_true", "help": "print how long each pass took"},
+    "--pass-statistics": {
+        "action": "store_true",
+        "help": "print how many ops of each name a pass added and removed",
+    },
+    "--dump-pass-pipeline": {
+        "action": "store_true",
+        "help": "print the pipeline with all options, before it runs",
+    },
     "--load": loading.OPTION,
     "--verify-each": {
         "action": argparse.BooleanOptionalAction,
@@ -69,6 +93,15 @@ _FLAGS: dict[str, dict] = {
 }
 
 
+# What mlir-opt calls them.
+_SYNONYMS = {
+    "--mlir-print-debuginfo": "--debug-info",
+    "--mlir-print-op-generic": "--print-op-generic",
+    "--mlir-timing": "--timing",
+    "--mlir-pass-statistics": "--pass-statistics",
+    "--verify-diagnostics=all": "--verify-diagnostics",
+} | {f"--mlir-{flag[2:]}": flag for flag in _FLAGS if flag.startswith("--print-ir")}
+
 _KNOWN_FLAGS = {*_FLAGS, "--help"} | {
     flag.replace("--", "--no-", 1)
     for flag, how in _FLAGS.items()
@@ -91,13 +124,17 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
         prog="girih-opt",
         description="Runs passes of girih and of MLIR on a file.",
         epilog="Each pass and each named pipeline is also an option of its own: "
-        "--fuse, --fuse=max-inputs=8. They run in the order given.",
+        "--fuse, --fuse=max-inputs=8. They run in the order given. What is printed "
+        "besides the result goes to the standard error. Names that begin with --mlir-, "
+        "as mlir-opt's do, are understood, too. The exit code is 0, or 1 if the input "
+        "is wrong, a pass fails or a crash is reported.",
         allow_abbrev=False,
     )
     parser.add_argument("file", nargs="?", default="-", help="input (standard input)")
     parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="output")
     for flag, how in _FLAGS.items():
         parser.add_argument(flag, **how)
+    argv = [_own_name(token) for token in argv]
     # Before argparse, which takes an option with a space in it for a file.
     short = [token for token in argv if _is_short_form(token)]
     arguments, rest = parser.parse_known_args([t for t in argv if t not in short])
@@ -114,6 +151,16 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
             f"out {given!r}, or leave out --run-reproducer to run it on the file"
         )
     return arguments
+
+
+def _own_name(token: str) -> str:
+    """The option that mlir-opt calls otherwise."""
+    flag, equals, value = token.partition("=")
+    return (
+        f"{_SYNONYMS.get(flag, flag)}{equals}{value}"
+        if equals
+        else _SYNONYMS.get(token, token)
+    )
 
 
 def _parts(token: str) -> tuple[str, str]:

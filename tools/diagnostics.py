@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from girih.dialects.assembly.modules import PARSED
-from girih.dialects.assembly.parsing import AssemblyError
+from girih.dialects.assembly.parsing import AssemblyError, generic_text
 from girih.dialects.bindings import ir
 from girih.dialects.locations import position_of
 from girih.dialects.verifier import MOST_SHOWN, VerificationError
@@ -38,28 +38,45 @@ class Diagnostic(NamedTuple):
     message: str
     severity: str = "error"
 
-    def text(self, file: str) -> str:
-        """Returns the line to print."""
-        place = f"{file}:{self.line}:{self.column}: " if self.line else ""
-        return f"{place}{self.severity}: {self.message}"
+    def text(self, file: str, source: Sequence[str] = ()) -> str:
+        """Returns the line to print, with the line that it is about and a caret.
 
+        Args:
+            file: the name of the input.
+            source: its lines; those that it does not have are not shown.
+        """
+        place = f"{file}:{self.line}:{self.column}: " if self.line else ""
+        text = f"{place}{self.severity}: {self.message}"
+        if not (0 < self.line <= len(source) and self.column > 0):
+            return text
+        line = source[self.line - 1]
+        start = max(0, self.column - 1 - _SHOWN // 2) if len(line) > _SHOWN else 0
+        indent = re.sub(r"[^\t]", " ", line[start : self.column - 1])
+        return f"{text}\n{line[start : start + _SHOWN]}\n{indent}^"
+
+
+_SHOWN = 120
+"""How many characters are shown of a line that an error is about."""
 
 MOST_ERRORS = MOST_SHOWN
 """How many errors about an input are printed."""
 
 
-def lines_of(found: Sequence[Diagnostic], file: str) -> Iterator[str]:
+def lines_of(
+    found: Sequence[Diagnostic], file: str, source: Sequence[str] = ()
+) -> Iterator[str]:
     """What is printed of messages: the first errors, and how many follow.
 
     Args:
         found: the messages; notes belong to the error before.
         file: the name of the input.
+        source: its lines, of which those with errors are shown.
     """
     errors, left_out = 0, 0
     for diagnostic in found:
         errors += diagnostic.severity == "error"
         if errors <= MOST_ERRORS:
-            yield diagnostic.text(file)
+            yield diagnostic.text(file, source)
         elif diagnostic.severity == "error":
             left_out += 1
     if left_out:
@@ -114,6 +131,40 @@ def diagnostics_of(error: Exception, file: str) -> list[Diagnostic]:
         case PassError(location=ir.Location() as location):
             return [_diagnostic(file, location, str(error))]
     return [Diagnostic(0, 0, str(error))]
+
+
+_WORD = re.compile(r"[\w$.%#@!^-]+")
+
+
+def in_source(found: Sequence[Diagnostic], text: str) -> list[Diagnostic]:
+    """Messages about the generic form of a text, with the columns of the text itself.
+
+    Args:
+        found: messages; MLIR's parser saw the generic form, whose lines are the same.
+        text: the input, in the readable form or the generic one.
+    """
+    try:
+        pairs = list(zip(text.split("\n"), generic_text(text).split("\n"), strict=True))
+    except AssemblyError:
+        return list(found)
+    return [
+        _in_line(diagnostic, *pairs[diagnostic.line - 1])
+        if 0 < diagnostic.line <= len(pairs)
+        else diagnostic
+        for diagnostic in found
+    ]
+
+
+def _in_line(diagnostic: Diagnostic, line: str, generic: str) -> Diagnostic:
+    """Looks for the word that a message is about in the line that was written."""
+    at = diagnostic.column - 1
+    word = _WORD.match(generic[at:].removeprefix('"'))
+    if line == generic or word is None or line[max(at, 0) :].startswith(word[0]):
+        return diagnostic
+    places = [m.start() for m in re.finditer(re.escape(word[0]), line)]
+    if not places:
+        return diagnostic._replace(column=len(line) - len(line.lstrip()) + 1)
+    return diagnostic._replace(column=1 + min(places, key=lambda p: abs(p - at)))
 
 
 def tracebacks_of(error: Exception) -> list[Diagnostic]:

@@ -22,9 +22,9 @@ from girih.dialects.assembly.modules import parse_module, print_module
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import default_options, registry, reproducer
-from girih.passes.observers import Observers, PrintIR
+from girih.passes.observers import Observers
 from girih.passes.pipeline_syntax import Step
-from girih.tools import diagnostics, isolation, listing, op_tables
+from girih.tools import diagnostics, isolation, listing, op_tables, watching
 from girih.tools.command_line import SEPARATOR, read_command_line
 from girih.tools.nesting import check_nesting
 
@@ -73,7 +73,9 @@ class _Run:
                 try:
                     result = self._run(part, report)
                 except diagnostics.REPORTED as error:
-                    found += diagnostics.diagnostics_of(error, file)
+                    text = "\n" * (part.first_line - 1) + part.text
+                    told = diagnostics.diagnostics_of(error, file)
+                    found += diagnostics.in_source(told, text)
                     found += diagnostics.tracebacks_of(error)
         if result is None:
             found += self._missing_loads(part.text)
@@ -101,21 +103,19 @@ class _Run:
         verifier.verify(module)
         pipeline = self._pipeline(part.text)
         self._expect_passes_to_print_at(pipeline)
+        watch = watching.Watch(self.arguments, part.first_line)
+        watch.begin(pipeline)
         registry.run_pipeline(
             module,
             pipeline,
-            observer=Observers(*self._printers(), _Progress(report)),
+            observer=Observers(*watch.observers, _Progress(report)),
             verify=self.arguments.verify_each,
             reproducer_path=self.arguments.write_reproducer,
         )
+        watch.end()
         report(("the verifier", None))
         verifier.verify(module)
-        return print_module(module, **self._form())
-
-    def _form(self) -> dict[str, bool]:
-        """How IR is printed."""
-        options = self.arguments
-        return {"generic": options.print_op_generic, "debug_info": options.debug_info}
+        return print_module(module, **watching.form_of(self.arguments))
 
     def _pipeline(self, text: str) -> list[Step]:
         if self.arguments.run_reproducer:
@@ -130,14 +130,6 @@ class _Run:
         names = {step.name for step in pipeline}
         for name in {*options.print_ir_before, *options.print_ir_after} - names:
             raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
-
-    def _printers(self) -> list[PrintIR]:
-        options = self.arguments
-        before, after = options.print_ir_before, options.print_ir_after
-        if not (before or after or options.print_ir_after_all):
-            return []
-        after = None if options.print_ir_after_all else after
-        return [PrintIR(before, after, **self._form())]
 
     def crashed(self, part: _Part, crash: isolation.Crash) -> _Outcome:
         """Returns what is said of a part whose passes ended the process."""
@@ -159,7 +151,8 @@ class _Run:
             lines = diagnostics.differences(part.text, part.first_line, found)
             failed = bool(lines)
         else:
-            lines = diagnostics.lines_of(found, self.arguments.file)
+            source = [*[""] * (part.first_line - 1), *part.text.splitlines()]
+            lines = diagnostics.lines_of(found, self.arguments.file, source)
             failed = outcome.result is None
         for line in lines:
             print(line, file=sys.stderr)
@@ -246,6 +239,12 @@ def _main(argv: Sequence[str]) -> int:
         return 0
     if arguments.list_ops:
         print(op_tables.op_list())
+        return 0
+    if arguments.show_dialects:
+        print(listing.dialect_list())
+        return 0
+    if arguments.version:
+        print(listing.versions())
         return 0
     if arguments.list_stages:
         print(listing.stage_list(arguments.target, arguments.training))

@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(_translated(text, arguments))
     except diagnostics.REPORTED as error:
         found = diagnostics.diagnostics_of(error, arguments.file)
-        for line in diagnostics.lines_of(found, arguments.file):
+        for line in diagnostics.lines_of(found, arguments.file, text.splitlines()):
             print(line, file=sys.stderr)
         return 1
     except (OSError, RuntimeError) as error:  # no such file; Triton refused a kernel

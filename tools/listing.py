@@ -1,10 +1,17 @@
 """The list of passes and pipelines that ``girih-opt --list-passes`` prints."""
 
 import dataclasses
+import platform
 import textwrap
 import typing
+from contextlib import suppress
+from importlib import metadata
 from typing import NamedTuple
 
+import girih
+from girih.dialects import load_all
+from girih.dialects.context import UPSTREAM_DIALECTS
+from girih.dialects.definition import OPS
 from girih.passes import pipelines, registry, stages
 from girih.passes.options import documented
 
@@ -21,6 +28,22 @@ def pass_list() -> str:
         lines.append(f"  {name}")
         lines.extend(f"    {step.passes:<34} {step.does}" for step in steps)
     lines.append("\nAny pass of upstream MLIR can be named as well.")
+    return "\n".join(lines)
+
+
+def dialect_list() -> str:
+    """Returns the dialects: MLIR's that girih uses, girih's own, those of plugins."""
+    load_all()
+    own = {name.partition(".")[0] for name in OPS}
+    return "\n".join(sorted({*own, *UPSTREAM_DIALECTS}))
+
+
+def versions() -> str:
+    """Returns the versions of girih and of what its result depends on."""
+    lines = [f"girih {girih.__version__}, Python {platform.python_version()}"]
+    for package in ("torch-mlir", "torch", "triton", "llvmlite"):
+        with suppress(metadata.PackageNotFoundError):
+            lines.append(f"{package} {metadata.version(package)}")
     return "\n".join(lines)
 
 

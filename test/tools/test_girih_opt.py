@@ -127,7 +127,8 @@ def test_of_many_errors_the_first_are_printed(opt):
 def test_syntax_errors_have_a_place(opt):
     code, out, err = opt("func.func @f() {\n  return %x : i32\n}\n")
     assert (code, out) == (1, "")
-    assert err == "input.mlir:2:10: error: use of undeclared SSA value name\n"
+    place = "input.mlir:2:10: error: use of undeclared SSA value name"
+    assert err == f"{place}\n  return %x : i32\n         ^\n"
 
 
 def test_verifier_errors_have_a_place(opt):

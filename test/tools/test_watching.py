@@ -1,0 +1,123 @@
+"""What girih-opt prints while passes run, and where errors point."""
+
+import re
+
+import pytest
+
+from girih.tools import girih_opt
+
+SOFTMAX = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.softmax %x dim 0 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture
+def opt(tmp_path, capsys):
+    """Runs girih-opt on a text; gives the exit code and both outputs."""
+
+    def run(text, *options):
+        path = tmp_path / "input.mlir"
+        path.write_text(text)
+        try:
+            code = girih_opt.main([*options, str(path)])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err.replace(str(path), "input.mlir")
+
+    return run
+
+
+PASSES = ("--decompose", "--cse", "--fuse")
+
+
+@pytest.mark.parametrize("flag", ["--print-ir-after-change", "--print-ir-diff"])
+def test_only_changes_are_printed(opt, flag):
+    code, _, err = opt(SOFTMAX, *PASSES, flag)
+    assert code == 0
+    assert "// IR after cse: no change\n" in err
+    shown = re.findall(r"// IR (?:after|changed by) ([\w-]+)$", err, re.MULTILINE)
+    assert shown == ["decompose", "fuse"]
+    removed = re.findall(r"^-    %0 = (\S+)", err, re.MULTILINE)
+    expected = ["graph.softmax", "graph.reduce_max"] if "diff" in flag else []
+    assert removed == expected
+
+
+def test_changes_of_some_passes(opt):
+    err = opt(SOFTMAX, *PASSES, "--print-ir-after=fuse", "--print-ir-diff")[2]
+    assert err.count("// IR ") == 1 and "// IR changed by fuse" in err
+
+
+def test_before_all_and_the_generic_form(opt):
+    err = opt(SOFTMAX, *PASSES, "--print-ir-before-all", "--print-op-generic")[2]
+    assert re.findall(r"// IR before ([\w-]+)$", err, re.MULTILINE) == [
+        "decompose",
+        "cse",
+        "fuse",
+    ]
+    assert '"graph.softmax"(%arg0)' in err
+
+
+def test_the_ir_goes_to_a_folder(opt, tmp_path):
+    folder = tmp_path / "tree"
+    text = f"{SOFTMAX}// -----\n{SOFTMAX}"
+    opt(text, *PASSES, f"--print-ir-tree-dir={folder}", "--split-input-file")
+    names = ["00-input.mlir", "01-decompose.mlir", "02-cse.mlir", "03-fuse.mlir"]
+    assert sorted(path.name for path in folder.glob("*.mlir")) == names
+    assert sorted(path.name for path in folder.glob("line-6/*")) == names
+    assert "graph.fusion" in (folder / "03-fuse.mlir").read_text()
+
+
+def test_times_and_statistics(opt):
+    err = opt(SOFTMAX, *PASSES, "--timing", "--pass-statistics")[2]
+    for name in ("decompose", "cse", "fuse", "total"):
+        assert re.search(rf" ms +\d+\.\d% +{name}$", err, re.MULTILINE), err
+    assert "graph.softmax -1" in err and "cse: the same ops" in err
+
+
+def test_the_pipeline_is_printed(opt):
+    err = opt(SOFTMAX, "--fuse=max-inputs=8", "--dump-pass-pipeline")[2]
+    assert "fuse{max-inputs=8" in err
+
+
+@pytest.mark.parametrize(("synonym", "flag"), [
+    ("--mlir-print-debuginfo", "--debug-info"),
+    ("--mlir-print-op-generic", "--print-op-generic"),
+    ("--mlir-print-ir-after-all", "--print-ir-after-all"),
+    ("--mlir-print-ir-before=fuse", "--print-ir-before=fuse"),
+])  # fmt: skip
+def test_names_of_mlir_opt_mean_the_same(opt, synonym, flag):
+    assert opt(SOFTMAX, *PASSES, synonym) == opt(SOFTMAX, *PASSES, flag)
+
+
+def test_what_is_listed(opt):
+    assert {"graph", "host", "tile", "func"} <= {*opt("", "--show-dialects")[1].split()}
+    assert opt("", "--version")[1].startswith("girih ")
+
+
+CARETS = [
+    ("softmax %x dim 0", "softmax %x dimm 0", "%x ^dimm 0"),
+    ("softmax %x dim 0", "softmax %x dim 4", "%0 = ^graph.softmax"),
+    ("softmax %x dim 0", "softmax %y dim 0", "softmax ^%y dim"),
+    ("return %0", "return %7", "return ^%7"),
+]
+
+
+@pytest.mark.parametrize("options", [(), ("--split-input-file",)])
+@pytest.mark.parametrize(("old", "new", "place"), CARETS)
+def test_errors_point_at_the_word(opt, old, new, place, options):
+    wrong = SOFTMAX.replace(old, new)
+    text = f"{SOFTMAX}// -----\n{wrong}" if options else wrong
+    code, _, err = opt(text, *options)
+    _, line, caret, *_ = err.splitlines()
+    assert code == 1 and caret.strip() == "^"
+    at = caret.index("^")
+    assert place in f"{line[:at]}^{line[at:]}"
+
+
+def test_a_long_line_is_cut(opt):
+    text = SOFTMAX.replace("%0 =", f"{' ' * 300}%0 =").replace("dim 0", "dim 4")
+    _, line, caret, *_ = opt(text)[2].splitlines()
+    assert len(line) <= 120 and line[caret.index("^") :].startswith("graph.softmax")
