@@ -33,7 +33,50 @@ _room: dict[Path, int] = {}
 # of the bound is made free where anything is deleted.
 _SHARES = 16
 
+_used: dict[tuple[Path, str], None] = {}
+"""The folder and key of each entry that this process stored or found, in order."""
+
 Entry = TypeVar("Entry")
+
+
+def used_entries() -> list[tuple[Path, str]]:
+    """The folder and key of each entry that this process stored or found."""
+    return list(_used)
+
+
+def file_name(key: str) -> str:
+    """The name of the file of an entry."""
+    return f"{key}{_SUFFIX}"
+
+
+def content_of(folder: Path, key: str) -> bytes | None:
+    """The content of the file of an entry; None where there is none any more."""
+    try:
+        with private_folder.opened(folder, create=False) as opened:
+            content = private_folder.read(opened, file_name(key))
+    except (OSError, UnsafeFile):
+        return None
+    return content if content is not None and is_entry(key, content) else None
+
+
+def is_entry(key: str, content: bytes) -> bool:
+    """Whether a file holds the entry of a key, whole; of whatever kind it is."""
+    magic = content[: content.find(b"\n") + 1]
+    body = content[len(magic) + len(key) + 1 + _DIGEST_BYTES :]
+    return magic.startswith(b"girih ") and content == _head(magic, key, body) + body
+
+
+def kind_of(content: bytes) -> str:
+    """The kind that the first line of a file names, such as ``"girih object"``."""
+    return content.partition(b"\n")[0].decode().rpartition(" ")[0]
+
+
+def _head(magic: bytes, key: str, body: bytes) -> bytes:
+    """What stands before the content in the file of a key."""
+    name = magic + key.encode() + b"\n"
+    digest = hashlib.sha256(name)
+    digest.update(body)
+    return name + digest.digest()
 
 
 def cache_key(*parts: str | bytes) -> str:
@@ -90,15 +133,16 @@ class DiskCache(ABC, Generic[Entry]):
         body = self.encode(entry)
         try:
             with private_folder.opened(self.folder) as folder:
-                content = self._head(key, body) + body
-                private_folder.write(folder, f"{key}{_SUFFIX}", content)
+                content = _head(self.magic, key, body) + body
+                private_folder.write(folder, file_name(key), content)
+                _used[self.folder, key] = None
                 self._keep_bound(folder, len(content))
         except OSError as error:
             self._warn(error)
 
     def _load(self, folder: int, key: str) -> Entry | None:
         """The entry of a key; what is there instead of one is deleted."""
-        name, entry = f"{key}{_SUFFIX}", None
+        name, entry = file_name(key), None
         with contextlib.suppress(UnsafeFile):
             content = private_folder.read(folder, name, most_bytes=self.max_bytes)
             if content is None:
@@ -107,6 +151,7 @@ class DiskCache(ABC, Generic[Entry]):
         if entry is None:
             private_folder.remove(folder, name)
             return None
+        _used[self.folder, key] = None
         with contextlib.suppress(OSError):  # the folder may only be read
             os.utime(name, dir_fd=folder, follow_symlinks=False)
         return entry
@@ -114,19 +159,12 @@ class DiskCache(ABC, Generic[Entry]):
     def _decoded(self, key: str, content: bytes) -> Entry | None:
         """The entry of a file, or None where it is not the one of this key."""
         body = content[len(self.magic) + len(key) + 1 + _DIGEST_BYTES :]
-        if content != self._head(key, body) + body:
+        if content != _head(self.magic, key, body) + body:
             return None
         try:
             return self.decode(body)
         except (AttributeError, LookupError, TypeError, ValueError):
             return None  # whole, but of a version that forgot to change its magic line
-
-    def _head(self, key: str, body: bytes) -> bytes:
-        """What stands before the content in the file of a key."""
-        name = self.magic + key.encode() + b"\n"
-        digest = hashlib.sha256(name)
-        digest.update(body)
-        return name + digest.digest()
 
     def _keep_bound(self, folder: int, written: int) -> None:
         """Looks through the folder if what was written is no longer known to fit."""

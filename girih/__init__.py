@@ -33,6 +33,7 @@ What lives here, in the order to read it:
 * ``signals``   handlers of the program, which wait while girih compiles
 * ``config``    environment variables, read in one place
 * ``private_folder``  folders that nobody but the user can change, for caches and such
+* ``cache_artifacts``  compiled code as bytes for another machine
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
 """
@@ -62,6 +63,7 @@ _EXPORTS = {
     "get_default_backend": "girih.registry",
     "graph_break": "girih.control",
     "is_compiling": "girih.control",
+    "load_cache_artifacts": "girih.cache_artifacts",
     "list_backends": "girih.registry",
     "list_mode_options": "girih.api",
     "list_modes": "girih.api",
@@ -74,6 +76,7 @@ _EXPORTS = {
     "register_backend": "girih.registry",
     "report": "girih.api",
     "reset": "girih.api",
+    "save_cache_artifacts": "girih.cache_artifacts",
     "set_default_backend": "girih.registry",
     "set_logs": "girih.log",
     "set_stance": "girih.stance",
@@ -83,8 +86,12 @@ _EXPORTS = {
 __all__ = sorted([*_EXPORTS, "__version__"])
 
 
-_HEAVY = tuple(
-    f"girih.{name}" for name in "checking.api explanation plugins profiling.api".split()
+_HEAVY = (
+    "girih.cache_artifacts",
+    "girih.checking.api",
+    "girih.explanation",
+    "girih.plugins",
+    "girih.profiling.api",
 )
 
 

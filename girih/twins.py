@@ -20,10 +20,11 @@ from girih import stance
 # All of girih, but for what programs say in functions that TorchDynamo captures:
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
 _NOT_FOR_DYNAMO = tuple(
-    "backend checking codegen collector compiler config dialects errors exclusive "
-    "explanation fallbacks frontend loading log option_list options passes plugins "
-    "private_folder profiling registry reports signals stance tally tools "
-    "torch_backend torch_compiled torch_options torch_switches twins".split()
+    "backend cache_artifacts checking codegen collector compiler config dialects "
+    "errors exclusive explanation fallbacks frontend loading log option_list "
+    "options passes plugins private_folder profiling registry reports signals "
+    "stance tally tools torch_backend torch_compiled torch_options torch_switches "
+    "twins".split()
 )
 
 
