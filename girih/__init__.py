@@ -14,6 +14,7 @@ What lives here, in the order to read it:
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``profiling``  ``profile``: kernels and library calls of compiled calls, timed
+* ``running``   ``run``: IR of any level, executed
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``option_list``  what each option is, as ``list_options`` tells
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)
@@ -77,6 +78,7 @@ _EXPORTS = {
     "report": "girih.api",
     "reset": "girih.api",
     "save_cache_artifacts": "girih.cache_artifacts",
+    "run": "girih.running.api",
     "set_default_backend": "girih.registry",
     "set_logs": "girih.log",
     "set_stance": "girih.stance",
@@ -92,6 +94,9 @@ _HEAVY = (
     "girih.explanation",
     "girih.plugins",
     "girih.profiling.api",
+_HEAVY = tuple(
+    f"girih.{name}"
+    for name in "checking.api explanation plugins profiling.api running.api".split()
 )
 
 

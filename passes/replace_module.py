@@ -31,15 +31,27 @@ def run(op: ir.Operation, options: ReplaceModuleOptions) -> None:
     """Puts the ops of a file in the place of the module's."""
     if not options.file:
         raise ValueError("replace-module needs a file: replace-module{file=NAME}")
-    text = Path(options.file).read_text()
-    try:
-        found = parse_module(text, op.context, file=options.file)
-    except ir.MLIRError as error:
-        said = str(error).replace(f'"{PARSED}":', f'"{options.file}":')
-        raise ValueError(said) from error
+    found = module_of(Path(options.file).read_text(), op.context, options.file)
     block = op.regions[0].blocks[0]
     for old in list(block.operations):
         old.operation.erase()
     for new in list(found.body.operations):
         new.operation.detach_from_parent()
         block.append(new)
+
+
+def module_of(text: str, context: ir.Context, file: str) -> ir.Module:
+    """Parses the text of a file.
+
+    Args:
+        text: The text.
+        context: Where the module lives.
+        file: The file's name, which errors and locations have.
+
+    Raises:
+        ValueError: The text is no module.
+    """
+    try:
+        return parse_module(text, context, file=file)
+    except ir.MLIRError as error:
+        raise ValueError(str(error).replace(f'"{PARSED}":', f'"{file}":')) from error

@@ -90,7 +90,10 @@ def _of_an_index(subject: str, value: object, type_: ir.Type, counts: tuple) -> 
 
 def _of_a_number(subject: str, value: object, type_: ir.Type, counts: tuple) -> None:
     numbers = ("tensor<f64>", "tensor<i64>")
-    expect(str(type_) in numbers, subject, f"belong to {' or '.join(numbers)}", type_)
+    # In a launch program it is a buffer.
+    has_dims = isinstance(type_, ir.IndexType) or len(ty.shape_of(type_)) > 0
+    fits = not has_dims and f"tensor<{ty.element_of(type_)}>" in numbers
+    expect(fits, subject, f"belong to {' or '.join(numbers)}", type_)
 
 
 def _an_argument(subject: str, value: int, type_: ir.Type, counts: tuple) -> None:

@@ -12,6 +12,7 @@
   ``modules`` how they wait
 * ``target``      what the driver asks of a target: ``cpu_code`` for the processor,
   ``gpu_code`` for a GPU; ``targets`` and ``devices`` say which
+* ``rest``        a module of any level, such as dumped IR, becomes a program
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
 * ``convention``  the program's inputs and outputs become the function's
 """

@@ -125,8 +125,10 @@ class CpuTarget:
     def keep(
         self, key: str, options: Options, code: tuple[ObjectCode, Library]
     ) -> Library:
-        """Keeps object code on disk, and its library in memory."""
+        """Keeps object code on disk, and its library in memory; nothing without key."""
         data, library = code
+        if not key:
+            return library
         if (folder := options.cache_folder()) is not None:
             ObjectCache(folder).store(key, data)
         return _remembered(key, library)

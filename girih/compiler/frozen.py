@@ -51,6 +51,22 @@ def frozen_program(
         operation = module.operation
         lowering.dump("whole", operation, lambda: lowering.steps("constants"))
         lowering.run("constants", operation)
+    return program_with_constants(lowering, module, fallback)
+
+
+def program_with_constants(
+    lowering: Lowering, module: ir.Module, fallback: Callable
+) -> Any:
+    """Compiles ``@main``, and ``@constants`` if there is such a function.
+
+    Args:
+        lowering: Of ``@main``.
+        module: A module of ``graph`` as the pipeline ``constants`` leaves it; it is
+            changed.
+        fallback: Called with the same inputs where a check of a kernel fails.
+    """
+    options, report = lowering.options, lowering.report
+    with module.context, ir.Location.unknown():
         function = functions_of(module).get(NAME)
         if function is None:
             return lowering.program(module, "graph", fallback)
@@ -60,6 +76,7 @@ def frozen_program(
         constants = alone(function)
         function.operation.erase()
     report.constants = Report(name=f"{report.name}.constants")
+    device = lowering.target.device
     computing = Lowering(options, report.constants, device, "constants")
     compute = computing.program(constants, "graph", None)
 

@@ -38,6 +38,24 @@ def program_of(runner: Runner, module: ir.Module, fallback: Callable | None) -> 
         return runner.target.link(module, code, fallback, runner.report.name)
 
 
+def program_of_lowered(
+    runner: Runner, module: ir.Module, kernels: ir.Module, fallback: Callable | None
+) -> Program:
+    """Makes the program of kernels that have come through all stages before code.
+
+    Args:
+        runner: Runs the stages that make code.
+        module: The launch program; it is not changed.
+        kernels: The kernels, and maybe the launch program once more.
+        fallback: Called with the same inputs where a check of a kernel fails.
+    """
+    names = {op.operation.name for op in kernels.body.operations}
+    has_code = names != {"func.func"}
+    code = _compiled(runner, module, cloned(kernels), "") if has_code else None
+    with runner.act(stages.PROGRAM):
+        return runner.target.link(module, code, fallback, runner.report.name)
+
+
 def lowered_kernels(runner: Runner, module: ir.Module) -> ir.Module:
     """A copy of a program's kernels, through all stages before code."""
     target = runner.target
@@ -56,7 +74,18 @@ def _code(runner: Runner, module: ir.Module) -> Any:
     if runner.takes_kept_code:
         if (found := target.find(key, options, report)) is not None:
             return found
-    kernels = lowered_kernels(runner, module)
+    code = _compiled(runner, module, lowered_kernels(runner, module), key)
+    if key:
+        report.cache = "compiled"
+    return code
+
+
+def _compiled(runner: Runner, module: ir.Module, kernels: ir.Module, key: str) -> Any:
+    """The loaded code of lowered kernels, which is kept under a key, if there is one.
+
+    The module with the kernels is changed.
+    """
+    target, options = runner.target, runner.options
     compilation, *loading, _ = target.stages.code
     with runner.act(compilation, kernels.operation):
         erase_host_program(kernels)
@@ -64,6 +93,4 @@ def _code(runner: Runner, module: ir.Module) -> Any:
     for stage in loading:
         with runner.act(stage):
             code = target.load(module, code)
-    if key:
-        report.cache = "compiled"
     return target.keep(key, options, code)

@@ -61,7 +61,7 @@ class Target(Protocol):
         """
 
     def keep(self, key: str, options: Options, code: Any) -> Any:
-        """Keeps code under a key, and returns it as `link` takes it."""
+        """Keeps code under a key, if there is one; returns it as `link` takes it."""
 
     def link(
         self, module: ir.Module, code: Any, fallback: Callable | None, name: str

@@ -34,3 +34,10 @@ func.func @main(%x: !tile.buffer<f32, ["s0", 16], [16, 1]>) -> (!tile.buffer<f32
   %4 = "host.size"() {expr = "2*s0"} : () -> index
   "host.return"(%1, %4) : (!tile.buffer<f32, ["s0", 16], [16, 1]>, index) -> ()
 }
+
+// An argument that the caller gives as a number is a buffer without dims.
+// CHECK-LABEL: @numbers
+// CHECK-SAME: graph.number
+func.func @numbers(%n: !tile.buffer<f64, [], []> {graph.number}) {
+  "host.return"() : () -> ()
+}

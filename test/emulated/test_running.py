@@ -1,0 +1,28 @@
+"""girih.run on an emulated GPU: pipelines, first lines and kernels are a GPU's."""
+
+import re
+
+import pytest
+import torch
+
+import girih
+
+
+def program(x, weight):
+    return torch.softmax(x @ weight, -1).sum(0)
+
+
+def test_every_level_before_triton_runs(device, tmp_path):
+    inputs = torch.randn(8, 16), torch.randn(16, 4)
+    options = {"dump_dir": str(tmp_path), "fallback": False}
+    girih.compile(program, options=options, dynamic=True)(*inputs)
+    *files, last = sorted(tmp_path.rglob("*.mlir"))
+    assert last.stem == "5-tt"
+    for file in files:
+        text = re.sub(r"\A// .*\n", "", file.read_text())
+        for source in (file, text):
+            device.launched.clear()
+            torch.testing.assert_close(girih.run(source, *inputs), program(*inputs))
+            assert device.launched
+    with pytest.raises(girih.UnsupportedError, match="Run the file of level tile"):
+        girih.run(last, *inputs)
