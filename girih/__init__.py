@@ -14,7 +14,7 @@ What lives here, in the order to read it:
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``profiling``  ``profile``: kernels and library calls of compiled calls, timed
-* ``running``   ``run``: IR of any level, executed
+* ``running``   ``run``, and ``girih-run``: IR of any level, executed
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``option_list``  what each option is, as ``list_options`` tells
 * ``backend``   the function that serves both doors (ours and ``torch.compile``)

@@ -61,7 +61,8 @@ def program_of_file(
 
     Args:
         module: The module; it is changed.
-        text: What it was parsed from. A pipeline in its first line runs first.
+        text: What it was parsed from. A pipeline in its first line runs first, unless
+            the module was for another device.
         device: Where the program computes.
         options: For the stages behind that line.
         report: Filled with what is done.
@@ -99,9 +100,9 @@ class _Rest(Lowering):
     def whole(self, module: ir.Module, text: str) -> Any:
         """The program."""
         with module.context, ir.Location.unknown():
-            self._expect_device(module)
+            fits = self._take_to_device(module)
             before = cloned(module)
-            if is_reproducer(text):
+            if fits and is_reproducer(text):
                 self._run_first_line(module, pipeline_of(text))
             levels = held_by(module.operation)
             if "graph" not in levels:
@@ -112,21 +113,35 @@ class _Rest(Lowering):
             launch(self, module)
             return program_of(self, module, self._fallback(module))
 
-    def _expect_device(self, module: ir.Module) -> None:
-        """Raises where the module computes on a device of another kind."""
+    def _take_to_device(self, module: ir.Module) -> bool:
+        """Has ``@main`` compute where its inputs are.
+
+        Returns:
+            Whether the module was for such a device already; if not, its first line is
+            for another one.
+
+        Raises:
+            UnsupportedError: It has a launch program for a device of another kind.
+        """
         main = functions_of(module)["main"]
         own = main.attributes.get(keys.DEVICE)
         own = torch.device("cpu" if own is None else own.value)
         wanted = self.target.device
-        if own.type != wanted.type:
+        if own.type != wanted.type and "graph" not in held_by(module.operation):
             raise UnsupportedError(
                 "module of another device",
                 f"@main computes on {own}, and its inputs are on {wanted}",
-                "The attribute graph.device of @main says where a module computes.",
-                [f"Move the inputs: x.to({str(own)!r})."],
+                "A launch program is for one kind of device.",
+                [
+                    f"Move the inputs: x.to({str(own)!r}).",
+                    "Run the file of level fused.",
+                ],
             )
-        if own != wanted:
+        if wanted.type != "cpu":
             main.attributes[keys.DEVICE] = ir.StringAttr.get(str(wanted))
+        elif keys.DEVICE in main.attributes:
+            del main.attributes[keys.DEVICE]
+        return own.type == wanted.type
 
     def _run_first_line(self, module: ir.Module, pipeline: str) -> None:
         steps = expand_pipeline(pipeline)

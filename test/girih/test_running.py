@@ -208,12 +208,28 @@ def test_right_arguments():
     assert girih.run(DYNAMIC, A, B, 1, 2).equal(A)
 
 
-def test_ir_for_another_device():
-    device = '-> tensor<4x3xf32> attributes {graph.device = "cuda:0"}'
-    text = STATIC.replace("-> tensor<4x3xf32>", device)
-    with pytest.raises(girih.UnsupportedError, match="computes on cuda:0") as caught:
-        girih.run(text, A, LONG)
-    assert caught.value.kind == "module of another device"
+def for_a_gpu(file):
+    """A file as if it were dumped for a GPU, as far as the device says it."""
+    text = file.read_text()
+    return re.sub(
+        r"(@main.*) \{\n", r'\1 attributes {graph.device = "cuda:0"} {\n', text
+    )
+
+
+def test_ir_for_another_device(tmp_path):
+    """A graph has no device of its own; a launch program has."""
+    x, w = inputs_of(softmax)
+    dumped(softmax, (x, w), tmp_path)
+    for file in files(tmp_path)[:2]:
+        text = for_a_gpu(file)
+        assert "cuda" in text
+        assert_same(girih.run(text, x, w), softmax(x, w))
+    for file in files(tmp_path)[2:]:
+        with pytest.raises(
+            girih.UnsupportedError, match="computes on cuda:0"
+        ) as caught:
+            girih.run(for_a_gpu(file), x, w)
+        assert caught.value.kind == "module of another device"
 
 
 @pytest.mark.parametrize(
