@@ -77,6 +77,10 @@ class Options:
     dump_dir: str | None = _option(None, str, Path)
     """Folder into which girih writes the IR of each stage. None means
     `GIRIH_DUMP_DIR`; where that is not set girih writes nothing."""
+    dump_inputs: bool = _option(False, bool)
+    """Whether the first call of each compiled program writes its inputs beside its
+    dumped IR, into `inputs.pt`, which `girih-run --inputs` takes. It has an effect with
+    a dump folder only."""
     fallback: bool = _option(True, bool)
     """Whether a graph that girih can't compile runs eager, with one warning. With False
     girih raises an error, as `fullgraph=True` does."""

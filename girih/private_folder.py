@@ -156,9 +156,18 @@ def replace_text(path: Path, text: str) -> None:
     Raises:
         OSError: It can't be written.
     """
+    replace_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Writes a file where the user wants one; a link that lies there is not followed.
+
+    Raises:
+        OSError: It can't be written.
+    """
     path.unlink(missing_ok=True)
-    with open(path, "x", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)
+    with open(path, "xb") as file:
+        file.write(data)
 
 
 def warn_once(about: object, message: str) -> None:

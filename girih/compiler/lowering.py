@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from girih.compiler import convolution_layouts
+from girih.compiler.first_inputs import saves_inputs
 from girih.compiler.kernel_code import launch, program_of
 from girih.compiler.modules import native_calls
 from girih.compiler.recorded import recorded, results_of_user
@@ -78,12 +79,13 @@ class Lowering(Runner):
             self.report.native_calls = len(native_calls(operation))
             program = program_of(self, module, fallback)
             self._count(program)
-            if not records:
-                return program
-            device = self.target.device
-            return recorded(
-                program, module, returned, device, self.options, self.report
-            )
+            if records:
+                device = self.target.device
+                program = recorded(
+                    program, module, returned, device, self.options, self.report
+                )
+            folder = self.dump_folder() if self.options.dump_inputs else None
+            return program if folder is None else saves_inputs(program, module, folder)
 
     def choose_layouts(self, module: ir.Module) -> None:
         """Measures how images of convolutions lie best, and says it in the IR."""

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from girih import log, signals
@@ -202,6 +203,16 @@ class Runner:
 
     # Dumps --------------------------------------------------------------------
 
+    def dump_folder(self) -> Path | None:
+        """Folder of what is dumped of this program, or None."""
+        folder = self.options.dump_folder()
+        return None if folder is None else folder / self.folder_name
+
+    @property
+    def folder_name(self) -> str:
+        """Of the program's own folder in the dump folder: ``000-graph0``."""
+        return f"{self.number:03}-{self.report.name}"
+
     def _make_dumper(self) -> _AfterPass | None:
         if self.options.dump_folder() is None and not log.shows_code():
             return None
@@ -225,14 +236,13 @@ class Runner:
             module: The IR.
             passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
         """
-        folder = self.options.dump_folder()
+        folder = self.dump_folder()
         if folder is None and not log.shows_level(level):
             return
         text = print_module(module).strip()
         log.show_level(level, self.report.name, text)
         if folder is None:
             return
-        folder = folder / f"{self.number:03}-{self.report.name}"
         self._dumped += 1
         path = folder / f"{self._dumped}-{level}.mlir"
         try:
