@@ -71,6 +71,12 @@ LOGS = Variable(
     "Names of logs, with commas between them. girih prints these logs on stderr. "
     "`help` prints the names. `TORCH_LOGS` counts for the names that girih has.",
 )
+OVERRIDE_DIR = Variable(
+    "GIRIH_OVERRIDE_DIR",
+    "nothing is put in",
+    "Folder with edited files of a dump, which girih puts in where it would dump the "
+    "files of these names. The option `override` takes precedence.",
+)
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",
     f"`{DEFAULT_RECOMPILE_LIMIT}`",
@@ -108,6 +114,7 @@ VARIABLES = (
     FALLBACK,
     LOGS,
     NO_CACHE,
+    OVERRIDE_DIR,
     RECOMPILE_LIMIT,
     VERIFY,
     WORKSPACE,
@@ -143,6 +150,12 @@ def reproducer_dir() -> Path | None:
 def dump_dir() -> Path | None:
     """Folder for IR files, or None."""
     value = DUMP_DIR.value()
+    return absolute(value) if value else None
+
+
+def override_dir() -> Path | None:
+    """Folder of edited IR files, or None."""
+    value = OVERRIDE_DIR.value()
     return absolute(value) if value else None
 
 

@@ -103,6 +103,11 @@ class Options:
     )
     """How much a training step may save for its backward pass. 1 means all that makes
     the backward pass fast; with less, the backward pass computes more again."""
+    override: str | None = _option(None, str, Path)
+    """Folder with edited files of a dump. Where girih would dump
+    `000-graph0/3-host.mlir`, and the folder has a file of that name, girih goes on with
+    the module of the file. None means `GIRIH_OVERRIDE_DIR`; where that is not set girih
+    puts nothing in."""
     parallel_grain: int = _option(32768, int, unit="elements", least=1)
     """How many elements of work a kernel needs before it runs on several threads."""
     passes: UserPasses | None = _option(None, Mapping)
@@ -130,6 +135,11 @@ class Options:
         """Folder for IR files, or None."""
         given = self.dump_dir
         return config.absolute(given) if given else config.dump_dir()
+
+    def override_folder(self) -> Path | None:
+        """Folder of edited IR files, or None."""
+        given = self.override
+        return config.absolute(given) if given else config.override_dir()
 
     def verifies_each(self) -> bool:
         """Whether the IR is verified after every pass."""
@@ -163,7 +173,7 @@ TORCH_NAMES = {
     if entry.metadata["torch"]
 }
 """Options that torch calls otherwise."""
-_FOLDERS = ("cache_dir", "dump_dir")
+_FOLDERS = ("cache_dir", "dump_dir", "override")
 _VECTOR_BITS = (0, 128, 256, 512)
 
 

@@ -14,6 +14,7 @@
   ``gpu_code`` for a GPU; ``targets`` and ``devices`` say which
 * ``rest``        a module of any level, such as dumped IR, becomes a program
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
+* ``overrides``   edited files that take the place of what is compiled
 * ``first_inputs``  what a program is called with first, beside its dumped IR
 * ``convention``  the program's inputs and outputs become the function's
 """

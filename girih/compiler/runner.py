@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from girih import log, signals
+from girih.compiler.overrides import Overrides
 from girih.compiler.target import Target
 from girih.dialects import verifier
 from girih.dialects.assembly.modules import print_module
@@ -72,6 +73,7 @@ class Runner:
         self.kind = kind
         self.users = self._users()
         self.number = next(_numbers)
+        self.overrides = Overrides.of(options, self.folder_name)
         self.dumper = self._make_dumper()
         self._has_checked = False
         self._dumped = 0
@@ -87,7 +89,7 @@ class Runner:
 
     @property
     def dumps(self) -> bool:
-        """Whether IR is written or logged, so that nothing may come from a cache."""
+        """Whether IR is written, logged or put in, so nothing may come from a cache."""
         return self.dumper is not None
 
     @property
@@ -189,7 +191,7 @@ class Runner:
     def kernel_key(self) -> str:
         """What becomes of kernels, as text: for the cache of their code."""
         steps = self.steps(self.target.stages.kernel_pipeline)
-        return key_of([*steps, *self._before_code()])
+        return key_of([*steps, *self._before_code()]) + self.overrides.key()
 
     def _before_code(self) -> list[Step]:
         """Users' passes between the kernels' pipeline and the making of code."""
@@ -214,7 +216,8 @@ class Runner:
         return f"{self.number:03}-{self.report.name}"
 
     def _make_dumper(self) -> _AfterPass | None:
-        if self.options.dump_folder() is None and not log.shows_code():
+        dumps = self.options.dump_folder() is not None or log.shows_code()
+        if not (dumps or self.overrides.names):
             return None
 
         def dump(module: ir.Operation) -> None:
@@ -231,11 +234,17 @@ class Runner:
     ) -> None:
         """Writes a level of IR to the dump folder, if there is one, and to its log.
 
+        Before that an edited file of this level takes its place, if there is one.
+
         Args:
             level: Its name.
-            module: The IR.
+            module: The IR; it may be replaced.
             passes: What leads to the next dump: ``girih-opt --run-reproducer`` runs it.
         """
+        self._dumped += 1
+        name = f"{self._dumped}-{level}.mlir"
+        if self.overrides.has(name):
+            self._run("override", [self.overrides.step(name)], module)
         folder = self.dump_folder()
         if folder is None and not log.shows_level(level):
             return
@@ -243,8 +252,7 @@ class Runner:
         log.show_level(level, self.report.name, text)
         if folder is None:
             return
-        self._dumped += 1
-        path = folder / f"{self._dumped}-{level}.mlir"
+        path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
             written = Written(passes() if passes else (), folder)
