@@ -25,6 +25,7 @@ What lives here, in the order to read it:
 * ``torch_options``  options by Inductor's names
 * ``compiler``  the driver: the one file that sees every stage
 * ``reports``   what a compilation did: kernels, calls, seconds, files
+* ``html_report``  that as a page for browsers
 * ``fallbacks`` what runs eager although it was to be compiled: one mechanism for all
 * ``tally``     ``counters``: numbers of the process
 * ``loading``   what the first ``compile`` imports

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from girih import backend as backends
@@ -184,13 +186,18 @@ def _compile(model, *, options: Options, **settings):
     return compile_callable(model, Settings(limits=limits, **settings))
 
 
-def report(compiled: Callable | None = None) -> Reports:
+def report(
+    compiled: Callable | None = None, *, html: str | os.PathLike | None = None
+) -> Reports:
     """What the compilation of ``compiled`` did.
 
     Args:
         compiled: What ``girih.compile`` returned, or ``torch.compile(...,
             backend="girih")``, or a module that either has compiled in place. None:
             all graphs that came through ``torch.compile``.
+        html: A file for a page on all that, for browsers: breaks and guards, kernels
+            with the user's lines, stages. With IR and what each pass changed in it, if
+            the option ``dump_dir`` was given. The page loads nothing.
 
     Returns:
         The reports of this object's graphs. Its text says what can't be told, because
@@ -198,12 +205,28 @@ def report(compiled: Callable | None = None) -> Reports:
 
     Raises:
         TypeError: ``compiled`` is not compiled, or not with girih.
+        OSError: The file of the page can't be written.
     """
+    dispatcher = None
+    if compiled is not None:
+        from girih.frontend.capture.targets import dispatcher_of
+
+        dispatcher = dispatcher_of(compiled)
+    reports = _reports_of(compiled, dispatcher)
+    if html is not None:
+        load_compiler()
+        from girih.html_report.page import written  # few ask for it
+
+        title = "all graphs of torch.compile"
+        if compiled is not None:
+            title = marks.name_of(marks.innermost(compiled))
+        Path(html).write_text(written(reports, dispatcher, title), encoding="utf-8")
+    return reports
+
+
+def _reports_of(compiled: Callable | None, dispatcher: Any) -> Reports:
     if compiled is None:
         return backends.last_reports
-    from girih.frontend.capture.targets import dispatcher_of
-
-    dispatcher = dispatcher_of(compiled)
     if dispatcher is None:
         return _report_of_torch(compiled)
     settings = dispatcher.girih_compiler.settings

@@ -272,7 +272,7 @@ class _Recorder:
         self._not_recorded: tuple[str, ...] = ()
         self._fallback: str | None = None
         self._met: set[tuple] = set()
-        self.explanation = Explanation(_name_of(target))
+        self.explanation = Explanation(marks.name_of(target))
 
     def compiled(self, settings: Any) -> Callable:
         """The function, compiled with settings but for the backend."""
@@ -376,12 +376,6 @@ def _break(attempt: Any, error: UnsupportedError) -> Break:
         function=place_of(attempt.call),
         text=graph_break(attempt.call, error),
     )
-
-
-def _name_of(target: Any) -> str:
-    code = getattr(target, "__code__", None)
-    name = getattr(target, "__qualname__", None) or type(target).__qualname__
-    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
 
 
 def _count(number: int, what: str) -> str:

@@ -145,6 +145,13 @@ def innermost(fn: Any) -> Any:
             return fn
 
 
+def name_of(target: Any) -> str:
+    """The name of a callable, with file and line where it is a function."""
+    code = getattr(target, "__code__", None)
+    name = getattr(target, "__qualname__", None) or type(target).__qualname__
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
 def of_wrapper(wrapper: Any, fn: Any) -> dict[str, Any]:
     """The marks by which torch, and ``innermost``, find what a wrapper was made of."""
     return {ORIGINAL: fn, WRAPPER: id(wrapper)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from girih.checking.found import GraphCheck
+    from girih.codegen.runtime.events import Event
 
 from girih import config
 from girih.fallbacks import Fallback
@@ -88,6 +89,8 @@ class Report:
         pieces: Of the graphs that it was broken into, as they are compiled.
         ran: The stages that ran, in order, with the passes of users among them.
         places: Where passes of users were to run.
+        events: Of its kernels and library calls, each thing once: names, operations,
+            lines, bytes.
         check: What came of comparing its first calls with eager, where that was asked
             for.
         origin: For what TorchDynamo captured the graph, or None.
@@ -113,6 +116,7 @@ class Report:
     pieces: list[Report] = field(default_factory=list)
     ran: list[Ran] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    events: tuple[Event, ...] = field(default=(), repr=False)
     check: GraphCheck | None = None
     origin: Origin | None = field(default=None, repr=False, compare=False)
 

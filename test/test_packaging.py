@@ -34,6 +34,13 @@ def test_no_module_stands_outside_a_package():
             assert (file.parent / "__init__.py").exists(), file
 
 
+def test_every_file_that_a_page_contains_is_in_the_wheel():
+    listed = PROJECT["tool"]["setuptools"]["package-data"]["girih.html_report"]
+    folder = ROOT / "girih" / "html_report"
+    files = [file.name for file in folder.iterdir() if file.is_file()]
+    assert sorted(listed) == sorted(n for n in files if not n.endswith(".py"))
+
+
 def test_every_c_source_is_built():
     listed = {
         source

@@ -38,6 +38,7 @@ class Event(NamedTuple):
             are symbolic, and for anything else.
         kind: "kernel", "call" (of a library) or "program".
         parts: Of a program, and of launches that are one event: all that is inside.
+        places: The positions that ``lines`` names, with the paths of files.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Event(NamedTuple):
     flops: int | None = None
     kind: str = "kernel"
     parts: tuple[Event, ...] = ()
+    places: tuple[Position, ...] = ()
 
 
 def record(event: Event) -> AbstractContextManager:
@@ -88,7 +90,7 @@ class Events:
     """Describes the launches and library calls of one program."""
 
     def __init__(self) -> None:
-        self._places: dict[ir.Attribute, tuple[str, str]] = {}
+        self._places: dict[ir.Attribute, tuple[str, str, tuple[Position, ...]]] = {}
         self._all: dict[Event, None] = {}
 
     def of_program(self, name: str) -> Event:
@@ -118,14 +120,16 @@ class Events:
         return self._noted(op.kernel, op.location, moved, flops_of_launch(op), "kernel")
 
     def _noted(self, name: str, location: ir.Location, *details: object) -> Event:
-        event = Event(name, *self._place_of(location), *details)
+        operations, lines, places = self._place_of(location)
+        event = Event(name, operations, lines, *details, places=places)
         self._all.setdefault(event)
         return event
 
-    def _place_of(self, location: ir.Location) -> tuple[str, str]:
+    def _place_of(self, location: ir.Location) -> tuple[str, str, tuple[Position, ...]]:
         key = location.attr
         if key not in self._places:
-            self._places[key] = operations_of(location), lines_of(location)
+            places = places_of(location)
+            self._places[key] = operations_of(location), lines_of(places), places
         return self._places[key]
 
 
@@ -149,10 +153,15 @@ def _bytes_of(buffers: Iterable[ir.Value]) -> int | None:
     return total
 
 
-def lines_of(location: ir.Location) -> str:
-    """The lines of a location, by file, as ``model.py:7, 8; layers.py:30``."""
+def places_of(location: ir.Location) -> tuple[Position, ...]:
+    """The positions of a location, each once, by file and line."""
+    return tuple(sorted(set(positions_of(location)), key=_file_and_line))
+
+
+def lines_of(places: Iterable[Position]) -> str:
+    """Lines by file, as ``model.py:7, 8; layers.py:30``."""
     files: dict[str, list[int]] = {}
-    for position in sorted(set(positions_of(location)), key=_file_and_line):
+    for position in places:
         numbers = files.setdefault(position.file.rpartition("/")[2], [])
         if position.line not in numbers:
             numbers.append(position.line)

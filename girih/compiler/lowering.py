@@ -111,3 +111,4 @@ class Lowering(Runner):
         report.launches = program.launches
         report.externs = program.externs
         report.workspace_bytes = program.workspace_bytes
+        report.events = program.event.parts if program.event else ()

@@ -90,7 +90,7 @@ def profile(
         bandwidth = copy_bandwidth(device)
         rows = rows_of(timed, seconds, bandwidth)
         return Profile(
-            _name_of(marks.innermost(fn)),
+            marks.name_of(marks.innermost(fn)),
             seconds,
             calls,
             rows,
@@ -171,9 +171,3 @@ def _device_of(*given: Any) -> torch.device:
         if isinstance(leaf, torch.Tensor) and leaf.device.type == "cuda":
             return leaf.device
     return torch.device("cpu")
-
-
-def _name_of(target: Any) -> str:
-    code = getattr(target, "__code__", None)
-    name = getattr(target, "__qualname__", None) or type(target).__qualname__
-    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name

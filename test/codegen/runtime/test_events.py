@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import girih
-from girih.codegen.runtime.events import Event, lines_of, observed
+from girih.codegen.runtime.events import Event, lines_of, observed, places_of
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 
@@ -208,6 +208,6 @@ def test_lines_by_file():
         places = [("a/m.py", 8), ("b/n.py", 3), ("a/m.py", 7), ("a/m.py", 8)]
         found = [ir.Location.file(*place, 0, context=context) for place in places]
         named = [ir.Location.name("aten.add.Tensor", place) for place in found]
-        assert lines_of(ir.Location.fused(named)) == "m.py:7, 8; n.py:3"
-        assert lines_of(ir.Location.unknown()) == ""
+        assert lines_of(places_of(ir.Location.fused(named))) == "m.py:7, 8; n.py:3"
+        assert lines_of(places_of(ir.Location.unknown())) == ""
         assert Event("k0").lines == ""
