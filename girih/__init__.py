@@ -95,9 +95,7 @@ _HEAVY = (
     "girih.explanation",
     "girih.plugins",
     "girih.profiling.api",
-_HEAVY = tuple(
-    f"girih.{name}"
-    for name in "checking.api explanation plugins profiling.api running.api".split()
+    "girih.running.api",
 )
 
 
