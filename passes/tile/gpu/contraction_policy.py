@@ -36,6 +36,8 @@ class Shape:
         bits: the width of the operands' elements.
         processors: streaming multiprocessors of the device.
         shared_bytes: shared memory that a program can have.
+        is_along_depth: whether b has its summands side by side in memory, as the
+            weights of a linear layer have.
     """
 
     rows: int
@@ -46,6 +48,7 @@ class Shape:
     bits: int
     processors: int
     shared_bytes: int
+    is_along_depth: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +87,27 @@ class Tiling:
 
 # (rows up to, tiling for 16-bit elements): skinny products are bound by reading b, so
 # their blocks are deep; large ones fill the shared memory of an H100 with 3 stages.
-# Narrow ones with many columns have two programs a processor (H200, 2026-11-20: 4096 by
-# 4096 0.0170 ms, 4096 by 14336 0.0403 ms; cuBLAS 0.0182 and 0.0405 ms).
 _BY_ROWS = (
-    (NARROW, Tiling(16, 64, 128, 4, 4)),
     (32, Tiling(32, 64, 128, 4, 5)),
     (64, Tiling(64, 128, 64, 4, 4)),
     (128, Tiling(128, 128, 64, 8, 4)),
 )
-_FEW_COLUMNS = Tiling(16, 32, 256, 4, 5)
+# Narrow ones: few warps with much in flight, and a program for each processor. H100,
+# 2026-11-26, torch 2.11, Triton 3.6, bfloat16, weights not in the cache, in a CUDA
+# graph, us, with 4 and with 16 rows: 2048 columns of 2048 summands 5.5 and 5.9 (blocks
+# of 32 x 256 6.3 and 6.8, cuBLAS 6.0 and 6.5), of 8192 summands 14.8 and 15.2 (15.4 and
+# 16.3, cuBLAS 17.8 and 18.2).
+_FEW_COLUMNS = Tiling(16, 16, 512, 2, 4)
+# More columns, short sums: two of 8192 by 2048 25.5 and 26.2 (64 x 128 27.0 and 27.0,
+# cuBLAS 29.6 and 29.8).
+_SHORT_SUMS = Tiling(16, 32, 128, 2, 4)
+# 4096 by 4096 13.8 and 14.4 (64 x 128 14.6 and 14.7, cuBLAS 16.0 and 16.3); two of
+# 14336 by 4096 83.0 and 85.0 (84.8 and 85.6, cuBLAS 86.1 and 88.4).
+_LONG_SUMS = Tiling(16, 32, 256, 2, 5)
+SHORT_DEPTH = 2048
+# Where b has its columns side by side, 16 of them are a short piece of memory: sums of
+# 8192 with 16 rows take 19.1 with `_FEW_COLUMNS` and 16.6 with this, in two parts.
+_FEW_ROW_MAJOR = Tiling(16, 32, 256, 4, 5)
 _LARGE = Tiling(128, 256, 64, 8, 3, 16)
 # Not on tensor cores (but with tf32): each thread computes a square of 2 x 4 results.
 _PRECISE = Tiling(32, 32, 64, 4, 2)
@@ -103,15 +118,22 @@ def tiling_of(shape: Shape) -> Tiling:
     if shape.bits == 32:
         return fitted(_PRECISE, shape)
     tilings = (tiling for limit, tiling in _BY_ROWS if shape.rows <= limit)
-    found = next(tilings, _LARGE)
+    found = _narrow(shape) if shape.rows <= NARROW else next(tilings, _LARGE)
     while found.rows > 64 and _tiles(found, shape) < shape.processors:
         found = _smaller(found)
-    if found.rows <= NARROW and _tiles(found, shape) < shape.processors:
-        found = _FEW_COLUMNS
     if found.rows == 64 and _tiles(found, shape) * 4 < shape.processors * 3:
         found = Tiling(64, 64, 128, 4, 4)
     found = fitted(found, shape)
     return replace(found, splits=_splits(found, shape))
+
+
+def _narrow(shape: Shape) -> Tiling:
+    """The tiling for few rows."""
+    is_short = shape.depth <= SHORT_DEPTH
+    if _tiles(_FEW_COLUMNS, shape) <= shape.processors:
+        is_narrow_read = shape.is_along_depth or is_short
+        return _FEW_COLUMNS if is_narrow_read else _FEW_ROW_MAJOR
+    return _SHORT_SUMS if is_short else _LONG_SUMS
 
 
 def _smaller(tiling: Tiling) -> Tiling:
@@ -175,6 +197,10 @@ _CANDIDATES = (
     Tiling(16, 32, 256, 4, 5),
     Tiling(16, 32, 256, 2, 3),
     Tiling(16, 16, 256, 2, 4),
+    Tiling(16, 16, 512, 2, 4),
+    Tiling(16, 32, 128, 2, 4),
+    Tiling(16, 32, 256, 2, 5),
+    Tiling(16, 64, 128, 2, 3),
 )
 # Blocks whose rows would be mostly empty, or far too many, are not tried.
 _LEAST_TILES = 64

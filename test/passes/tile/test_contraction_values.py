@@ -276,5 +276,32 @@ def test_chosen_products_of_float32_keep_their_precision(m, n, k):
     module = build_kernel(inputs, [k, m, n], make, reduced=[0])
     tune(module, product=1)
     text, actual = run(module, [x, w], (m, n))
-    assert text.startswith("product")
+    assert text.startswith("columns" if m == 1 else "product")
     np.testing.assert_allclose(actual, x @ w, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("k", [3, 64, 1000, 20000])
+def test_a_vector_times_weights_is_a_sum_of_rows(k):
+    module = matmul(1, 70, k, turned_w=True)
+    tune(module, product=1)
+    x, w = normal(1, k), normal(k, 70, seed=1)
+    text, actual = run(module, [x, w.T.copy()], (1, 70))
+    assert not text.startswith(("product", "split product"))
+    np.testing.assert_allclose(actual, product(x, w), rtol=1e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "depth", "is_along_depth", "expected"),
+    [
+        (2048, 2048, True, "blocks of 16 x 16 x 512, 2 warps"),
+        (2048, 8192, True, "blocks of 16 x 16 x 512, 2 warps"),
+        (2048, 8192, False, "blocks of 16 x 32 x 256, 4 warps"),
+        (8192, 2048, True, "blocks of 16 x 32 x 128, 2 warps"),
+        (4096, 4096, True, "blocks of 16 x 32 x 256, 2 warps"),
+    ],
+)
+def test_products_of_few_rows_fill_the_processors(
+    columns, depth, is_along_depth, expected
+):
+    module = matmul(4, columns, depth, turned_w=is_along_depth)
+    assert expected in schedule(module, GPU)
