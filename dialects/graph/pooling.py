@@ -1,4 +1,6 @@
-"""Pooling: library ops over the last dims of x, one entry of each list for each.
+"""Pooling over the last dims of x, one entry of each list for each.
+
+`decompose` makes reductions over windows of these library ops where it can.
 
 Source: https://docs.pytorch.org/docs/stable/nn.functional.html#pooling-functions
 """
@@ -41,7 +43,10 @@ def _pooled(size: Size, d: int, attributes: Mapping[str, Any]) -> Size:
 
 
 class MaxPoolOp(LibraryOp, name="max_pool"):
-    """y = the largest element of each window; index = where it is, within the plane."""
+    """y = the largest element of each window; index = where it is, within the plane.
+
+    Kernels compute the maxima of floats where nothing uses the index.
+    """
 
     x = operand()
     kernel = attribute(INTS)
@@ -65,6 +70,7 @@ class AvgPoolOp(LibraryOp, name="avg_pool"):
     """y = the mean of each window.
 
     Padding counts if ``count_include_pad``; ``divisor`` 0 means the window's size.
+    Kernels compute it where the divisors are known when the program is compiled.
     """
 
     x = operand()
@@ -85,7 +91,10 @@ class AvgPoolOp(LibraryOp, name="avg_pool"):
 
 
 class AdaptiveAvgPoolOp(LibraryOp, name="adaptive_avg_pool"):
-    """y = means of windows such that the last sizes become ``output_size``."""
+    """y = means of windows such that the last sizes become ``output_size``.
+
+    Kernels compute it where all windows have one size.
+    """
 
     x = operand()
     output_size = attribute(SIZES)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from girih.dialects import attributes as attr
-from girih.dialects import dims
 from girih.dialects.bindings import ir
 from girih.dialects.definition import has, role_of
 from girih.dialects.dims import Size
@@ -105,19 +104,37 @@ def _wanted_strides(
         if info.strides is not None and info.is_fresh:
             wanted[value] = info.strides
     for value, own in list(wanted.items()):
-        source = _with_leading_one(value)
+        source = _but_for_ones(value)
         if source is not None:
-            wanted[source] = (dims.product(shape_of(value.type)), *own)
+            wanted[source] = _strides_with_ones(value, own, source)
     return wanted
 
 
-def _with_leading_one(value: ir.Value) -> ir.Value | None:
-    """What a value is but for a first dim of size 1, if a reshape dropped that."""
+def _but_for_ones(value: ir.Value) -> ir.Value | None:
+    """What a value is but for dims of size 1, if a reshape dropped or added them."""
     op = value.owner
     if isinstance(op, ir.Block) or op.name != "graph.reshape":
         return None
     source = op.operands[0]
-    return source if shape_of(source.type) == (1, *shape_of(value.type)) else None
+    return source if _without_ones(source) == _without_ones(value) else None
+
+
+def _without_ones(value: ir.Value) -> list[Size]:
+    return [size for size in shape_of(value.type) if size != 1]
+
+
+def _strides_with_ones(
+    value: ir.Value, strides: tuple[Size, ...], source: ir.Value
+) -> tuple[Size, ...]:
+    """The strides of ``value``, for the dims that ``source`` has."""
+    pairs = zip(shape_of(value.type), strides, strict=True)
+    kept = [stride for size, stride in pairs if size != 1]
+    found: list[Size] = []
+    inner: Size = 1
+    for size in reversed(shape_of(source.type)):
+        found.append(inner if size == 1 else kept.pop())
+        inner = found[-1] * size
+    return tuple(reversed(found))
 
 
 def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None:
@@ -257,11 +274,25 @@ class _Planner:
     def _layouts_of_inputs(
         self, op: ir.OpView, shape: tuple[Size, ...]
     ) -> list[Layout]:
-        """Dense layouts like those of the inputs of this shape, in order."""
+        """Dense layouts like those of the inputs of this shape, in order.
+
+        Where none has it, of those with as many elements in the innermost dim: a padded
+        image, or what a window leaves of it, has its channels where the image has them.
+        """
         places = [self.places[value] for value in op.operands if value in self.places]
-        same = [place.layout for place in places if place.layout.shape == shape]
+        found = [place.layout for place in places]
+        same = [layout for layout in found if layout.shape == shape]
+        same = same or [layout for layout in found if _has_innermost(layout, shape)]
         like = [layouts.dense_like(shape, layout.strides) for layout in same]
         return [layout for layout in like if layout is not None]
+
+
+def _has_innermost(layout: Layout, shape: tuple[Size, ...]) -> bool:
+    """Whether a shape has a layout's rank, and its size in the dim of stride 1."""
+    if len(layout.shape) != len(shape):
+        return False
+    dims = zip(layout.shape, layout.strides, shape, strict=True)
+    return any(stride == 1 and size == own and size != 1 for size, stride, own in dims)
 
 
 def _is_copied_by_reshape(value: ir.Value, layout: Layout) -> bool:

@@ -132,6 +132,17 @@ def _reversed(vector: Value) -> Value:
     return b.value("vector.shuffle", vector.type, [vector, vector], {"mask": order})
 
 
+def _spread(mask: Value, window: strided.Window) -> Value:
+    """The mask of a window: of its elements only those of lanes that are set."""
+    lanes = mask.type.shape[0]
+    order = [lanes] * lanes
+    for lane, position in window.lanes.items():
+        order[position] = lane
+    operands = [mask, b.splat(mask.type, 0)]
+    attributes = {"mask": ir.DenseI64ArrayAttr.get(order)}
+    return b.value("vector.shuffle", mask.type, operands, attributes)
+
+
 # One row: scalars and vectors of rank 1 -----------------------------------------------
 
 
@@ -175,8 +186,11 @@ class Access:
             value = self._load_contiguous(memory, other)
         elif self.step == -1:
             value = self._load_backwards(memory, other)
-        elif self.mask is None and strided.is_supported(self.step, memory):
+        elif strided.is_supported(self.step, memory):
             value = self._load_windows(memory)
+            if self.mask is not None:
+                operands = [self.mask, value, _or_zero(other, memory)]
+                value = b.value("arith.select", memory, operands)
         else:
             pointers = address(self.base, self._lane_offsets(memory), memory)
             value = _gather(pointers, self.mask, other, memory)
@@ -234,15 +248,25 @@ class Access:
         lanes = strided.lanes_together(type)
         row = b.vector_of(lanes, type.element_type)
         parts = [
-            strided.load(row, self.step, self._load_window(row, start * self.step))
+            strided.load(row, self.step, self._load_window(row, start))
             for start in range(0, type.shape[0], lanes)
         ]
         return _joined(parts)
 
-    def _load_window(self, type: ir.VectorType, first: int) -> Callable[[int], Value]:
-        def load_at(start: int) -> Value:
-            offset = b.add(self.offset, b.index(first + start))
-            return load_element(address(self.base, offset, type), type)
+    def _load_window(
+        self, type: ir.VectorType, first: int
+    ) -> Callable[[strided.Window], Value]:
+        """Reads windows of the lanes from ``first`` on, but no masked lane of them."""
+        lanes = type.shape[0]
+        mask = None if self.mask is None else _part(self.mask, first, lanes)
+
+        def load_at(window: strided.Window) -> Value:
+            offset = b.add(self.offset, b.index(first * self.step + window.start))
+            place = address(self.base, offset, type)
+            if mask is None:
+                return load_element(place, type)
+            operands = [place, _spread(mask, window), _or_zero(None, type)]
+            return b.value("llvm.intr.masked.load", type, operands, _alignment32(type))
 
         return load_at
 

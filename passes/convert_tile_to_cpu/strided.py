@@ -4,7 +4,9 @@ The span of memory is read by contiguous windows, the last of which ends with th
 lane, so nothing outside of the span is touched; a shuffle picks the lanes from each.
 16 floats copied at stride 2 took 2.4 ns, with a gather 5.6; at 4, 4.1 and 5.9 (Zen 5,
 2026-11-20). Sums of 75 k floats at stride 7 take 29 us, with gathers 42 (Zen 4,
-2026-11-24).
+2026-11-24). Where lanes are masked, a window's load has a mask too, with the elements
+between the lanes unset: a maximum over windows of 2 x 2 in rows of 56, whose steps have
+28 of 32 lanes, takes 0.2 ns a result, with gathers 3 (AVX2, 2026-11-26).
 """
 
 from __future__ import annotations
@@ -66,18 +68,18 @@ def windows(step: int, lanes: int) -> list[Window]:
     return result
 
 
-def load(type: ir.VectorType, step: int, load_at: Callable[[int], Value]) -> Value:
-    """The lanes, from windows that `load_at(start)` reads."""
+def load(type: ir.VectorType, step: int, load_at: Callable[[Window], Value]) -> Value:
+    """The lanes, from windows that `load_at(window)` reads."""
     lanes = type.shape[0]
     parts = windows(step, lanes)
-    result = load_at(parts[0].start)
+    result = load_at(parts[0])
     order = [parts[0].lanes.get(lane, 0) for lane in range(lanes)]
     for part in parts[1:]:
         order = [
             lanes + part.lanes[lane] if lane in part.lanes else order[lane]
             for lane in range(lanes)
         ]
-        result = _shuffle(type, result, load_at(part.start), order)
+        result = _shuffle(type, result, load_at(part), order)
         order = list(range(lanes))
     return result
 

@@ -11,7 +11,7 @@ from graph_interpreter import State, evaluates
 from graph_primitives import calls
 from torch import Tensor
 
-from girih.codegen.runtime import torch_entry, vjp  # noqa: F401  (it is an op)
+from girih.codegen.runtime import program, torch_entry  # noqa: F401  (registers ops)
 from girih.dialects.attributes import LAYOUTS, OperandRef, TorchConstant
 from girih.dialects.dims import Dim
 

@@ -54,6 +54,17 @@ def test_strided_load_stays_within_its_span(stride, lanes):
     np.testing.assert_array_equal(y, x[::stride])
 
 
+@pytest.mark.parametrize("stride", [2, 3, 4, 7, 8])
+def test_masked_strided_load_stays_within_its_span(stride):
+    kernels = _strided_copy(stride)
+    for size in (1, 2, 13, 15, 17, 31):
+        x = _before_a_forbidden_page((size - 1) * stride + 1)
+        x[:] = np.arange(len(x))
+        y = np.full(size, -1, np.float32)
+        kernels.call("k", [x, y], [size, 0])
+        np.testing.assert_array_equal(y, x[::stride])
+
+
 @pytest.mark.parametrize("stride", [-3, -1, 1, 2, 7])
 def test_store_with_stride(stride):
     k = KernelBuilder(["f32", "f32"], ["s0", "s1"])
