@@ -124,7 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _text(rows: list[dict]) -> str:
-    return f"{report.text_table(rows)}\n\n{report.ratios(rows)}"
+    parts = (report.text_table(rows), report.short_table(rows), report.ratios(rows))
+    return "\n\n".join(parts)
 
 
 def _in_a_process(case: Case) -> dict:

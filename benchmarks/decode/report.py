@@ -43,6 +43,25 @@ def _lines(row: Mapping[str, Any]) -> list[list[object]]:
     return lines
 
 
+def short_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The times of a token, as a Markdown table, one line a model."""
+    engines = list(dict.fromkeys(name for row in rows for name in row["token"]))
+    header = ["model", "batch", "dtype", *engines, "over eager", "of bandwidth"]
+    cells = []
+    for row in rows:
+        case, token, ours = row["case"], row["token"], _least(row, "girih")
+        read = row["weight_bytes"] + row["cache_bytes"]
+        times = [results.seconds_text(token[e]) if e in token else "" for e in engines]
+        cells.append(
+            [
+                *(case["model"], case["batch"], case["dtype"], *times),
+                f"{token['eager'] / ours:.2f}" if ours and "eager" in token else "",
+                f"{read / ours / row['bandwidth']:.0%}" if ours else "",
+            ]
+        )
+    return results.table(header, cells)
+
+
 def ratios(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many times faster girih's fastest engine is, over all rows, as lines."""
     lines = []
