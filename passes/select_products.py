@@ -83,12 +83,16 @@ def run(op: ir.Operation, options: ProductOptions) -> None:
 
 def product_of(op: ir.OpView) -> Product | None:
     """The product that an op computes, if oneDNN can compute it too."""
+    product = read_product(op)
+    if product is None or str(op.results[0].type.element_type) != "f32":
+        return None
+    return product
+
+
+def read_product(op: ir.OpView) -> Product | None:
+    """The product of a matrix, of any dtype, that an op computes."""
     read = _PRODUCTS.get(op.operation.name)
-    if read is None or op.strides is not None:
-        return None
-    if str(op.results[0].type.element_type) != "f32":
-        return None
-    return read(op)
+    return None if read is None or op.strides is not None else read(op)
 
 
 def _of_mm(op: ir.OpView) -> Product:

@@ -137,6 +137,11 @@ FUSE = _stage(
     "Every primitive with work to do stands in a fusion, and each fusion becomes a "
     "kernel.",
 )
+WRITE_OUT_VECTOR_PRODUCTS = _stage(
+    "write-out-vector-products",
+    "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
+    "that is computed for this product. Fusion would otherwise store such a matrix.",
+)
 PARTITION = _stage(
     "partition",
     "@main and @backward replace the joint function. @backward computes again the "
@@ -154,7 +159,7 @@ GRADIENTS = _stage(
     "autograd{derived-again=true}",
 )
 
-_FUSED = (CLEAN_UP, SHARE, SEPARATE_REDUCTIONS, FUSE)
+_FUSED = (WRITE_OUT_VECTOR_PRODUCTS, CLEAN_UP, SHARE, SEPARATE_REDUCTIONS, FUSE)
 
 INFERENCE = (
     CHOOSE_LAYOUTS,

@@ -17,6 +17,7 @@ from girih.options import Options
 from girih.passes.fuse.plan import FuseOptions
 from girih.passes.partition.plan import PartitionOptions
 from girih.passes.stages import CompilerTarget
+from girih.passes.write_out_vector_products import VectorProductOptions
 from girih.reports import Report
 
 
@@ -87,4 +88,5 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
     return {
         "fuse": FuseOptions(max_inputs=options.max_fusion_inputs),
         "partition": PartitionOptions(target=target, memory_budget=budget),
+        "write-out-vector-products": VectorProductOptions(target=target),
     }
