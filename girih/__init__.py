@@ -14,6 +14,8 @@ What lives here, in the order to read it:
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``profiling``  ``profile``: kernels and library calls of compiled calls, timed
+* ``bisection``  ``bisect``, and ``girih-bisect``: the pass that is wrong
+* ``evaluation``  what IR of each level computes, without compiling it
 * ``running``   ``run``, and ``girih-run``: IR of any level, executed
 * ``options``   names and values that ``compile`` accepts, and their checks
 * ``option_list``  what each option is, as ``list_options`` tells
@@ -56,6 +58,7 @@ _EXPORTS = {
     "UnsupportedError": "girih.errors",
     "allow_in_graph": "girih.control",
     "assume_constant_result": "girih.control",
+    "bisect": "girih.bisection.api",
     "check": "girih.checking.api",
     "compile": "girih.api",
     "compile_module": "girih.api",
@@ -90,6 +93,7 @@ __all__ = sorted([*_EXPORTS, "__version__"])
 
 
 _HEAVY = (
+    "girih.bisection.api",
     "girih.cache_artifacts",
     "girih.checking.api",
     "girih.explanation",

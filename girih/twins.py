@@ -20,10 +20,10 @@ from girih import stance
 # All of girih, but for what programs say in functions that TorchDynamo captures:
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
 _NOT_FOR_DYNAMO = tuple(
-    "backend cache_artifacts checking codegen collector compiler config dialects "
-    "errors exclusive explanation fallbacks frontend html_report loading log "
-    "option_list options passes plugins private_folder profiling registry reports "
-    "running signals stance tally tools torch_backend torch_compiled "
+    "backend bisection cache_artifacts checking codegen collector compiler config "
+    "dialects errors evaluation exclusive explanation fallbacks frontend html_report "
+    "loading log option_list options passes plugins private_folder profiling registry "
+    "reports running signals stance tally tools torch_backend torch_compiled "
     "torch_options torch_switches twins".split()
 )
 

@@ -76,13 +76,14 @@ NOISY_RUNS = 2
 def _cotangents(made: Run) -> list[torch.Tensor]:
     """Random ones, which depend on the number and the sizes of a result alone."""
     return [
-        _cotangent(number, result)
+        cotangent(number, result)
         for number, result in enumerate(made.results)
         if is_differentiable(result)
     ]
 
 
-def _cotangent(number: int, result: torch.Tensor) -> torch.Tensor:
+def cotangent(number: int, result: torch.Tensor) -> torch.Tensor:
+    """A random one, which depends on the number and the sizes of a result alone."""
     generator = torch.Generator().manual_seed(number)
     wide = torch.complex128 if result.is_complex() else torch.float64
     drawn = torch.randn(result.shape, dtype=wide, generator=generator)

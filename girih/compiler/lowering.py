@@ -19,6 +19,7 @@ from girih.compiler.modules import native_calls
 from girih.compiler.recorded import recorded, results_of_user
 from girih.compiler.runner import Runner
 from girih.compiler.targets import target_of
+from girih.compiler.watching import current
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
@@ -79,6 +80,8 @@ class Lowering(Runner):
             self.report.native_calls = len(native_calls(operation))
             program = program_of(self, module, fallback)
             self._count(program)
+            if (watch := current()) is not None:
+                program = watch.program(self, module, program)
             if records:
                 device = self.target.device
                 program = recorded(

@@ -27,6 +27,7 @@ from girih.errors import UnsupportedError
 from girih.options import Options
 from girih.passes import stages
 from girih.passes.levels import held_by
+from girih.passes.pipeline_syntax import Step
 from girih.passes.registry import expand_pipeline
 from girih.passes.reproducer import is_reproducer, pipeline_of
 from girih.passes.split_constants import NAME as CONSTANTS
@@ -144,10 +145,29 @@ class _Rest(Lowering):
         return own.type == wanted.type
 
     def _run_first_line(self, module: ir.Module, pipeline: str) -> None:
+        """Runs the passes of a line, and those that follow at the levels of launches.
+
+        The line of a dumped file leads to a level that is dumped. Another one may end
+        anywhere, so the rest of its pipeline is left.
+        """
         steps = expand_pipeline(pipeline)
         self._run("first line", steps, module.operation)
         if any(step.name == stages.PARTITION.name for step in steps):
             self._take_forward(module)
+        if "graph" not in held_by(module.operation):
+            self._run("rest", self._steps_behind(steps), module.operation)
+
+    def _steps_behind(self, steps: list[Step]) -> list[Step]:
+        """What is left of the pipeline that has the last of these steps."""
+        target = self.target.stages
+        pipelines = (target.launch_pipeline, target.kernel_pipeline)
+        known = [self.steps(name) for name in pipelines]
+        for step in reversed(steps):
+            for own in known:
+                names = [each.name for each in own]
+                if step.name in names:
+                    return own[names.index(step.name) + 1 :]
+        return []
 
     def _take_forward(self, module: ir.Module) -> None:
         """Leaves the forward program, as the driver compiles it."""

@@ -9,12 +9,14 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from girih import log, signals
 from girih.compiler.overrides import Overrides
 from girih.compiler.target import Target
+from girih.compiler.watching import Observer, current
 from girih.dialects import verifier
 from girih.dialects.assembly.modules import print_module
 from girih.dialects.bindings import ir
@@ -89,8 +91,8 @@ class Runner:
 
     @property
     def dumps(self) -> bool:
-        """Whether IR is written, logged or put in, so nothing may come from a cache."""
-        return self.dumper is not None
+        """Whether IR is written, logged, watched or put in: no cache may be used."""
+        return self.dumper is not None or current() is not None
 
     @property
     def takes_kept_code(self) -> bool:
@@ -151,6 +153,10 @@ class Runner:
 
     def _run(self, name: str, steps: list[Step], module: ir.Operation) -> None:
         is_about_kernels = name == self.target.stages.kernel_pipeline
+        observer = self.dumper if is_about_kernels else None
+        if (watch := current()) is not None:
+            watch.before(self, module)
+            observer = Observer(watch, self, observer)
         with self.report.stage(name):
             if self.options.verifies_each():
                 verifier.verify(module)
@@ -161,10 +167,10 @@ class Runner:
                     verify=self.options.verifies_each(),
                     contract=CONTRACTS.get(name),
                     checks_input=not self._has_checked,
-                    observer=self.dumper if is_about_kernels else None,
+                    observer=observer,
                     replayable=True,
                     before_each=signals.let_interrupts_in,
-                    on_run=self._note,
+                    on_run=partial(self._note, observer),
                 )
             except PassError as error:
                 error.folder = self.options.dump_folder()
@@ -172,9 +178,15 @@ class Runner:
         self._has_checked = True
 
     def _note(
-        self, steps: Sequence[Step], seconds: float, changed: bool | None
+        self,
+        observer: Any,
+        steps: Sequence[Step],
+        seconds: float,
+        changed: bool | None,
     ) -> None:
-        """Notes what ran for the report."""
+        """Notes what ran for the report, and for who watches."""
+        if isinstance(observer, Observer):
+            observer.note(steps)
         for step in steps:
             spent = seconds if step is steps[-1] else None
             name = "" if changed is None else step.info.name if step.info else step.name

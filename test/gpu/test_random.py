@@ -5,9 +5,10 @@ from contextlib import nullcontext
 import pytest
 import torch
 from gpu_device import DEVICE, FLOATS, compiled
-from philox import made_of_seeds, seeds, words
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+
+from girih.evaluation.philox import made_of_seeds, seeds, words
 
 COUNT = 33_000 if DEVICE.type == "cpu" else 1 << 20
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 from emulated_device import emulated_device
-from philox import made_of_seeds, seeds, words
 from torch.utils.checkpoint import checkpoint
 
 import girih
+from girih.evaluation.philox import made_of_seeds, seeds, words
 
 COUNT = 200_000
 

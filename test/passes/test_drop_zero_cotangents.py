@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from graph_reference import evaluate, function_of
 from joint_graphs import attributes_of, random_gradients, run_split
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import evaluate, function_of
 from girih.passes.registry import run_pipeline
 
 BEFORE = "decompose,canonicalize-graph,eliminate-common-subexpressions,partition"

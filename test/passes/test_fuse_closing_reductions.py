@@ -1,6 +1,5 @@
 """Reductions along two sets of dims in one fusion compute what the program did."""
 
-import graph_reference
 import pytest
 import torch
 from closeness import assert_like_eager
@@ -11,6 +10,7 @@ import girih
 from girih.compiler.gpu_code import GpuTarget
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
+from girih.evaluation import reference
 from girih.passes.fuse_closing_reductions import ClosingOptions
 from girih.passes.registry import run_pipeline
 
@@ -105,7 +105,7 @@ def test_joined(function):
     arguments = inputs()
     imported, closing = joined(function, arguments)
     assert len(closing) == 1
-    actual = graph_reference.run(imported, arguments, precise=True)
+    actual = reference.run(imported, arguments, precise=True)
     expected = function(*(each.double() for each in arguments))
     expected = expected if isinstance(expected, tuple) else (expected,)
     for own, wanted in zip(actual, expected, strict=True):

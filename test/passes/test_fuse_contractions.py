@@ -1,6 +1,5 @@
 """Products fused with what follows compute what the program did, in normal form."""
 
-import graph_reference
 import pytest
 import torch
 from importing import import_function
@@ -8,6 +7,7 @@ from normal_form import check_fusion, fusions_of
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
+from girih.evaluation import reference
 from girih.passes.registry import run_pipeline
 
 F = torch.nn.functional
@@ -100,7 +100,7 @@ def fused(function, inputs, passes=ALL):
 def test_results_are_those_of_the_program(function):
     inputs = [normal(*shape) for shape in CASES[function]]
     imported = fused(function, inputs)
-    actual = graph_reference.run(imported, inputs, precise=True)
+    actual = reference.run(imported, inputs, precise=True)
     expected = function(*(each.double() for each in inputs))
     expected = expected if isinstance(expected, tuple) else (expected,)
     for own, wanted in zip(actual, expected, strict=True):
@@ -121,7 +121,7 @@ def test_a_weight_is_computed_where_it_is_used_once(rows, count):
     inputs = [x, torch.randint(-9, 9, (200, 6), dtype=torch.int8), scale]
     imported = fused(dequantized, inputs)
     assert len(fusions_of(imported.module)) == count
-    (actual,) = graph_reference.run(imported, inputs)
+    (actual,) = reference.run(imported, inputs)
     torch.testing.assert_close(actual, dequantized(*inputs), rtol=1e-2, atol=1e-2)
 
 
@@ -133,7 +133,7 @@ def test_operands_of_small_products_are_computed_in_them():
     passes = ["graph", "fuse-contractions{products=small}"]
     imported = fused(shifted, inputs, passes)
     assert reduced(imported) == [(0,)]
-    (actual,) = graph_reference.run(imported, inputs, precise=True)
+    (actual,) = reference.run(imported, inputs, precise=True)
     torch.testing.assert_close(actual, shifted(*(each.double() for each in inputs)))
 
 
@@ -141,14 +141,14 @@ def test_a_sliced_weight_of_a_batch():
     x, w = normal(2, 5, 6).half(), torch.randint(-9, 9, (2, 7, 4), dtype=torch.int8)
     imported = fused(dequantized_batches, [x, w])
     assert len(fusions_of(imported.module)) == 1
-    (actual,) = graph_reference.run(imported, [x, w])
+    (actual,) = reference.run(imported, [x, w])
     torch.testing.assert_close(actual, dequantized_batches(x, w), rtol=1e-2, atol=1e-2)
 
 
 def names(imported):
     return [
         op.operation.name.removeprefix("graph.")
-        for op in graph_reference.function_of(imported.module).regions[0].blocks[0]
+        for op in reference.function_of(imported.module).regions[0].blocks[0]
     ]
 
 
@@ -197,7 +197,7 @@ def test_narrow_and_small_products(m, n, dtype, is_kernel):
 
 def test_attributes_say_what_was_measured():
     imported = import_function(swiglu, *(normal(*s) for s in CASES[swiglu]))
-    body = graph_reference.function_of(imported.module).regions[0].blocks[0]
+    body = reference.function_of(imported.module).regions[0].blocks[0]
     with imported.module.context, ir.Location.unknown():
         run_pipeline(imported.module, "graph")
         tuning = ir.Attribute.parse("{rows = 64 : i64}")
@@ -207,7 +207,7 @@ def test_attributes_say_what_was_measured():
     (fusion,) = fusions_of(imported.module)
     assert fusion.attributes["girih.tuning"] == tuning
     imported = import_function(alone, *(normal(*s) for s in CASES[alone]))
-    body = graph_reference.function_of(imported.module).regions[0].blocks[0]
+    body = reference.function_of(imported.module).regions[0].blocks[0]
     with imported.module.context, ir.Location.unknown():
         body.operations[0].attributes["girih.library"] = ir.UnitAttr.get()
         run_pipeline(imported.module, ALL)

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from graph_reference import evaluate
 from random_graphs import random_graph
 
 from girih import compiler
 from girih.dialects.bindings import ir
 from girih.dialects.context import current
+from girih.evaluation.reference import evaluate
 from girih.frontend.importer import ImportedGraph, OutputSlot
 from girih.options import Options
 from girih.reports import Report

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from graph_reference import evaluate
 from normal_form import check_module
 from random_graphs import random_graph
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import evaluate
 from girih.passes.registry import run_pipeline
 
 PIPELINES = (

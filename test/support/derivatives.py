@@ -1,7 +1,7 @@
 """Checks derivatives of ``graph``: what ``autograd`` makes against torch's own.
 
-``check_op("mul", [x, y])`` evaluates the op with torch (``graph_reference``), once with
-torch's autograd watching and once as the joint function that the pass makes, and
+``check_op("mul", [x, y])`` evaluates the op with torch (``girih.evaluation``), once
+with torch's autograd watching and once as the joint function that the pass makes, and
 compares gradients; with ``order=2`` also the derivatives of the gradients.
 """
 
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from graph_interpreter import DTYPES, State
-from graph_reference import function_of
 from torch import Tensor
 
 from girih.dialects import graph, verifier
 from girih.dialects import types as ty
 from girih.dialects.bindings import func, ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import function_of
+from girih.evaluation.state import DTYPES, State
 from girih.passes.registry import run_pipeline
 
 NAMES = {dtype: name for name, dtype in DTYPES.items()}

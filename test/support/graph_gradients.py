@@ -1,7 +1,7 @@
 """Gradients of functions as ``graph`` programs: imported, derived, evaluated by torch.
 
 This is what a compiled function computes, but for the compilation: the importer's ops
-and the rules of ``autograd``, evaluated op by op by ``graph_reference``.
+and the rules of ``autograd``, evaluated op by op by ``girih.evaluation``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 from gradients import Gradients, Order, Sweep, fresh
-from graph_interpreter import State
-from graph_reference import function_of
 from importing import graph_of
 from torch import Tensor
 
 from girih.dialects import verifier
 from girih.dialects.bindings import func, ir
+from girih.evaluation.reference import function_of
+from girih.evaluation.state import State
 from girih.frontend.importer import import_graph
 from girih.passes.registry import run_pipeline
 

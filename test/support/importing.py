@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from graph_reference import run
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from girih.dialects.verifier import verify
+from girih.evaluation.reference import run
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.passes.registry import run_pipeline
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from graph_reference import evaluate, function_of
 from random_graphs import random_graph
 from torch import Tensor
 
 from girih.dialects import attributes as attr
 from girih.dialects.bindings import func, ir
+from girih.evaluation.reference import evaluate, function_of
 from girih.passes.registry import run_pipeline
 
 

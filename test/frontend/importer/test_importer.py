@@ -10,7 +10,6 @@ import textwrap
 import pytest
 import torch
 import torch.nn.functional as F
-from graph_reference import evaluate, run
 from importing import (
     assert_imports,
     flat,
@@ -22,6 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from girih.dialects.verifier import verify
 from girih.errors import UnsupportedError
+from girih.evaluation.reference import evaluate, run
 from girih.frontend.fake import LightFakeTensorMode
 from girih.frontend.importer import import_graph
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from graph_reference import run
 from importing import assert_imports, graph_of, import_function
 from torch import nn
 
 import girih
 from girih.errors import UnsupportedError
+from girih.evaluation.reference import run
 from girih.frontend.importer import import_graph
 
 

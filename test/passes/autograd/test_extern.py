@@ -3,12 +3,12 @@
 import pytest
 import torch
 from derivatives import check_op, tensor_type
-from graph_reference import evaluate
 
 from girih.dialects import graph
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import func, ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import evaluate
 from girih.passes.autograd.rules import NotDifferentiable
 from girih.passes.registry import PassError, run_pipeline
 

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 from kernel_builder import KernelBuilder
-from tile_interpreter import run_kernel
 
 from girih.dialects import tile, tt
 from girih.dialects.bindings import ir
+from girih.evaluation.kernels import run_kernel
 from girih.passes.registry import run_pipeline
 
 _BLOCKS = {"m": 128, "n": 128, "k": 64}

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from kernel_builder import KernelBuilder
 from size_expressions import EXPRESSIONS, SYMBOLS, VALUES
-from tile_interpreter import run_kernel
 
 from girih.dialects.dims import evaluate, parse
+from girih.evaluation.kernels import run_kernel
 from girih.passes.registry import run_pipeline
 
 _BOUNDED = settings(max_examples=200, deadline=None, derandomize=True)

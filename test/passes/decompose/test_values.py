@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from graph_reference import evaluate
 
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import func, ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import evaluate
 from girih.passes.decompose import RULES
 from girih.passes.registry import run_pipeline
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from graph_reference import evaluate, function_of
 from importing import graph_of
 from joint_graphs import attributes_of, run_split
 from torch import Tensor
 
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
+from girih.evaluation.reference import evaluate, function_of
 from girih.frontend.importer import import_graph
 from girih.passes.partition.plan import PartitionOptions, PartitionPlan, make_plan
 from girih.passes.partition.reader import JointReader

@@ -4,7 +4,6 @@ import random
 
 import pytest
 import torch
-from graph_reference import evaluate, function_of
 from joint_graphs import random_gradients, random_joint, run_split
 from torch import Tensor
 
@@ -12,6 +11,7 @@ from girih.dialects import attributes as attr
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.evaluation.reference import evaluate, function_of
 from girih.passes.registry import run_pipeline
 
 BEFORE = "decompose,canonicalize-graph,eliminate-common-subexpressions"

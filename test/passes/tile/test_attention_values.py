@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from tile_interpreter import run_kernel
 
 from girih.dialects import verifier
 from girih.dialects.attributes import INT
 from girih.dialects.bindings import ir
 from girih.dialects.graph import KERNELS
+from girih.evaluation.kernels import run_kernel
 from girih.frontend.importer import import_graph
 from girih.passes.registry import run_pipeline
 from girih.passes.tile.gpu.attention.policy import Problem, Sizes

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tile_interpreter import run_kernel
 from tile_kernels import build_kernel, schedule
 
 from girih.dialects import context, verifier
+from girih.evaluation.kernels import run_kernel
 from girih.passes.registry import PassError
 
 GPU = "tile{target=gpu}"

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tile_interpreter import run_kernel
 from tile_kernels import build_kernel, schedule, sizes
 
 from girih.dialects import context, verifier
 from girih.dialects.bindings import ir
 from girih.dialects.types import element_type, shape_of, tensor_type
+from girih.evaluation.kernels import run_kernel
 
 GPU = "tile{target=gpu}"
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from tensors import normal
-from tile_interpreter import run_kernel
 from tile_kernels import (
     DTYPES,
     CompiledKernel,
@@ -19,6 +18,7 @@ from tile_kernels import (
 from girih.dialects import context, verifier
 from girih.dialects.bindings import ir
 from girih.dialects.types import element_type, tensor_type
+from girih.evaluation.kernels import run_kernel
 from girih.passes.tile.gpu import policy
 
 GPU = "tile{target=gpu}"

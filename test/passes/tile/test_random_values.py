@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from philox import block, words
-from tile_interpreter import run_kernel
 from tile_kernels import CompiledKernel, build_kernel, schedule
 
 from girih.dialects import context
 from girih.dialects.bindings import ir
 from girih.dialects.types import tensor_type
+from girih.evaluation.kernels import run_kernel
+from girih.evaluation.philox import block, words
 from girih.passes.registry import run_pipeline
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.random import philox_block

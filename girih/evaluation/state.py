@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from girih.dialects import dims
+from girih.dialects import dims, keys
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
@@ -31,6 +31,11 @@ DTYPES = {
     "complex<f32>": torch.complex64,
     "complex<f64>": torch.complex128,
 }
+
+
+class UnknownOp(Exception):
+    """There is no rule for an op of this name."""
+
 
 RULES: dict[str, Callable] = {}
 
@@ -56,12 +61,15 @@ class State:
         self.values: dict[ir.Value, Any] = {}
 
     def number(self, size: int | Dim) -> int:
+        """The value of a size."""
         return dims.evaluate(size, self.symbols) if isinstance(size, Dim) else size
 
     def shape(self, type_: ir.Type) -> tuple[int, ...]:
+        """The sizes of a tensor of a type."""
         return tuple(self.number(size) for size in ty.shape_of(type_))
 
     def dtype(self, type_: ir.Type) -> torch.dtype:
+        """The dtype of a tensor of a type."""
         dtype = DTYPES[str(ty.element_of(type_))]
         return torch.float64 if self.precise and dtype.is_floating_point else dtype
 
@@ -69,8 +77,8 @@ class State:
         """Binds an argument and the symbols that it shows."""
         self.values[argument] = value
         if not isinstance(value, Tensor):
-            if attributes is not None and "graph.symbol" in attributes:
-                self.symbols[attributes["graph.symbol"].value] = value
+            if attributes is not None and keys.SYMBOL in attributes:
+                self.symbols[attributes[keys.SYMBOL].value] = value
             return
         if self.precise and value.is_floating_point():
             self.values[argument] = value.double()
@@ -91,6 +99,9 @@ class State:
         raise AssertionError("a block without terminator")
 
     def evaluate(self, op: Any, operands: list) -> list:
+        """The results of one op."""
+        if op.operation.name.removeprefix("graph.") not in RULES:
+            raise UnknownOp(op.operation.name)
         results = RULES[op.operation.name.removeprefix("graph.")](self, op, *operands)
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         for value, result in zip(op.results, results, strict=True):

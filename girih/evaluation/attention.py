@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import torch
-from graph_interpreter import evaluates
+
+from girih.evaluation.state import evaluates
 
 
 def _function(state, op, arguments):

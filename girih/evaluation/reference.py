@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import graph_attention  # noqa: F401  (registers its rules)
-import graph_composites  # noqa: F401
-import graph_derivatives  # noqa: F401
-import graph_primitives  # noqa: F401
 import torch
-from graph_interpreter import State
 from torch import Tensor
 
-from girih.dialects import dims
+import girih.evaluation.attention  # noqa: F401  (registers its rules)
+import girih.evaluation.composites  # noqa: F401
+import girih.evaluation.derivatives  # noqa: F401
+import girih.evaluation.primitives  # noqa: F401
+from girih.dialects import dims, keys
+from girih.evaluation.state import State
 
 
 def function_of(module: Any, name: str = "main") -> Any:
@@ -57,11 +57,16 @@ def evaluate(
     ]
 
 
+def size_of(attributes: Any) -> dims.Size:
+    """The size that a result is, by its attributes."""
+    return dims.parse(attributes[keys.SIZE].value)
+
+
 def _result_sizes(function: Any) -> list:
     if "res_attrs" not in function.attributes:
         return [None] * len(function.type.results)
     return [
-        dims.parse(given["graph.size"].value) if "graph.size" in given else None
+        dims.parse(given[keys.SIZE].value) if keys.SIZE in given else None
         for given in function.attributes["res_attrs"]
     ]
 
@@ -78,8 +83,8 @@ def run(imported: Any, inputs: Sequence, *, precise: bool = False) -> list:
     function = function_of(imported.module, imported.name)
     given = list(function.attributes["res_attrs"]) if results else []
     for result, attributes in zip(results, given, strict=True):
-        if "graph.writes" in attributes:
-            arguments[attributes["graph.writes"].value].copy_(result)
+        if keys.WRITES in attributes:
+            arguments[attributes[keys.WRITES].value].copy_(result)
     sources = {"input": inputs, "result": results}
     return [
         slot.value if slot.kind == "constant" else sources[slot.kind][slot.value]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from graph_interpreter import evaluates
-from philox import words
 from torch import Tensor
 
 from girih.dialects import dims
+from girih.evaluation.philox import words
+from girih.evaluation.state import evaluates
 
 # Elementwise --------------------------------------------------------------------
 
@@ -22,6 +22,7 @@ remainder""".split()
 
 
 def calls(function: Callable) -> Callable:
+    """A rule that calls a function with the operands alone."""
     return lambda state, op, *operands: function(*operands)
 
 
@@ -262,6 +263,7 @@ def _embedding(state, op, weight, index):
 
 
 def positions(op, indices) -> tuple:
+    """What a tensor is indexed with, for each dim up to the last one that is."""
     named = dict(zip(op.dims, indices, strict=True))
     return tuple(
         named[dim].long() if dim in named else slice(None)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from graph_interpreter import State, evaluates
-from graph_primitives import calls
 from torch import Tensor
 
 from girih.codegen.runtime import program, torch_entry  # noqa: F401  (registers ops)
 from girih.dialects.attributes import LAYOUTS, OperandRef, TorchConstant
 from girih.dialects.dims import Dim
+from girih.evaluation.primitives import calls
+from girih.evaluation.state import State, evaluates
 
 # Composites ---------------------------------------------------------------------
 
@@ -245,7 +245,8 @@ def _adaptive_avg_pool(state, op, x):
 # Calls of ATen ------------------------------------------------------------------
 
 
-def _argument(state: State, value: Any, operands: Sequence[Tensor]) -> Any:
+def argument_of(state: State, value: Any, operands: Sequence[Tensor]) -> Any:
+    """An argument of an ATen call."""
     match value:
         case OperandRef(index):
             return operands[index]
@@ -256,15 +257,16 @@ def _argument(state: State, value: Any, operands: Sequence[Tensor]) -> Any:
         case TorchConstant(_, name):
             return getattr(torch, name)
         case tuple():
-            return [_argument(state, item, operands) for item in value]
+            return [argument_of(state, item, operands) for item in value]
     return value
 
 
-def _tensors(result: Any) -> list[Tensor]:
+def tensors_of(result: Any) -> list[Tensor]:
+    """The tensors among what an ATen call returns."""
     if isinstance(result, Tensor):
         return [result]
     if isinstance(result, (list, tuple)):
-        return [tensor for item in result for tensor in _tensors(item)]
+        return [tensor for item in result for tensor in tensors_of(item)]
     return []
 
 
@@ -287,6 +289,10 @@ def _laid_out(state: State, op: Any, operands: Sequence[Tensor]) -> list[Tensor]
 def _extern(state, op, *operands):
     func = torch_entry.entry(op.op)
     operands = _laid_out(state, op, operands)
-    args = [_argument(state, value, operands) for value in op.args]
-    kwargs = {k: _argument(state, v, operands) for k, v in op.kwargs.items()}
-    return _tensors(func(*args, **kwargs))
+    args = [argument_of(state, value, operands) for value in op.args]
+    kwargs = {k: argument_of(state, v, operands) for k, v in op.kwargs.items()}
+    made = tensors_of(func(*args, **kwargs))
+    if not state.precise:
+        return made
+    # An argument may name a dtype, so not all are wide.
+    return [x.double() if x.is_floating_point() else x for x in made]

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from graph_interpreter import evaluates
 from torch import Tensor
+
+from girih.evaluation.state import evaluates
 
 
 @evaluates("detach")

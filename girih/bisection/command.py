@@ -1,0 +1,89 @@
+"""girih-bisect: finds the pass that makes the program of a dump folder wrong.
+
+girih-bisect dump/000-graph0
+girih-bisect dump --folder repro
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from girih.bisection.api import FOLDER, culprit_of
+from girih.bisection.dumped import programs_of_folder
+from girih.tools import diagnostics, loading
+
+_ABOUT = """
+Evaluates the IR of a dump folder (options={"dump_dir": ..., "dump_inputs": True})
+without compiling it, at each level and after each pass between two of them, and runs
+the last level. It names the first pass after which the program computes something
+else, and writes the fewest ops that show it. The first file is taken to be right.
+"""
+_EXAMPLES = """
+examples:
+  girih-bisect dump                 all programs of a dump, up to the first wrong one
+  girih-bisect dump/000-graph0      one program
+  girih-bisect girih-bisect         what girih.bisect wrote, again
+
+The exit code is 0, or 1 if something is wrong, or after an error.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports errors in one line, with exit code 1."""
+
+    def error(self, message: str) -> Any:
+        """Prints the message and exits."""
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="girih-bisect",
+        description=_ABOUT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("dump", type=Path, help="a dump folder, or one in it")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(FOLDER),
+        help=f"where files that show the fault go (default: {FOLDER})",
+    )
+    parser.add_argument("--load", **loading.OPTION)
+    arguments = parser.parse_args(argv)
+    loading.load(parser, arguments.load)
+    return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs girih-bisect; returns the exit code."""
+    arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments.dump, arguments.folder)
+    except diagnostics.REPORTED as error:
+        found = diagnostics.diagnostics_of(error, str(arguments.dump))
+        for line in diagnostics.lines_of(found, str(arguments.dump)):
+            print(line, file=sys.stderr)
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    return 1
+
+
+def _run(dump: Path, folder: Path) -> int:
+    programs = programs_of_folder(dump)
+    for _, about in programs:
+        print(about)
+    culprit = culprit_of([program for program, _ in programs], folder)
+    print("nothing differs from the first file" if culprit is None else culprit)
+    return int(culprit is not None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

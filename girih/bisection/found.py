@@ -1,0 +1,87 @@
+"""What came of a bisection, as an object that prints well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Culprit:
+    """What makes a program wrong.
+
+    Attributes:
+        program: Its name in ``girih.report``: ``graph0``, ``graph0.backward``.
+        kind: The kind of program: ``inference``, ``joint``, ``forward``, ``backward``.
+        stage: The stage of the compiler, as ``girih-opt --list-stages`` names it, or
+            the place of a user's pass: ``import``, ``fuse``, ``after:import``. Of a
+            file that was edited: the file; of what girih does between stages: "driver".
+        passes: The pass, with its options; several where the IR between them can't be
+            evaluated; none where no pass is at fault.
+        differences: What differs right behind it: result, element, values.
+        lines: The user's lines of the ops that show it: ``model.py:12``.
+        ops: How many ops the repro has; 0 without one.
+        files: What was written: the repro first.
+        commands: What shows the fault again, for a shell.
+        notes: What else there is to know.
+    """
+
+    program: str
+    kind: str
+    stage: str
+    passes: list[str]
+    differences: list[str]
+    lines: list[str] = field(default_factory=list)
+    ops: int = 0
+    files: list[Path] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{self.program} ({self.kind}) is wrong after {self.stage}"]
+        if len(self.passes) == 1:
+            lines.append(f"  pass: {self.passes[0]}")
+        elif self.passes:
+            lines.append("  one of the passes " + ", ".join(self.passes))
+        lines += [f"  {text}" for text in self.differences]
+        lines += [f"  at {line}" for line in self.lines]
+        if self.files:
+            ops = "1 op" if self.ops == 1 else f"{self.ops} ops"
+            lines.append(f"  written: {self.files[0]} ({ops})")
+            lines += [f"           {path}" for path in self.files[1:]]
+        lines += [f"  run: {command}" for command in self.commands]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+@dataclass
+class Bisection:
+    """What ``girih.bisect(f)(*args)`` returns.
+
+    Attributes:
+        result: What the call returned: the compiled function's own result.
+        differences: How results, gradients and written inputs differ from eager's.
+        culprit: What makes them differ; None if nothing differs, or it was not found.
+        notes: What can't be told.
+    """
+
+    result: Any = None
+    differences: list[str] = field(default_factory=list)
+    culprit: Culprit | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences and self.culprit is None
+
+    def __str__(self) -> str:
+        if self.ok:
+            return "\n".join(["nothing differs from eager", *self.notes])
+        lines = list(self.differences)
+        if self.culprit is not None:
+            lines.append(str(self.culprit))
+        else:
+            lines.append("what makes it differ was not found")
+        return "\n".join([*lines, *self.notes])
