@@ -90,6 +90,11 @@ def is_float(element: ir.Type) -> bool:
     return isinstance(element, ir.FloatType)
 
 
+def is_float8(element: ir.Type) -> bool:
+    """Tells whether the element type is a floating-point type of 8 bits."""
+    return isinstance(element, ir.FloatType) and element.width == 8
+
+
 def is_integer(element: ir.Type) -> bool:
     """Tells whether the element type is an integer type other than bool."""
     return isinstance(element, ir.IntegerType) and element.width > 1

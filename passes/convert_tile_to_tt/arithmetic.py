@@ -42,6 +42,13 @@ def lower_index_cast(lowering: Lowering, op: ir.OpView) -> None:
     lowering.set(op, b.resized(source, element, signed=signed))
 
 
+@lowers("arith.bitcast")
+def lower_bitcast(lowering: Lowering, op: ir.OpView) -> None:
+    """Triton has an op of its own for the same bits as another type."""
+    type = lowering.type(op.results[0].type)
+    lowering.set(op, b.make("bitcast", [lowering.new(op.operands[0])], type=type))
+
+
 # Two numbers rounded to 16 bits by one instruction. Triton rounds one at a time, which
 # a GPU does at the speed of its special functions: an eighth of that of additions.
 ROUNDED_PAIRS = {
