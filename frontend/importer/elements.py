@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 
 ELEMENT_NAMES = {
@@ -31,18 +29,6 @@ DTYPES = {name: dtype for dtype, name in ELEMENT_NAMES.items()}
 
 
 FLOAT8_DTYPES = frozenset(dtype for dtype in ELEMENT_NAMES if "float8" in str(dtype))
-
-
-@lru_cache(maxsize=1)
-def is_rounding_known() -> bool:
-    """Whether eager's casts to float8 are those of kernels.
-
-    Kernels give the largest number for what is too large for ``float8_e4m3fn``. torch
-    2.13 does so too; versions before gave NaN, and their own casts are called there.
-    """
-    with torch._C._DisableTorchDispatch():
-        number = torch.tensor([1000.0]).to(torch.float8_e4m3fn)
-        return number.float().item() == 448.0
 
 
 def is_integral(dtype: torch.dtype) -> bool:

@@ -6,11 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from girih.frontend.importer.builder import Operand, Spec
-from girih.frontend.importer.elements import (
-    ELEMENT_NAMES,
-    FLOAT8_DTYPES,
-    is_rounding_known,
-)
+from girih.frontend.importer.elements import ELEMENT_NAMES, FLOAT8_DTYPES
 from girih.frontend.importer.scalars import takes_numbers
 
 # Kernels compute with real numbers of at least 16 bits, and move those of 8 bits.
@@ -29,9 +25,8 @@ def is_native(name: str, args: list, kwargs: dict, specs: list[Spec]) -> bool:
     dtypes = {x.dtype for x in (*specs, *operands)}
     if not dtypes.isdisjoint(_FOREIGN_DTYPES):
         return False
-    if not dtypes.isdisjoint(FLOAT8_DTYPES):
-        if name not in _MOVES or not is_rounding_known():
-            return False
+    if not dtypes.isdisjoint(FLOAT8_DTYPES) and name not in _MOVES:
+        return False
     return not specs or takes_numbers(name, args, kwargs, specs[0].dtype)
 
 

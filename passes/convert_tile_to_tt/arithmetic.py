@@ -5,6 +5,7 @@ from __future__ import annotations
 from girih.dialects.bindings import ir
 from girih.dialects.tt.base import element_of
 from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.float8 import lower_extended_float8
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 
 
@@ -42,13 +43,6 @@ def lower_index_cast(lowering: Lowering, op: ir.OpView) -> None:
     lowering.set(op, b.resized(source, element, signed=signed))
 
 
-@lowers("arith.bitcast")
-def lower_bitcast(lowering: Lowering, op: ir.OpView) -> None:
-    """Triton has an op of its own for the same bits as another type."""
-    type = lowering.type(op.results[0].type)
-    lowering.set(op, b.make("bitcast", [lowering.new(op.operands[0])], type=type))
-
-
 # Two numbers rounded to 16 bits by one instruction. Triton rounds one at a time, which
 # a GPU does at the speed of its special functions: an eighth of that of additions.
 ROUNDED_PAIRS = {
@@ -62,6 +56,8 @@ ROUNDED_PAIRS = {
 @lowers("arith.extf")
 def lower_extf(lowering: Lowering, op: ir.OpView) -> None:
     """The same op; numbers that are only rounded to 16 bits stay in their registers."""
+    if lower_extended_float8(lowering, op):
+        return
     source = _rounded_source(op)
     if source is None or lowering.library != "cuda":
         lowering.keep(op)

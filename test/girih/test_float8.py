@@ -5,8 +5,9 @@ import torch
 from emulated_device import RecordingDevice, emulated_device
 
 import girih
-from girih.codegen.gpu.compile import assembly
+from girih.codegen.gpu.compile import assembly, compile_kernels
 from girih.codegen.gpu.target import parse_target
+from girih.compiler import cpu_code, gpu_code
 
 TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 NARROW = (torch.float16, torch.bfloat16)
@@ -43,13 +44,14 @@ def work_of(compiled):
     return report.launches, report.externs
 
 
-@pytest.fixture(params=["cpu", "gpu"])
+@pytest.fixture(params=["cpu", "gpu", "old gpu"])
 def target(request):
     """The processor, or an emulated device."""
     if request.param == "cpu":
         yield request.param
     else:
-        with emulated_device():
+        architecture = {"gpu": "sm_90", "old gpu": "sm_80"}[request.param]
+        with emulated_device(target=architecture):
             yield request.param
 
 
@@ -63,6 +65,18 @@ def test_cast_to_float8_gives_the_bits_of_eager(target, float8, dtype):
     compiled = girih.compile(f, fullgraph=True)
     assert torch.equal(bits(compiled(x)), bits(f(x)))
     assert work_of(compiled) == (1, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_torch_whose_casts_give_nan_for_what_is_too_large(target, dtype, monkeypatch):
+    for module in (cpu_code, gpu_code):
+        monkeypatch.setattr(module, "saturates_float8", lambda: False)
+    x = patterns(dtype)
+    expected = x.to(torch.float8_e4m3fn).view(torch.uint8)
+    is_large = x.float().abs() > 464  # halfway from 448 to what would come next
+    expected = torch.where(is_large, expected | 0x7F, expected)
+    compiled = girih.compile(lambda x: x.to(torch.float8_e4m3fn), fullgraph=True)
+    assert torch.equal(bits(compiled(x)), expected)
 
 
 @pytest.mark.parametrize("float8", TYPES)
@@ -258,7 +272,12 @@ def test_casting_is_fused_with_what_finds_the_scale(target, before, scaled, dtyp
 def test_triton_compiles_casts(float8):
     pytest.importorskip("triton", reason="Triton compiles the kernels")
     with emulated_device(RecordingDevice) as device:
-        run = girih.compile(lambda x: (x.to(float8), x.to(float8).float() + 1))
-        run(torch.empty(64, 256, dtype=torch.bfloat16))
-    text = assembly(device.kernels[0], parse_target("sm_90"))
+        run = girih.compile(lambda x, y: (x.to(float8), y.float() + 1))
+        run(torch.empty(64, 256), torch.empty(64, 256).to(float8))
+    target = parse_target("sm_90")
+    assert all(binary.data for binary in compile_kernels(device.kernels, target))
+    text = "".join(assembly(kernel, target) for kernel in device.kernels)
     assert "st.global" in text
+    has_instruction = float8 is torch.float8_e4m3fn
+    assert ("cvt.rn.satfinite.e4m3x2.f32" in text) == has_instruction
+    assert ("cvt.rn.f16x2.e4m3x2" in text) == has_instruction

@@ -1,17 +1,17 @@
 """Float8 elements: their bits from and to float32.
 
 A kernel holds a float8 as an integer of 8 bits, so moving one keeps its bits. Casts are
-integer arithmetic, the same for all lanes, and give what eager gives for every float32:
-they round to nearest even.
+integer arithmetic, the same for all lanes, or for f8E4M3FN instructions of the device.
+They give what eager gives for every float32, and round to nearest even.
 
 | type | overflow | NaN |
 |---|---|---|
-| f8E4M3FN | +-448 | 0x7f, 0xff |
+| f8E4M3FN | +-448, or NaN where torch does so | 0x7f, 0xff |
 | f8E5M2 | infinity | 0x7f, 0xff; 0x7d and 0x7e are read as NaN too |
 | f8E4M3FNUZ, f8E5M2FNUZ | NaN | 0x80, which takes the place of -0 |
 
 Source: https://arxiv.org/abs/2209.05433 and https://arxiv.org/abs/2206.02915; what
-overflows follows eager (torch 2.13).
+overflows follows eager.
 """
 
 from dataclasses import dataclass
@@ -57,6 +57,9 @@ FORMATS = {
 
 def decoded(b: Builder, value: Value, element: Element) -> Value:
     """The float32 with the value of these bits, which are ``i8``."""
+    if _has_instruction(b, element):
+        number = b.op("arith.bitcast", element.name, value)
+        return b.op("arith.extf", "f32", number)
     form = FORMATS[element.name]
     bits = b.op("arith.extui", "i32", value)
     magnitude = _with_number(b, "arith.andi", bits, _MAGNITUDE)
@@ -85,6 +88,10 @@ def decoded(b: Builder, value: Value, element: Element) -> Value:
 
 def encoded(b: Builder, value: Value, element: Element) -> Value:
     """The bits, as ``i8``, of the element nearest to a float32."""
+    if _has_instruction(b, element):
+        value = value if b.saturates_float8 else _too_large_made_nan(b, value)
+        number = b.op("arith.truncf", element.name, value)
+        return b.op("arith.bitcast", "i8", number)
     form = FORMATS[element.name]
     bits = b.op("arith.bitcast", "i32", value)
     magnitude = _with_number(b, "arith.andi", bits, 0x7FFFFFFF)
@@ -92,7 +99,8 @@ def encoded(b: Builder, value: Value, element: Element) -> Value:
     is_small = b.compare_ints("ult", magnitude, least)
     number = _rounded_off(b, magnitude, form)
     number = b.select(is_small, _small(b, magnitude, form), number)
-    overflow = b.constant(form.overflow, "i32")
+    is_nan_too = element.name == "f8E4M3FN" and not b.saturates_float8
+    overflow = b.constant(form.special if is_nan_too else form.overflow, "i32")
     number = b.same("arith.minui", number, overflow)
     sign = _with_number(b, "arith.shrui", bits, 24)
     sign = _with_number(b, "arith.andi", sign, _SIGN)
@@ -104,6 +112,19 @@ def encoded(b: Builder, value: Value, element: Element) -> Value:
         is_nan = b.compare_ints("ugt", magnitude, infinity)
         number = b.select(is_nan, b.constant(_MAGNITUDE, "i32"), number)
     return b.op("arith.trunci", "i8", b.same("arith.ori", number, sign))
+
+
+def _has_instruction(b: Builder, element: Element) -> bool:
+    return b.casts_float8 and b.width != 0 and element.name == "f8E4M3FN"
+
+
+def _too_large_made_nan(b: Builder, value: Value) -> Value:
+    """NaN, with the sign, in place of what rounds to more than 448."""
+    limit = b.constant(464.0, "f32")
+    is_large = b.compare_floats("ogt", b.same("math.absf", value), limit)
+    bits = b.op("arith.bitcast", "i32", value)
+    bits = b.select(is_large, _with_number(b, "arith.ori", bits, _NAN), bits)
+    return b.op("arith.bitcast", "f32", bits)
 
 
 def _rounded_off(b: Builder, magnitude: Value, form: Format) -> Value:
