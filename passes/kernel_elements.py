@@ -19,7 +19,12 @@ COMPUTED_ELEMENTS = frozenset(
 )  # fmt: skip
 """What kernels compute with."""
 
-MOVED_ELEMENTS = COMPUTED_ELEMENTS | {"f8E4M3FN", "f8E5M2"}
+MOVED_ELEMENTS = COMPUTED_ELEMENTS | {
+    "f8E4M3FN",
+    "f8E4M3FNUZ",
+    "f8E5M2",
+    "f8E5M2FNUZ",
+}
 """What kernels load, store and cast."""
 
 

@@ -10,6 +10,7 @@ from girih.codegen.gpu.target import parse_target
 from girih.compiler import cpu_code, gpu_code
 
 TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
+ALL_TYPES = (*TYPES, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 NARROW = (torch.float16, torch.bfloat16)
 BYTES = torch.arange(256, dtype=torch.uint8)
 
@@ -55,7 +56,7 @@ def target(request):
             yield request.param
 
 
-@pytest.mark.parametrize("float8", TYPES)
+@pytest.mark.parametrize("float8", ALL_TYPES)
 @pytest.mark.parametrize("dtype", [*NARROW, torch.float32, torch.float64])
 def test_cast_to_float8_gives_the_bits_of_eager(target, float8, dtype):
     def f(x):
@@ -79,7 +80,7 @@ def test_torch_whose_casts_give_nan_for_what_is_too_large(target, dtype, monkeyp
     assert torch.equal(bits(compiled(x)), expected)
 
 
-@pytest.mark.parametrize("float8", TYPES)
+@pytest.mark.parametrize("float8", ALL_TYPES)
 @pytest.mark.parametrize(
     "dtype",
     [*NARROW, torch.float32, torch.float64, torch.bool, torch.int32, torch.uint8],
@@ -136,7 +137,7 @@ def _written(x, y):
     return z
 
 
-@pytest.mark.parametrize("float8", TYPES)
+@pytest.mark.parametrize("float8", ALL_TYPES)
 @pytest.mark.parametrize("name", MOVES)
 def test_what_moves_float8_keeps_its_bits(target, name, float8):
     f = MOVES[name]
