@@ -60,6 +60,7 @@ class Trait(enum.Enum):
     )
     KEEPS_DIGITS = "16 bits hold the result wherever they hold the operands"
     PASSES_DIGITS = "the result has as many digits as the first operand"
+    TAKES_FLOAT8 = "kernels do the op on floats of 8 bits, which it moves or casts"
     TRANSFERS = "the op moves elements between memory and the points of a domain"
     RANDOM = "the op returns random numbers"
 
@@ -96,5 +97,6 @@ PRODUCT = Trait.PRODUCT
 RANDOM = Trait.RANDOM
 REDUCES = Trait.REDUCES
 REINDEXES = Trait.REINDEXES
+TAKES_FLOAT8 = Trait.TAKES_FLOAT8
 TRANSFERS = Trait.TRANSFERS
 VIEW = Trait.VIEW

@@ -55,7 +55,9 @@ ELEMENT_BYTES = {
     "f32": 4,
     "f64": 8,
     "f8E4M3FN": 1,
+    "f8E4M3FNUZ": 1,
     "f8E5M2": 1,
+    "f8E5M2FNUZ": 1,
     "i1": 1,
     "i16": 2,
     "i32": 4,
@@ -88,6 +90,11 @@ def is_bool(element: ir.Type) -> bool:
 def is_float(element: ir.Type) -> bool:
     """Tells whether the element type is a real floating-point type."""
     return isinstance(element, ir.FloatType)
+
+
+def is_float8(element: ir.Type) -> bool:
+    """Tells whether the element type is a floating-point type of 8 bits."""
+    return isinstance(element, ir.FloatType) and element.width == 8
 
 
 def is_integer(element: ir.Type) -> bool:

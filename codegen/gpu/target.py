@@ -33,6 +33,11 @@ class Target:
         )
 
     @property
+    def casts_float8(self) -> bool:
+        """Whether instructions cast between float32 and float8_e4m3fn."""
+        return self.backend == "cuda" and self.architecture >= 89
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever code for it might; part of cache keys."""
         return f"{self.backend}:{self.name}:{self.warp_size}"

@@ -48,6 +48,7 @@ from girih.dialects.traits import (
     KEEPS_DIGITS,
     MAY_FAIL,
     PASSES_DIGITS,
+    TAKES_FLOAT8,
     Cost,
 )
 
@@ -470,7 +471,7 @@ class ShiftRightOp(Binary, name="shift_right"):
 # Other --------------------------------------------------------------------------
 
 
-class WhereOp(GraphOp, name="where", traits={ELEMENTWISE}):
+class WhereOp(GraphOp, name="where", traits={ELEMENTWISE, TAKES_FLOAT8}):
     """y = a where cond, else b.
 
     Operands: cond of ``i1``; a and b of one element type; all three broadcast.
@@ -494,7 +495,9 @@ class WhereOp(GraphOp, name="where", traits={ELEMENTWISE}):
         return [ty.tensor_type(shape, a.element_type)]
 
 
-class CastOp(GraphOp, name="cast", traits={ELEMENTWISE, JUMPS, KEEPS_DIGITS}):
+class CastOp(
+    GraphOp, name="cast", traits={ELEMENTWISE, JUMPS, KEEPS_DIGITS, TAKES_FLOAT8}
+):
     """y = x converted to the result's element type, as ``Tensor.to`` does.
 
     To bool: x != 0. Floats to integers truncate. Result types are given when built.

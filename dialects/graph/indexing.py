@@ -35,10 +35,10 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.rules import expect
-from girih.dialects.traits import GATHERS, MAY_FAIL, Cost
+from girih.dialects.traits import GATHERS, MAY_FAIL, TAKES_FLOAT8, Cost
 
 
-class TakeOp(GraphOp, name="take", traits={GATHERS, MAY_FAIL}):
+class TakeOp(GraphOp, name="take", traits={GATHERS, MAY_FAIL, TAKES_FLOAT8}):
     """y = x with dim ``dim`` replaced by the dims of ``index``: whole slices of x.
 
     y: x.shape[:dim] + index.shape + x.shape[dim + 1:].
@@ -64,7 +64,7 @@ class TakeOp(GraphOp, name="take", traits={GATHERS, MAY_FAIL}):
         return [ty.tensor_type(taken, x.element_type)]
 
 
-class GatherOp(GraphOp, name="gather", traits={GATHERS, MAY_FAIL}):
+class GatherOp(GraphOp, name="gather", traits={GATHERS, MAY_FAIL, TAKES_FLOAT8}):
     """y[i, j, k] = x[index[i, j, k], j, k] for ``dim`` = 0, as torch.gather.
 
     y and index: one shape, of x's rank.

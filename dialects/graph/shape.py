@@ -24,10 +24,18 @@ from girih.dialects.graph.base import (
 )
 from girih.dialects.graph.creation import expect_number_fits
 from girih.dialects.rules import expect
-from girih.dialects.traits import ASSEMBLES, BIJECTIVE, MAY_ALIAS, REINDEXES, VIEW, Cost
+from girih.dialects.traits import (
+    ASSEMBLES,
+    BIJECTIVE,
+    MAY_ALIAS,
+    REINDEXES,
+    TAKES_FLOAT8,
+    VIEW,
+    Cost,
+)
 
 
-class _SameElementView(GraphOp, traits={REINDEXES, VIEW, MAY_ALIAS}):
+class _SameElementView(GraphOp, traits={REINDEXES, VIEW, MAY_ALIAS, TAKES_FLOAT8}):
     """A view whose result type is given when built; it keeps the element type."""
 
     COST = Cost.CHEAP
@@ -162,7 +170,7 @@ class WindowOp(_SameElementView, name="window"):
         expect(is_inside, "y", f"end at the size {source[dim]}", end)
 
 
-class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES}):
+class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES, TAKES_FLOAT8}):
     """y = the operands one after the other along ``dim``.
 
     Errors: no operand; other ranks, element types or sizes outside ``dim``.
@@ -194,7 +202,7 @@ class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES}):
         return [ty.tensor_type(first, element)]
 
 
-class PadOp(GraphOp, name="pad", traits={ASSEMBLES}):
+class PadOp(GraphOp, name="pad", traits={ASSEMBLES, TAKES_FLOAT8}):
     """y = x with ``low`` and ``high`` more elements, all ``value``, around each dim.
 
     ``low`` and ``high`` are at least 0 and may be dim expressions.
@@ -224,7 +232,7 @@ class PadOp(GraphOp, name="pad", traits={ASSEMBLES}):
         return [ty.tensor_type(padded, types[0].element_type)]
 
 
-class FlipOp(GraphOp, name="flip", traits={REINDEXES}):
+class FlipOp(GraphOp, name="flip", traits={REINDEXES, TAKES_FLOAT8}):
     """y = x with the order of elements along ``dims`` reversed."""
 
     COST = Cost.CHEAP

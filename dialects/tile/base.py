@@ -31,8 +31,11 @@ def element_and_shape(type_: ir.Type) -> tuple[ir.Type, tuple[int, ...]]:
 
 
 def value_element(element: ir.Type) -> ir.Type:
-    """Returns what an element of a buffer is once loaded: integers are signless."""
-    if isinstance(element, ir.IntegerType):
+    """Returns what an element of a buffer is once loaded.
+
+    Integers are signless, and a float8 is an integer that holds its bits.
+    """
+    if isinstance(element, ir.IntegerType) or ty.is_float8(element):
         return ir.IntegerType.get_signless(element.width)
     return element
 

@@ -23,6 +23,8 @@ from girih.dialects.tt.base import (
     shape_of,
 )
 
+_NUMBERS = (ir.IntegerType, ir.FloatType)
+
 
 def _expect_mask(mask: ir.Value | None, pointer: ir.Type) -> None:
     if mask is not None:
@@ -49,13 +51,23 @@ class AddptrOp(TtOp, name="addptr"):
 
 
 class BitcastOp(TtOp, name="bitcast"):
-    """The same bits as another type, here: a pointer to other elements."""
+    """The same bits as another type: pointers to other elements, or other numbers.
+
+    Errors: numbers of another width; a pointer and a number.
+    """
 
     source = operand()
     value = result()
 
     def verify_invariants(self) -> None:
-        """Checks that both are pointers."""
+        """Checks that both are pointers, or numbers of one width."""
+        source, value = element_of(self.source.type), element_of(self.value.type)
+        if isinstance(source, _NUMBERS):
+            is_as_wide = isinstance(value, _NUMBERS) and value.width == source.width
+            rule = f"have elements of {source.width} bits"
+            expect(is_as_wide, "value", rule, self.value.type)
+            expect_type(self.value.type, "value", same_shape(self.source.type, value))
+            return
         expect_pointer(self.source.type, "source")
         expect_pointer(self.value.type, "value")
 

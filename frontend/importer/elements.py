@@ -22,10 +22,15 @@ ELEMENT_NAMES = {
     torch.complex64: "complex<f32>",
     torch.complex128: "complex<f64>",
     torch.float8_e4m3fn: "f8E4M3FN",
+    torch.float8_e4m3fnuz: "f8E4M3FNUZ",
     torch.float8_e5m2: "f8E5M2",
+    torch.float8_e5m2fnuz: "f8E5M2FNUZ",
 }
 
 DTYPES = {name: dtype for dtype, name in ELEMENT_NAMES.items()}
+
+
+FLOAT8_DTYPES = frozenset(dtype for dtype in ELEMENT_NAMES if "float8" in str(dtype))
 
 
 def is_integral(dtype: torch.dtype) -> bool:

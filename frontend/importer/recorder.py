@@ -7,7 +7,7 @@ view, as a write, or as ``graph.extern``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,8 +25,8 @@ from girih.frontend.fake.rules import Result
 from girih.frontend.importer.builder import Builder, Operand, Spec
 from girih.frontend.importer.devices import check_aten_call, check_made
 from girih.frontend.importer.differentiation import Derivatives
-from girih.frontend.importer.elements import ELEMENT_NAMES
 from girih.frontend.importer.extern import build_extern
+from girih.frontend.importer.native import is_native, operands_of
 from girih.frontend.importer.registry import (
     EFFECTS,
     RULES,
@@ -34,7 +34,7 @@ from girih.frontend.importer.registry import (
     ViewStep,
     knows_negative,
 )
-from girih.frontend.importer.scalars import Scalars, apply_rule, takes_numbers
+from girih.frontend.importer.scalars import Scalars, apply_rule
 from girih.frontend.importer.schema import op_info, size_arguments, with_defaults
 from girih.frontend.importer.symbols import Symbols
 from girih.frontend.importer.tensor_checks import (
@@ -338,7 +338,7 @@ class Recorder(TorchDispatchMode):
             check_aten_call(given, results, self.builder.device)
             is_ordered = info.is_random or not results
             values = build_extern(self.builder, func, args, kwargs, ordered=is_ordered)
-        return self.seen(info.name, values, list(_operands_of([args, kwargs])))
+        return self.seen(info.name, values, list(operands_of([args, kwargs])))
 
     def seen(self, name: str, values, operands: list[Operand]) -> tuple[Operand, ...]:
         """The results of an op, as autograd sees them where it looks."""
@@ -353,7 +353,7 @@ class Recorder(TorchDispatchMode):
         if is_seen and info.name in _WITHOUT_DERIVATIVE:
             if self.builder.out[0].dtype.is_floating_point:
                 return None
-        if rule is None or not _is_native(info.name, args, kwargs, self.builder.out):
+        if rule is None or not is_native(info.name, args, kwargs, self.builder.out):
             return None
         if not knows_negative(rule) and self._has_negative(func, args, kwargs):
             return None
@@ -516,30 +516,6 @@ UNRECORDED_WRITES = ("logical_and_", "logical_not_", "logical_or_", "logical_xor
 # Eager has no derivative of these, and says so in the backward pass; rules make them of
 # ops that have one.
 _WITHOUT_DERIVATIVE = ("floor_divide", "floor_divide.Scalar")
-
-# Kernels compute with real numbers of at least 16 bits.
-_FOREIGN_DTYPES = frozenset(
-    dtype for dtype in ELEMENT_NAMES if dtype.is_complex or "float8" in str(dtype)
-)
-
-
-def _is_native(name: str, args: list, kwargs: dict, specs: list[Spec]) -> bool:
-    """Whether kernels know all dtypes, and the rule the numbers that are inputs."""
-    if any(spec.dtype in _FOREIGN_DTYPES for spec in specs):
-        return False
-    if any(x.dtype in _FOREIGN_DTYPES for x in _operands_of([args, kwargs])):
-        return False
-    return not specs or takes_numbers(name, args, kwargs, specs[0].dtype)
-
-
-def _operands_of(value: Any) -> Iterator[Operand]:
-    if isinstance(value, Operand):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _operands_of(item)
-    elif isinstance(value, dict):
-        yield from _operands_of(list(value.values()))
 
 
 def _may_run(twin) -> bool:

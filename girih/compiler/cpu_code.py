@@ -25,6 +25,7 @@ from girih.codegen.cpu.target import Target as Processor
 from girih.codegen.cpu.target import host_target
 from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.program import build_program
+from girih.compiler.float8 import saturates_float8
 from girih.compiler.modules import kernel_text
 from girih.compiler.sources import added, versions
 from girih.compiler.target import graph_options
@@ -79,7 +80,11 @@ class CpuTarget:
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "plan-memory": memory,
             "select-products": ProductOptions(library=_product_library(self.processor)),
-            "tile": TileOptions(vector_bits=bits, parallel_grain=grain),
+            "tile": TileOptions(
+                vector_bits=bits,
+                parallel_grain=grain,
+                saturates_float8=saturates_float8(),
+            ),
             "convert-tile-to-cpu": ConvertTileToCpuOptions(
                 vector_bits=bits, parallel_threshold=grain
             ),

@@ -28,6 +28,7 @@ from girih.codegen.gpu.target import Target, parse_target
 from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.device import Device, GridKernel
 from girih.codegen.runtime.program import build_program
+from girih.compiler.float8 import saturates_float8
 from girih.compiler.gpu_products import (
     ProductPlanner,
     allows_tf32,
@@ -136,7 +137,13 @@ class GpuTarget:
             "fuse-contractions": ContractionOptions(products="small"),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "launch-products": LaunchProductsOptions(library=self.products),
-            "tile": TileOptions("gpu", processors=processors, shared_bytes=shared),
+            "tile": TileOptions(
+                "gpu",
+                processors=processors,
+                shared_bytes=shared,
+                saturates_float8=saturates_float8(),
+                casts_float8=self.architecture.casts_float8,
+            ),
             "convert-tile-to-tt": ConvertTileToTtOptions(
                 library=self.architecture.backend, allow_tf32=rounds
             ),

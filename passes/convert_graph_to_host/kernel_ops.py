@@ -11,28 +11,11 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import role_of
 from girih.dialects.traits import Role
 from girih.dialects.types import element_of
+from girih.passes.kernel_elements import MOVED_ELEMENTS, takes_elements
 
 _KERNEL_ROLES = frozenset({Role.PRIMITIVE, Role.KERNEL})
 # A kernel that makes one number costs more than the ATen call.
 _CALLED = frozenset({"graph.constant", "graph.size"})
-
-KERNEL_ELEMENTS = frozenset(
-    {
-        "bf16",
-        "f16",
-        "f32",
-        "f64",
-        "i1",
-        "i16",
-        "i32",
-        "i64",
-        "i8",
-        "ui16",
-        "ui32",
-        "ui64",
-        "ui8",
-    }
-)
 
 
 def runs_in_kernel(op: ir.OpView) -> bool:
@@ -41,9 +24,10 @@ def runs_in_kernel(op: ir.OpView) -> bool:
     if not is_kernel and op.name != "graph.fusion":
         return False
     values = [*op.operands, *op.results]
-    return all(has_kernel_element(value.type) for value in values)
+    elements = {str(element_of(value.type)) for value in values}
+    return takes_elements(op, elements)
 
 
 def has_kernel_element(type_: ir.Type) -> bool:
     """Whether generated code can hold the elements of this tensor or buffer."""
-    return str(element_of(type_)) in KERNEL_ELEMENTS
+    return str(element_of(type_)) in MOVED_ELEMENTS

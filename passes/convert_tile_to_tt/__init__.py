@@ -13,7 +13,8 @@ grid must not read what others, or other lanes, of the same grid write.
 
 Read in this order: `driver` (the pass), `kernel` (functions), `lowering` (the table of
 rules), `index_width`, `control` (loops), `memory`, `vectors`, `contraction`,
-`arithmetic`, `functions` (of mathematics), `error_function`, `builder` (short names).
+`arithmetic`, `float8`, `functions` (of mathematics), `error_function`, `builder` (short
+names).
 """
 
 from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions, run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from girih.dialects.bindings import ir
 from girih.dialects.tt.base import element_of
 from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.float8 import lower_extended_float8
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 
 
@@ -55,6 +56,8 @@ ROUNDED_PAIRS = {
 @lowers("arith.extf")
 def lower_extf(lowering: Lowering, op: ir.OpView) -> None:
     """The same op; numbers that are only rounded to 16 bits stay in their registers."""
+    if lower_extended_float8(lowering, op):
+        return
     source = _rounded_source(op)
     if source is None or lowering.library != "cuda":
         lowering.keep(op)

@@ -140,8 +140,8 @@ def _floor_remainder(owner: ir.Operation | ir.Block) -> ir.Operation | None:
 
 
 def memory_element(element: ir.Type) -> ir.Type:
-    """What a buffer's elements are in memory: signless, a bool a byte."""
-    if isinstance(element, ir.IntegerType):
+    """What a buffer's elements are in memory: signless, a bool or float8 a byte."""
+    if isinstance(element, ir.IntegerType) or ty.is_float8(element):
         return b.integer(max(element.width, 8))
     return element
 

@@ -30,14 +30,7 @@ from girih.passes.fuse.chain import (
 from girih.passes.fuse.free import free_cheap_ops
 from girih.passes.fuse.program import Kind, Need, Node, Program, Read, Value
 from girih.passes.fuse.shapes import Shape
-
-# Element types that kernels compute with; other ops run as library ops.
-KERNEL_ELEMENTS = frozenset(
-    {
-        "bf16", "f16", "f32", "f64", "i1", "i16", "i32", "i64", "i8", "ui16", "ui32",
-        "ui64", "ui8",
-    }
-)  # fmt: skip
+from girih.passes.kernel_elements import takes_elements
 
 
 def primitive_kind(name: str) -> Kind:
@@ -122,7 +115,8 @@ class ProgramReader:
             return Kind.POINTWISE
         if kind in (Kind.POINTWISE, Kind.REDUCTION):
             values = (*op.operands, *op.results)
-            if any(self._element(v.type)[0] not in KERNEL_ELEMENTS for v in values):
+            elements = {self._element(v.type)[0] for v in values}
+            if not takes_elements(op, elements):
                 return Kind.BARRIER
         return kind
 

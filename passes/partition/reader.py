@@ -11,7 +11,7 @@ from girih.dialects.definition import Effects, effects_of, full_name, has, role_
 from girih.dialects.dims import Dim, Size
 from girih.dialects.traits import CREATES, PRODUCT, REDUCES, VIEW, Role
 from girih.passes.autograd.joint import Attributes, Signature
-from girih.passes.fuse.reader import KERNEL_ELEMENTS
+from girih.passes.kernel_elements import MOVED_ELEMENTS
 from girih.passes.partition.program import Kind, Node, Program, Value
 
 
@@ -64,7 +64,7 @@ class JointReader:
             return 0, 8, True
         name = str(type_.element_type)
         count = prod(map(self._number, ty.shape_of(type_)))
-        return count, ty.ELEMENT_BYTES.get(name, 8), name in KERNEL_ELEMENTS
+        return count, ty.ELEMENT_BYTES.get(name, 8), name in MOVED_ELEMENTS
 
     def _number(self, size: Size) -> int:
         if not isinstance(size, Dim):

@@ -40,7 +40,7 @@ def run(op: ir.Operation, options: TileOptions) -> None:
                 schedule_attention(kernel, options)
                 continue
             source, plan = make_plan(kernel, options)
-            emit_kernel(kernel, source, plan)
+            emit_kernel(kernel, source, plan, options)
 
 
 @register_pass("print-schedules", options=TileOptions)

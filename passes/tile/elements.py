@@ -6,7 +6,10 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element type: ``kind`` is float, signed, unsigned or bool."""
+    """An element type: ``kind`` is float, float8, signed, unsigned or bool.
+
+    Kernels do not compute on a float8: they move its bits, and cast them.
+    """
 
     name: str
     kind: str
@@ -14,8 +17,13 @@ class Element:
 
     @property
     def is_float(self) -> bool:
-        """True for the floating point types."""
+        """True for the floating point types that kernels compute on."""
         return self.kind == "float"
+
+    @property
+    def is_float8(self) -> bool:
+        """True for the floating point types of 8 bits."""
+        return self.kind == "float8"
 
     @property
     def computing(self) -> "Element":
@@ -24,14 +32,17 @@ class Element:
 
     @property
     def register_name(self) -> str:
-        """The MLIR type of a scalar in a register: unsigned ints are signless."""
-        computing = self.computing
-        return f"i{self.bits}" if computing.kind == "unsigned" else computing.name
+        """The MLIR type of a scalar in a register.
+
+        Unsigned ints are signless, and a float8 is an integer that holds its bits.
+        """
+        return self.computing.memory_name
 
     @property
     def memory_name(self) -> str:
         """The MLIR type that ``tile.load`` gives, before it is widened."""
-        return f"i{self.bits}" if self.kind == "unsigned" else self.name
+        is_bits = self.kind in ("unsigned", "float8")
+        return f"i{self.bits}" if is_bits else self.name
 
     @property
     def bytes(self) -> int:
@@ -54,6 +65,8 @@ def element(name: str) -> Element:
     """
     if name == "i1":
         return BOOL
+    if name.startswith("f8"):
+        return Element(name, "float8", 8)
     for prefix, kind in (
         ("bf", "float"),
         ("f", "float"),

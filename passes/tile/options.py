@@ -23,5 +23,9 @@ class TileOptions:
     """Loads that a loop on the GPU keeps in flight."""
     shared_bytes: int = 166912
     """Shared memory that an instance of a kernel can have, in bytes."""
+    saturates_float8: bool = True
+    """Whether casts give 448 for what is too large for float8_e4m3fn, otherwise NaN."""
+    casts_float8: bool = False
+    """Whether the GPU has instructions that cast to and from float8_e4m3fn."""
     allow_tf32: bool = False
     """Whether products of float32 may be rounded to tf32, which is faster."""

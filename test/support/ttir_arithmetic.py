@@ -17,6 +17,7 @@ from ttir_rules import per_lane, rule
 from girih.dialects.bindings import ir
 from girih.dialects.tt.base import shape_of
 from girih.passes.convert_tile_to_tt.arithmetic import ROUNDED_PAIRS
+from girih.passes.convert_tile_to_tt.float8 import DECODE, ENCODE
 
 INTEGER_COMPARISONS = "eq ne slt sle sgt sge ult ule ugt uge".split()
 FLOAT_COMPARISONS = (
@@ -282,12 +283,19 @@ def _as_float16(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float16).astype(np.float32)
 
 
+def _as_torch(x: np.ndarray, source: torch.dtype, target: torch.dtype) -> np.ndarray:
+    number = torch.from_numpy(np.ascontiguousarray(x)).view(source).to(target)
+    return number.view(torch.int8).numpy() if target.itemsize == 1 else number.numpy()
+
+
 # As rough as the device: errors of tanh are up to 2**-11, of the others up to 2**-21.
 _ASSEMBLY = {
     "ex2.approx.ftz.f32 $0, $1;": lambda x: _flushed(rounded(np.exp2(_flushed(x)), 2)),
     "rcp.approx.ftz.f32 $0, $1;": lambda x: _flushed(rounded(1 / _flushed(x), 2)),
     "sqrt.approx.f32 $0, $1;": lambda x: rounded(np.sqrt(x), 2),
     "tanh.approx.f32 $0, $1;": lambda x: rounded(np.tanh(x), 13),
+    DECODE: lambda x: _as_torch(x, torch.float8_e4m3fn, torch.float32),
+    ENCODE: lambda x: _as_torch(x, torch.float32, torch.float8_e4m3fn),
     ROUNDED_PAIRS["bf16"]: lambda x: rounded(x, 16),
     ROUNDED_PAIRS["f16"]: _as_float16,
 }

@@ -67,7 +67,10 @@ def _addptr(op: ir.Operation) -> Callable:
 
 @rule("tt.bitcast")
 def _bitcast(op: ir.Operation) -> Callable:
-    element = str(pointee(element_of(op.results[0].type)))
+    element = element_of(op.results[0].type)
+    if isinstance(element, (ir.IntegerType, ir.FloatType)):
+        return RULES["arith.bitcast"](op)
+    element = str(pointee(element))
     return lambda run, pointers: Pointers(pointers.buffer, pointers.offsets, element)
 
 

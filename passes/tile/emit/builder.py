@@ -26,6 +26,10 @@ class Builder:
         mask: the lanes in use, for checks; None where all are.
         has_maximum: whether the target has instructions for a maximum and a minimum
             that are NaN where either operand is.
+        casts_float8: whether the target has instructions that cast to and from
+            float8_e4m3fn.
+        saturates_float8: whether casts give the largest number for what is too large
+            for float8_e4m3fn, otherwise NaN.
         approximated: for ops whose approximation by the device will do, the flags that
             say so.
     """
@@ -39,6 +43,8 @@ class Builder:
         self.width: Width = 0
         self.mask: Value | None = None
         self.has_maximum = False
+        self.casts_float8 = False
+        self.saturates_float8 = True
         self.approximated: Mapping[str, str] = {}
         self._loops: list[ir.Operation] = []
         self._types: dict[tuple[str, Width], ir.Type] = {}

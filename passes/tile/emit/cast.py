@@ -6,8 +6,9 @@ undefined (floats out of an integer's range) gives some integer and never traps.
 
 from collections.abc import Sequence
 
-from girih.passes.tile.elements import BOOL, Element
+from girih.passes.tile.elements import BOOL, F32, Element
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.float8 import decoded, encoded
 from girih.passes.tile.emit.logic import truth
 from girih.passes.tile.emit.precision import rounded
 from girih.passes.tile.emit.rules import emits
@@ -24,6 +25,10 @@ def cast(b: Builder, value: Value, source: Element, target: Element) -> Value:
     """A register value of one element type as a register value of another."""
     if source == target:
         return value
+    if source.is_float8:
+        return cast(b, decoded(b, value, source), F32, target)
+    if target.is_float8:
+        return encoded(b, cast(b, value, source, F32), target)
     if target is BOOL:
         return truth(b, source, value)
     if target.is_float:

@@ -13,18 +13,23 @@ from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.program import BlockProgram
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.kernel import KernelSource
+from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
 
 Buffers = dict[int, tuple[ir.Value, Element]]
 
 
-def emit_kernel(kernel: ir.Operation, source: KernelSource, plan: SchedulePlan) -> None:
+def emit_kernel(
+    kernel: ir.Operation, source: KernelSource, plan: SchedulePlan, options: TileOptions
+) -> None:
     """Makes the scheduled body of a kernel in place of the unscheduled one."""
     block = kernel.regions[0].blocks[0]
     for op in reversed(list(block.operations)):
         op.operation.erase()
     stack = FrameStack(block)
     builder = Builder(lambda: stack.frames[0].point, kernel.location)
+    builder.casts_float8 = options.casts_float8
+    builder.saturates_float8 = options.saturates_float8
     buffers = {
         number: (buffer.value, buffer.element)
         for number, buffer in enumerate(source.buffers)

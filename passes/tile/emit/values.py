@@ -6,6 +6,7 @@ from girih.dialects.bindings import ir
 from girih.passes.tile.elements import I64, Element
 from girih.passes.tile.emit.builder import Builder, Width
 from girih.passes.tile.emit.cast import cast
+from girih.passes.tile.emit.float8 import encoded
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices, Located
 from girih.passes.tile.emit.precision import narrowed, widened
@@ -122,6 +123,8 @@ class Values:
 
     def _constant(self, node: ConstantNode, depth: int, width: int) -> ir.Value:
         builder = self.indices.at(0)
+        if node.element.is_float8:
+            return encoded(builder, builder.constant(node.value, "f32"), node.element)
         return builder.scalar_constant(node.value, node.element.register_name)
 
     def _index(self, node: IndexNode, depth: int, width: int) -> ir.Value:

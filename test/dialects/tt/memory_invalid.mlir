@@ -21,3 +21,15 @@ func.func @f(%x: !tt.ptr<f32>) {
   "tt.store"(%x, %i) {cache = 1 : i32, evict = 1 : i32, boundaryCheck = array<i32>} : (!tt.ptr<f32>, i32) -> ()
   return
 }
+
+// -----
+
+%i = arith.constant 1 : i32
+// expected-error @+1 {{'tt.bitcast' expected value to have elements of 32 bits, got f64}}
+%p = "tt.bitcast"(%i) : (i32) -> f64
+
+// -----
+
+%i = arith.constant dense<1> : tensor<8xi32>
+// expected-error @+1 {{'tt.bitcast' expected value to have type tensor<8xf32>, got tensor<4xf32>}}
+%p = "tt.bitcast"(%i) : (tensor<8xi32>) -> tensor<4xf32>
