@@ -7,6 +7,7 @@ from girih.dialects.definition import has
 from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.choose import split_passes
 from girih.passes.tile.gpu import policy
+from girih.passes.tile.gpu.choose_window import is_over_windows, window_blocks
 from girih.passes.tile.gpu.coordinates import (
     columns_of,
     has_weights,
@@ -35,6 +36,13 @@ Blocks = tuple[Block, ...]
 def choose_reduction(subject: Subject) -> SchedulePlan:
     """Decides how a kernel that reduces runs."""
     formula = subject.formula
+    if is_over_windows(subject):
+        grid = _grid(subject, window_blocks(subject), policy.WINDOWS)
+        reason = (
+            f"{sizes_text(formula.parallel)} results of {sizes_text(formula.reduced)}"
+            f" elements, {blocks_text(grid)}"
+        )
+        return SchedulePlan("windows", reason, (grid,), (), is_blocked=True)
     columns = columns_of(subject, formula.parallel + formula.reduced)
     is_rows = columns in formula.reduced
     merged = _with_fewer_walks(subject)

@@ -102,6 +102,11 @@ CLOSING_NARROW = Share(2048, 32, stages=3)
 # What a warp loads next to each other, at least, and elements of a block, at most.
 LEAST_CLOSING_COLUMNS = 32
 LARGEST_CLOSING = 16384
+# Windows of up to so many elements are walked through by the thread that has their
+# result, where those of neighbours lie at most so many elements apart.
+LARGEST_WINDOW = 64
+FARTHEST_WINDOWS = 8
+WINDOWS = Share(1024, 8, stages=1)
 # Results of a column reduction that a program has: 256 bytes of f32 next to each other.
 RESULTS = 64
 
