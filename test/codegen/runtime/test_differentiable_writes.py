@@ -330,3 +330,43 @@ def writes_to_an_argument_that_is_kept(compile):
         observed.append(outcome_of(results[chosen].backward))
         observed += [x.grad, other]
     return observed
+
+
+@scenarios.add
+def views_of_a_whole_that_is_transposed_later(compile):
+    """Their nodes lead to the whole as it lies in memory, whatever its shape is now."""
+
+    def program(x, write):
+        whole = x * 2
+        flat, some, row = whole.view(-1), whole.view(-1)[::2], whole[1:]
+        if write == "flat":
+            flat.mul_(3)
+        whole.t_()
+        if write == "whole":
+            whole.add_(1)
+        return whole, flat, some, row
+
+    observed = []
+    for write in (None, "flat", "whole"):
+        x = leaf(3, 4)
+        results = compile(program)(x, write)
+        sum((y.sin() * n).sum() for n, y in enumerate(results, 2)).backward()
+        observed.append([*results, x.grad])
+    return observed
+
+
+@scenarios.add
+def name_of_what_was_written(compile):
+    """Of two nodes that keep it, the one that was made last raises."""
+
+    def program(x):
+        y = x.exp()
+        z = y.sin()
+        y.add_(1)
+        return z
+
+    result = compile(program)(leaf(3))
+    try:
+        result.sum().backward()
+    except RuntimeError as error:
+        return str(error).partition("Hint")[0]
