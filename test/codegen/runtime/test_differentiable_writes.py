@@ -370,3 +370,29 @@ def name_of_what_was_written(compile):
         result.sum().backward()
     except RuntimeError as error:
         return str(error).partition("Hint")[0]
+
+
+@scenarios.add
+def detached_tensors_that_are_written(compile):
+    """One that gets nothing with a derivative has no history, also as a result."""
+
+    def of_an_argument(x, w):
+        whole, data = x.detach(), x.data
+        whole[1:] = 3
+        data += 1
+        return x * w, whole, data[1:]
+
+    def of_a_value(x, w):
+        y = x * w
+        whole = y.detach()
+        whole.clamp_(0)
+        return y.sin(), whole, whole[1:]
+
+    observed = []
+    for program in (of_an_argument, of_a_value):
+        x, w = leaf(3), leaf(3, seed=1)
+        first, *others = compile(program)(x, w)
+        first.exp().sum().backward()
+        wanted = [y.requires_grad for y in others]
+        observed.append([x, first, *others, wanted, x.grad, w.grad])
+    return observed
