@@ -18,10 +18,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
-from girih.compiler.written_views import is_written_view, kept_inside, tells_of_a_write
+from girih.compiler.written_views import is_written_view, kept_inside
 from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
+from girih.frontend.importer.edges import Edge, edge_of, tells_of_a_write
 from girih.frontend.importer.lazy_bits import NONE
 from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
@@ -88,7 +89,7 @@ def read_eager_graph(
     examples = _examples(gm, imported)
     if examples is None:
         return None
-    found = {saved: _edge_of(tensor) for saved, tensor in examples.items()}
+    found = {saved: edge_of(tensor) for saved, tensor in examples.items()}
     roots = {saved: edge for saved, edge in found.items() if edge.node is not None}
     nodes = {saved: edge.node for saved, edge in roots.items()}
     order = _in_order(nodes.values())
@@ -103,31 +104,6 @@ def read_eager_graph(
         _inner(roots),
         frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
     )
-
-
-class _Edge(NamedTuple):
-    """A node of autograd, and which of its results a tensor is."""
-
-    node: Any
-    number: int
-
-
-def _edge_of(tensor: torch.Tensor) -> _Edge:
-    """Where the backward pass of a tensor begins.
-
-    Where the base of a view was written since, eager makes the view anew of its base,
-    with ``as_strided``. A fake tensor does so with the operation that made the view,
-    which fails where ``t_`` has given the base another shape.
-    """
-    try:
-        return _Edge(tensor.grad_fn, tensor.output_nr)
-    except (RuntimeError, ValueError):
-        base = tensor._base
-        if base is None:
-            raise
-    with torch.enable_grad():
-        where = tensor.size(), tensor.stride(), tensor.storage_offset()
-        return _Edge(base.as_strided(*where).grad_fn, 0)
 
 
 def _keeps_result(node: Any) -> bool:
@@ -161,7 +137,7 @@ def _kept(
     return kept
 
 
-def _inner(roots: Mapping[Saved, _Edge]) -> dict[Saved, tuple[Saved, ...]]:
+def _inner(roots: Mapping[Saved, Edge]) -> dict[Saved, tuple[Saved, ...]]:
     """For roots those that are found behind them, and not behind one another."""
     edges: dict[tuple[Any, int], Saved] = {}
     for saved, edge in roots.items():
@@ -335,7 +311,7 @@ def _behind(node: Any) -> list:
 
 def _leaves(
     examples: Mapping[Saved, torch.Tensor],
-    edges: Mapping[Saved, _Edge],
+    edges: Mapping[Saved, Edge],
     order: Sequence,
 ) -> dict[Saved, Any]:
     """The nodes of arguments, as they are before the program writes them."""

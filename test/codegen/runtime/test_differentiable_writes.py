@@ -1,5 +1,6 @@
 """Writes to values, inputs and parts of them in functions that train."""
 
+import itertools
 from functools import partial
 
 import pytest
@@ -347,9 +348,10 @@ def views_of_a_whole_that_is_transposed_later(compile):
         return whole, flat, some, row
 
     observed = []
-    for write in (None, "flat", "whole"):
+    writes = [*itertools.product((False, True), (None, "flat", "whole"))]
+    for dynamic, write in writes:
         x = leaf(3, 4)
-        results = compile(program)(x, write)
+        results = compile(program, dynamic=dynamic)(x, write)
         sum((y.sin() * n).sum() for n, y in enumerate(results, 2)).backward()
         observed.append([*results, x.grad])
     return observed
