@@ -187,6 +187,22 @@ def test_text_for_a_written_argument():
         result.sum().backward()
 
 
+def test_text_for_a_written_view():
+    def function(x):
+        whole = x.exp()
+        result = whole[1:].sin()
+        whole.add_(1)
+        return result
+
+    texts = []
+    for called in (function, girih.compile(function)):
+        with pytest.raises(RuntimeError, match="modified by an inplace") as caught:
+            called(torch.ones(3, requires_grad=True)).sum().backward()
+        texts.append(str(caught.value))
+    assert ["output 0 of AsStrided" in text for text in texts] == [True, False]
+    assert "output 0 of Slice" in texts[1]
+
+
 def test_version_counts_calls():
     def function(x):
         x.add_(1)

@@ -31,7 +31,7 @@ from girih.dialects.graph.differentiation import (
 from girih.errors import unsupported
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.leaves import ELSEWHERE, is_severed, is_unrecorded
-from girih.frontend.importer.tracking import Cut, Tracked
+from girih.frontend.importer.tracking import Cut, Hide, Tracked
 
 # Which operands the derivatives of an op's results go to, for those where not to all.
 _DIFFERENTIABLE = {
@@ -153,6 +153,23 @@ class Derivatives:
         operands = [value, original]
         made = self._builder.op("substitute", operands, {}, (value.shape, value.dtype))
         return made._replace(strides=value.strides)
+
+    def hide_of(self, entry: Tracked, new: Operand, *, unseen: bool) -> Hide | None:
+        """How a write keeps its derivative from a tensor; None where it has one.
+
+        What is written without a derivative to a detached tensor gives that no history
+        of its own.
+
+        Args:
+            entry: The tensor that has been written.
+            new: Its new value.
+            unseen: The op writes inside, where autograd does not see it.
+        """
+        is_without = not self.is_active(new.value) and not entry.tensor.requires_grad
+        is_hidden = unseen or not torch.is_grad_enabled()
+        if is_hidden or (is_without and entry.has_cut):
+            return self.hide
+        return None
 
     def own(self, x: Operand) -> Operand:
         """x as a value of its own."""

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from girih.frontend.importer.edges import edge_of
 from girih.frontend.importer.nodes import value_of
 
 NEW_LEAF = "result that is a new leaf"
@@ -70,6 +71,6 @@ def _ends_of(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
 def _history_of(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Its node, or None where it has none; nothing where eager refuses its use."""
     try:
-        return (tensor.grad_fn,)
+        return (edge_of(tensor).node,)
     except RuntimeError:
         return ()

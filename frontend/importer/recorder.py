@@ -480,9 +480,9 @@ class Recorder(TorchDispatchMode):
         value = b.broadcast_to(
             b.cast(value, target.dtype), self.symbols.shape(target.shape)
         )
-        is_hidden = self.derivatives is not None and unseen or self._is_unseen()
-        hide = self.derivatives.hide if is_hidden else None
-        self.tracked(target).write(value, hide)
+        entry, derivatives = self.tracked(target), self.derivatives
+        hide = derivatives and derivatives.hide_of(entry, value, unseen=unseen)
+        entry.write(value, hide)
 
 
 def _counted_from_start(name: str, args: tuple) -> tuple:

@@ -110,6 +110,14 @@ class Tracked:
             entry = entry.parent
         return entry
 
+    @property
+    def has_cut(self) -> bool:
+        """Whether its history is not that of its base; it may have one of its own."""
+        entry = self
+        while entry.parent is not None and entry.cut is None:
+            entry = entry.parent
+        return entry.cut is not None
+
     def is_cut(self) -> bool:
         """Whether this tensor has not the history of its base.
 

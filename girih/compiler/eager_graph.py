@@ -18,10 +18,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
-from girih.compiler.written_views import is_written_view, kept_inside, tells_of_a_write
+from girih.compiler.written_views import is_written_view, kept_inside
 from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
+from girih.frontend.importer.edges import Edge, edge_of, tells_of_a_write
 from girih.frontend.importer.lazy_bits import NONE
 from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
@@ -88,16 +89,17 @@ def read_eager_graph(
     examples = _examples(gm, imported)
     if examples is None:
         return None
-    roots = {saved: t for saved, t in examples.items() if t.grad_fn is not None}
-    nodes = {saved: tensor.grad_fn for saved, tensor in roots.items()}
+    found = {saved: edge_of(tensor) for saved, tensor in examples.items()}
+    roots = {saved: edge for saved, edge in found.items() if edge.node is not None}
+    nodes = {saved: edge.node for saved, edge in roots.items()}
     order = _in_order(nodes.values())
-    leaves = _leaves(examples, order)
+    leaves = _leaves(examples, found, order)
     # What is in a checkpoint keeps nothing, and is computed again.
     is_known = not _has_checkpoints(imported.module)
     return EagerGraph(
         tuple(roots),
         tuple(leaves),
-        _kept(order, roots, leaves.values()) if is_known else None,
+        _kept(order, nodes, leaves.values(), examples) if is_known else None,
         {saved: _storage(tensor) for saved, tensor in examples.items()},
         _inner(roots),
         frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
@@ -110,16 +112,20 @@ def _keeps_result(node: Any) -> bool:
 
 
 def _kept(
-    order: Sequence, examples: Mapping[Saved, torch.Tensor], leaves: Iterable
+    order: Sequence,
+    nodes: Mapping[Saved, Any],
+    leaves: Iterable,
+    examples: Mapping[Saved, torch.Tensor],
 ) -> dict[tuple[int, int, int], Kept]:
     """What nodes keep: see ``EagerGraph.kept``."""
-    roots = [tensor.grad_fn for tensor in examples.values()]
+    roots = list(nodes.values())
     above = _above(order, roots)
     below, inner = _below(order, leaves), _below(order, roots)
     kept: dict[tuple[int, int, int], Kept] = {}
-    for node in order:
+    # The node that was made last comes first in a backward pass: it raises.
+    for node in sorted(order, key=lambda node: node._sequence_nr(), reverse=True):
         if is_written_view(node):
-            tensors, error = kept_inside(node, next(iter(examples.values())))
+            tensors, error = kept_inside(node, examples[next(iter(nodes))])
         elif tensors := _kept_by(node):
             error = _error_of(node)
         else:
@@ -131,15 +137,15 @@ def _kept(
     return kept
 
 
-def _inner(roots: Mapping[Saved, torch.Tensor]) -> dict[Saved, tuple[Saved, ...]]:
+def _inner(roots: Mapping[Saved, Edge]) -> dict[Saved, tuple[Saved, ...]]:
     """For roots those that are found behind them, and not behind one another."""
     edges: dict[tuple[Any, int], Saved] = {}
-    for saved, tensor in roots.items():
-        edges.setdefault((tensor.grad_fn, tensor.output_nr), saved)
+    for saved, edge in roots.items():
+        edges.setdefault(edge, saved)
     found = {}
-    for saved, tensor in roots.items():
+    for saved, root in roots.items():
         inner, seen = [], set()
-        pending = list(tensor.grad_fn.next_functions)
+        pending = list(root.node.next_functions)
         while pending:
             edge = pending.pop()
             if edge in edges and edge not in seen:
@@ -304,7 +310,9 @@ def _behind(node: Any) -> list:
 
 
 def _leaves(
-    examples: Mapping[Saved, torch.Tensor], order: Sequence
+    examples: Mapping[Saved, torch.Tensor],
+    edges: Mapping[Saved, Edge],
+    order: Sequence,
 ) -> dict[Saved, Any]:
     """The nodes of arguments, as they are before the program writes them."""
     accumulated = {
@@ -313,7 +321,7 @@ def _leaves(
     found = {}
     for saved, tensor in examples.items():
         if saved.kind == "argument":
-            node = accumulated.get(id(tensor), tensor.grad_fn)
+            node = accumulated.get(id(tensor), edges[saved].node)
             if node is not None:
                 found[saved] = node
     return found

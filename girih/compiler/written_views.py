@@ -16,6 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from girih.frontend.importer.edges import tells_of_a_write
+
 
 class Found(NamedTuple):
     """What was found behind a node.
@@ -32,16 +34,6 @@ class Found(NamedTuple):
 def is_written_view(node: Any) -> bool:
     """Whether a node of autograd stands for a whole whose view was written."""
     return node.name() == "torch::autograd::CopySlices"
-
-
-def tells_of_a_write(error: RuntimeError) -> bool:
-    """Whether autograd says that what is kept was written since.
-
-    One text is of tensors whose version has changed, the other one of views that may
-    not be made again from their base, as those of ``unbind`` and without grad mode.
-    """
-    text = str(error)
-    return "modified by an inplace operation" in text or "modified inplace" in text
 
 
 def kept_inside(node: Any, example: torch.Tensor) -> Found:

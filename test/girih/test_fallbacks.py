@@ -249,7 +249,7 @@ def test_the_graph_in_front_of_a_break_is_the_reason_if_it_is_refused():
     def program(x):
         torch.sin(x)
         detached = x.detach()
-        detached.mul_(0.7)
+        detached.mul_(x)
         if detached.sum() > 0:
             torch.sin(detached)
         return x

@@ -1,5 +1,6 @@
 """Writes to values, inputs and parts of them in functions that train."""
 
+import itertools
 from functools import partial
 
 import pytest
@@ -329,4 +330,71 @@ def writes_to_an_argument_that_is_kept(compile):
         results = compile(program)(x, other)
         observed.append(outcome_of(results[chosen].backward))
         observed += [x.grad, other]
+    return observed
+
+
+@scenarios.add
+def views_of_a_whole_that_is_transposed_later(compile):
+    """Their nodes lead to the whole as it lies in memory, whatever its shape is now."""
+
+    def program(x, write):
+        whole = x * 2
+        flat, some, row = whole.view(-1), whole.view(-1)[::2], whole[1:]
+        if write == "flat":
+            flat.mul_(3)
+        whole.t_()
+        if write == "whole":
+            whole.add_(1)
+        return whole, flat, some, row
+
+    observed = []
+    writes = [*itertools.product((False, True), (None, "flat", "whole"))]
+    for dynamic, write in writes:
+        x = leaf(3, 4)
+        results = compile(program, dynamic=dynamic)(x, write)
+        sum((y.sin() * n).sum() for n, y in enumerate(results, 2)).backward()
+        observed.append([*results, x.grad])
+    return observed
+
+
+@scenarios.add
+def name_of_what_was_written(compile):
+    """Of two nodes that keep it, the one that was made last raises."""
+
+    def program(x):
+        y = x.exp()
+        z = y.sin()
+        y.add_(1)
+        return z
+
+    result = compile(program)(leaf(3))
+    try:
+        result.sum().backward()
+    except RuntimeError as error:
+        return str(error).partition("Hint")[0]
+
+
+@scenarios.add
+def detached_tensors_that_are_written(compile):
+    """One that gets nothing with a derivative has no history, also as a result."""
+
+    def of_an_argument(x, w):
+        whole, data = x.detach(), x.data
+        whole[1:] = 3
+        data += 1
+        return x * w, whole, data[1:]
+
+    def of_a_value(x, w):
+        y = x * w
+        whole = y.detach()
+        whole.clamp_(0)
+        return y.sin(), whole, whole[1:]
+
+    observed = []
+    for program in (of_an_argument, of_a_value):
+        x, w = leaf(3), leaf(3, seed=1)
+        first, *others = compile(program)(x, w)
+        first.exp().sum().backward()
+        wanted = [y.requires_grad for y in others]
+        observed.append([x, first, *others, wanted, x.grad, w.grad])
     return observed
