@@ -9,6 +9,8 @@ from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 _LESS = 2
 # How many steps of a loop are in flight, for Triton's software pipeliner.
 _STAGES = "tt.num_stages"
+# How many steps of a loop Triton writes out.
+_UNROLL = "tt.loop_unroll_factor"
 
 
 @lowers("tile.loop")
@@ -42,12 +44,13 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
 
 @lowers("scf.for")
 def lower_for(lowering: Lowering, op: ir.OpView) -> None:
-    """The same loop; its attribute `stages` says the same as that of `tile.loop`."""
+    """The same loop, with Triton's attributes for `stages` and `unroll`."""
     loop = lowering.keep(op)
-    if "stages" in loop.attributes:
-        stages = ir.IntegerAttr(loop.attributes["stages"]).value
-        del loop.attributes["stages"]
-        loop.attributes[_STAGES] = ir.IntegerAttr.get(b.integer(32), stages)
+    for name, theirs in (("stages", _STAGES), ("unroll", _UNROLL)):
+        if name in loop.attributes:
+            number = ir.IntegerAttr(loop.attributes[name]).value
+            del loop.attributes[name]
+            loop.attributes[theirs] = ir.IntegerAttr.get(b.integer(32), number)
 
 
 @lowers("tile.yield")

@@ -95,6 +95,12 @@ def _turned_share(subject: Subject) -> Share:
 
 def _turned_blocks(rows: Coordinate, columns: Coordinate) -> tuple[Block, ...]:
     sides = [policy.block_of(c.size, policy.TURNED_SIDE) for c in (rows, columns)]
+    space = policy.TURNED_SIDE * policy.TURNED_SIDE // 2
+    # A short side leaves room for more of the other.
+    if sides[1] < policy.TURNED_SIDE:
+        sides[0] = policy.block_of(rows.size, max(space // sides[1], sides[0]))
+    elif sides[0] < policy.TURNED_SIDE:
+        sides[1] = policy.block_of(columns.size, max(space // sides[0], sides[1]))
     return (Block(rows, sides[0]), Block(columns, sides[1]))
 
 
@@ -119,8 +125,10 @@ def _pointwise_blocks(
     rows = others[-1] if others else None
     if rows is None or width == share.elements:
         return (own,)
-    # A row that is looked up stays out of the block, or its loads become gathers.
-    if width >= policy.THREADS and is_gathered(subject, rows):
+    # A row that is looked up stays out of the block, or its loads become gathers; they
+    # are anyway where columns are looked up, too.
+    is_looked_up = is_gathered(subject, rows) and not is_gathered(subject, columns)
+    if width >= policy.THREADS and is_looked_up:
         return (own,)
     height = policy.block_of(rows.size, share.elements // width)
     return (Block(rows, height), own)

@@ -38,6 +38,7 @@ def choose_reduction(subject: Subject) -> SchedulePlan:
     formula = subject.formula
     if is_over_windows(subject):
         grid = _grid(subject, window_blocks(subject), policy.WINDOWS)
+        grid = replace(grid, unrolls=True)
         reason = (
             f"{sizes_text(formula.parallel)} results of {sizes_text(formula.reduced)}"
             f" elements, {blocks_text(grid)}"

@@ -84,6 +84,7 @@ class BlockGrid:
         closing: the coordinates that closing reductions run over. Then blocks hold all
             of the reduced ones.
         inner: the rounds of reductions in each step of a walk over closing coordinates.
+        unrolls: whether loops over reduced coordinates are written out.
     """
 
     axes: tuple[Axis, ...]
@@ -101,6 +102,7 @@ class BlockGrid:
     peeling: Peeling | None = field(default=None, kw_only=True)
     closing: tuple[Coordinate, ...] = field(default=(), kw_only=True)
     inner: tuple[Pass, ...] = field(default=(), kw_only=True)
+    unrolls: bool = field(default=False, kw_only=True)
 
     @property
     def walks(self) -> bool:

@@ -191,6 +191,9 @@ class BlockProgram:
             return self._block_loop(along, inits, lambda c: self._nest(inner, c, body))
         bounds = (*self._range(along), self.indices.size(1))
         op, (index, *carried) = self._open_for(bounds, inits, is_innermost=not inner)
+        if self.grid.unrolls:
+            b = self.indices.at(self.stack.depth - 1)
+            op.attributes["unroll"] = b.int_attribute(along.size)
         self.stack.top.coordinates[along] = index
         return self._close_for(op, self._nest(inner, carried, body))
 

@@ -13,6 +13,7 @@
 // CHECK: {tt.num_stages = 2 : i32}
 // CHECK: scf.for
 // CHECK-NOT: tt.num_stages
+// CHECK: {tt.loop_unroll_factor = 3 : i32}
 // HIP: "tt.precise_divf"
 // HIP: "tt.precise_divf"
 // HIP: "tt.precise_sqrt"
@@ -41,6 +42,6 @@
     scf.for %i = %c0 to %c4096 step %c1 {
       %0 = "tile.load"(%x, %i) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<f32, [4096], [1]>, index) -> f32
       "tile.store"(%0, %y, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (f32, !tile.buffer<f32, [4096], [1]>, index) -> ()
-    }
+    } {unroll = 3 : i64}
   }) : (index, index) -> ()
 }) {sym_name = "k", symbols = [], outputs = 1 : i64, domain = [4096], reduced = array<i64>} : () -> ()

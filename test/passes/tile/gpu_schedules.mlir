@@ -223,3 +223,21 @@
   %3 = "graph.reduce_sum"(%2) {dims = array<i64: 2>} : (tensor<300x8x1024xf32>) -> tensor<300x8x1xf32>
   "tile.write"(%3, %y) : (tensor<300x8x1xf32>, !tile.buffer<f32, [300, 8, 1], [8, 1, 1]>) -> ()
 }) {closing = array<i64: 2>, domain = [300, 8, 1024], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "closing", symbols = []} : () -> ()
+
+// Each thread has results of windows, and walks through these in loops that are written
+// out; results lie in the block as they do in memory.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<{{[0-9]+}}x{{[0-9]+}}xf16>
+// CHECK: unroll = 3 : i64
+// CHECK: unroll = 3 : i64
+// CHECK: schedule = "windows: {{.*}}", sym_name = "windows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>, %y: !tile.buffer<f16, [8, 31, 31, 1, 1], [961, 31, 1, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>) -> tensor<8x64x64xf16>
+  %1 = "graph.window"(%0) {dim = 1 : i64, step = 2 : i64} : (tensor<8x64x64xf16>) -> tensor<8x31x64x3xf16>
+  %2 = "graph.window"(%1) {dim = 2 : i64, step = 2 : i64} : (tensor<8x31x64x3xf16>) -> tensor<8x31x31x3x3xf16>
+  %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x31x31x3x3xf16>) -> tensor<8x31x31x1x1xf16>
+  "tile.write"(%3, %y) : (tensor<8x31x31x1x1xf16>, !tile.buffer<f16, [8, 31, 31, 1, 1], [961, 31, 1, 1, 1]>) -> ()
+}) {domain = [8, 31, 31, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "windows", symbols = []} : () -> ()

@@ -1,0 +1,39 @@
+"""Reductions over windows, and other kernels with short sides, on an emulated GPU."""
+
+import pytest
+import torch
+
+import girih
+
+F = torch.nn.functional
+PROGRAMS = {
+    "maxima": lambda x: F.max_pool2d(x.relu(), 3, 2, 1),
+    "means": lambda x: F.avg_pool2d(x.sin(), 3, 1, 1, count_include_pad=False),
+    "side by side": lambda x: F.max_pool2d(x, 2),
+    "equal windows": lambda x: F.adaptive_avg_pool2d(x, (x.shape[2] // 4, 1)),
+    "dilated": lambda x: F.max_pool2d(x, 3, 1, 1, 2),
+    "row sums of windows": lambda x: x.unfold(2, 4, 2).unfold(3, 3, 1).sum((-1, -2)),
+    "interleaved": lambda x: torch.stack([x * 2, x + 1], -1).flatten(-2),
+    "reflected": lambda x: F.pad(x, (2, 1, 1, 2), mode="reflect").relu(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "memory_format", [torch.contiguous_format, torch.channels_last]
+)
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_programs(device, name, memory_format, dynamic, dtype):
+    compiled = girih.compile(
+        PROGRAMS[name], dynamic=dynamic, options={"fallback": False}
+    )
+    for shape in ((2, 3, 8, 12), (1, 33, 20, 7), (3, 1, 4, 65)):
+        x = torch.randn(shape).to(dtype).to(memory_format=memory_format)
+        with torch.no_grad():
+            expected = PROGRAMS[name](x.double()).to(dtype)
+            actual = compiled(x)
+            rounding = {torch.float32: 1e-5, torch.float16: 2e-3}[dtype]
+            torch.testing.assert_close(actual, expected, rtol=rounding, atol=rounding)
+            assert actual.stride() == PROGRAMS[name](x).stride()
+    assert device.launched
