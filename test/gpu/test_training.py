@@ -128,12 +128,20 @@ def steps(run, model, x, autocast):
     return made
 
 
+def flat(made):
+    return [tensor for step in made for tensor in step]
+
+
 @pytest.mark.skipif(not HAS_CUDA, reason="only devices have cuDNN")
 @pytest.mark.parametrize("autocast", [None, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("sideways", [False, True])
 @pytest.mark.parametrize("layers", [nn.LSTM, nn.GRU, nn.RNN])
 def test_layers_of_cudnn(layers, sideways, autocast):
-    """They drop by random numbers of cuDNN, which go on from step to step."""
+    """They drop by random numbers of cuDNN, which go on from step to step.
+
+    The gradients of narrow floats may differ from eager's by as much as eager's do from
+    those of float32.
+    """
     torch.manual_seed(0)
     unit = 2e-2 if autocast is torch.bfloat16 else 2e-3  # of the first layer's floats
     close = {"rtol": unit, "atol": unit}
@@ -144,7 +152,12 @@ def test_layers_of_cudnn(layers, sideways, autocast):
         x = torch.randn(size, 4, 3, device=DEVICE)
         found = steps(candidate, model, x, autocast)
         expected = steps(model, model, x, autocast)
-        torch.testing.assert_close(found, expected, **close)
+        precise = steps(model, model, x, None)
+        for own, eager, exact in zip(
+            *map(flat, (found, expected, precise)), strict=True
+        ):
+            spread = (eager.float() - exact.float()).abs().max().item()
+            torch.testing.assert_close(own, eager, rtol=unit, atol=max(unit, spread))
         assert not torch.equal(found[0][0], found[1][0])  # another mask
     model.eval()
     with torch.inference_mode():
