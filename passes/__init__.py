@@ -34,6 +34,7 @@ PASS_MODULES = {
     "hold-bfloat16-as-bits": "girih.passes.hold_bfloat16_as_bits",
     "launch-products": "girih.passes.launch_products",
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",
+    "narrow-intermediates": "girih.passes.narrow_intermediates",
     "pack-convolutions": "girih.passes.pack_convolutions",
     "partition": "girih.passes.partition",
     "plan-memory": "girih.passes.plan_memory",

@@ -214,6 +214,7 @@ CONTRACTS: dict[str, Contract] = {
     "launch-products": _PROGRAMS,
     "llvm": _contract("cpu", "llvm"),
     "mark-aligned-arguments": _PROGRAMS,
+    "narrow-intermediates": _GRAPHS,
     "pack-convolutions": _GRAPHS,
     "partition": _GRAPHS,
     "plan-memory": _PROGRAMS,

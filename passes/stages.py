@@ -197,6 +197,11 @@ FUSE_CLOSING_REDUCTIONS = _stage(
     "A reduction along the rows of a matrix and one along its columns share a kernel, "
     "which reads the matrix once.",
 )
+NARROW_INTERMEDIATES = _stage(
+    "narrow-intermediates",
+    "Kernels hand over 16-bit values, not what these are in 32 bits. Who reads them "
+    "widens them.",
+)
 CONVERT_TO_HOST = _stage(
     "convert-graph-to-host",
     "The graph is a launch program, and each fusion is an unscheduled kernel.",
@@ -360,6 +365,7 @@ CPU = CompilerTarget(
     kernel_pipeline="cpu",
     launch=(
         SELECT_PRODUCTS,
+        NARROW_INTERMEDIATES,
         CONVERT_TO_HOST,
         SHARE_FLAT_KERNELS,
         GROUP_LAUNCHES,
@@ -384,6 +390,7 @@ GPU = CompilerTarget(
     launch=(
         FUSE_CONTRACTIONS,
         FUSE_CLOSING_REDUCTIONS,
+        NARROW_INTERMEDIATES,
         CONVERT_TO_HOST,
         SHARE_FLAT_KERNELS,
         LAUNCH_PRODUCTS,
