@@ -19,7 +19,7 @@ from girih.loading import load_compiler
 from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
 from girih.torch_compiled import TorchReports
-from girih.twins import hide_from_dynamo
+from girih.twins import capture_modules_of_torch, hide_from_dynamo
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
@@ -187,3 +187,7 @@ def _compile(gm, example_inputs, options: Options, reports: Reports):
 
         return checked(gm, example_inputs, options, report, compile_graph)
     return compile_graph(gm, example_inputs, options, report)
+
+
+# torch may have begun to compile a module, and loads this file because of that.
+capture_modules_of_torch()

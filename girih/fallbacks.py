@@ -211,9 +211,16 @@ def forget() -> None:
 
 
 def _warn(fallback: Fallback) -> None:
-    """Warns once for each place and reason, at the user's line."""
-    place = fallback.location or fallback.what
-    key = (fallback.kind, fallback.reason, str(place))
+    """Warns once for each place and reason, at the user's line.
+
+    A place in a library stands for the user's line that led there: one cause may leave
+    each of a library's nested calls to eager.
+    """
+    where = fallback.location
+    is_users = where is not None and not _is_of_library(where.filename)
+    filename, line = (where.filename, where.line) if is_users else _line_of_user()
+    place = (filename, line) if where else fallback.what
+    key = (fallback.kind, fallback.reason, place)
     if key in _warned:
         return
     _warned.add(key)
@@ -221,9 +228,6 @@ def _warn(fallback: Fallback) -> None:
         f"girih runs {fallback.what} in eager mode: {fallback.text}\n"
         '  options={"fallback": False} makes this an error.'
     )
-    where = fallback.location
-    is_users = where is not None and not _is_of_library(where.filename)
-    filename, line = (where.filename, where.line) if is_users else _line_of_user()
     warnings.warn_explicit(text, FallbackWarning, filename, line)
 
 

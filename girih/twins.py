@@ -12,7 +12,7 @@ import functools
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 from girih import stance
@@ -39,6 +39,7 @@ def follow_torch(reset: Callable[[], None]) -> None:
     _extend(compiler, "reset", reset)
     if _follow_stances() and _their_stance() != "default":
         _mirror_stance()
+    capture_modules_of_torch()
 
 
 @functools.cache
@@ -50,6 +51,72 @@ def hide_from_dynamo() -> None:
     rules = import_module("torch._dynamo.trace_rules")
     for name in _NOT_FOR_DYNAMO:
         rules.add(f"girih.{name}")
+
+
+def capture_modules_of_torch() -> None:
+    """Has ``module.compile(backend="girih")`` compile modules of torch's own classes.
+
+    TorchDynamo skips each frame in a file of torch, and so every frame of such a
+    module. ``torch.compile(module)`` puts a frame of its own around them, which
+    ``module.compile`` does not. torch may import girih in the middle of that call, so
+    what TorchDynamo does next is extended, too, where TorchDynamo is loaded.
+    """
+    if "torch" not in sys.modules:
+        return
+    original = sys.modules["torch"].nn.Module.compile
+    if not hasattr(original, "girih_follows"):
+
+        @functools.wraps(original)
+        def compile_module(self: Any, *args: Any, **kwargs: Any) -> Any:
+            _frame_modules()
+            return original(self, *args, **kwargs)
+
+        compile_module.girih_follows = True
+        sys.modules["torch"].nn.Module.compile = compile_module
+    if hasattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizeContext"):
+        _frame_modules()
+
+
+@functools.cache
+def _frame_modules() -> None:
+    """Has TorchDynamo capture a frame around the calls that it would skip."""
+    context = import_module("torch._dynamo.eval_frame").OptimizeContext
+    original = context.__call__
+
+    @functools.wraps(original)
+    def capture(self: Any, function: Any) -> Any:
+        if _is_for_girih(self) and _is_skipped(function):
+            function = _framed(function)
+        return original(self, function)
+
+    context.__call__ = capture
+
+
+def _is_for_girih(context: Any) -> bool:
+    """Whether a context of TorchDynamo hands its graphs to girih."""
+    backend = context.callback
+    while hasattr(backend, "_torchdynamo_orig_backend"):
+        backend = backend._torchdynamo_orig_backend
+    return getattr(backend, "compiler_name", None) == "girih"
+
+
+def _is_skipped(function: Any) -> bool:
+    """Whether a function is the call of a module whose frames TorchDynamo skips."""
+    if getattr(function, "__name__", None) != "_call_impl":
+        return False
+    forward = getattr(getattr(function, "__self__", None), "forward", None)
+    rules = import_module("torch._dynamo.trace_rules")
+    return isinstance(forward, MethodType) and bool(rules.check(forward))
+
+
+def _framed(function: Callable) -> Callable:
+    """The function with a frame around it, whose code no other function has.
+
+    TorchDynamo keeps what it compiled, and counts it, for each code.
+    """
+    framed = import_module("torch._dynamo.external_utils").wrap_inline(function)
+    framed.__code__ = framed.__code__.replace()
+    return framed
 
 
 def _extend(module: ModuleType, name: str, then: Callable[[], Any]) -> bool:

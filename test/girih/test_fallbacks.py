@@ -15,6 +15,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.autograd import forward_ad
+from torch.nn.attention.flex_attention import flex_attention
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import girih
@@ -532,3 +533,21 @@ def test_an_error_behind_a_break_leaves_the_blocks(monkeypatch):
     with pytest.raises(girih.UnsupportedError, match="girih's own"):
         compiled(ones(2), ones(2))
     assert torch.is_grad_enabled()
+
+
+def attention(q):
+    """Enters a mode of torch in a function of torch, in several nested calls."""
+    q = q + 1
+    return flex_attention(q, q, q)
+
+
+def test_nested_calls_in_a_library_are_told_once_at_the_users_line():
+    compiled = girih.compile(attention)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for length in (32, 32, 64, 96):
+            compiled(torch.ones(1, 2, length, 16))
+    told = [w for w in caught if w.category is girih.fallbacks.FallbackWarning]
+    places = [(w.filename, w.lineno) for w in told if w.filename == __file__]
+    assert places
+    assert len(places) == len({*places})

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from processes import run_python
 
 import girih
+from girih.backend import last_reports
 from girih.twins import hide_from_dynamo
 
 # What programs may call in functions that TorchDynamo captures.
@@ -113,3 +115,49 @@ def test_dynamo_is_not_loaded_for_this():
         "assert 'torch._dynamo' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+MODULES_OF_TORCH = {
+    "linear": "nn.Linear(4, 4)",
+    "sequential": "nn.Sequential(nn.Linear(4, 4), nn.ReLU())",
+    "layer": "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)",
+}
+
+
+@pytest.mark.parametrize("imports", ["torch", "girih, torch", "torch._dynamo"])
+def test_modules_of_torch_compile_in_place(imports):
+    """Also where torch itself imports girih, in the middle of ``module.compile``."""
+    run_python(f"""
+import {imports}
+from torch import nn
+x = torch.randn(2, 3, 4)
+for number, module in enumerate(({", ".join(MODULES_OF_TORCH.values())}), 1):
+    expected = module(x)
+    module.compile(backend="girih")
+    torch.testing.assert_close(module(x), expected)
+    import girih
+    from girih.backend import last_reports
+    assert len(last_reports.graphs) == number, (number, len(last_reports.graphs))
+""")
+
+
+def test_each_module_of_torch_has_a_limit_of_recompilations_of_its_own():
+    count = torch._dynamo.config.recompile_limit + 2
+    layers = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(count)))
+    x = torch.randn(2, 4)
+    expected = layers(x)
+    torch.compiler.reset()
+    before = len(last_reports.graphs)
+    for layer in layers:
+        layer.compile(backend="girih", fullgraph=True)
+    torch.testing.assert_close(layers(x), expected)
+    assert len(last_reports.graphs) == before + count
+
+
+def test_other_backends_get_what_they_got():
+    layer = torch.nn.Linear(4, 4)
+    graphs = []
+    torch.compiler.reset()
+    layer.compile(backend=lambda gm, inputs: graphs.append(gm) or gm.forward)
+    layer(torch.randn(2, 4))
+    assert graphs == []
