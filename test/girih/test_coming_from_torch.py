@@ -156,3 +156,33 @@ def test_torchs_decorators_around_what_girih_compiles():
         assert len(graphs) == 2
         """
     )
+
+
+def scoped(x):
+    with torch.profiler.record_function("inside"):
+        y = x.sin() + 1
+    return y.cos()
+
+
+@torch.profiler.record_function("decorated")
+def decorated(x):
+    return x.sin()
+
+
+@pytest.mark.parametrize("function", [scoped, decorated])
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_scopes_of_the_profiler_break_no_graph(function, by_torch):
+    assert "`record_function` in compiled code" in PAGE.read_text()
+    torch.compiler.reset()
+    if by_torch:
+        compiled = torch.compile(function, backend="girih")
+    else:
+        compiled = girih.compile(function, fullgraph=True)
+    x = torch.linspace(-1, 1, 8)
+    expected = function(x)
+    torch.testing.assert_close(compiled(x), expected)
+    with torch.profiler.profile() as trace, torch.profiler.record_function("around"):
+        compiled(x)
+    names = [event.name for event in trace.events()]
+    assert "around" in names
+    assert sum(name.startswith("girih::graph") for name in names) == 1
