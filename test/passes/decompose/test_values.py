@@ -191,4 +191,6 @@ def test_embedding():
 def test_every_composite_has_a_rule():
     # What says how a derivative is taken is a value as well.
     names = graph.COMPOSITES | graph.DIFFERENTIATION - {"graph.gradient"}
-    assert {name.removeprefix("graph.") for name in names} == set(RULES)
+    # Rules of library ops may leave these as they are.
+    others = {name for name in RULES if f"graph.{name}" not in graph.LIBRARY}
+    assert {name.removeprefix("graph.") for name in names} == others
