@@ -17,7 +17,7 @@ import logging
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 import torch
@@ -240,10 +240,11 @@ def _without_numbers(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 def python_dispatcher(mode: FakeTensorMode) -> AbstractContextManager:
     """Prefers torch's Python kernels where sizes are symbolic.
 
-    C++ kernels take symbolic sizes as operands, but not all as arguments.
+    C++ kernels take symbolic sizes as operands, but not all as arguments. Images are
+    resized by one operator in either case.
     """
     if mode.shape_env is None:
-        return nullcontext()
+        return whole_images()
     return _python_kernels()
 
 

@@ -86,7 +86,9 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
     """
     budget = options.memory_budget
     return {
-        "fuse": FuseOptions(max_inputs=options.max_fusion_inputs),
+        "fuse": FuseOptions(
+            max_inputs=options.max_fusion_inputs, stores_weights=target == "cpu"
+        ),
         "partition": PartitionOptions(target=target, memory_budget=budget),
         "write-out-vector-products": VectorProductOptions(target=target),
     }

@@ -18,7 +18,7 @@ After::
 It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
-``indexing``, ``pooling``, ``differentiation``.
+``indexing``, ``interpolation``, ``pooling``, ``differentiation``.
 """
 
 from girih.dialects.bindings import ir
@@ -29,6 +29,7 @@ from girih.passes.decompose import (
     activation,
     differentiation,
     indexing,
+    interpolation,
     normalization,
     pooling,
     reduction,
@@ -42,6 +43,7 @@ __all__ = [
     "activation",
     "differentiation",
     "indexing",
+    "interpolation",
     "normalization",
     "pooling",
     "reduction",

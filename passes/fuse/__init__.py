@@ -33,6 +33,7 @@ a region is built), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir
+from girih.passes.fuse.chain import Broadcast, Chain, Reshape
 from girih.passes.fuse.grouping import group_program, refusals
 from girih.passes.fuse.order import order_units, outputs_of
 from girih.passes.fuse.placement import own_placement
@@ -50,7 +51,7 @@ def run(op: ir.Operation, options: FuseOptions) -> None:
     """Groups primitives into fusions."""
     for block in function_bodies(op):
         erase_dead_ops(block)
-        reader = ProgramReader(block, options.max_concat_operands)
+        reader = _read(block, options)
         plan = make_plan(reader.program, options)
         apply_plan(reader, plan, block)
         erase_dead_ops(block)
@@ -60,9 +61,13 @@ def run(op: ir.Operation, options: FuseOptions) -> None:
 def print_fusion_plan(op: ir.Operation, options: FuseOptions) -> None:
     """Prints the groups that fuse would make, and why neighbours do not join."""
     for block in function_bodies(op):
-        reader = ProgramReader(block, options.max_concat_operands)
+        reader = _read(block, options)
         why = refusals(reader.program, options)
         print(plan_text(reader, make_plan(reader.program, options), why))
+
+
+def _read(block: ir.Block, options: FuseOptions) -> ProgramReader:
+    return ProgramReader(block, options.max_concat_operands, options.stores_weights)
 
 
 def make_plan(program: Program, options: FuseOptions) -> FusionPlan:
@@ -94,5 +99,13 @@ def _is_lone_concat(program: Program, placement: Placement) -> bool:
     members = [program.nodes[position] for position in placement.members]
     if len(members) != 1 or members[0].name != "concat":
         return False
+    if any(_is_repeated(read.chain) for read in members[0].reads):
+        return False
     producers = [program.producer(read.value) for read in members[0].reads]
     return all(node is None or node.kind is not Kind.FREE for node in producers)
+
+
+def _is_repeated(chain: Chain) -> bool:
+    """Returns whether a view takes a copy, because it repeats and then reshapes."""
+    kinds = [type(step) for step in chain]
+    return Broadcast in kinds and Reshape in kinds[kinds.index(Broadcast) :]

@@ -4,6 +4,7 @@ That is cheap arithmetic on one stored tensor (or on none, as in masks) that is 
 larger than the result, or where both are small.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.dialects.definition import full_name, has_any
@@ -13,29 +14,68 @@ from girih.passes.fuse.program import Kind, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
 # These are more than arithmetic, or are made for one reader.
-_NEVER_FREE = (ASSEMBLES, GATHERS, REINDEXES)
+_NEVER_FREE = (ASSEMBLES, REINDEXES)
 
 # Ops (count) that every reader may compute again, and the elements (count) up to which
 # it does not matter that it reads more bytes.
 _DEPTH = 4
+# Of what reads no tensor, as the indices and weights of interpolation: storing it takes
+# a kernel of its own. Ops count once for each path to them.
+_DEPTH_OF_NOTHING = 512
 _ELEMENTS = 16384
 
 
-def free_cheap_ops(program: Program) -> None:
-    """Makes the cheap ops of ``program`` free, as creation ops are."""
+def free_cheap_ops(program: Program, may_be_deep: Callable[[int], bool]) -> None:
+    """Makes the cheap ops of ``program`` free, as creation ops are.
+
+    Args:
+        program: the ops.
+        may_be_deep: whether a value that reads no tensor, by its id, may take many ops.
+    """
     stored = {
         read.value
         for node in program.nodes
         if node.kind is Kind.BARRIER
         for read in node.reads
     }
+    chained = _read_by_gathers_alone(program)
     recipes: dict[int, _Recipe] = {}
     for node in program.nodes:
-        if node.kind is Kind.POINTWISE and node.results[0] not in stored:
-            recipe = _recipe(program, node, recipes)
+        if node.kind is not Kind.POINTWISE or node.results[0] in stored:
+            continue
+        if has_any(full_name(node.name), GATHERS):
+            # An index that is computed, of a stored tensor: a view of it.
+            is_view = node.results[0] in chained and _is_view(program, node, recipes)
+            node.kind = Kind.FREE if is_view else node.kind
+        else:
+            recipe = _recipe(program, node, recipes, may_be_deep)
             if recipe is not None:
                 node.kind = Kind.FREE
                 recipes[node.position] = recipe
+
+
+def _read_by_gathers_alone(program: Program) -> set[int]:
+    """The values that nothing but a gather reads."""
+    gathered, read = set(), set()
+    for node in program.nodes:
+        gathers = has_any(full_name(node.name), GATHERS) and bool(node.reads)
+        for n, each in enumerate(node.reads):
+            (gathered if gathers and n == 0 else read).add(each.value)
+    return gathered - read
+
+
+def _is_view(program: Program, node: Node, recipes: "dict[int, _Recipe]") -> bool:
+    """Returns whether a gather finds its elements without reading an index.
+
+    Where sizes are known, a gather of computed elements may share their kernel instead.
+    """
+    source, index = (program.producer(read.value) for read in node.reads)
+    if index is None or index.kind is not Kind.FREE:
+        return False
+    if index.position in recipes and recipes[index.position].sources:
+        return False
+    is_known = all(isinstance(n, int) for n in program.values[node.results[0]].shape)
+    return source is None or not (is_known and program.is_computed(source))
 
 
 @dataclass(frozen=True)
@@ -52,10 +92,16 @@ class _Recipe:
 
 
 def _recipe(
-    program: Program, node: Node, recipes: dict[int, _Recipe]
+    program: Program,
+    node: Node,
+    recipes: dict[int, _Recipe],
+    may_be_deep: Callable[[int], bool],
 ) -> _Recipe | None:
     """Returns what computing ``node`` takes, None if it should be stored."""
-    if node.is_expensive or has_any(full_name(node.name), *_NEVER_FREE):
+    if has_any(full_name(node.name), *_NEVER_FREE):
+        return None
+    result = node.results[0]
+    if node.is_expensive and product(program.values[result].shape) != 1:
         return None
     if node.name == "philox":
         # Of its operands only a number is stored; a mask that is drawn, cast and
@@ -71,7 +117,10 @@ def _recipe(
         elif producer.position in recipes:
             ops += recipes[producer.position].ops
             sources |= recipes[producer.position].sources
-    if len(sources) > 1 or ops > _DEPTH:
+    if sources and node.is_expensive:
+        return None
+    is_deep = not sources and may_be_deep(result)
+    if len(sources) > 1 or ops > (_DEPTH_OF_NOTHING if is_deep else _DEPTH):
         return None
     reads_little = all(_is_small(program, node, source) for source in sources)
     return _Recipe(ops, sources) if reads_little else None

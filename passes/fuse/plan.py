@@ -43,6 +43,10 @@ class FuseOptions:
     max_concat_operands: int = 4
     """Most operands of a concat that becomes part of a fusion."""
 
+    stores_weights: bool = False
+    """Stores floats that take more than a few ops and read no tensor, as the weights of
+    interpolation: on the CPU a small kernel costs less than these ops in each lane."""
+
 
 class Reason(Enum):
     """Why a group does not join one that it reads from."""

@@ -54,7 +54,9 @@ class ProgramReader:
         ir_values: the IR value of each id.
     """
 
-    def __init__(self, block: ir.Block, max_concat_operands: int):
+    def __init__(
+        self, block: ir.Block, max_concat_operands: int, stores_weights: bool = False
+    ):
         self.program = Program([], [])
         self.operations: list[ir.OpView] = []
         self.ir_values: list[ir.Value] = []
@@ -68,8 +70,13 @@ class ProgramReader:
             self._add_value(argument, None)
         for position, op in enumerate(operations):
             self._add_node(position, op)
-        free_cheap_ops(self.program)
+        free_cheap_ops(
+            self.program, lambda n: not stores_weights or self._is_integer(n)
+        )
         self._link()
+
+    def _is_integer(self, value: int) -> bool:
+        return isinstance(self.ir_values[value].type.element_type, ir.IntegerType)
 
     def _add_value(self, value: ir.Value, node: int | None) -> int:
         type_ = value.type

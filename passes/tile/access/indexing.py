@@ -19,6 +19,7 @@ from girih.passes.tile.nodes import (
     Node,
 )
 from girih.passes.tile.pieces import is_always_within
+from girih.passes.tile.ranges import is_clamped_within
 from girih.passes.tile.sizes import Size, is_at_least
 
 
@@ -59,7 +60,7 @@ def _read_along(
     """
     operand, dim = record.operands[0], record.attributes["dim"].value
     size = evaluator.shape(operand)[dim]
-    if is_always_within(number, size):
+    if is_always_within(number, size) or is_clamped_within(number, size):
         source = (*around[0], _as_index(number, size), *around[1])
         return evaluator.value(operand, source, guards)
     from_end = "from_end" in record.attributes

@@ -82,3 +82,26 @@ func.func @pick_one_of_each_row(%x: tensor<64x32xf32>, %i: tensor<64x1xi64>)
       : (tensor<64x32xf32>, tensor<64x1xi64>) -> tensor<64x1xf32>
   return %2 : tensor<64x1xf32>
 }
+
+// Each reader computes an index again that reads no tensor, and reads through a take
+// with such an index, if another take is all that reads it.
+// CHECK-LABEL: func.func @takes_of_symbolic_sizes
+// CHECK-COUNT-1: graph.fusion
+// CHECK: [[ROWS:%.+]] = "graph.take"(%{{.*}}) {dim = 0 : i64}
+// CHECK: "graph.take"([[ROWS]], {{.*}}) {dim = 1 : i64}
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @takes_of_symbolic_sizes(%x: tensor<?x?xf32, ["s0", "s1"]>) -> tensor<5x7xf32>
+    attributes {graph.symbols = {s0 = [2, 64], s1 = [2, 64]}} {
+  %0 = "graph.iota"() {start = 0.0 : f64, step = 1.0 : f64} : () -> tensor<5xf32>
+  %1 = "graph.iota"() {start = 0.0 : f64, step = 1.0 : f64} : () -> tensor<7xf32>
+  %2 = "graph.floor"(%0) : (tensor<5xf32>) -> tensor<5xf32>
+  %3 = "graph.cast"(%2) : (tensor<5xf32>) -> tensor<5xi64>
+  %4 = "graph.cast"(%1) : (tensor<7xf32>) -> tensor<7xi64>
+  %5 = "graph.take"(%x, %3) {dim = 0 : i64}
+      : (tensor<?x?xf32, ["s0", "s1"]>, tensor<5xi64>) -> tensor<5x?xf32, ["s1"]>
+  %6 = "graph.take"(%5, %4) {dim = 1 : i64}
+      : (tensor<5x?xf32, ["s1"]>, tensor<7xi64>) -> tensor<5x7xf32>
+  %7 = "graph.relu"(%6) : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  return %7 : tensor<5x7xf32>
+}
