@@ -107,6 +107,17 @@ LARGEST_CLOSING = 16384
 LARGEST_WINDOW = 64
 FARTHEST_WINDOWS = 8
 WINDOWS = Share(1024, 8, stages=1)
+# Scans along rows: as many elements as a row that is held, and those of a step of a
+# longer one.
+SCANNED_ROW = 4096
+SCANNED = Share(1024, 16, stages=1)
+SCANNED_ROWS = Share(2048, 16)
+# Scans across memory: a program has so many of them, fewer where there would not be so
+# many programs for each processor.
+SCANNED_COLUMNS = Share(2048, 16)
+SCANS = 64
+LEAST_SCANS = 16
+SCAN_PROGRAMS = 4
 # Results of a column reduction that a program has: 256 bytes of f32 next to each other.
 RESULTS = 64
 
