@@ -108,7 +108,7 @@ LARGEST_WINDOW = 64
 FARTHEST_WINDOWS = 8
 WINDOWS = Share(1024, 8, stages=1)
 # Scans along rows: as many elements as a row that is held, and those of a step of a
-# longer one.
+# longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096
 SCANNED = Share(1024, 16, stages=1)
 SCANNED_ROWS = Share(2048, 16)
