@@ -50,6 +50,10 @@ class Trait(enum.Enum):
     ASSEMBLES = "the op lays its operands side by side, or puts a filler around them"
     GATHERS = "an operand with indices chooses the elements of the first operand"
     REDUCES = "the op combines elements along dims, which have size 1 in the result"
+    SCANS = (
+        "the op combines each element with all those before it along a dim, and the "
+        "result has the operand's shape"
+    )
     FINDS_PLACE = "the op is a reduction that returns an element's index, not a value"
     CONTRACTION = "the op sums products of two operands' elements"
     PRODUCT = "the op multiplies matrices, or batches of matrices"
@@ -97,6 +101,7 @@ PRODUCT = Trait.PRODUCT
 RANDOM = Trait.RANDOM
 REDUCES = Trait.REDUCES
 REINDEXES = Trait.REINDEXES
+SCANS = Trait.SCANS
 TAKES_FLOAT8 = Trait.TAKES_FLOAT8
 TRANSFERS = Trait.TRANSFERS
 VIEW = Trait.VIEW

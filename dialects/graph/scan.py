@@ -1,26 +1,42 @@
-"""Library ops that go through a dim in order: running sums, sorting, selecting.
+"""Ops that go through a dim in order: running sums, sorting, selecting.
+
+Kernels compute running sums where there are many of them, and a library the others.
 
 Source: https://docs.pytorch.org/docs/stable/torch.html#other-operations
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, INT, LAYOUTS, SIZE
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, optional_attribute, result
-from girih.dialects.graph.base import LibraryOp, expect_dim, expect_tensor, with_element
+from girih.dialects.graph.base import (
+    GraphOp,
+    LibraryOp,
+    element_of,
+    expect_dim,
+    expect_tensor,
+    with_element,
+)
+from girih.dialects.rules import expect
+from girih.dialects.traits import SCANS, Cost
 
 
-class CumsumOp(LibraryOp, name="cumsum"):
-    """y[i] = x[0] + ... + x[i] along ``dim``."""
+class Scan(GraphOp, traits={SCANS}):
+    """y[i] = the combination of x[0], ..., x[i] along ``dim``; of x's type.
 
-    ZERO_IF = (("x",),)
+    A ``dim`` of 0 is allowed where x has none; then y is x. Errors: a dim out of range;
+    elements that are bools.
+    """
+
+    COST = Cost.FUNCTION
+    COMBINES: ClassVar[str] = ""
+    """How two partial results become one, as for reductions."""
 
     x = operand()
     dim = attribute(INT)
-    strides = optional_attribute(LAYOUTS)
     y = result()
 
     @staticmethod
@@ -28,7 +44,17 @@ class CumsumOp(LibraryOp, name="cumsum"):
         """The operand's type."""
         rank = len(expect_tensor(types[0], "x"))
         expect_dim(attributes["dim"], max(rank, 1))
+        element = element_of(types[0], "x")
+        rule = "have a numeric element type other than i1"
+        expect(not ty.is_bool(element), "x", rule, element)
         return [types[0]]
+
+
+class CumsumOp(Scan, name="cumsum"):
+    """y[i] = x[0] + ... + x[i] along ``dim``. Integers wrap around."""
+
+    ZERO_IF = (("x",),)
+    COMBINES = "add"
 
 
 class TopkOp(LibraryOp, name="topk"):

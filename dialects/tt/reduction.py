@@ -1,5 +1,6 @@
-"""Reductions along one dimension."""
+"""Reductions and scans along one dimension."""
 
+from girih.dialects.attributes import BOOL
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects
 from girih.dialects.fields import (
@@ -53,7 +54,49 @@ class ReduceOp(TtOp, name="reduce"):
 
     def verify_invariants(self) -> None:
         """Checks the block's arguments and what it returns."""
-        elements = [element_of(source.type) for source in self.sources]
-        block = only_block(self)
-        expect_arguments(block, [*elements, *elements])
-        expect_yield(block, ReduceReturnOp.OPERATION_NAME, elements)
+        _expect_combination(self, ReduceReturnOp)
+
+
+class ScanReturnOp(TtOp, name="scan.return"):
+    """Ends the body of a scan: the combined values."""
+
+    IS_TERMINATOR = True
+    EFFECTS = Effects.ORDERED
+
+    values = variadic_operand()
+
+
+class ScanOp(TtOp, name="scan"):
+    """Combines each element with all those before it along ``axis``.
+
+    The block takes a combination of the first elements of each tensor, then one of
+    those that follow, and ends in ``tt.scan.return`` with that of both. With
+    ``reverse``, the last element is the first one.
+    """
+
+    sources = variadic_operand()
+    axis = attribute(INT32)
+    reverse = attribute(BOOL)
+    body = region(ends_in=ScanReturnOp.OPERATION_NAME)
+    outputs = variadic_result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: dict) -> list[ir.Type]:
+        """The types of the tensors."""
+        axis = attributes["axis"]
+        for type_ in types[0]:
+            rank = len(expect_tensor(type_, "sources"))
+            expect(0 <= axis < rank, "axis", f"be below {rank}", axis)
+        return list(types[0])
+
+    def verify_invariants(self) -> None:
+        """Checks the block's arguments and what it returns."""
+        _expect_combination(self, ScanReturnOp)
+
+
+def _expect_combination(op: TtOp, end: type[TtOp]) -> None:
+    """Checks that the block combines two elements of each tensor."""
+    elements = [element_of(source.type) for source in op.sources]
+    block = only_block(op)
+    expect_arguments(block, [*elements, *elements])
+    expect_yield(block, end.OPERATION_NAME, elements)

@@ -258,9 +258,8 @@ def cumsum(b: Builder, self, dim, dtype=None):
     """Running sums."""
     if b.out[0].dtype == torch.bool:
         return NotImplemented
-    x = b.cast(self, b.out[0].dtype)._replace(strides=None)
-    dim %= max(x.rank, 1)
-    return b.library("cumsum", [x], {"dim": dim})
+    x = b.cast(self, b.out[0].dtype)
+    return b.op("cumsum", [x], {"dim": dim % max(x.rank, 1)}, (x.shape, x.dtype))
 
 
 @imports("topk")

@@ -133,6 +133,8 @@ class KernelState:
         if op.name not in RULES:
             raise UnknownOp(op.name)
         value = RULES[op.name](op, *operands)
+        if isinstance(value, list):
+            return value
         return [] if value is None else [value]
 
     def enter(self, op: ir.Operation, arguments: list) -> list:
@@ -425,6 +427,18 @@ def _multi_reduction(op, value, start):
     kind = _kind_of(op)
     reduced = _reduced(op, value, tuple(op.attributes["reduction_dims"]))
     return REDUCE[kind](reduced, start) if kind in REDUCE else reduced
+
+
+@rule("vector.scan")
+def _scan(op, value, before):
+    axis, kind = op.attributes["reduction_dim"].value, _kind_of(op)
+    whole = np.concatenate([np.expand_dims(before, axis), value], axis)
+    if kind in ("maxui", "minui"):
+        whole = _unsigned(whole)
+    combine = {"maxui": np.maximum, "minui": np.minimum}.get(kind) or REDUCE[kind]
+    found = combine.accumulate(whole, axis).astype(value.dtype)
+    after = np.take(found, -1, axis)
+    return [np.take(found, range(1, found.shape[axis]), axis), after]
 
 
 # arith and math ---------------------------------------------------------------------

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from girih.dialects import attributes as attr
 from girih.dialects import tile
 from girih.dialects.bindings import ir
-from girih.dialects.definition import OPS, has
+from girih.dialects.definition import OPS, has_any
 from girih.dialects.dims import Dim, Size, symbol, symbols_of
-from girih.dialects.traits import REDUCES
+from girih.dialects.traits import REDUCES, SCANS
 from girih.dialects.types import buffer_parts, shape_of
 
 from .kernel_names import kernel_name
@@ -166,7 +166,7 @@ def iteration_space(op: ir.OpView) -> tuple[tuple[Size, ...], tuple[int, ...]]:
     """Domain and reduced dims of a fusion, or of a primitive on its own."""
     if op.name == "graph.fusion":
         return op.domain, op.reduced
-    if has(op, REDUCES):
+    if has_any(op, REDUCES, SCANS):
         dims = attr.INTS if "dims" in op.attributes else None
         reduced = op.dims if dims else (op.dim,)
         return shape_of(op.operands[0].type), reduced

@@ -47,7 +47,9 @@ class Lowering:
             return self.index
         if isinstance(type, ir.VectorType):
             sizes = list(type.shape)
-            if any(size & (size - 1) for size in sizes) or not sizes:
+            if not sizes:
+                return self.type(type.element_type)
+            if any(size & (size - 1) for size in sizes):
                 raise ValueError(f"expected sizes that are powers of two, got {type}")
             return ir.RankedTensorType.get(sizes, self.type(type.element_type))
         return type

@@ -1,4 +1,4 @@
-"""Broadcasts, reductions, transpositions and numbers of lanes."""
+"""Broadcasts, reductions, scans, transpositions and numbers of lanes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def lower_broadcast(lowering: Lowering, op: ir.OpView) -> None:
     """A scalar, or a tensor, repeated along leading dims and those of size 1."""
     source = lowering.new(op.operands[0])
     shape = list(op.results[0].type.shape)
-    if not shape_of(source.type):
+    if not shape:
+        result = source
+    elif not shape_of(source.type):
         result = b.splat(source, shape)
     else:
         while len(shape_of(source.type)) < len(shape):
@@ -76,6 +78,26 @@ def lower_reduction(lowering: Lowering, op: ir.OpView) -> None:
     lowering.set(op, result)
 
 
+@lowers("vector.scan")
+def lower_scan(lowering: Lowering, op: ir.OpView) -> None:
+    """The scan from the first element on, then what comes before it.
+
+    What comes after needs no scan: it is combined by itself, which takes less time.
+    """
+    source, before = lowering.all(op.operands)
+    axis, combine = op.attributes["reduction_dim"].value, _combination(op, source)
+    attributes = {"axis": axis, "reverse": False}
+    scanned = _combining("scan", source, attributes, combine)
+    shape = shape_of(source.type)
+    earlier = before if len(shape) == 1 else b.expand(before, axis)
+    spread = b.broadcast if shape_of(earlier.type) else b.splat
+    result = b.same(combine, spread(earlier, shape), scanned)
+    following = before
+    if list(op.results[1].uses):
+        following = b.same(combine, before, _reduce(source, axis, combine))
+    lowering.set(op, result, following)
+
+
 def _combination(op: ir.OpView, source: Value) -> str:
     kind = str(op.attributes["kind"])
     name = kind.removeprefix("#vector.kind<").removesuffix(">")
@@ -83,12 +105,15 @@ def _combination(op: ir.OpView, source: Value) -> str:
 
 
 def _reduce(source: Value, axis: int, combine: str) -> Value:
-    reduction = tt.build("reduce", [[source]], {"axis": axis})
+    return _combining("reduce", source, {"axis": axis}, combine)
+
+
+def _combining(name: str, source: Value, attributes: dict, combine: str) -> Value:
+    """A reduction or scan whose body combines two elements."""
+    op = tt.build(name, [[source]], attributes)
     element = element_of(source.type)
     location = ir.Location.current
-    block = reduction.regions[0].blocks.append(
-        element, element, arg_locs=[location] * 2
-    )
+    block = op.regions[0].blocks.append(element, element, arg_locs=[location] * 2)
     with ir.InsertionPoint(block):
-        tt.build("reduce.return", [[b.same(combine, *block.arguments)]])
-    return reduction.results[0]
+        tt.build(f"{name}.return", [[b.same(combine, *block.arguments)]])
+    return op.results[0]

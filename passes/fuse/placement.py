@@ -65,12 +65,12 @@ def own_placement(program: Program, node: Node) -> Placement:
 
 
 def _splits_position(node: Node, refined: Refinement, reduced: Iterable[int]) -> bool:
-    """Returns whether argmax or argmin would lose the one dim that they count along."""
+    """Returns whether argmax or a scan would lose the one dim that it goes along."""
     return _counts_positions(node) and len(refined.dims(reduced)) > 1
 
 
 def _counts_positions(node: Node) -> bool:
-    return node.name in ("argmax", "argmin")
+    return node.kind is Kind.SCAN or node.name in ("argmax", "argmin")
 
 
 def fit(
@@ -195,13 +195,21 @@ def _conflict(
             and _is_expressible(program, merged, producer, chain)
         ):
             return Reason.COORDINATES
+    if _scans_and_reduces(program, merged):
+        return Reason.SCANS
     if not _has_one_dim_for_positions(program, merged):
         return Reason.POSITIONS
     return None if _has_enough_rows(program, merged, options) else Reason.ROWS
 
 
+def _scans_and_reduces(program: Program, merged: Placement) -> bool:
+    """Returns whether a kernel would have scans and reductions."""
+    kinds = {program.nodes[position].kind for position in merged.levels}
+    return {Kind.SCAN, Kind.REDUCTION} <= kinds
+
+
 def _has_one_dim_for_positions(program: Program, merged: Placement) -> bool:
-    """Returns whether argmax and argmin still have one dim to count along."""
+    """Returns whether argmax, argmin and scans still have one dim to go along."""
     return len(merged.reduced) <= 1 or not any(
         _counts_positions(program.nodes[position]) for position in merged.levels
     )

@@ -16,6 +16,7 @@ class Kind(Enum):
 
     POINTWISE = "pointwise"
     REDUCTION = "reduction"
+    SCAN = "scan"
     FREE = "free"  # creation ops and cheap casts: every reader computes them itself
     VIEW = "view"
     BARRIER = "barrier"  # library ops, calls, the terminator
@@ -73,7 +74,7 @@ class Node:
         shape: the shape it works at: its result's, for a reduction its operand's.
         reads: its operands, for barriers those of its region too.
         results: ids of its results.
-        dims: the reduced dims of a reduction.
+        dims: the reduced dims of a reduction, the dim of a scan.
         is_expensive: whether computing it twice costs more than reading it.
         successors: positions of ops that have to come later.
     """
@@ -98,7 +99,7 @@ class Program:
 
     def is_computed(self, node: Node) -> bool:
         """Returns whether ``node`` belongs into a fusion."""
-        return node.kind in (Kind.POINTWISE, Kind.REDUCTION)
+        return node.kind in (Kind.POINTWISE, Kind.REDUCTION, Kind.SCAN)
 
     def producer(self, value: int) -> Node | None:
         """Returns the op that makes ``value``, None for arguments."""

@@ -10,7 +10,7 @@ from girih.dialects.definition import (
     role_of,
     rule_name,
 )
-from girih.dialects.traits import CREATES, REDUCES, REINDEXES, Cost, Role
+from girih.dialects.traits import CREATES, REDUCES, REINDEXES, SCANS, Cost, Role
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
 from girih.passes.fuse.chain import (
@@ -31,6 +31,7 @@ from girih.passes.fuse.free import free_cheap_ops
 from girih.passes.fuse.program import Kind, Need, Node, Program, Read, Value
 from girih.passes.fuse.shapes import Shape
 from girih.passes.kernel_elements import takes_elements
+from girih.passes.kernel_scans import is_left_to_library
 
 
 def primitive_kind(name: str) -> Kind:
@@ -42,6 +43,8 @@ def primitive_kind(name: str) -> Kind:
         return Kind.FREE
     if has(op, REINDEXES):
         return Kind.VIEW
+    if has(op, SCANS):
+        return Kind.SCAN
     return Kind.REDUCTION if has(op, REDUCES) else Kind.POINTWISE
 
 
@@ -107,7 +110,7 @@ class ProgramReader:
         results = tuple(self._add_value(result, position) for result in op.results)
         if kind is Kind.VIEW:
             self._views[op.results[0]] = (reads[0].value, reads[0].chain)
-        dims = _reduced_dims(op) if kind is Kind.REDUCTION else ()
+        dims = _reduced_dims(op) if kind in (Kind.REDUCTION, Kind.SCAN) else ()
         node = Node(position, name, kind, shape, reads, results, dims)
         node.is_expensive = kind is Kind.POINTWISE and op.COST is not Cost.CHEAP
         self.program.nodes.append(node)
@@ -120,7 +123,9 @@ class ProgramReader:
             return Kind.BARRIER
         if name == "reshape" and op.results[0] in self._stored and self._copies(op):
             return Kind.POINTWISE
-        if kind in (Kind.POINTWISE, Kind.REDUCTION):
+        if is_left_to_library(op):
+            return Kind.BARRIER
+        if kind in (Kind.POINTWISE, Kind.REDUCTION, Kind.SCAN):
             values = (*op.operands, *op.results)
             elements = {self._element(v.type)[0] for v in values}
             if not takes_elements(op, elements):
@@ -224,7 +229,7 @@ def _result_shape(op: ir.OpView) -> Shape:
 def _read_elementwise(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
     if kind is Kind.BARRIER:
         return _read_whole(reader, op)
-    if kind is Kind.REDUCTION:
+    if kind in (Kind.REDUCTION, Kind.SCAN):
         return (reader.read(op.operands[0]),)
     if kind is Kind.FREE:
         return ()

@@ -77,7 +77,7 @@ class RegionBuilder:
             source = self.program.values[value].shape
             if is_in_place(self.program, self.placement, node, source, chain):
                 return Key(value, (), in_place=True)
-            assert node.kind is not Kind.REDUCTION, (
+            assert node.kind not in (Kind.REDUCTION, Kind.SCAN), (
                 f"girih bug: {self.reader.operations[node.position]} is read at "
                 f"another place of its fusion, through {chain}"
             )
@@ -149,7 +149,7 @@ class RegionBuilder:
         if node is None:
             return self._view(key.value, key.chain)
         operands = [self._built[k] for k in self._operand_keys(key)]
-        if node.kind is Kind.REDUCTION:
+        if node.kind in (Kind.REDUCTION, Kind.SCAN):
             return self._build_reduction(node, operands[0])
         chain = self._chain_after(key, node)
         return _BUILDERS.get(node.name, RegionBuilder._build_elementwise)(

@@ -9,7 +9,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of, full_name, has, role_of
 from girih.dialects.dims import Dim, Size
-from girih.dialects.traits import CREATES, PRODUCT, REDUCES, VIEW, Role
+from girih.dialects.traits import CREATES, PRODUCT, REDUCES, SCANS, VIEW, Role
 from girih.passes.autograd.joint import Attributes, Signature
 from girih.passes.kernel_elements import MOVED_ELEMENTS
 from girih.passes.partition.program import Kind, Node, Program, Value
@@ -201,7 +201,7 @@ def _kind(name: str) -> Kind:
         return Kind.CREATION
     if has(name, VIEW):
         return Kind.VIEW
-    if role_of(name) is not Role.PRIMITIVE:
+    if role_of(name) is not Role.PRIMITIVE or has(name, SCANS):
         return Kind.LIBRARY
     if has(name, CREATES):
         return Kind.CREATION

@@ -23,9 +23,12 @@ from girih.passes.tile.widths import (
     choose_lanes,
     column_vectors,
     fits_registers,
+    goes_by_elements,
     pointwise_vectors,
     power_of_two,
+    scan_vectors,
     walks_with_lanes,
+    without_idle_lanes,
 )
 
 
@@ -42,6 +45,8 @@ def choose_schedule(
     subject = subject_of(formula, source, options)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())
+    if subject.scans:
+        return _scan(subject)
     return _reduction(subject) if subject.reductions else _pointwise(subject)
 
 
@@ -132,6 +137,48 @@ def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
         work=row_work * product(c.size for c in parallel),
     )
     return grid, locals_
+
+
+def _scan(subject: Subject) -> SchedulePlan:
+    """One walk along the scanned dim, with what comes before as an accumulator.
+
+    Lanes lie along other points, each with a scan of its own, or along the scan.
+    """
+    formula, options = subject.formula, subject.options
+    lanes, width = choose_lanes(formula, subject.nodes, options)
+    is_along = lanes in formula.reduced
+    if not is_along:
+        width *= scan_vectors(lanes, width)
+    if lanes is not None and isinstance(lanes.size, int):
+        width = min(width, power_of_two(lanes.size))
+        if is_along and goes_by_elements(subject.scans, lanes.size):
+            lanes, width = None, 0
+        elif is_along:
+            width = without_idle_lanes(width, lanes.size)
+    parallel = _last(formula.parallel, lanes)
+    passes, final = split_passes(formula, [], formula.reduced)
+    (walk,) = passes
+    walk = replace(walk, width=width, scans=tuple(subject.scans))
+    row_work = product(c.size for c in formula.reduced)
+    along = None if is_along else lanes
+    axes, loops = spread(parallel, along, width, row_work, options)
+    grid = Grid(
+        axes=axes,
+        loops=loops,
+        reduced=formula.reduced,
+        lanes=lanes,
+        width=width,
+        passes=(walk,),
+        stores=final,
+        in_registers=False,
+        substitutes=(),
+        work=row_work * product(c.size for c in parallel),
+    )
+    reason = (
+        f"{_sizes(parallel)} rows of {_sizes(formula.reduced)} elements, {width} lanes"
+        f" along {_name(lanes)}"
+    )
+    return SchedulePlan("scan", reason, (grid,), ())
 
 
 def _last(

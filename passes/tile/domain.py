@@ -31,7 +31,7 @@ from girih.passes.tile.index import (
     remainder,
 )
 from girih.passes.tile.kernel import KernelSource
-from girih.passes.tile.nodes import Node, NodeTable, sources_of
+from girih.passes.tile.nodes import Node, NodeTable, ScanNode, sources_of
 from girih.passes.tile.sizes import Size, exact_quotient, is_constant, known
 
 # More rounds of splitting than this are not worth their analysis time; what is left
@@ -191,8 +191,12 @@ def reorder(formula: Formula) -> Formula:
     indices = [store.offset for store in formula.stores]
     indices.sort(key=lambda index: -len(index.terms))
     indices += [i for i in all_indices(formula) if len(i.terms) > 1]
-    ordered = (_by_stride(group, indices) for group in formula.coordinates)
-    return Formula(*ordered, formula.stores, formula.table)
+    parallel, reduced, closing = (
+        _by_stride(group, indices) for group in formula.coordinates
+    )
+    if any(isinstance(node, ScanNode) for node in formula.table.nodes):
+        reduced = formula.reduced
+    return Formula(parallel, reduced, closing, formula.stores, formula.table)
 
 
 def _by_stride(

@@ -255,6 +255,24 @@ class ReduceNode(OpNode):
         )
 
 
+@dataclass(eq=False, slots=True)
+class ScanNode(OpNode):
+    """A scan of the operand along the reduced coordinates, the last one fastest.
+
+    Unlike a reduction it has a value at each point, from all elements up to there.
+    """
+
+    name: str = ""
+
+    def key(self) -> tuple:
+        """What makes two of them the same value."""
+        return ("scan", self.name, self.operands[0].number)
+
+    def with_indices(self, rewrite) -> "ScanNode":
+        """A copy over rewritten index expressions."""
+        return ScanNode(self.element, self.operands, name=self.name)
+
+
 def rewrite_guards(guards: Guards, rewrite: Callable[[Affine], Affine]) -> Guards:
     """The guards over rewritten index expressions."""
     return tuple(replace(g, expression=rewrite(g.expression)) for g in guards)
@@ -294,6 +312,8 @@ class NodeTable:
         if isinstance(node, ReduceNode):
             coordinates -= self.closing if node.is_closing else self.reduced
             node.level += 1
+        elif isinstance(node, ScanNode):
+            coordinates |= self.reduced
         node.coordinates = frozenset(coordinates)
         return node
 

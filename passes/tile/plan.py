@@ -5,13 +5,13 @@ programs; a program walks its part of the parallel coordinates and, inside, make
 pass over the reduced coordinates for each round of reductions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from girih.dialects.dims import ceildiv
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate
-from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode, ScanNode
 from girih.passes.tile.pieces import Segment
 from girih.passes.tile.sizes import Size, known
 
@@ -90,6 +90,7 @@ class Pass:
         blocked: the coordinate whose loop goes in blocks of ``BLOCK_STEPS`` steps (and
             those in blocks of blocks) with accumulators of their own, where sums are
             long.
+        scans: what is carried from one step to the next; the loops go forwards.
     """
 
     reductions: tuple[ReduceNode, ...]
@@ -97,6 +98,7 @@ class Pass:
     keeps: tuple[Keep, ...]
     width: int
     blocked: Coordinate | None = None
+    scans: tuple[ScanNode, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from girih.passes.tile.domain import Formula, reachable
 from girih.passes.tile.kernel import KernelSource
-from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode, ScanNode
 from girih.passes.tile.options import TileOptions
 
 
@@ -30,6 +30,11 @@ class Subject:
     def reductions(self) -> list[ReduceNode]:
         """The reductions among the nodes."""
         return [node for node in self.nodes if isinstance(node, ReduceNode)]
+
+    @property
+    def scans(self) -> list[ScanNode]:
+        """The scans among the nodes."""
+        return [node for node in self.nodes if isinstance(node, ScanNode)]
 
     @property
     def buffers(self) -> int:

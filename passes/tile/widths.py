@@ -11,9 +11,11 @@ from girih.dialects.definition import has
 from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.cost import HORIZONTAL, walk_cost
 from girih.passes.tile.domain import Formula, Store
+from girih.passes.tile.elements import F64
+from girih.passes.tile.emit.scan import is_widened
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.keep import recompute_cost, roots_of
-from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.nodes import LoadNode, Node, ReduceNode, ScanNode
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import BLOCK_STEPS, Pass
 from girih.passes.tile.sizes import Size, known, product
@@ -26,6 +28,13 @@ REGISTER_VECTORS = 8
 # registers there are. 1000 x 1024 softmax along the columns: 1.8 ms with one vector,
 # 0.24 with 8; 4096 x 1024 sum: 0.38 ms with 4, 0.19 with 16 (2026-11-20).
 COLUMN_VECTORS = 16
+# Lanes of vectors along short scans, at least.
+NARROWEST = 4
+# The same for scans, whose accumulators are twice as wide.
+SCAN_VECTORS = 4
+# Scans of f32, which are accumulated in f64, go by elements up to this length: 100000
+# scans of 4 take 90 us, with vectors 114; of 6, 0.56 of the time (2026-11-26).
+SHORT_SCAN = 12
 # Vectors at a time in loops along rows: GELU of 200 k elements takes 88 us with one,
 # 76 with two, 67 with four (2026-11-20).
 VECTORS_IN_FLIGHT = 4
@@ -47,6 +56,8 @@ def choose_lanes(
 ) -> tuple[Coordinate | None, int]:
     """The coordinate along which vectors lie, and the lanes of a full register."""
     coordinates = formula.parallel + formula.reduced
+    if len(formula.reduced) > 1 and any(isinstance(n, ScanNode) for n in nodes):
+        coordinates = formula.parallel
     guess = vector_width(nodes, formula.stores, options, coordinates)
     lanes = _best_lanes(formula, nodes, coordinates, guess, options)
     return lanes, vector_width(nodes, formula.stores, options, (lanes,))
@@ -76,6 +87,7 @@ def vector_width(
         for node in nodes
         if isinstance(node, ReduceNode)
     ]
+    elements += [F64 for n in varying if isinstance(n, ScanNode) and is_widened(n)]
     bits = max((e.bits for e in elements if e.bits > 1), default=8)
     return max(options.vector_bits // bits, 2)
 
@@ -90,6 +102,7 @@ def _best_lanes(
     """The coordinate along which the walk costs least; later ones win ties."""
     best, best_cost = None, float("inf")
     reductions = sum(isinstance(node, ReduceNode) for node in nodes)
+    scans = sum(isinstance(node, ScanNode) for node in nodes)
     # What does not vary along a row is done once a row.
     rows = frozenset(formula.reduced)
     length = max(known(product(c.size for c in rows), GUESSED_SIZE), 1)
@@ -105,14 +118,19 @@ def _best_lanes(
     for coordinate in coordinates:
         size = known(coordinate.size, GUESSED_SIZE)
         vectors = -(-size // width)
-        turnable = _turnable(formula, coordinate, bool(reductions), options)
+        turnable = frozenset()
+        if not scans:
+            turnable = _turnable(formula, coordinate, bool(reductions), options)
         cost = sum(
             weight * walk_cost(own, stores, coordinate, turnable)
             for weight, own, stores in parts
         )
         if coordinate in formula.reduced:
-            cost += reductions * HORIZONTAL / max(vectors, 1)
-        cost *= vectors * width / max(size, 1)
+            cost += reductions * HORIZONTAL / max(vectors, 1) + scans * HORIZONTAL
+        # Short cheap scans have narrow vectors, rather than lanes that are idle.
+        is_along = scans > 0 and coordinate in formula.reduced
+        if not is_along or cost >= EXPENSIVE_BODY + scans * HORIZONTAL:
+            cost *= vectors * width / max(size, 1)
         if cost <= best_cost:
             best, best_cost = coordinate, cost
     return best
@@ -165,6 +183,13 @@ def _without_waste(vectors: int, width: int, size: Size) -> int:
     return max(vectors, 1)
 
 
+def without_idle_lanes(width: int, length: int) -> int:
+    """Narrower vectors where many lanes of the last step would be idle."""
+    while width > NARROWEST and -length % width > length // 8:
+        width //= 2
+    return width
+
+
 def column_vectors(
     reductions: list[ReduceNode], lanes: Coordinate | None, width: int
 ) -> int:
@@ -175,6 +200,18 @@ def column_vectors(
     limit = COLUMN_VECTORS if cost < EXPENSIVE_BODY else COLUMN_VECTORS // 2
     together = max(Counter(node.level for node in reductions).values())
     return _without_waste(limit // together, width, lanes.size)
+
+
+def scan_vectors(lanes: Coordinate | None, width: int) -> int:
+    """Vectors of neighbouring scans that a loop goes along at a time."""
+    return 1 if lanes is None else _without_waste(SCAN_VECTORS, width, lanes.size)
+
+
+def goes_by_elements(scans: list[ScanNode], length: int) -> bool:
+    """True where one element after the other is faster than vectors along a scan."""
+    cost = sum(recompute_cost(node) for node in scans)
+    is_short = length <= SHORT_SCAN and cost < EXPENSIVE_BODY
+    return is_short and any(is_widened(node) for node in scans)
 
 
 def walks_with_lanes(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has
+from girih.dialects.traits import SCANS
+from girih.passes.kernel_scans import is_left_to_library
 
 CHAIN_OPS = frozenset(
     {
@@ -51,6 +54,7 @@ def check_module(module: ir.Module) -> None:
             name = op.operation.name
             is_primitive = name in graph.PRIMITIVES
             allowed = name.removeprefix("graph.") in STAYS_OUTSIDE
+            allowed = allowed or is_left_to_library(op)
             assert allowed or not is_primitive, f"outside of a fusion: {op}"
     for fusion in fusions_of(module):
         check_fusion(fusion)
@@ -79,6 +83,7 @@ def check_fusion(fusion) -> None:
         elif op.results[0] in indices:
             # Computed at the index's own coordinates, whatever the domain is.
             assert "reduce" not in name and not name.startswith("arg"), f"{op}"
+            assert not has(op, SCANS), f"{op}"
         else:
             allowed = {tuple(sorted(reduced)): kept, tuple(sorted(closing)): closed}
             _check_computation(op, name, domain, allowed)
@@ -108,6 +113,10 @@ def _check_computation(op, name: str, domain: tuple, allowed: dict) -> None:
         shapes = [ty.shape_of(value.type) for value in (*op.operands, *op.results)]
         assert dims in allowed, f"{op}"
         assert shapes == [domain, allowed[dims]], f"{op}"
+        return
+    if has(op, SCANS):
+        shapes = [ty.shape_of(value.type) for value in (*op.operands, *op.results)]
+        assert (op.dim,) in allowed and shapes == [domain, domain], f"{op}"
         return
     for value in (*op.operands, *op.results):
         shape = ty.shape_of(value.type)

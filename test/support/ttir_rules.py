@@ -229,6 +229,29 @@ def _reduce(op: ir.Operation, combine: Body) -> Callable:
     return reduce
 
 
+@rule("tt.scan")
+def _scan(op: ir.Operation, combine: Body) -> Callable:
+    axis, is_reverse = op.opview.axis + 1, op.opview.reverse
+
+    def scan(run: Run, *values: np.ndarray) -> list:
+        parts = [np.moveaxis(v, axis, -1) for v in np.broadcast_arrays(*values)]
+        if is_reverse:
+            parts = [part[..., ::-1] for part in parts]
+        apart = 1
+        while apart < parts[0].shape[-1]:
+            halves = [part[..., :-apart] for part in parts]
+            halves += [part[..., apart:] for part in parts]
+            found = _combined(run, combine, halves)
+            pairs = zip(parts, found, strict=True)
+            parts = [np.concatenate([p[..., :apart], f], -1) for p, f in pairs]
+            apart *= 2
+        if is_reverse:
+            parts = [part[..., ::-1] for part in parts]
+        return [np.moveaxis(part, -1, axis) for part in parts]
+
+    return scan
+
+
 def _combined(run: Run, combine: Body, halves: list[np.ndarray]) -> list:
     """The body on all pairs of elements at once: as if each were a program."""
     shape = halves[0].shape

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from girih.dialects.attributes import INTS
 from girih.dialects.definition import OPS, has
 from girih.dialects.rule_table import RuleTable
-from girih.dialects.traits import FINDS_PLACE, REDUCES
+from girih.dialects.traits import FINDS_PLACE, REDUCES, SCANS
 from girih.passes.tile.index import Affine, Coordinate, constant
 from girih.passes.tile.kernel import KernelSource, OpRecord
 from girih.passes.tile.nodes import (
@@ -20,6 +20,7 @@ from girih.passes.tile.nodes import (
     Node,
     NodeTable,
     ReduceNode,
+    ScanNode,
 )
 from girih.passes.tile.sizes import Size, is_constant
 
@@ -65,6 +66,8 @@ class Evaluator:
             return rule(self, record, at, guards)
         if has(record.name, REDUCES):
             return self._reduction(record)
+        if has(record.name, SCANS):
+            return self._scan(record)
         return self._elementwise(record, at, guards)
 
     def _elementwise(self, record: OpRecord, at: Coordinates, guards: Guards) -> Node:
@@ -97,6 +100,14 @@ class Evaluator:
             is_closing=bool(self.source.closing.intersection(dims)),
         )
         return self.add(node, record)
+
+    def _scan(self, record: OpRecord) -> Node:
+        """A scan: its operand, too, is read at the domain's own coordinates."""
+        operand = self.value(record.operands[0], self.domain)
+        if not self.table.reduced:
+            return operand  # of one element
+        name = record.name.removeprefix("graph.")
+        return self.add(ScanNode(record.element, (operand,), name=name), record)
 
     def add(self, node: Node, record: OpRecord) -> Node:
         """Adds a node that stands for the record's op."""

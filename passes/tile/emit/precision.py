@@ -12,7 +12,7 @@ from girih.dialects.definition import has
 from girih.dialects.traits import JUMPS, KEEPS_DIGITS, PASSES_DIGITS
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder, Value
-from girih.passes.tile.nodes import ComputeNode, Node, ReduceNode
+from girih.passes.tile.nodes import ComputeNode, Node, OpNode, ReduceNode
 
 
 def widened(b: Builder, value: Value, element: Element) -> Value:
@@ -52,7 +52,7 @@ def _is_finer(node: Node) -> bool:
     """Whether a value may have more digits than its element keeps."""
     if node.element.computing == node.element:
         return False
-    if not isinstance(node, (ComputeNode, ReduceNode)):
+    if not isinstance(node, OpNode):
         return False
     if has(node.op, PASSES_DIGITS):
         return _is_finer(node.operands[0])

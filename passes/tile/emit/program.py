@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from girih.dialects.bindings import ir
 from girih.dialects.types import buffer_type
 from girih.passes.tile.elements import Element
-from girih.passes.tile.emit import reduction
+from girih.passes.tile.emit import reduction, scan
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
-from girih.passes.tile.nodes import ReduceNode
+from girih.passes.tile.nodes import ReduceNode, ScanNode
 from girih.passes.tile.pieces import Segment
 from girih.passes.tile.plan import (
     BLOCK_STEPS,
@@ -274,12 +274,15 @@ class Program:
         """One pass over the reduced coordinates."""
         sizes = [len(self._initial(node)) for node in walk.reductions]
         inits = [v for node in walk.reductions for v in self._initial(node)]
+        inits += [self._scan_start(node) for node in walk.scans]
 
         def body(carried: list[ir.Value]) -> list[ir.Value]:
             results = []
             for node, size in zip(walk.reductions, sizes, strict=True):
                 own, carried = carried[:size], carried[size:]
                 results += self._take_in(node, own)
+            for node, before in zip(walk.scans, carried, strict=True):
+                results.append(self._scan_step(node, before))
             self._store_all(walk.stores)
             for keep in walk.keeps:
                 self.values.store(keep.buffer, keep.offset, keep.node)
@@ -411,6 +414,26 @@ class Program:
             b = self.indices.at(self.stack.depth, width)
             accumulator = reduction.across_lanes(b, node, accumulator)
         self.stack.top.values[node.number] = accumulator[-1]
+
+    # Scans ----------------------------------------------------------------------
+
+    def _scan_width(self, node: ScanNode) -> int:
+        return self.grid.width if self.grid.lanes in node.coordinates else 0
+
+    def _scan_start(self, node: ScanNode) -> ir.Value:
+        b = self.indices.at(self.stack.depth, self._scan_width(node))
+        return scan.initial(b, node)
+
+    def _scan_step(self, node: ScanNode, before: ir.Value) -> ir.Value:
+        """Makes the scan's value known here; gives what is carried on."""
+        width, operand = self._scan_width(node), node.operands[0]
+        value = self.values.lanes(operand) if width else self.values.value(operand)
+        self.builder.location = node.location
+        b = self.indices.at(self.stack.depth, width)
+        is_along = self.grid.lanes in self.grid.reduced
+        result, after = scan.take_in(b, node, before, value, is_along=is_along)
+        self.stack.top.values[node.number] = result
+        return after
 
 
 def make_local(builder: Builder, local: Local) -> tuple[ir.Value, Element]:

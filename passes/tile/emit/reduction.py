@@ -158,12 +158,17 @@ def horizontal(
     b: Builder, combines: str, element: Element, value: Value, across: Across
 ) -> Value:
     """The lanes of a value combined."""
+    kind = vector_kind(combines, element)
+    return across(b, kind, element.register_name, value)
+
+
+def vector_kind(combines: str, element: Element) -> str:
+    """How the vector dialect names a combination of such elements."""
     if combines in _COMBINING:
-        return across(b, combines, element.register_name, value)
+        return combines
     if element.is_float:
-        return across(b, f"{combines}imumf", element.register_name, value)
-    sign = "s" if element.kind == "signed" else "u"
-    return across(b, f"{combines}{sign}i", element.register_name, value)
+        return f"{combines}imumf"
+    return f"{combines}{'s' if element.kind == 'signed' else 'u'}i"
 
 
 def _across(b: Builder, kind: str, type_name: str, value: Value) -> Value:

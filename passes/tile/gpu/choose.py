@@ -9,6 +9,7 @@ from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.choose_closing import choose_closing
 from girih.passes.tile.gpu.choose_reduction import choose_reduction
+from girih.passes.tile.gpu.choose_scan import choose_scan
 from girih.passes.tile.gpu.coordinates import (
     Coordinates,
     columns_of,
@@ -43,6 +44,8 @@ def choose_block_schedule(
         return SchedulePlan("empty", reason, (), (), is_blocked=True)
     if formula.closing:
         return choose_closing(subject)
+    if subject.scans:
+        return choose_scan(subject)
     return choose_reduction(subject) if subject.reductions else _pointwise(subject)
 
 

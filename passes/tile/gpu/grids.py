@@ -24,7 +24,7 @@ def make_grid(
 ) -> BlockGrid:
     """A grid over the axes; its loops go over what is reduced and has no dim."""
     formula = subject.formula
-    reduced = formula.reduced if subject.reductions else ()
+    reduced = formula.reduced if subject.reductions or subject.scans else ()
     bound = [block.coordinate for block in blocks]
     elements = product(block.size for block in blocks)
     return BlockGrid(

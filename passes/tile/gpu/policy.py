@@ -110,6 +110,17 @@ FARTHEST_WINDOWS = 8
 # of 32 x 64 x 112 x 112 halves 0.052 ms (H100, 2026-11-26), with 4 results 0.076, with
 # 8 0.131, with 1 0.063; ATen 0.146.
 WINDOWS = Share(256, 2, stages=1)
+# Scans along rows: as many elements as a row that is held, and those of a step of a
+# longer one. These numbers and the next ones are estimates, which nobody has measured.
+SCANNED_ROW = 4096
+SCANNED = Share(1024, 16, stages=1)
+SCANNED_ROWS = Share(2048, 16)
+# Scans across memory: a program has so many of them, fewer where there would not be so
+# many programs for each processor.
+SCANNED_COLUMNS = Share(2048, 16)
+SCANS = 64
+LEAST_SCANS = 16
+SCAN_PROGRAMS = 4
 # Results of a column reduction that a program has: 256 bytes of f32 next to each other.
 RESULTS = 64
 

@@ -9,6 +9,7 @@ from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block, BlockGrid, Peeling
 from girih.passes.tile.gpu.reductions import BlockReductions
+from girih.passes.tile.gpu.scans import BlockScans
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import LoadNode
@@ -43,6 +44,7 @@ class BlockProgram:
         self.is_backward = False
         self.blocks = {block.coordinate: block for block in grid.blocks}
         self.reductions = BlockReductions(grid, builder, stack, indices, values)
+        self.scans = BlockScans(grid, builder, stack, indices, values)
 
     def emit(self) -> None:
         """Makes the ``tile.grid`` with all it contains."""
@@ -162,6 +164,8 @@ class BlockProgram:
             for node, size in zip(walk.reductions, sizes, strict=True):
                 own, carried = carried[:size], carried[size:]
                 results += self.reductions.take_in(node, own)
+            for node, before in zip(walk.scans, carried, strict=True):
+                results.append(self.scans.step(node, before))
             self._store_all(walk.stores)
             return results
 
@@ -169,6 +173,7 @@ class BlockProgram:
         self.is_backward = self.grid.passes.index(walk) % 2 == 1
         looped = [block for block in self.grid.blocks if block.is_looped]
         inits = [value for values in initial for value in values]
+        inits += [self.scans.initial(node) for node in walk.scans]
         results = self._nest([*self.grid.loops, *looped], inits, body)
         for node, size in zip(walk.reductions, sizes, strict=True):
             own, results = results[:size], results[size:]
@@ -178,6 +183,8 @@ class BlockProgram:
         """A round of reductions of what the block holds."""
         for node in walk.reductions:
             self.reductions.finish(node, self.reductions.alone(node))
+        for node in walk.scans:
+            self.scans.step(node, self.scans.initial(node))
         self._store_all(walk.stores)
 
     def _nest(

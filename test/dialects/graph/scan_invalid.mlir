@@ -18,6 +18,14 @@ func.func @f(%x: f32) {
 
 // -----
 
+func.func @f(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'graph.cumsum' expected x to have a numeric element type other than i1, got i1}}
+  %0 = "graph.cumsum"(%x) {dim = 0 : i64} : (tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{'graph.topk' expected dim to be at least 0 and below the rank 1, got 2}}
   %0:2 = "graph.topk"(%x) {dim = 2 : i64, k = 3 : i64, largest = true, sorted = true} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)

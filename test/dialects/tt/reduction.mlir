@@ -9,3 +9,12 @@
   %c = arith.addf %a, %b : f32
   "tt.reduce.return"(%c) : (f32) -> ()
 }) {axis = 1 : i32} : (tensor<8x4xf32>) -> tensor<8xf32>
+
+// CHECK: "tt.scan"(%{{.*}}) ({
+// CHECK: "tt.scan.return"(%{{.*}}) : (f32) -> ()
+// CHECK: }) {axis = 0 : i32, reverse = false} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+%scan = "tt.scan"(%x) ({
+^bb0(%a: f32, %b: f32):
+  %c = arith.addf %a, %b : f32
+  "tt.scan.return"(%c) : (f32) -> ()
+}) {axis = 0 : i32, reverse = false} : (tensor<8x4xf32>) -> tensor<8x4xf32>

@@ -69,3 +69,40 @@
     "tile.store"(%m, %y, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (i32, !tile.buffer<i32, [2], [1]>, index) -> ()
   }) : (index, index) -> ()
 }) {sym_name = "integers", symbols = [], outputs = 1 : i64, domain = [8], reduced = array<i64: 0>} : () -> ()
+
+// What comes before a scan is added to it. The scan of a row begins with a scalar.
+// CHECK-LABEL: "tt.func"
+// CHECK: %[[S:.*]] = "tt.load"{{.*}} -> f32
+// CHECK: %[[V:.*]] = "tt.splat"(%[[S]])
+// CHECK: %[[ROW:.*]] = "tt.scan"(%[[V]]) ({
+// CHECK: arith.addf
+// CHECK: "tt.scan.return"
+// CHECK: }) {axis = 0 : i32, reverse = false} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK: %[[B:.*]] = "tt.splat"(%[[S]])
+// CHECK: arith.addf %[[B]], %[[ROW]]
+// CHECK: %[[SUM:.*]] = "tt.reduce"(%[[V]])
+// CHECK: %[[AFTER:.*]] = arith.addf %[[S]], %{{.*}} : f32
+// CHECK: "tt.scan"
+// CHECK: }) {axis = 1 : i32, reverse = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: "tt.expand_dims"(%{{.*}}) {axis = 1 : i32} : (tensor<4xf32>) -> tensor<4x1xf32>
+// CHECK-NOT: "tt.reduce"
+// CHECK: arith.maximumf
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1], [1]>, %y: !tile.buffer<f32, [8], [1]>, %z: !tile.buffer<f32, [4, 8], [8, 1]>):
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %eight = arith.constant 8 : index
+  "tile.grid"(%one, %one) ({
+  ^bb0(%pid: index):
+    %s = "tile.load"(%x, %zero) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<f32, [1], [1]>, index) -> f32
+    %v = vector.broadcast %s : f32 to vector<8xf32>
+    %before = vector.broadcast %s : f32 to vector<f32>
+    %row, %after = vector.scan <add>, %v, %before {inclusive = true, reduction_dim = 0 : i64} : vector<8xf32>, vector<f32>
+    %row2, %after2 = vector.scan <add>, %row, %after {inclusive = true, reduction_dim = 0 : i64} : vector<8xf32>, vector<f32>
+    "tile.store"(%row2, %y, %zero, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<8xf32>, !tile.buffer<f32, [8], [1]>, index, index) -> ()
+    %rows = vector.broadcast %s : f32 to vector<4x8xf32>
+    %start = vector.broadcast %s : f32 to vector<4xf32>
+    %most, %last = vector.scan <maximumf>, %rows, %start {inclusive = true, reduction_dim = 1 : i64} : vector<4x8xf32>, vector<4xf32>
+    "tile.store"(%most, %z, %zero, %eight, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 2, 0>} : (vector<4x8xf32>, !tile.buffer<f32, [4, 8], [8, 1]>, index, index, index) -> ()
+  }) : (index, index) -> ()
+}) {sym_name = "scans", symbols = [], outputs = 1 : i64, domain = [4, 8], reduced = array<i64>} : () -> ()

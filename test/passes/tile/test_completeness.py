@@ -2,7 +2,7 @@
 
 from girih.dialects import graph
 from girih.dialects.definition import has
-from girih.dialects.traits import ELEMENTWISE, FINDS_PLACE, REDUCES, Cost, Role
+from girih.dialects.traits import ELEMENTWISE, FINDS_PLACE, REDUCES, SCANS, Cost, Role
 from girih.passes.tile import access, emit
 from girih.passes.tile.access import evaluator
 from girih.passes.tile.emit import reduction, rules
@@ -17,10 +17,15 @@ def reductions() -> set[str]:
     return {cls.SHORT_NAME for cls in PRIMITIVES if has(cls, REDUCES)}
 
 
+def scans() -> set[str]:
+    """The names of the scans."""
+    return {cls.SHORT_NAME for cls in PRIMITIVES if has(cls, SCANS)}
+
+
 def test_every_primitive_has_one_rule():
     assert access and emit
     views = {name.removeprefix("graph.") for name in evaluator._RULES}
-    kinds = [views, set(rules.RULES), reductions()]
+    kinds = [views, set(rules.RULES), reductions(), scans()]
     assert sum(map(len, kinds)) == len(set.union(*kinds)), "a name has two rules"
     assert set.union(*kinds) == {cls.SHORT_NAME for cls in PRIMITIVES}
 
@@ -29,6 +34,11 @@ def test_every_reduction_says_how_it_combines():
     for cls in (graph.OPS[f"graph.{name}"] for name in reductions()):
         values = graph.OPS[f"graph.{cls.EXTREME}"] if has(cls, FINDS_PLACE) else cls
         assert values.COMBINES in reduction.SUPPORTED, cls.SHORT_NAME
+
+
+def test_every_scan_says_how_it_combines():
+    for name in scans():
+        assert graph.OPS[f"graph.{name}"].COMBINES in reduction.SUPPORTED, name
 
 
 def test_what_takes_many_instructions_is_not_cheap():

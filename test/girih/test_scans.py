@@ -1,0 +1,112 @@
+"""Running sums of compiled functions: kernels, with what is around them, or calls."""
+
+import pytest
+import torch
+from emulated_device import RecordingDevice, emulated_device
+
+import girih
+from girih.codegen.gpu.compile import compile_kernels
+from girih.codegen.gpu.target import parse_target
+
+
+@pytest.fixture(params=["cpu", "gpu"])
+def target(request):
+    """The processor, or an emulated device."""
+    if request.param == "cpu":
+        yield request.param
+    else:
+        with emulated_device():
+            yield request.param
+
+
+def checked(f, *args, dynamic=False):
+    """Compares a compiled function with eager; gives its launches and calls."""
+    options = {"fallback": False}
+    compiled = girih.compile(f, fullgraph=True, dynamic=dynamic, options=options)
+    got, expected = compiled(*args), f(*args)
+    assert (got.dtype, got.stride()) == (expected.dtype, expected.stride())
+    is_narrow = got.dtype in (torch.float16, torch.bfloat16)
+    tolerance = {"rtol": 2e-2, "atol": 5e-2} if is_narrow else {}
+    if got.dtype == torch.float32:
+        tolerance = {"rtol": 1e-5, "atol": 1e-4}
+    torch.testing.assert_close(got, expected, equal_nan=True, **tolerance)
+    report = girih.report(compiled)
+    return report.launches, report.externs
+
+
+DTYPES = [torch.float32, torch.bfloat16, torch.int32, torch.bool, torch.uint8]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_one_launch_with_what_is_around(target, dtype, dim, dynamic):
+    torch.manual_seed(0)
+    x = (torch.randn(20, 9, 30) * 3).to(dtype)
+
+    def f(x):
+        return (x * x if dtype != torch.bool else ~x).cumsum(dim) * 2 + 1
+
+    assert checked(f, x, dynamic=dynamic) == (1, 0)
+    assert checked(f, x.transpose(0, 2), dynamic=dynamic) == (1, 0)
+
+
+def test_what_is_expanded_and_what_is_of_another_dtype(target):
+    x = torch.randn(1, 40).expand(12, 40)
+    assert checked(lambda x: x.cumsum(0), x) == (1, 0)
+    assert checked(lambda x: x.cumsum(1, dtype=torch.float64), x) == (1, 0)
+    assert checked(lambda x: torch.ones_like(x).cumsum(0) + x, x) == (1, 0)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (5,), ()])
+def test_small_shapes(target, shape):
+    x = torch.randn(shape)
+    for dim in range(max(x.dim(), 1)):
+        checked(lambda x, dim=dim: x.cumsum(dim) + 1, x)
+
+
+def test_few_long_sums_are_calls(target):
+    assert checked(lambda x: x.cumsum(0), torch.randn(100_000)) == (0, 1)
+    assert checked(lambda x: x.cumsum(0), torch.randn(1000)) == (1, 0)
+
+
+def test_sums_in_the_place_of_their_operand(target):
+    def f(x):
+        x.cumsum_(1)
+        return x.mul_(2)
+
+    x = torch.randn(30, 40)
+    compiled, expected = girih.compile(f, options={"fallback": False}), x.clone()
+    f(expected)
+    compiled(x)
+    torch.testing.assert_close(x, expected)
+
+
+def test_derivatives_of_any_order(target):
+    def f(x):
+        return (x.sin().cumsum(1) ** 3).cumsum(0) / 9
+
+    def derivatives(f):
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        x.requires_grad_()
+        (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.pow(2).sum(), x)
+        return first, second
+
+    compiled = girih.compile(f, fullgraph=True, options={"fallback": False})
+    for got, expected in zip(derivatives(compiled), derivatives(f), strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+def test_triton_compiles_scans():
+    pytest.importorskip("triton", reason="Triton compiles the kernels")
+    with emulated_device(RecordingDevice) as device:
+        for shape in ((64, 1000), (64, 5001), (33, 8)):
+            for dtype in (torch.float32, torch.bfloat16, torch.int64):
+                x = torch.ones(shape, dtype=dtype)
+                girih.compile(lambda x: (x + 1).cumsum(0))(x)
+                girih.compile(lambda x: (x + 1).cumsum(1))(x)
+    texts = [kernel.text for kernel in device.kernels]
+    assert texts and all("tt.scan" in text for text in texts)
+    binaries = compile_kernels(device.kernels, parse_target("sm_90"))
+    assert all(binary.data for binary in binaries)
