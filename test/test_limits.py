@@ -49,6 +49,18 @@ def test_infinite_factor():
     assert not gradient(girih.compile(function)).isfinite().any()
 
 
+def test_infinity_beside_a_dim_that_is_kept():
+    x = torch.zeros(1, 1, 4, 5)
+    x[0, 0, 1, 2] = float("inf")
+
+    def function(x):
+        return nn.functional.interpolate(x, size=(4, 10), mode="bilinear")
+
+    expected, actual = function(x), girih.compile(function)(x)
+    assert expected.isnan().any() and not actual.isnan().any()
+    assert torch.equal(expected.isfinite(), actual.isfinite())
+
+
 def test_infinite_gradient():
     def gradient(function):
         x = torch.tensor([1.0, float("inf")], requires_grad=True)
