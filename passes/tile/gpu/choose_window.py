@@ -8,6 +8,7 @@ few elements of a window for a row: a maximum over windows of 3 x 3 of 32 x 64 x
 
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.coordinates import Coordinates, columns_of, is_gathered, rest
+from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.sizes import known, product
@@ -15,9 +16,16 @@ from girih.passes.tile.subject import Subject
 
 
 def is_over_windows(subject: Subject) -> bool:
-    """Whether a kernel reduces windows of few elements along several dims."""
+    """Whether a kernel reduces windows of few elements along several dims, once.
+
+    Where it reads the elements again, as a softmax does, registers hold them.
+    """
     reduced = subject.formula.reduced
     if len(reduced) < 2 or not all(isinstance(c.size, int) for c in reduced):
+        return False
+    stored = [store.coordinates for store in subject.formula.stores]
+    is_read_again = rounds(subject.formula, subject.reductions) > 1
+    if is_read_again or any(own & frozenset(reduced) for own in stored):
         return False
     if product(c.size for c in reduced) > policy.LARGEST_WINDOW:
         return False
