@@ -56,6 +56,10 @@ def decompose_avg_pool(op, b: GraphBuilder) -> list[ir.Value] | None:
 @decomposes("adaptive_avg_pool")
 def decompose_adaptive_avg_pool(op, b: GraphBuilder) -> list[ir.Value] | None:
     """Where all windows have one size they lie side by side: the mean of each."""
+    # Eager refuses images without elements, which the library's call finds.
+    image = _shape(op.x)[-len(op.output_size) - 1 :]
+    if not all(isinstance(size, int) and size > 0 for size in image):
+        return None
     rank, count = len(_shape(op.x)), len(op.output_size)
     split = list(_shape(op.x)[: rank - count])
     dims, windows = [], []

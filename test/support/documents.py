@@ -152,6 +152,7 @@ def output_of(program: str, folder: Path) -> str:
     file.write_text(program)
     done = subprocess.run(
         [sys.executable, "-u", str(file)],
+        cwd=folder,
         env={**os.environ, "GIRIH_LOGS": logs[1] if logs else ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
