@@ -41,7 +41,7 @@ def _sliced(x, y):
 
 
 def _written(x, y):
-    y.copy_(x.t().contiguous().t().cumsum(0))
+    y.copy_(x.t().contiguous().t().cumprod(0))
     return y + 1
 
 
