@@ -50,7 +50,7 @@ def test_infinite_factor():
 
 
 def test_infinity_beside_a_dim_that_is_kept():
-    x = torch.zeros(1, 1, 4, 5)
+    x = torch.zeros(1, 2, 4, 5)
     x[0, 0, 1, 2] = float("inf")
 
     def function(x):
