@@ -71,10 +71,18 @@ def _models(name: str, attempts: Attempts, options: argparse.Namespace) -> Row:
     )
 
 
+def _gate(name: str, attempts: Attempts, options: argparse.Namespace) -> Row:
+    from benchmarks.gate.sweeps import by_name
+    from benchmarks.gate.timing import run_case
+
+    return run_case(by_name(name), options.device, attempts, quick=options.quick)
+
+
 PARTS: dict[str, Callable[[str, Attempts, argparse.Namespace], Row]] = {
     "kernels": _kernels,
     "overhead": _overhead,
     "models": _models,
+    "gate": _gate,
 }
 
 
