@@ -1,15 +1,16 @@
 """``write-out-vector-products``: products of one row are sums that kernels compute.
 
 Such a product reads its matrix once and does little else, so its limit is memory. ATen
-leaves a part of that limit unused where elements are narrow: a row of 768 bf16 elements
-times 16384 x 768 took 7.6 ms, and a kernel of girih 1.1 ms (one thread of an AMD EPYC
-with AVX-512, 2026-11-26). A matrix that is computed, such as int8 weights times scales,
-need not be stored at all.
+leaves a part of that limit unused, most where elements are narrow: a row of 768 bf16
+elements times 16384 x 768 took 7.6 ms, and a kernel of girih 1.1 ms; float32 matrices
+of 7 kB to 9 MB took 1.2 to 1.7 times as long as in a kernel (one thread of an AMD EPYC
+with AVX-512, 2026-11-26 and 27). A matrix that is computed, such as int8 weights times
+scales, need not be stored at all.
 
 Requires: library ops and primitives, as ``decompose`` leaves them.
-Establishes: with ``target=cpu``, no large ``graph.mm``, ``addmm`` or ``linear``
-multiplies one row by rows of bf16 or f16 that lie one after the other, or by rows that
-elementwise ops compute for this product alone. Otherwise nothing changes.
+Establishes: with ``target=cpu``, no ``graph.mm``, ``addmm`` or ``linear`` multiplies
+one row by rows of f32, bf16 or f16 that lie one after the other, unless elementwise ops
+compute the rows for several ops. Otherwise nothing changes.
 
 Before::
 
@@ -24,9 +25,8 @@ After::
     %2 = "graph.cast"(%1) : (tensor<512x1xf32>) -> tensor<512x1xbf16>
     %3 = "graph.reshape"(%2) : (tensor<512x1xbf16>) -> tensor<1x512xbf16>
 
-It leaves small products alone, and those whose matrix lies the other way, for which a
-sum along columns would be needed. It leaves float32 matrices to the library: it is as
-fast there.
+It leaves tiny products alone, and those whose matrix lies the other way, for which a
+sum along columns would be needed.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from girih.passes.graph_builder import (
 from girih.passes.registry import register_pass
 from girih.passes.select_products import Product, read_product
 
-LEAST_ELEMENTS = 1 << 18
-"""Of the matrix: less is read in the time that a call of a library takes."""
-_NARROW = ("bf16", "f16")
+LEAST_ELEMENTS = 1 << 10
+"""Of the matrix: for less a kernel is not worth compiling."""
+_ELEMENTS = ("f32", "bf16", "f16")
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ def _product_of(op: ir.Operation | ir.OpView) -> Product | None:
         product = Product(product.x, turned.operands[0], False, product.bias)
     else:
         is_own = True
-    if not _is_large_vector(product):
+    weight = product.weight
+    if str(weight.type.element_type) not in _ELEMENTS or not _is_vector(product):
         return None
-    element = str(product.weight.type.element_type)
-    is_computed = is_own and _is_elementwise(product.weight)
-    is_right = element in _NARROW or (element == "f32" and is_computed)
-    return product if is_right else None
+    # Several kernels would each compute the matrix.
+    is_shared = not is_own or not has_one_use(weight)
+    return None if is_shared and _is_elementwise(weight) else product
 
 
-def _is_large_vector(product: Product) -> bool:
+def _is_vector(product: Product) -> bool:
     sizes = (*ty.shape_of(product.x.type)[:-1], *ty.shape_of(product.weight.type))
     if any(isinstance(size, Dim) for size in sizes):
         return False
@@ -104,11 +104,8 @@ def _is_large_vector(product: Product) -> bool:
 
 
 def _is_elementwise(value: ir.Value) -> bool:
-    """Whether an op computes the value for one product alone."""
-    op = value.owner
-    if isinstance(op, ir.Block) or not has_one_use(value):
-        return False
-    return has(op, Trait.ELEMENTWISE)
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and has(owner, Trait.ELEMENTWISE)
 
 
 def _replace(op: ir.OpView, product: Product) -> None:

@@ -42,9 +42,9 @@ def _check(function, *args):
     return graph.externs
 
 
-@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 @pytest.mark.parametrize("has_bias", [False, True])
-def test_halves(dtype, has_bias):
+def test_weights(dtype, has_bias):
     x, weight, bias = _drawn(dtype)
     assert _check(_product, x, weight, *([bias] if has_bias else [])) == 0
     assert _check(_product, x[0, 0], weight) <= 1

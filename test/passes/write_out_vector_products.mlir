@@ -47,7 +47,8 @@ func.func @computed_for_two(%x: tensor<1x512xf32>, %z: tensor<1x512xf32>, %w: te
 }
 
 // CHECK-LABEL: func.func @stored_in_float32
-// CHECK-NEXT: graph.linear
+// CHECK-NEXT: [[Y:%.+]] = "graph.mul"
+// CHECK-NEXT: "graph.reduce_sum"([[Y]]) {dims = array<i64: 1>}
 func.func @stored_in_float32(%x: tensor<1x512xf32>, %w: tensor<1024x512xf32>) -> tensor<1x1024xf32> {
   %0 = "graph.linear"(%x, %w) : (tensor<1x512xf32>, tensor<1024x512xf32>) -> tensor<1x1024xf32>
   return %0 : tensor<1x1024xf32>
@@ -69,7 +70,7 @@ func.func @lies_the_other_way(%x: tensor<1x512xbf16>, %w: tensor<512x1024xbf16>)
 
 // CHECK-LABEL: func.func @small
 // CHECK-NEXT: graph.linear
-func.func @small(%x: tensor<1x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<1x64xbf16> {
-  %0 = "graph.linear"(%x, %w) : (tensor<1x64xbf16>, tensor<64x64xbf16>) -> tensor<1x64xbf16>
-  return %0 : tensor<1x64xbf16>
+func.func @small(%x: tensor<1x16xbf16>, %w: tensor<32x16xbf16>) -> tensor<1x32xbf16> {
+  %0 = "graph.linear"(%x, %w) : (tensor<1x16xbf16>, tensor<32x16xbf16>) -> tensor<1x32xbf16>
+  return %0 : tensor<1x32xbf16>
 }
