@@ -75,7 +75,7 @@ class PrintIR:
         return print_module(module, **shown)
 
     def _plain(self, module: ir.Operation, text: str) -> str:
-        """The text without locations: a pass that changes these alone changes nothing."""
+        """The text without locations, which are no part of the program."""
         if not self._debug_info:
             return text
         return print_module(module, generic=self._generic, debug_info=False)
