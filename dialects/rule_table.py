@@ -90,6 +90,7 @@ class RuleTable(dict[str, Any]):
     def _described(self, name: str) -> str:
         """What the rule for a name is; ops of ``graph`` have none with a dot."""
         what = self._what.removesuffix("graph.") if "." in name else self._what
+        what = what.removesuffix("aten.") if "::" in name else what
         return f"{what}{name}"
 
     @classmethod

@@ -279,8 +279,9 @@ def _merge(group: Sequence[ir.OpView], kernel: str) -> None:
         "symbols": [size for launch in group for size in launch.symbols],
     }
     operands = [[*inputs, *outputs]]
+    location = ir.Location.fused([launch.location for launch in group])
     ip = ir.InsertionPoint(first)
-    host.build("launch", operands, attributes, loc=first.location, ip=ip)
+    host.build("launch", operands, attributes, loc=location, ip=ip)
     for launch in group:
         launch.operation.erase()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, full_name
@@ -132,16 +133,23 @@ def blamed(traceback: TracebackType | None) -> tuple[str, ir.Location | None]:
     """Returns text and location of the op that the failing code was working on.
 
     That is the value of the variable called ``op`` in the innermost frame that has
-    one: every rule of a pass names its op so.
+    one: every rule of a pass names its op so. Inside of a kernel it may be a ``node``,
+    which has the location of the op that it was made of.
     """
-    blamed = None
+    blamed: Any = None
     while traceback is not None:
-        candidate = traceback.tb_frame.f_locals.get("op")
-        if isinstance(candidate, ir.Operation | ir.OpView):
-            blamed = candidate
+        names = traceback.tb_frame.f_locals
+        op, node = names.get("op"), names.get("node")
+        if isinstance(op, ir.Operation | ir.OpView):
+            blamed = op
+        if isinstance(getattr(node, "location", None), ir.Location):
+            blamed = node
         traceback = traceback.tb_next
     if blamed is None:
         return "", None
+    if not isinstance(blamed, ir.Operation | ir.OpView):
+        name = getattr(blamed, "name", "")
+        return name and full_name(name), blamed.location
     try:
         if blamed.operation.name == MODULE:
             return "", None

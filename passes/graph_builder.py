@@ -8,6 +8,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Effects, effects_of, op_named, rule_name
 from girih.dialects.dims import Dim, Size, product
+from girih.dialects.locations import location_of_all
 
 _CHECKPOINT = keys.CHECKPOINT
 _SMALL_FLOATS = frozenset({"bf16", "f16"})
@@ -43,6 +44,8 @@ def make_fusion(
 ) -> ir.Operation:
     """Makes a fusion of the block that an op holds meanwhile, which is erased.
 
+    Its location has those of all ops in the block.
+
     Args:
         holder: has one region with the block, which is not terminated yet.
         inputs: what the block's arguments stand for.
@@ -61,6 +64,7 @@ def make_fusion(
         ip=ir.InsertionPoint(place),
     )
     block.append_to(fusion.regions[0])
+    fusion.operation.location = location_of_all(fusion)
     holder.erase()
     return fusion
 

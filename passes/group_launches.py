@@ -184,7 +184,8 @@ def apply_run(run: LaunchRun) -> None:
     for op in run.movable:
         op.operation.move_before(first.operation)
     before = ir.InsertionPoint(first)
-    native = host.build("native", loc=first.location, ip=before)
+    location = ir.Location.fused([launch.location for launch in run.launches])
+    native = host.build("native", loc=location, ip=before)
     block = native.regions[0].blocks.append()
     for launch in run.launches:
         block.append(launch)

@@ -40,7 +40,7 @@ class PrintIR:
         self._after = after
         self._only_changes = only_changes or as_diff
         self._as_diff = as_diff
-        self._known = ""
+        self._known = self._known_plain = ""
         self._debug_info = debug_info
         self._generic = generic
         self._stream = stream or sys.stderr
@@ -51,13 +51,14 @@ class PrintIR:
             self._print(f"before {name}", self._text(module))
         if self._only_changes and self._shows_after(name):
             self._known = self._text(module)
+            self._known_plain = self._plain(module, self._known)
 
     def after(self, name: str, module: ir.Operation) -> None:
         """Prints if the pass was chosen."""
         if not self._shows_after(name):
             return
         text = self._text(module)
-        if self._only_changes and text == self._known:
+        if self._only_changes and self._plain(module, text) == self._known_plain:
             print(f"// IR after {name}: no change", file=self._stream)
         elif self._as_diff:
             pair = self._known.splitlines(), text.splitlines()
@@ -72,6 +73,12 @@ class PrintIR:
     def _text(self, module: ir.Operation) -> str:
         shown = {"generic": self._generic, "debug_info": self._debug_info}
         return print_module(module, **shown)
+
+    def _plain(self, module: ir.Operation, text: str) -> str:
+        """The text without locations, which are no part of the program."""
+        if not self._debug_info:
+            return text
+        return print_module(module, generic=self._generic, debug_info=False)
 
     def _print(self, what: str, text: str) -> None:
         print(f"// IR {what}\n{text}", file=self._stream)

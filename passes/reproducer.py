@@ -60,7 +60,7 @@ class Replay:
 
     def reasons(self, folder: Path) -> list[str]:
         """Why the file replays nothing in another process, if that is so."""
-        return Written(self.steps, folder).reasons + _of_the_program()
+        return Written(self.steps, folder).reasons + _of_the_program(self.module)
 
 
 class Written:
@@ -119,9 +119,20 @@ class Written:
         return step if is_named else replace(step, name=name)
 
 
-def _of_the_program() -> list[str]:
-    """A reason if the program itself defines ops or rules, not a module of its own."""
+def _of_the_program(module: ir.Operation) -> list[str]:
+    """A reason if the program itself defines ops or rules, not a module of its own.
+
+    It names an op that stands in what is replayed, if one of these does.
+    """
+    used = set()
+
+    def note(op: ir.Operation) -> ir.WalkResult:
+        used.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(note)
     found = [name for name, cls in OPS.items() if cls.__module__ == "__main__"]
+    found.sort(key=lambda name: name not in used)
     rules = FOREIGN.items()
     found += [
         what for what, rule in rules if getattr(rule, "__module__", "") == "__main__"

@@ -17,6 +17,7 @@ from girih.dialects import host
 from girih.dialects.bindings import arith, ir, vector
 from girih.passes import pipelines, registry
 from girih.passes.stages import CompilerStage
+from girih.passes.tile.emit import rules as emission_rules
 
 
 class Mistake(Exception):
@@ -90,6 +91,66 @@ def test_the_message_names_pass_op_and_line(message):
     assert "graph.exp" in message
     assert "exp is too hard" in message
     assert re.search(rf"test_failing_pass\.py\W+{LINE}\b", message), message
+
+
+def fused(x):
+    y = x.sin()
+    z = torch.exp(y)
+    return z * 2 + 1
+
+
+FIRST = fused.__code__.co_firstlineno + 1
+
+
+def lines_in(text):
+    """The lines of this file that an error names behind "at", without the excerpt."""
+    (place,) = re.findall(r"^  at (.*)$", text, re.MULTILINE)
+    return [int(n) - FIRST for n in re.findall(r"test_failing_pass\.py\W+(\d+)", place)]
+
+
+@pytest.mark.parametrize(("op", "line"), [("sin", 0), ("exp", 1), ("mul", 2)])
+def test_a_rule_that_fails_in_a_kernel_names_the_line_of_its_op(monkeypatch, op, line):
+    def fail(*args):
+        raise Mistake(f"{op} is too hard")
+
+    monkeypatch.setitem(emission_rules.RULES, op, fail)
+    options = {"fallback": False, "cache": False}
+    with pytest.raises(girih.CompileError) as caught, torch.no_grad():
+        girih.compile(fused, options=options)(torch.randn(5))
+    assert f"  on graph.{op}\n" in str(caught.value)
+    assert lines_in(str(caught.value)) == [line]
+
+
+def fails_on(name):
+    """A pass that raises at ops of this name, however deep."""
+
+    def run(module, options):
+        for region in module.regions:
+            for block in region:
+                for inner in block:
+                    op = inner.operation
+                    if op.name == name:
+                        raise Mistake(name)
+                    run(op, options)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("after:fuse", "graph.fusion"),
+        ("before:tile", "tile.kernel"),
+        ("before:group-launches", "host.launch"),
+        ("after:group-launches", "host.native"),
+    ],
+)
+def test_what_is_fused_has_the_lines_of_all_ops(place, name):
+    options = {"fallback": False, "cache": False, "passes": {place: fails_on(name)}}
+    compiled = girih.compile(fused, options=options)
+    with pytest.raises(girih.CompileError) as caught, torch.no_grad():
+        compiled(torch.randn(5))
+    assert sorted(set(lines_in(str(caught.value)))) == [0, 1, 2]
 
 
 def test_girih_opt_replays_the_reproducer(message):

@@ -248,6 +248,27 @@ def test_view_of_another_dtype():
     assert eager_calls(lambda x: x.view(torch.int32), torch.ones(3)) == {"import"}
 
 
+def steps(x):
+    y = x.sin()
+    yield y
+    print("a break")
+    yield y.cos()
+
+
+def test_compiled_generator():
+    with pytest.warns(girih.FallbackWarning, match="generator function: steps"):
+        list(girih.compile(steps)(torch.ones(3)))
+
+
+def test_generator_that_breaks():
+    function = lambda x: [value + 1 for value in steps(x)]  # noqa: E731
+    explanation = girih.explain(function)(torch.ones(3))
+    kinds = [found.kind for found in explanation.break_reasons]
+    assert kinds == ["builtin with an effect", "use of an iterator from outside"]
+    made = [str(graph) for graph in explanation.graphs]
+    assert not any("cos" in text for text in made)
+
+
 def test_sparse_gradient():
     table = nn.Embedding(5, 3, sparse=True)
     assert eager_calls(lambda i: table(i), torch.tensor([1])) == {"derivative"}

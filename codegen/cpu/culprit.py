@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.guard import LostCompilation, object_code
 from girih.dialects.bindings import ir
-from girih.dialects.locations import position_of
+from girih.dialects.locations import positions_of
 
 _PART_OF_THE_TIME = 10
 """The time for one kernel is this part of that for a module, but a second at least."""
@@ -106,5 +106,6 @@ def _alone(module: ir.Module, name: str) -> ir.Module:
 
 
 def _described(module: ir.Module, name: str) -> str:
-    position = position_of(_functions(module)[name].location)
-    return f"kernel {name} ({position})" if position else f"kernel {name}"
+    positions = dict.fromkeys(positions_of(_functions(module)[name].location))
+    lines = ", ".join(map(str, positions))
+    return f"kernel {name} ({lines})" if lines else f"kernel {name}"

@@ -197,8 +197,25 @@ class FreeOp(HostOp, name="free"):
     buffer = operand()
 
     def verify_invariants(self) -> None:
-        """Checks that the operand is a buffer."""
+        """Checks that the operand is a buffer, and that nothing reads it any more."""
         _expect_buffer(self.buffer.type, "buffer")
+        for use in self.buffer.uses:
+            reader = _ancestor_in(self.operation.block, use.owner.operation)
+            if reader is None or reader == self.operation:
+                continue
+            if reader.is_before_in_block(self.operation):
+                is_read = reader.name != self.OPERATION_NAME
+                expect(is_read, "buffer", "be freed once", f"two {reader.name}")
+            elif reader.name != self.OPERATION_NAME:
+                place = f"'{reader.name}' at {reader.location}"
+                expect(False, "buffer", "be used by no op behind it", place)
+
+
+def _ancestor_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
+    """The op of a block that is an op, or has it inside; None where there is none."""
+    while op is not None and op.block != block:
+        op = op.parent and op.parent.operation
+    return op
 
 
 class ReturnOp(HostOp, name="return"):

@@ -132,8 +132,11 @@ def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
         if error.kind in _OF_SYMBOLS:
             _fix_numbers(node, environment)
         raise (error if source is None else error.located(source)) from None
-    except AssertionError:
-        raise
+    except AssertionError as error:
+        if source is None:
+            raise
+        lines = [f"{error}", f"  at {source}", source.excerpt()]
+        raise AssertionError("\n".join(filter(None, lines))) from error
     except Exception as error:
         if is_exhaustion(error):
             raise  # says nothing of the operation

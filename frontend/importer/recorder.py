@@ -42,7 +42,8 @@ from girih.frontend.importer.tensor_checks import (
     check_constant,
     check_resized,
     check_tensor,
-    check_values,
+    checked_steps,
+    checked_values,
 )
 from girih.frontend.importer.tracking import Table, Tracked
 from girih.frontend.importer.writing_calls import (
@@ -360,8 +361,8 @@ class Recorder(TorchDispatchMode):
         values = apply_rule(self.builder, rule, info.name, args, kwargs)
         if values is NotImplemented:
             return None
-        values = (values,) if isinstance(values, Operand) else tuple(values)
-        check_values(func, values, self.builder.out, self.symbols)
+        specs = self.builder.out
+        values = checked_values(rule, info.name, values, specs, self.symbols)
         pairs = zip(values, self.builder.out, strict=True)
         # A sum of sizes may be spelled otherwise than the size that guards say it is.
         return tuple(self.builder.reshape(x, spec.shape) for x, spec in pairs)
@@ -385,8 +386,9 @@ class Recorder(TorchDispatchMode):
         info = op_info(func)
         args = _counted_from_start(info.name, args)
         plain, named = self.plain_call(self._fixed(list(args[1:])), self._fixed(kwargs))
-        steps = VIEWS[info.name](self.builder, shape, *plain, **named)
-        steps = [steps] if isinstance(steps, ViewStep) else steps
+        rule = VIEWS[info.name]
+        steps = rule(self.builder, shape, *plain, **named)
+        steps = checked_steps(rule, info.name, steps, len(tensors))
         for tensor, step in zip(tensors, steps, strict=True):
             self.add_view(tensor, base, step, is_cut=info.name in _DETACH)
         return result

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from girih.dialects import additions
+from girih.dialects.rule_table import RuleMistake
 from girih.errors import unsupported
 from girih.frontend.fake.acceptance import refusal_of
-from girih.frontend.importer.builder import Spec
+from girih.frontend.importer.builder import Operand, Spec
 from girih.frontend.importer.elements import ELEMENT_NAMES
+from girih.frontend.importer.registry import ViewStep
 from girih.frontend.importer.symbols import Symbols
 
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, FakeTensor)
@@ -61,14 +64,60 @@ def check_constant(tensor: torch.Tensor) -> None:
         )
 
 
-def check_values(func, values, specs, symbols: Symbols) -> None:
-    """Raises where a rule gives another dtype or shape than eager."""
-    for value, spec in zip(values, specs, strict=True):
+def checked_values(
+    rule: Callable, name: str, values: Any, specs: Sequence[Spec], symbols: Symbols
+) -> tuple[Operand, ...]:
+    """What a rule gives, as a tuple.
+
+    Raises:
+        RuleMistake: It gives something else than a value for each of eager's results,
+            of the same dtype and shape.
+    """
+    given = (values,) if isinstance(values, Operand) else values
+    is_list = isinstance(given, list | tuple)
+    if not is_list or not all(isinstance(value, Operand) for value in given):
+        expected = f"one value for each of {len(specs)} results, each an Operand"
+        raise rule_mistake(rule, name, expected, repr(values))
+    if len(given) != len(specs):
+        results = "1 value" if len(specs) == 1 else f"{len(specs)} values"
+        raise rule_mistake(rule, name, results, str(len(given)))
+    for number, (value, spec) in enumerate(zip(given, specs, strict=True)):
         if value.dtype != spec.dtype or not symbols.same(value.shape, spec.shape):
-            raise AssertionError(
-                f"girih bug: the import rule of {func} gives {value.dtype} "
-                f"{value.shape}, eager gives {spec.dtype} {spec.shape}"
-            )
+            expected = f"{spec.dtype} {_sizes(spec.shape)} as result {number}, as eager"
+            got = f"{value.dtype} {_sizes(value.shape)}"
+            raise rule_mistake(rule, name, expected, got)
+    return tuple(given)
+
+
+def checked_steps(rule: Callable, name: str, steps: Any, count: int) -> list[ViewStep]:
+    """What the rule of a view gives, as a list.
+
+    Raises:
+        RuleMistake: It gives something else than a step for each of eager's views.
+    """
+    given = [steps] if isinstance(steps, ViewStep) else steps
+    is_list = isinstance(given, list | tuple)
+    if not is_list or not all(isinstance(step, ViewStep) for step in given):
+        expected = f"one ViewStep for each of {count} views"
+        raise rule_mistake(rule, name, expected, repr(steps))
+    if len(given) != count:
+        steps_expected = "1 ViewStep" if count == 1 else f"{count} of ViewStep"
+        raise rule_mistake(rule, name, steps_expected, str(len(given)))
+    return list(given)
+
+
+def rule_mistake(rule: Callable, name: str, expected: str, got: str) -> Exception:
+    """The error of an import rule that gives what it must not."""
+    what = f"the import rule of {name if '::' in name else f'aten.{name}'}"
+    text = f"expected {what} to return {expected}, got {got}"
+    if additions.is_foreign(rule):
+        text += f"; {rule.__qualname__} is defined in {rule.__module__}"
+        return RuleMistake(text, name)
+    return AssertionError(f"girih bug: {text}")
+
+
+def _sizes(shape: Sequence[Any]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
 
 
 def check_resized(

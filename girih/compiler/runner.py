@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from girih import log, signals
+from girih.compiler.first_inputs import FILE
 from girih.compiler.overrides import Overrides
 from girih.compiler.target import Target
 from girih.compiler.watching import Observer, current
@@ -79,6 +80,7 @@ class Runner:
         self.dumper = self._make_dumper()
         self._has_checked = False
         self._dumped = 0
+        self._has_cleared = False
 
     def _users(self) -> UserPasses:
         """Users' passes. What prints a stage's plan has the options of that stage."""
@@ -238,6 +240,16 @@ class Runner:
 
         return _AfterPass("tile", dump)
 
+    def _clear(self, folder: Path) -> None:
+        """Removes what an earlier process dumped in the folder, before the first file.
+
+        Files that take the place of IR in this compilation stay.
+        """
+        if not (self._has_cleared or self.overrides.names):
+            for path in [*folder.glob("[0-9]*-*.mlir"), folder / FILE]:
+                path.unlink(missing_ok=True)
+        self._has_cleared = True
+
     def dump(
         self,
         level: str,
@@ -267,6 +279,7 @@ class Runner:
         path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._clear(folder)
             written = Written(passes() if passes else (), folder)
             line = first_line(",".join(map(str, written.steps)), written.loads)
             for name, text in written.files.items():

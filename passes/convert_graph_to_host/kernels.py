@@ -13,6 +13,7 @@ from girih.dialects import tile
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, has_any
 from girih.dialects.dims import Dim, Size, symbol, symbols_of
+from girih.dialects.locations import location_of_all
 from girih.dialects.traits import REDUCES, SCANS
 from girih.dialects.types import buffer_parts, shape_of
 
@@ -68,16 +69,17 @@ class Kernels:
         is_fusion = op.name == "graph.fusion"
         body = list(op.regions[0].blocks[0].operations)[:-1] if is_fusion else [op]
         space = iteration_space(op)
+        location = location_of_all(op)
         symbols = self._symbols([*inputs, *outputs], body)
-        kernel = self._create(op.location, inputs, outputs, space, symbols)
+        kernel = self._create(location, inputs, outputs, space, symbols)
         for name in ("closing", "girih.tuning"):
             if name in op.attributes:
                 kernel.attributes[name] = op.attributes[name]
-        reads = _reads(kernel, len(inputs), op.location)
+        reads = _reads(kernel, len(inputs), location)
         block = kernel.regions[0].blocks[0]
         fill = _move_body if is_fusion else _copy_op
         results = fill(op, reads, block)
-        return self._finish(kernel, results, len(inputs), op.location, symbols)
+        return self._finish(kernel, results, len(inputs), location, symbols)
 
     def outline_copy(
         self, source: ir.Type, target: ir.Type, location: ir.Location

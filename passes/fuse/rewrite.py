@@ -73,11 +73,12 @@ class _Rewriter:
 
     def place_fusion(self, group: FusionGroup) -> None:
         """Builds the fusion of ``group`` and replaces what it computes."""
-        root = self.operations[group.placement.members[-1]]
+        members = (self.operations[n] for n in group.placement.members)
+        location = ir.Location.fused([member.location for member in members])
         block, inputs, yielded = self._build_body(group)
         for value in inputs:
             self._place_input(value)
-        op = self._make_fusion(group, root.location, inputs, yielded)
+        op = self._make_fusion(group, location, inputs, yielded)
         block.append_to(op.regions[0])
         outputs = zip(group.outputs, op.results, strict=True)
         for value, result in outputs:

@@ -1,10 +1,13 @@
 """Dumps state what leads to the next one, and girih-opt makes it of them exactly."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
 
 import girih
+from girih.compiler import runner
 from girih.tools import girih_opt
 
 NEXT = {"graph": ("fused", "derivatives"), "fused": ("host",), "host": ("tile",)}
@@ -60,6 +63,24 @@ def test_each_dump_becomes_the_next(make, shape, trains, dynamic, tmp_path, caps
             assert replayed(path, capsys).strip() == expected.strip(), path
             replays += 1
     assert replays >= (7 if trains else 4)
+
+
+def test_a_folder_has_the_files_of_one_process(tmp_path, monkeypatch):
+    """Files of an earlier process go, also with its inputs; the user's stay."""
+    options = {"dump_dir": str(tmp_path), "cache": False, "dump_inputs": True}
+    x = torch.randn(3)
+    monkeypatch.setattr(runner, "_numbers", itertools.count())
+    girih.compile(torch.sin, options=options)(x)
+    folder = tmp_path / "000-graph0"
+    first = {path.name for path in folder.iterdir()}
+    stale = ("6-tile.mlir", "9-llvm.mlir")
+    for name in (*stale, "notes.txt", "my-own.mlir"):
+        (folder / name).write_text("of before")
+    monkeypatch.setattr(runner, "_numbers", itertools.count())
+    girih.compile(torch.cos, options=options | {"dump_inputs": False})(x)
+    left = {path.name for path in folder.iterdir()}
+    assert left == (first - {"inputs.pt"}) | {"notes.txt", "my-own.mlir"}
+    assert "inputs.pt" in first
 
 
 def test_the_report_names_all_dumps(tmp_path):

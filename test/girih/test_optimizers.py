@@ -119,10 +119,29 @@ def test_state_is_not_made_for_others() -> None:
     assert training.parameters[1] in training.optimizer.state
 
 
+def test_rprop_of_parameters_with_dims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One graph; a parameter without dims breaks it, as below."""
+    shapes = tuple(shape for shape in _SHAPES if shape)
+    monkeypatch.setattr(sys.modules[__name__], "_SHAPES", shapes)
+    eager, compiled = Training("Rprop"), Training("Rprop")
+    step = compiled_step(compiled)
+    eager.train(eager.optimizer.step, 8)
+    compiled.train(step, 8)
+    check_same(eager, compiled)
+    assert len(girih.report(step).graphs) == 1
+
+
 @pytest.mark.parametrize("name", ["RAdam", "ASGD", "Rprop"])
 def test_step_with_breaks(name: str) -> None:
-    """Decisions on the number of steps break the graph; the result is eager's."""
+    """The result is eager's.
+
+    What breaks the graph is a branch on the number of steps, and for Rprop a mask
+    without dims.
+    """
     eager, compiled = Training(name), Training(name)
+    with pytest.raises(girih.UnsupportedError):
+        broken = Training(name)
+        broken.train(compiled_step(broken), 1)
     eager.train(eager.optimizer.step, 8)
     compiled.train(compiled_step(compiled, fullgraph=False), 8)
     check_same(eager, compiled)

@@ -16,6 +16,7 @@ from emulated_device import emulated_device
 from users_own_passes import breaks, count, erases, fails, inside, renames
 
 import girih
+from girih.dialects.bindings import ir
 from girih.passes import stages
 from girih.passes.places import names_of_places
 
@@ -55,6 +56,21 @@ def run_with(passes, training=False, function=program, **options):
         function(x).sum().backward()
         torch.testing.assert_close(mine, x.grad)
     return girih.report(compiled).graphs[0]
+
+
+def moves_lines(module):
+    """Gives each op another location."""
+
+    def visit(op):
+        op.location = ir.Location.file("elsewhere.py", 3, 1, context=op.context)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+
+
+def test_other_locations_are_no_change():
+    (ran,) = [r for r in run_with({"before:fuse": moves_lines}).ran if r.users_pass]
+    assert ran.changed is False
 
 
 @pytest.mark.parametrize("target", ON)

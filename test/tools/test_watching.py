@@ -45,6 +45,14 @@ def test_only_changes_are_printed(opt, flag):
     assert removed == expected
 
 
+@pytest.mark.parametrize("form", [(), ("--debug-info",)])
+@pytest.mark.parametrize("flag", ["--print-ir-after-change", "--print-ir-diff"])
+def test_other_locations_are_no_change(opt, flag, form):
+    err = opt(SOFTMAX, "--strip-debuginfo", "--decompose", flag, *form)[2]
+    assert "// IR after strip-debuginfo: no change\n" in err
+    assert len(re.findall(r"^// IR (?:after|changed by) decompose$", err, re.M)) == 1
+
+
 def test_changes_of_some_passes(opt):
     err = opt(SOFTMAX, *PASSES, "--print-ir-after=fuse", "--print-ir-diff")[2]
     assert err.count("// IR ") == 1 and "// IR changed by fuse" in err

@@ -125,6 +125,29 @@ func.func @f(%x: f32) {
 
 // -----
 
+func.func @f() {
+  %0 = "host.alloc"() : () -> !tile.buffer<f32, [4], [1]>
+  "host.free"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
+  // expected-error @+1 {{'host.free' expected buffer to be freed once, got two host.free}}
+  "host.free"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
+  return
+}
+
+// -----
+
+// What is inside of another op reads it, too.
+func.func @f() {
+  %0 = "host.alloc"() : () -> !tile.buffer<f32, [4], [1]>
+  // expected-error @+1 {{'host.free' expected buffer to be used by no op behind it, got 'host.native' at loc(}}
+  "host.free"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
+  "host.native"() ({
+    "host.launch"(%0) {kernel = @k, outputs = 1, symbols = []} : (!tile.buffer<f32, [4], [1]>) -> ()
+  }) : () -> ()
+  return
+}
+
+// -----
+
 func.func @f(%x: f32) {
   // expected-error @+1 {{'host.return' expected values[0] to be a buffer or an index, got f32}}
   "host.return"(%x) : (f32) -> ()
