@@ -13,7 +13,7 @@ import girih
 from girih.codegen.cpu.target import host_target
 from girih.errors import PackageError
 from girih.packaging import code, container, tensors
-from girih.packaging.signature import Signature, outputs_of
+from girih.packaging.signature import Signature, outputs_of, tree_of
 
 FORMAT = 1
 
@@ -45,7 +45,7 @@ class Package:
         entry = found.manifest["entry"]
         self._given = tuple(_given(entry["given"], signature, weights))
         self._outputs = outputs_of(entry, len(signature.leaves), weights)
-        self._tree = pytree.treespec_loads(entry["result_tree"])
+        self._tree = tree_of(self.path, entry["result_tree"])
         if self._tree.num_leaves != len(self._outputs):
             raise ValueError("the structure of results has other leaves")
 

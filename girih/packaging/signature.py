@@ -15,6 +15,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime import torch_entry
+from girih.errors import PackageError
 from girih.packaging import constants, sizes
 
 _FORWARD_AD = vars(forward_ad)
@@ -96,7 +97,7 @@ class Signature:
         }
         for expression in written["guards"]:
             sizes.check(expression, symbols)
-        tree = pytree.treespec_loads(written["tree"])
+        tree = tree_of(where, written["tree"])
         leaves = tuple(_leaf(entry, symbols) for entry in written["inputs"])
         if tree.num_leaves != len(leaves):
             raise ValueError("the structure of arguments has other leaves")
@@ -267,6 +268,22 @@ def _leaf(entry: Mapping, symbols: Mapping[str, Symbol]) -> Leaf:
 
 def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
+
+
+def tree_of(where: str, text: str) -> pytree.TreeSpec:
+    """A structure, as ``treespec_dumps`` of ``torch.utils._pytree`` writes it.
+
+    Raises:
+        PackageError: A class in it is not there.
+        ValueError: There is no structure; so do LookupError and TypeError.
+    """
+    try:
+        return pytree.treespec_loads(text)
+    except NotImplementedError as error:
+        raise PackageError(
+            f"{where} has arguments or results of a class that is not there: {error} "
+            "Import the library that registers it before girih.load."
+        ) from error
 
 
 def outputs_of(

@@ -421,6 +421,9 @@ CHANGES = {
     "there is no result": lambda m: m["entry"]["outputs"].append(["result", 7]),
     "no expression": lambda m: m["entry"]["guards"].append(["system", "s0"]),
     "another number": lambda m: m["entry"]["given"].pop(),
+    "a class that is not there": lambda m: m["entry"].update(
+        result_tree=m["entry"]["result_tree"].replace("null", '"no.such.Class"', 1)
+    ),
     "KeyError": lambda m: m.pop("code"),
 }
 
