@@ -142,6 +142,9 @@ fuzz: install ## Random programs against eager for FUZZ_SECONDS (600).
 fuzz-ir: install ## girih-opt on inputs with mistakes for FUZZ_SECONDS (600).
 	@$(BIN)/python test/support/fuzz_ir.py --seconds $(FUZZ_SECONDS)
 
+fuzz-package: install ## Damaged packages for FUZZ_SECONDS (600): all are refused.
+	@$(BIN)/python test/support/fuzz_package.py --seconds $(FUZZ_SECONDS)
+
 fuzz-gradients: install ## The same for programs with gradients, writes and control flow.
 	@$(BIN)/python test/numerics/derivatives/fuzz.py --seconds $(FUZZ_SECONDS)
 

@@ -38,6 +38,7 @@ What lives here, in the order to read it:
 * ``config``    environment variables, read in one place
 * ``private_folder``  folders that nobody but the user can change, for caches and such
 * ``cache_artifacts``  compiled code as bytes for another machine
+* ``packaging``  ``package`` and ``load``: a program as one file
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
 """
@@ -53,6 +54,7 @@ _EXPORTS = {
     "Fallback": "girih.fallbacks",
     "FallbackWarning": "girih.fallbacks",
     "GirihError": "girih.errors",
+    "PackageError": "girih.errors",
     "RecompileError": "girih.errors",
     "SwitchWarning": "girih.errors",
     "UnsupportedError": "girih.errors",
@@ -68,6 +70,7 @@ _EXPORTS = {
     "get_default_backend": "girih.registry",
     "graph_break": "girih.control",
     "is_compiling": "girih.control",
+    "load": "girih.packaging.loading",
     "load_cache_artifacts": "girih.cache_artifacts",
     "list_backends": "girih.registry",
     "list_mode_options": "girih.api",
@@ -76,6 +79,7 @@ _EXPORTS = {
     "mark_dynamic": "girih.dynamic",
     "mark_static": "girih.dynamic",
     "maybe_mark_dynamic": "girih.dynamic",
+    "package": "girih.packaging.building",
     "plugin": "girih.plugins",
     "profile": "girih.profiling.api",
     "register_backend": "girih.registry",
@@ -97,6 +101,8 @@ _HEAVY = (
     "girih.cache_artifacts",
     "girih.checking.api",
     "girih.explanation",
+    "girih.packaging.building",
+    "girih.packaging.loading",
     "girih.plugins",
     "girih.profiling.api",
     "girih.running.api",

@@ -69,6 +69,10 @@ class RecompileError(GirihError):
     """A call needs compilation while the stance is ``"fail_on_recompile"``."""
 
 
+class PackageError(GirihError):
+    """A package is damaged, or can't run here; no code of it has run."""
+
+
 class UnsupportedError(GirihError):
     """Something in the user's program that girih cannot compile.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from girih.checking.found import GraphCheck
-    from girih.codegen.runtime.events import Event
+    from girih.codegen.runtime.event import Event
 
 from girih import config
 from girih.fallbacks import Fallback

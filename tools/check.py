@@ -45,6 +45,10 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
         *"--seed 1 --examples 25 --seconds 0.1".split(),
     ),
     "fuzz-ir": ("test/support/fuzz_ir.py", *"--seed 0 --seconds 4".split()),
+    "fuzz-package": (
+        "test/support/fuzz_package.py",
+        *"--seed 0 --seconds 4".split(),
+    ),
     "fuzz-programs": ("test/outside/random_modules", *"--seed 0 --count 8".split()),
     "number-arguments": (
         "test/numerics/number_arguments.py",

@@ -27,12 +27,14 @@ class Target:
         vector_bits: width of its widest vector registers.
         is_intel: whether MKL, made by Intel, uses all of it.
         fingerprint: changes whenever code for it might; part of cache keys.
+        flags: its features, by the names of Linux.
     """
 
     name: str
     vector_bits: int
     is_intel: bool
     fingerprint: str
+    flags: frozenset[str] = frozenset()
 
 
 @functools.cache
@@ -42,7 +44,7 @@ def host_target() -> Target:
     bits = next((b for need, b in _VECTOR_BITS if need <= flags), _BASELINE_BITS)
     identity = "\n".join((platform.machine(), name, *sorted(flags)))
     fingerprint = hashlib.sha256(identity.encode()).hexdigest()
-    return Target(name, bits, vendor == "GenuineIntel", fingerprint)
+    return Target(name, bits, vendor == "GenuineIntel", fingerprint, flags)
 
 
 def _read_cpuinfo(path: Path) -> tuple[str, str, frozenset[str]]:

@@ -12,7 +12,8 @@ What lives here, in the order to read it:
 * ``buffers``      when buffers become tensors or pointers
 * ``device``       what differs for buffers and kernels on a device
 * ``mutation``     which arguments are written
-* ``events``       what profilers see of it, with ``_events.c``; ``flops`` of its calls
+* ``events``       what profilers see of it, as ``event`` says, with ``_events.c``;
+                   ``flops`` of its calls
 * ``program``      host function to program
 * ``differentiable`` programs with derivatives, to autograd; ``interface`` what of them
                    the compiler says, ``nodes`` what autograd sees, ``kept`` what a call

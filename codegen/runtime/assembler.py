@@ -82,13 +82,23 @@ def _identity(constant: object) -> Hashable:
 
 @dataclass
 class Assembler:
-    """Collects instructions, constants and slots of one program."""
+    """Collects instructions, constants and slots of one program.
+
+    Attributes:
+        inputs: how many values it is called with.
+        code: the words of its instructions.
+        constants: Python objects.
+        values: how many value slots there are.
+        registers: how many registers there are.
+        runs: where in `code` the addresses of generated code are.
+    """
 
     inputs: int
     code: array = field(default_factory=lambda: array("q"))
     constants: list[object] = field(default_factory=list)
     values: int = 0
     registers: int = 0
+    runs: list[int] = field(default_factory=list)
     _constant_index: dict[Hashable, int] = field(default_factory=dict)
     _numbers: dict[int, Register] = field(default_factory=dict)
     _expressions: dict[tuple[str, Register, Register], Register] = field(
@@ -250,6 +260,7 @@ class Assembler:
 
         `events` describes each of its launches to profilers.
         """
+        self.runs.append(len(self.code) + 1)
         self._emit(
             _runtime.OP_RUN,
             address,

@@ -31,7 +31,7 @@ from weakref import WeakSet
 import torch
 from torch import Tensor
 
-from .events import replay_of
+from .event import replay_of
 from .recordable import NotRecordable, Recordable
 from .recorded_inputs import writes_are_apart
 from .recording import CaptureApi, Plan, Recording, Shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from girih.dialects import attributes as attr
 from girih.dialects import keys
@@ -80,27 +81,67 @@ def build_program(
         LookupError: torch has no operator that the program calls, or an address is
             missing.
     """
-    function = _main_function(module)
-    builder = _Builder(function, addresses, device)
-    operations = list(function.regions[0].blocks[0].operations)
+    operations = _operations(module)
+    before = None
     if device is None and fallback is not None and draws(operations):
         before = StateBefore()
-        builder.assembler.call(before.note, [])
         fallback = before.restoring(fallback)
+    assembled = assemble(module, addresses, device=device, name=name, before=before)
+    return assembled.assembler.program(
+        fallback=fallback, owner=owner, **assembled.details
+    )
+
+
+class Assembled(NamedTuple):
+    """A program that is written, and not made yet.
+
+    Attributes:
+        assembler: Its instructions.
+        details: Keywords of `_runtime.Program`: what reports and profilers see.
+    """
+
+    assembler: Assembler
+    details: dict[str, object]
+
+
+def assemble(
+    module: ir.Module,
+    addresses: Mapping[str, int],
+    *,
+    device: Device | None = None,
+    name: str = "",
+    before: StateBefore | None = None,
+) -> Assembled:
+    """Writes the instructions of a program; see `build_program`.
+
+    Args:
+        module: as there.
+        addresses: as there.
+        device: as there.
+        name: as there.
+        before: notes the state of the generator before anything else happens.
+    """
+    builder = _Builder(_main_function(module), addresses, device)
+    operations = _operations(module)
+    if before is not None:
+        builder.assembler.call(before.note, [])
     if any(op.operation.name == "host.extern" for op in operations):
         # Held to the end of the program.
         builder.assembler.call(torch_entry.without_autocast, [])
     for op in operations:
         builder.visit(op)
-    return builder.assembler.program(
-        fallback=fallback,
-        owner=owner,
-        kernels=len(builder.kernels),
-        launches=builder.launches,
-        externs=builder.externs,
-        workspace_bytes=builder.workspace_bytes,
-        event=builder.events.of_program(name) if name else None,
-    )
+    details = {
+        "kernels": len(builder.kernels),
+        "launches": builder.launches,
+        "externs": builder.externs,
+        "workspace_bytes": builder.workspace_bytes,
+        "event": builder.events.of_program(name) if name else None,
+    }
+    return Assembled(builder.assembler, details)
+
+
+def _operations(module: ir.Module) -> list[ir.OpView]:
+    return list(_main_function(module).regions[0].blocks[0].operations)
 
 
 def _main_function(module: ir.Module) -> ir.OpView:

@@ -89,6 +89,7 @@ def check_made(name: str, dtype: torch.dtype) -> Callable:
             f"{dtype} of {tuple(sizes)}, for which girih compiled the graph"
         )
 
+    check.girih_made = (name, dtype)  # for who writes the program to a file
     return check
 
 

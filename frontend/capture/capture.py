@@ -55,6 +55,7 @@ class CapturedFrame:
         broken: Why the segment ends before the function does, or None.
         has_tensors: Whether the trace met tensors.
         is_for_now: Whether the graph runs eager in this call alone.
+        has_effects: Whether the surrounding code changes what existed before.
     """
 
     entry: _frame.Entry
@@ -64,6 +65,7 @@ class CapturedFrame:
     broken: UnsupportedError | None = None
     has_tensors: bool = True
     is_for_now: bool = False
+    has_effects: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class _Capture:
     tracer: Tracer = field(init=False)
     root: Frame = field(init=False)
     rebuilder: Rebuilder | None = field(init=False, default=None)
+    has_effects: bool = field(init=False, default=False)
 
     def run(self) -> CapturedFrame:
         """Traces the call and compiles what came out."""
@@ -203,6 +206,7 @@ class _Capture:
         rebuilder = self.rebuilder = Rebuilder(tracer.graph)
         try:
             rebuilder.replay(tracer.effects)
+            self.has_effects = bool(rebuilder.body) or tracer.state.has_effects
             if frames is None:
                 expression = rebuilder.expression(result)
                 watch = tracer.finalizers
@@ -247,7 +251,13 @@ class _Capture:
         entry, code = _entry(guards, rebuilder, expression, compiled, graph, again)
         has_tensors = graph is not None or bool(tracer.graph.inputs)
         return CapturedFrame(
-            entry, tree, graph, code, has_tensors=has_tensors, is_for_now=for_now
+            entry,
+            tree,
+            graph,
+            code,
+            has_tensors=has_tensors,
+            is_for_now=for_now,
+            has_effects=self.has_effects,
         )
 
     def _graph_module(self, outputs: list) -> torch.fx.GraphModule:

@@ -29,7 +29,7 @@ from girih.passes import stages
 from girih.reports import Ran, Report
 
 if TYPE_CHECKING:
-    from girih.codegen.runtime.events import Event
+    from girih.codegen.runtime.event import Event
 
 WITHOUT_IR = (
     'There is no IR of this program. Compile with options={"dump_dir": FOLDER}, and '

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from girih.codegen.runtime.events import Event
+from girih.codegen.runtime.event import Event
 
 BETWEEN = "between kernels"
 """The name of the row for the time that no event accounts for."""

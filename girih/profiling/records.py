@@ -15,7 +15,7 @@ import torch
 from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity
 
-from girih.codegen.runtime.events import PREFIX, Event, observed, record
+from girih.codegen.runtime.event import PREFIX, Event, observed, record
 from girih.profiling.found import EAGER, Timed
 
 _OPERATION = "aten::"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter, perf_counter_ns
 
-from girih.codegen.runtime.events import Event, observed
+from girih.codegen.runtime.event import Event, observed
 from girih.profiling.found import Timed
 
 

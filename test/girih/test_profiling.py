@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch.autograd import DeviceType
 
 import girih
-from girih.codegen.runtime.events import Event
+from girih.codegen.runtime.event import Event
 from girih.profiling import bandwidth, records
 from girih.profiling.found import Profile, Timed, rows_of
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import girih
-from girih.codegen.runtime.events import Event, lines_of, observed, places_of
+from girih.codegen.runtime.event import Event, observed
+from girih.codegen.runtime.events import lines_of, places_of
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 

@@ -20,7 +20,7 @@ from girih.codegen.runtime.assembler import (
     ValueItem,
     group,
 )
-from girih.codegen.runtime.events import Event
+from girih.codegen.runtime.event import Event
 from girih.codegen.runtime.sizes import Sizes
 
 NATIVE = ctypes.CFUNCTYPE(

@@ -1,0 +1,170 @@
+"""A graph without gradients as instructions and object code, for a package.
+
+::
+
+    graph ── Lowering ──► launch program ──► instructions
+                     └──► kernels ─────────► object code
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from girih.codegen.cpu.cache import ObjectCache
+from girih.codegen.cpu.link import Library
+from girih.codegen.cpu.object_code import ObjectCode
+from girih.codegen.runtime import torch_entry
+from girih.codegen.runtime.assembler import Assembler
+from girih.codegen.runtime.program import assemble
+from girih.compiler import needs_gradients
+from girih.compiler.cpu_code import CpuTarget
+from girih.compiler.devices import CPU, device_of
+from girih.compiler.lowering import Lowering
+from girih.compiler.pieces import needs_pieces
+from girih.compiler.runner import Runner
+from girih.dialects.bindings import ir
+from girih.errors import unsupported
+from girih.frontend.importer import ImportedGraph, import_graph
+from girih.frontend.importer.masks import simplify_masks
+from girih.options import Options
+from girih.passes import stages
+from girih.reports import Report
+
+
+@dataclass
+class PackagedProgram:
+    """A program that is written, and not linked.
+
+    Attributes:
+        assembler: Its instructions; a call of a kernel has the number of its function
+            in place of an address.
+        code: Its object code; None where there are no kernels.
+        operators: The names of the operators that it calls.
+        details: What reports and profilers see.
+        imported: How its arguments and results are those of the graph.
+    """
+
+    assembler: Assembler
+    code: ObjectCode | None
+    operators: dict[Callable, str]
+    details: dict[str, Any]
+    imported: ImportedGraph | None = field(default=None)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a linked program says of itself: ``kernels``, ``event``, ..."""
+        if name == "details" or name not in self.details:
+            raise AttributeError(name)
+        return self.details[name]
+
+
+def packaged_program(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    report: Report,
+) -> PackagedProgram:
+    """Compiles a captured graph, with the stages of ``girih.compile``.
+
+    Raises:
+        CompileError: A stage failed.
+        UnsupportedError: The graph, or its device, is not supported.
+    """
+    _check(gm, example_inputs, options)
+    with report.stage(stages.IMPORT.name):
+        simplify_masks(gm)
+        imported = import_graph(
+            gm,
+            example_inputs,
+            gradients=False,
+            device=CPU,
+            random="eager" if options.fallback_random else None,
+        )
+    options = replace(options, cudagraphs=False, dump_inputs=False)
+    program = _Lowering(options, report).program(imported.module, "graph", None)
+    program.imported = imported
+    return program
+
+
+def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
+    device = device_of(gm, example_inputs)
+    if device.type != "cpu":
+        unsupported(
+            kind="a package for a GPU",
+            context=str(device),
+            explanation="girih.package makes packages for the processor.",
+            hints=("Move the module and its arguments to the cpu.",),
+        )
+    if needs_pieces(gm):
+        unsupported(
+            kind="a package of several graphs",
+            explanation="Python decides in the graph, or a size depends on data.",
+            hints=("girih.explain(f)(*args) shows where.",),
+        )
+    if needs_gradients(gm, example_inputs):
+        unsupported(
+            kind="a package with gradients",
+            explanation="The function switches gradients on; packages have none.",
+        )
+    if options.freezing:
+        unsupported(
+            kind="a package with freezing",
+            explanation="What depends on weights alone is computed in each call.",
+            hints=("Leave the option freezing out.",),
+        )
+
+
+class _Lowering(Lowering):
+    """A lowering whose program is not linked."""
+
+    def __init__(self, options: Options, report: Report):
+        Runner.__init__(self, options, report, _Target(CPU), "inference")
+
+
+class _Target(CpuTarget):
+    """The processor that runs Python, for code that is written to a file."""
+
+    def find(self, key: str, options: Options, report: Report) -> ObjectCode | None:
+        """The object code that is kept on disk."""
+        folder = options.cache_folder()
+        code = None if folder is None else ObjectCache(folder).load(key)
+        if code is not None:
+            report.cache = "disk"
+        return code
+
+    def keep(
+        self, key: str, options: Options, code: tuple[ObjectCode, Library]
+    ) -> ObjectCode:
+        """Keeps object code on disk, and returns it."""
+        super().keep(key, options, code)
+        return code[0]
+
+    def link(
+        self,
+        module: ir.Module,
+        code: ObjectCode | None,
+        fallback: Callable | None,
+        name: str,
+    ) -> PackagedProgram:
+        """Writes the program."""
+        exports = () if code is None else code.exports
+        numbers = {function: number for number, function in enumerate(exports)}
+        assembled = assemble(module, numbers, name=name)
+        operators = {torch_entry.entry(n): n for n in _operators(module)}
+        return PackagedProgram(
+            assembled.assembler, code, operators, dict(assembled.details)
+        )
+
+
+def _operators(module: ir.Module) -> list[str]:
+    """The names of the operators that a launch program calls."""
+    return [
+        op.op
+        for function in module.body.operations
+        if function.operation.name == "func.func"
+        for op in function.regions[0].blocks[0].operations
+        if op.operation.name == "host.extern"
+    ]

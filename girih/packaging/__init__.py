@@ -1,0 +1,18 @@
+"""Packages: a program in one file, which runs without a compiler.
+
+What loads a package imports torch and girih's run time alone: no MLIR, no Triton, no
+pass, no capture. ``docs/package-format.md`` says what is in the file.
+
+What lives here, in the order to read it:
+
+* ``container``  the file: parts with checksums, and a manifest
+* ``tensors``    the part with the weights
+* ``constants``  what a program's instructions name: sizes, dtypes, operators
+* ``sizes``      conditions on symbolic sizes, written and computed
+* ``signature``  arguments of a call, checked, and the program's inputs
+* ``code``       instructions and machine code, written and linked
+* ``loading``    ``load``: from a file to a callable
+* ``capturing``  from a function and its arguments to a graph; loads the compiler
+* ``building``   ``package``: from a function to a file; loads the compiler
+* ``command``    ``girih-package``
+"""

@@ -1,0 +1,173 @@
+"""Instructions and machine code of a program: written to parts, and linked.
+
+The instructions are the words that the run time executes. Functions are there by their
+numbers among the functions of the object code; linking puts addresses in their place.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+import girih
+from girih.codegen.cpu.errors import CodegenError
+from girih.codegen.cpu.link import Library, link
+from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.codegen.cpu.target import Target
+from girih.codegen.runtime import _runtime
+from girih.codegen.runtime.assembler import Assembler
+from girih.errors import PackageError
+from girih.packaging import constants
+from girih.packaging.container import Container
+
+_COUNTS = ("inputs", "values", "registers", "kernels", "launches", "externs")
+
+# Flags of /proc/cpuinfo for which LLVM may choose instructions.
+_INSTRUCTIONS = re.compile(
+    r"(avx|amx|sse|ssse|bmi|gfni|vaes|vpclmul|fma|f16c|movbe|popcnt|abm|adx|aes|"
+    r"pclmul|rdrnd|rdseed|sha|xsave|prefetchw|3dnowprefetch|serialize|movdir)"
+)
+
+
+def words() -> dict[str, int]:
+    """The numbers of instructions and items; another girih may have others."""
+    found = vars(_runtime)
+    return {name: found[name] for name in sorted(found) if name.startswith(_WORDS)}
+
+
+_WORDS = ("OP_", "ITEM_")
+
+
+def processor(target: Target) -> dict[str, Any]:
+    """What object code for a processor needs."""
+    features = sorted(flag for flag in target.flags if _INSTRUCTIONS.match(flag))
+    return {
+        "machine": platform.machine(),
+        "system": sys.platform,
+        "processor": target.name.strip(" /"),
+        "features": features,
+    }
+
+
+def check_processor(where: str, wanted: Mapping, here: Target) -> None:
+    """Checks that this machine can run code of a package.
+
+    Raises:
+        PackageError: It can't; the message says what is missing.
+    """
+    own = {"machine": platform.machine(), "system": sys.platform}
+    for name, value in own.items():
+        if wanted[name] != value:
+            what = f"it has code for {wanted['system']} on {wanted['machine']}"
+            here_is = f"this is {own['system']} on {own['machine']}"
+            raise PackageError(f"{where} can't run here: {what}, and {here_is}")
+    if missing := sorted(set(wanted["features"]) - here.flags):
+        raise PackageError(
+            f"{where} can't run here: its code is for {wanted['processor']}, and this "
+            f"processor ({here.name}) lacks {', '.join(missing)}. Make the package on "
+            "a processor like this one."
+        )
+
+
+# Writing ------------------------------------------------------------------------------
+
+
+def encode(
+    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
+) -> tuple[bytes, bytes]:
+    """The parts with constants and counts, in JSON, and with words.
+
+    Raises:
+        constants.UnknownConstant: A constant can't be written.
+    """
+    counts = {name: details.get(name, getattr(assembler, name, 0)) for name in _COUNTS}
+    known = {
+        "constants": [constants.encode(x, operators) for x in assembler.constants],
+        "counts": counts | {"workspace_bytes": details["workspace_bytes"]},
+        "event": constants.encode(details["event"], operators),
+        "runs": assembler.runs,
+        "words": words(),
+    }
+    code = array("q", assembler.code)
+    if sys.byteorder != "little":
+        code.byteswap()
+    return json.dumps(known).encode(), code.tobytes()
+
+
+# Reading ------------------------------------------------------------------------------
+
+
+def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
+    """The program of a package, linked.
+
+    Args:
+        container: The package.
+        written: What its manifest says of the code.
+        fallback: Called with the kind of check that failed, and the inputs.
+
+    Raises:
+        PackageError: It can't run here.
+        ValueError: It is wrong; so do LookupError and TypeError.
+    """
+    known = json.loads(bytes(container.part("program.json")))
+    if known["words"] != words():
+        text = f"{container.path} has instructions of another girih"
+        raise PackageError(f"{text} than {girih.__version__}. Make it again.")
+    code = array("q")
+    code.frombytes(container.part("program.bin"))
+    library = None
+    addresses: list[int] = []
+    if written["exports"]:
+        library = _linked(container, written["exports"], written["imports"])
+        addresses = [library.address(name) for name in written["exports"]]
+    _relocate(code, known["runs"], addresses)
+    found = tuple(map(_constant(container.path), known["constants"]))
+    counts = known["counts"]
+    return _runtime.Program(
+        code,
+        found,
+        *[counts.pop(name) for name in ("inputs", "values", "registers")],
+        fallback=fallback,
+        owner=library,
+        event=constants.decode(known["event"]),
+        **counts,
+    )
+
+
+def _linked(
+    container: Container, exports: Sequence[str], imports: Sequence[str]
+) -> Library:
+    try:
+        addresses = openmp_symbols() | resolve(imports, {})
+        return link(bytes(container.part("kernels.o")), exports, addresses)
+    except CodegenError as error:
+        version = f"torch {torch.__version__}"
+        text = f"{container.path} can't be linked here ({version}): {error}"
+        raise PackageError(text) from error
+
+
+def _relocate(code: array, runs: Sequence[int], addresses: Sequence[int]) -> None:
+    for at in runs:
+        is_run = 0 < at < len(code) and code[at - 1] == _runtime.OP_RUN
+        if not is_run or not 0 <= code[at] < len(addresses):
+            raise ValueError(f"there is no call of a kernel at {at}")
+        code[at] = addresses[code[at]]
+
+
+def _constant(where: str) -> Callable[[Any], Any]:
+    def decoded(written: Any) -> Any:
+        try:
+            return constants.decode(written)
+        except LookupError as error:
+            what = f"{where} calls an operator that is not there: {error.args[0]}"
+            hint = "Import the library that registers it before girih.load."
+            raise PackageError(f"{what}. {hint}") from error
+
+    return decoded

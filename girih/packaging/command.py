@@ -1,0 +1,142 @@
+"""girih-package: says what is in a package, checks it, and takes it apart.
+
+girih-package inspect model.girih
+girih-package verify model.girih
+girih-package extract model.girih folder
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from girih.errors import PackageError
+from girih.packaging import container, sizes
+
+_EXAMPLES = """
+The exit code is 0, or 1 where a package is damaged or can't run here.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports errors in one line, with exit code 1."""
+
+    def error(self, message: str) -> Any:
+        """Prints the message and exits."""
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="girih-package",
+        description="Works on files that girih.package wrote; all bytes are checked.",
+        epilog=_EXAMPLES,
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    helps = {
+        "inspect": "print arguments, results, weights and parts",
+        "verify": "check all bytes, and whether it can be loaded here",
+        "extract": "write the parts and manifest.json to a folder",
+    }
+    for name, text in helps.items():
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("file", help="the package")
+        if name == "inspect":
+            command.add_argument(
+                "--json", action="store_true", help="print the manifest as it is"
+            )
+        if name == "extract":
+            command.add_argument("folder", type=Path, help="where the parts go")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command.
+
+    Returns:
+        The exit code.
+    """
+    arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments.command == "verify":
+            print(_verified(arguments.file))
+            return 0
+        found = container.read(arguments.file)
+        if arguments.command == "inspect":
+            text = json.dumps(found.manifest, indent=2) if arguments.json else None
+            print(text or described(found))
+        else:
+            _extract(found, arguments.folder)
+    except (OSError, PackageError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _verified(path: str) -> str:
+    import torch  # noqa: F401  (the run time lives in its process)
+
+    from girih.packaging.loading import load
+
+    load(path)
+    return f"{path}: all checksums are right, and it can be loaded here"
+
+
+def _extract(found: container.Container, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in found.parts.items():
+        (folder / name).write_bytes(content)
+    text = json.dumps(found.manifest, indent=2)
+    (folder / "manifest.json").write_text(f"{text}\n")
+    for name in ("manifest.json", *found.parts):
+        print(folder / name)
+
+
+def described(found: container.Container) -> str:
+    """What is in a package, as text.
+
+    Raises:
+        PackageError: The manifest has another format.
+    """
+    try:
+        return "\n".join(_lines(found))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"{found.path} has a manifest of another format: {error!r}"
+        raise PackageError(text) from error
+
+
+def _lines(found: container.Container) -> Iterator[str]:
+    manifest, entry = found.manifest, found.manifest["entry"]
+    made_by = ", ".join(f"{k} {v}" for k, v in manifest["made_by"].items())
+    target = manifest["target"]
+    yield f"{manifest['name']}: {found.size} bytes, made by {made_by}"
+    yield f"target: {target['system']}, {target['machine']}, {target['processor']}"
+    yield "arguments:"
+    names = {name: each["text"] for name, each in entry["symbols"].items()}
+    yield from (f"  {_argument(each, names)}" for each in entry["inputs"])
+    for symbol in entry["symbols"].values():
+        most = "any" if symbol["max"] is None else symbol["max"]
+        yield f"sizes: {symbol['text']} from {symbol['min']} to {most}"
+    for guard in entry["guards"]:
+        yield f"sizes: {sizes.text_of(guard, names)}"
+    yield f"results: {len(entry['outputs'])}"
+    yield f"weights: {len(manifest['weights'])}"
+    code = manifest["code"]
+    yield f"kernels: {len(code['exports'])} functions"
+    yield f"library calls: {', '.join(code['operators']) or 'none'}"
+    yield "parts:"
+    yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
+
+
+def _argument(entry: Mapping, names: Mapping[str, str]) -> str:
+    if entry["kind"] == "constant":
+        return f"{entry['name']} = {entry['value']!r}"
+    shape = ", ".join(sizes.text_of(size, names) for size in entry["sizes"])
+    written = ", written" if entry["written"] else ""
+    return f"{entry['name']}: {entry['dtype']['torch']}[{shape}]{written}"

@@ -1,0 +1,313 @@
+"""What a package's manifest says of arguments, results, sizes, weights and code."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+import girih
+from girih.codegen.cpu.target import host_target
+from girih.errors import unsupported
+from girih.frontend.importer.lazy_bits import NONE
+from girih.packaging import capturing, code, constants, sizes, tensors
+from girih.packaging.capturing import WholeCall
+from girih.packaging.loading import FORMAT
+from girih.packaging.weights import Weights
+
+
+@dataclass
+class ExampleArguments:
+    """The example arguments.
+
+    Attributes:
+        leaves: Their leaves.
+        names: How messages name these.
+        dims: For tensors, by identity, their symbolic dims.
+        tree: How the leaves are nested.
+        parameters: Names of the arguments by position.
+        numbers: For tensors, by identity, which leaf they are first.
+    """
+
+    leaves: Sequence[Any]
+    names: Sequence[str]
+    dims: Mapping[int, Mapping[int, Any]]
+    tree: pytree.TreeSpec
+    parameters: Sequence[str]
+    numbers: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, value in enumerate(self.leaves):
+            if isinstance(value, torch.Tensor):
+                self.numbers.setdefault(id(value), number)
+
+
+def name_of(target: Any) -> str:
+    """What a package is called."""
+    if isinstance(target, torch.nn.Module):
+        return type(target).__name__
+    return getattr(target, "__name__", type(target).__name__)
+
+
+def described(
+    captured: WholeCall, target: Any, arguments: ExampleArguments
+) -> tuple[dict, dict[str, bytes]]:
+    """The manifest, and the parts of the file.
+
+    Raises:
+        TypeError: The structure of arguments or results can't be written.
+        UnsupportedError: No package can hold what the program does.
+    """
+    program, imported = captured.program, captured.program.imported
+    if any(not isinstance(given, torch.Tensor) for given in captured.inputs):
+        _refuse("a package with symbolic numbers", "A number is an input of the graph.")
+    if imported.bits:
+        _refuse("a package of lazily conjugated tensors", "An input is one.")
+    weights = Weights(target)
+    given = _given(captured, arguments, weights)
+    written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
+    for number in written:
+        if given[number][0] == "weight":
+            name = given[number][1]
+            _refuse(
+                "a package that writes its weights",
+                f"The program writes {name}.",
+                "Call eval() on the module, or take what is written as an argument.",
+            )
+    symbols = _Symbols(arguments)
+    examples = dict(zip(map(id, captured.inputs), captured.examples, strict=True))
+    written = {given[number][1] for number in written}
+    inputs = [
+        symbols.leaf(number, examples.get(id(value)), number in written)
+        for number, value in enumerate(arguments.leaves)
+    ]
+    outputs, tree = _results(captured, arguments, weights, symbols)
+    table, stored = weights.written()
+    entry = {
+        "parameters": list(arguments.parameters),
+        "tree": _text_of(arguments.tree, "arguments"),
+        "inputs": inputs,
+        "symbols": symbols.table,
+        "guards": symbols.guards(),
+        "given": given,
+        "results": _count(captured),
+        "outputs": outputs,
+        "result_tree": _text_of(tree, "results"),
+    }
+    manifest = _manifest(program, target) | {"weights": table, "entry": entry}
+    return manifest, _parts(program, stored)
+
+
+def _manifest(program: Any, target: Any) -> dict[str, Any]:
+    made_by = {"girih": girih.__version__, "torch": torch.__version__}
+    return {
+        "format": FORMAT,
+        "name": name_of(target),
+        "made_by": made_by | {"python": platform.python_version()},
+        "target": code.processor(host_target()),
+        "code": {
+            "exports": list(program.code.exports) if program.code else [],
+            "imports": list(program.code.imports) if program.code else [],
+            "operators": sorted(set(program.operators.values())),
+        },
+    }
+
+
+def _parts(program: Any, stored: Mapping[str, torch.Tensor]) -> dict[str, bytes]:
+    try:
+        text, instructions = code.encode(
+            program.assembler, program.details, program.operators
+        )
+    except constants.UnknownConstant as error:
+        _refuse("a constant that no package can hold", str(error))
+    parts = {"program.json": text, "program.bin": instructions}
+    if program.code is not None:
+        parts["kernels.o"] = program.code.data
+    return parts | {"weights.safetensors": tensors.encode(stored)}
+
+
+def _given(captured: WholeCall, arguments: ExampleArguments, weights: Weights) -> list:
+    """What the program takes: ``["input", number]`` or ``["weight", name]`` each."""
+    imported = captured.program.imported
+    values = [captured.inputs[index] for index in imported.input_indices]
+    found = []
+    for value in [*values, *imported.lifted]:
+        number = arguments.numbers.get(id(value))
+        is_input = number is not None
+        found.append(["input", number] if is_input else ["weight", weights.add(value)])
+    return found
+
+
+def _count(captured: WholeCall) -> int:
+    """How many results of the program are looked at."""
+    slots = captured.program.imported.outputs
+    numbers = [slot.value for slot in slots if slot.kind == "result"]
+    return 1 + max(numbers, default=-1)
+
+
+def _results(
+    captured: WholeCall,
+    arguments: ExampleArguments,
+    weights: Weights,
+    symbols: _Symbols,
+) -> tuple[list, pytree.TreeSpec]:
+    """Where each leaf of what the function returned is found, and their structure."""
+    leaves, tree = pytree.tree_flatten(captured.result)
+    markers = {id(marker): n for n, marker in enumerate(captured.markers)}
+    slots = captured.program.imported.outputs
+    found = []
+    for value in leaves:
+        if id(value) in markers:
+            found.append(
+                _of_slot(slots[markers[id(value)]], captured, arguments, weights)
+            )
+        elif id(value) in arguments.numbers:
+            found.append(["input", arguments.numbers[id(value)]])
+        elif isinstance(value, torch.Tensor):
+            found.append(["weight", weights.add(value)])
+        elif symbols.table and type(value) in (int, float, complex):
+            _refuse(
+                "a package that returns a number with symbolic sizes",
+                f"It returned {value!r}, which may depend on sizes.",
+                "Return torch.tensor(number), or compute it from the result's sizes.",
+            )
+        else:
+            try:
+                found.append(["constant", constants.encode(value, {})])
+            except constants.UnknownConstant:
+                raise TypeError(
+                    f"girih.package can't describe a result: {type(value).__name__}"
+                ) from None
+    return found, tree
+
+
+def _of_slot(
+    slot: Any, captured: WholeCall, arguments: ExampleArguments, weights: Weights
+) -> list:
+    if slot.bits is not NONE:
+        _refuse("a package of lazily conjugated tensors", "A result is one.")
+    if slot.kind == "result":
+        return ["result", slot.value]
+    if slot.kind == "input":
+        value = captured.inputs[slot.value]
+        number = arguments.numbers.get(id(value))
+        is_input = number is not None
+        return ["input", number] if is_input else ["weight", weights.add(value)]
+    if slot.kind == "constant":
+        try:
+            return ["constant", constants.encode(slot.value, {})]
+        except constants.UnknownConstant as error:
+            _refuse("a constant that no package can hold", str(error))
+    _refuse("a package that returns a computed number", "It depends on sizes.")
+    raise AssertionError("girih bug: refused, and not raised")
+
+
+def _text_of(tree: pytree.TreeSpec, what: str) -> str:
+    try:
+        text = pytree.treespec_dumps(tree)
+        if pytree.treespec_loads(text) == tree:
+            return text
+        reason = "it reads otherwise than it was written"
+    except (NotImplementedError, TypeError, ValueError, KeyError) as error:
+        reason = str(error)
+    raise TypeError(f"girih.package can't write how {what} are nested: {reason}")
+
+
+class _Symbols:
+    """Symbolic sizes, as the manifest has them."""
+
+    def __init__(self, arguments: ExampleArguments):
+        self._arguments = arguments
+        self._environment: Any = None
+        self._dims: dict[str, list[tuple[Any, str]]] = {}
+        self._conditions: list = []
+        self.table: dict[str, dict] = {}
+
+    def leaf(self, number: int, example: Any, is_written: bool) -> dict[str, Any]:
+        """An argument, as the manifest has it."""
+        value, name = self._arguments.leaves[number], self._arguments.names[number]
+        if not isinstance(value, torch.Tensor):
+            written = constants.encode(value, {})
+            return {"kind": "constant", "name": name, "value": written}
+        first = self._arguments.numbers[id(value)]
+        like = value if example is None else example
+        self._bind(number, name, value, like)
+        return {
+            "kind": "tensor",
+            "name": name,
+            "dtype": constants.encode(value.dtype, {}),
+            "sizes": [self._size(size) for size in like.shape],
+            "strides": [self._size(step) for step in like.stride()],
+            "written": is_written,
+            "same_as": None if first == number else first,
+        }
+
+    def _bind(self, number: int, name: str, value: torch.Tensor, like: Any) -> None:
+        marked = self._arguments.dims.get(id(value), {})
+        for dim, size in enumerate(like.shape):
+            written = self._size(size)
+            if dim not in marked:
+                continue
+            text = f"{name}.size({dim})"
+            if like is value:
+                _refuse(
+                    "a Dim of an argument that is not read",
+                    f"The program does not read {name}.",
+                    "Leave it out of dynamic_shapes, or the argument out of the call.",
+                )
+            if type(written) is str and written not in self.table:
+                least, most = self._range(size, marked[dim])
+                self.table[written] = {"min": least, "max": most, "text": text}
+            label = getattr(marked[dim], "__name__", "")
+            self._dims.setdefault(label, []).append((written, text))
+
+    def _range(self, size: torch.SymInt, declared: Any) -> tuple[int, int | None]:
+        """The sizes for which the program holds, of those that were declared."""
+        least, most = capturing.range_of(declared)
+        self._environment = size.node.shape_env
+        limits = self._environment.var_to_range[size.node.expr]
+        lower, upper = int(limits.lower), limits.upper
+        least = max(least, lower)
+        if upper.is_number and upper.is_finite and int(upper) < 1 << 62:
+            most = int(upper) if most is None else min(most, int(upper))
+        return least, most
+
+    def _size(self, size: Any) -> Any:
+        if isinstance(size, int):
+            return size
+        known = size.node.maybe_as_int()
+        try:
+            return sizes.encode(size.node.expr if known is None else known)
+        except sizes.UnknownExpression as error:
+            _refuse("a size that no package can hold", str(error))
+
+    def guards(self) -> list:
+        """Conditions on sizes: those of the program, and that one Dim is one size."""
+        found = []
+        for label, places in self._dims.items():
+            (first, _), *others = places
+            if label:
+                found += [["==", first, other] for other, _ in others if other != first]
+        if self._environment is None:
+            return found
+        for guard in self._environment.guards:
+            expression = self._environment.simplify(guard.expr)
+            if expression.is_Boolean and expression in (True, False):
+                continue
+            try:
+                found.append(sizes.encode(expression))
+            except sizes.UnknownExpression as error:
+                _refuse("a condition that no package can hold", str(error))
+        unique: list = []
+        for condition in found:
+            if condition not in unique:
+                unique.append(condition)
+        return unique
+
+
+def _refuse(kind: str, explanation: str, *hints: str) -> None:
+    unsupported(kind=kind, explanation=explanation, hints=hints)

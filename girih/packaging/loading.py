@@ -1,0 +1,196 @@
+"""``girih.load``: from a package to a callable, without the compiler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+import girih
+from girih.codegen.cpu.target import host_target
+from girih.errors import PackageError
+from girih.packaging import code, container, tensors
+from girih.packaging.signature import Signature, outputs_of, tree_of
+
+FORMAT = 1
+
+
+class Package:
+    """A program that was loaded; call it as what it was made of.
+
+    Several threads may call it. It computes without gradients.
+
+    Attributes:
+        path: The file that it comes from.
+        manifest: What the file says of it: ``docs/package-format.md``.
+        weights: Its weights and constants, by name. They lie in the file, and are
+            copied where somebody writes them.
+    """
+
+    def __init__(
+        self,
+        found: container.Container,
+        program: Callable,
+        signature: Signature,
+        weights: Mapping[str, torch.Tensor],
+    ):
+        self.path = found.path
+        self.manifest = found.manifest
+        self.weights = dict(weights)
+        self._program = program
+        self._signature = signature
+        entry = found.manifest["entry"]
+        self._given = tuple(_given(entry["given"], signature, weights))
+        self._outputs = outputs_of(entry, len(signature.leaves), weights)
+        self._tree = tree_of(self.path, entry["result_tree"])
+        if self._tree.num_leaves != len(self._outputs):
+            raise ValueError("the structure of results has other leaves")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program.
+
+        Raises:
+            IndexError: An index is out of range.
+            TypeError: An argument has another type, dtype, rank or device.
+            ValueError: An argument has another size, or is fixed.
+        """
+        leaves = self._signature.leaves_of(args, kwargs)
+        given = [
+            value if number is None else leaves[number] for number, value in self._given
+        ]
+        results = self._program(*given)
+        sources = {"result": results, "input": leaves}
+        values = [
+            sources[kind][value] if kind in sources else value
+            for kind, value in self._outputs
+        ]
+        return pytree.tree_unflatten(values, self._tree)
+
+    def __repr__(self) -> str:
+        return f"<girih package {self.manifest['name']} of {self.path}>"
+
+
+def _given(
+    written: Sequence, signature: Signature, weights: Mapping[str, torch.Tensor]
+) -> Iterator[tuple[int | None, Any]]:
+    """What the program takes: the number of an argument, or a weight."""
+    for kind, value in written:
+        if kind == "weight":
+            yield None, weights[value]
+            continue
+        is_number = type(value) is int and 0 <= value < len(signature.leaves)
+        if kind != "input" or not is_number:
+            raise ValueError(f"there is no argument {value!r}")
+        if signature.leaves[value].dtype is None:
+            raise ValueError(f"the argument {value!r} of the program is no tensor")
+        yield value, None
+
+
+def load(path: str | os.PathLike) -> Package:
+    """Loads what ``girih.package`` wrote.
+
+    torch and girih's run time are all that it needs: no MLIR, no Triton, no compiler.
+    All bytes of the file are checked before any of its code runs. The checks find
+    damage, and no malice: a package holds machine code, so load only what you would
+    run.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A callable that takes what the packaged function took, and returns what it
+        returned.
+
+    Raises:
+        OSError: The file can't be read.
+        girih.PackageError: It is no package, is damaged, was made by another version of
+            girih or torch, or has no code for this processor.
+    """
+    found = container.read(path)
+    where = found.path
+    try:
+        check_versions(where, found.manifest)
+        code.check_processor(where, found.manifest["target"], host_target())
+        return _loaded(found)
+    except PackageError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
+        raise PackageError(f"{where} is no package of girih: {e!r}") from e
+
+
+def check_versions(where: str, manifest: Mapping) -> None:
+    """Checks that this girih and this torch can run a package.
+
+    Raises:
+        PackageError: They can't.
+    """
+    if manifest["format"] != FORMAT:
+        what = f"its format is {manifest['format']}, this girih reads {FORMAT}"
+        raise PackageError(f"{where} can't be loaded: {what}")
+    own = {"girih": girih.__version__, "torch": _release(torch.__version__)}
+    made = manifest["made_by"]
+    theirs = {"girih": made["girih"], "torch": _release(made["torch"])}
+    if theirs != own:
+        made_with = ", ".join(f"{k} {v}" for k, v in theirs.items())
+        here = ", ".join(f"{k} {v}" for k, v in own.items())
+        text = f"{where} was made with {made_with}, here is {here}. Make it again."
+        raise PackageError(text)
+
+
+def _release(version: str) -> str:
+    """The part of torch's version on which operators and layouts depend."""
+    return ".".join(version.split(".")[:2])
+
+
+def _loaded(found: container.Container) -> Package:
+    entry = found.manifest["entry"]
+    where = f"{found.manifest['name']} ({found.path})"
+    signature = Signature.read(where, entry)
+    stored = tensors.decode(found.part("weights.safetensors"))
+    weights = {
+        name: _weight(stored[place["tensor"]], place)
+        for name, place in found.manifest["weights"].items()
+    }
+    program = code.decode(found, found.manifest["code"], _fallback(where))
+    if program.inputs != len(entry["given"]):
+        raise ValueError("the program takes another number of tensors")
+    return Package(found, program, signature, weights)
+
+
+def _weight(stored: torch.Tensor, place: Mapping) -> torch.Tensor:
+    """A weight with its own sizes and strides, in the memory of the stored tensor."""
+    sizes, strides = tuple(place["sizes"]), tuple(place["strides"])
+    last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+    offset = place["offset"]
+    if any(
+        type(number) is not int or number < 0 for number in (offset, *sizes, *strides)
+    ):
+        raise ValueError("a weight has wrong sizes")
+    if 0 not in sizes and not offset + last < stored.numel():
+        raise ValueError("a weight lies outside of its tensor")
+    return stored.view(-1).as_strided(sizes, strides, offset)
+
+
+_CHECKS = {
+    "kernel check": (
+        IndexError,
+        "an index is out of range, or the data fails another check of a kernel",
+    ),
+    "overlap": (
+        ValueError,
+        "an argument that is written shares memory with another one, or with itself",
+    ),
+}
+
+
+def _fallback(where: str) -> Callable:
+    """What raises for a call that fails a check; there is no eager program here."""
+
+    def refuse(kind: str, *inputs: Any) -> Any:
+        error, text = _CHECKS.get(kind, (ValueError, kind))
+        raise error(f"{where}: {text}")
+
+    return refuse
