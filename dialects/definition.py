@@ -92,6 +92,8 @@ class Op(ir.OpView):
         INSTRUCTIONS: how many vector instructions of a CPU that takes, roughly.
         ZERO_IF: groups of operands; where all of one group are zero, so is the result.
         EFFECTS: what the op does besides computing; see ``effects_of``.
+        GRADIENT: the derivative, or why there is none; see ``graph/formulas.py``. None
+            leaves it to a rule of ``passes/autograd``.
         IS_TERMINATOR: whether it ends a block.
     """
 
@@ -109,6 +111,7 @@ class Op(ir.OpView):
     INSTRUCTIONS: ClassVar[int] = 1
     ZERO_IF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     EFFECTS: ClassVar[Effects] = Effects.PURE
+    GRADIENT: ClassVar[Any] = None
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
     ALL_RESULTS_SINGLE: ClassVar[bool] = True

@@ -10,7 +10,7 @@ One file for each family of ops:
 - ``flash_attention``: attention as one kernel, made by ``recognize-attention``.
 - ``structure``: fusions; ``differentiation``: what programs say about derivatives.
 - ``base``: base classes and shape rules that they share; ``elementwise_classes``:
-  those of elementwise ops.
+  those of elementwise ops; ``formulas``: their derivatives.
 
 What passes may know of an op beyond its name is data on its class: its role and its
 traits (``girih.dialects.traits``). An op may move to another file.

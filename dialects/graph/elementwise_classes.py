@@ -16,6 +16,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
+from girih.dialects.graph.formulas import NO_REAL_NUMBERS
 from girih.dialects.rules import expect
 from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
 
@@ -127,6 +128,7 @@ class Predicate(Unary):
 
     COST = Cost.CHEAP
     ELEMENTS = "ordered"
+    GRADIENT = NO_REAL_NUMBERS
 
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -152,6 +154,7 @@ class Comparison(Binary, traits={COMPARES, JUMPS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "ordered"
+    GRADIENT = NO_REAL_NUMBERS
 
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -164,6 +167,7 @@ class LogicalBinary(Binary, traits={JUMPS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "bool"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 class BitwiseBinary(Binary):
@@ -171,3 +175,4 @@ class BitwiseBinary(Binary):
 
     COST = Cost.CHEAP
     ELEMENTS = "bits"
+    GRADIENT = NO_REAL_NUMBERS
