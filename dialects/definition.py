@@ -94,6 +94,11 @@ class Op(ir.OpView):
         EFFECTS: what the op does besides computing; see ``effects_of``.
         GRADIENT: the derivative, or why there is none; see ``graph/formulas.py``. None
             leaves it to a rule of ``passes/autograd``.
+        EMIT: the op of MLIR that computes an element, as ``math.exp``. None leaves it
+            to a rule of ``passes/tile/emit``.
+        ATEN: the overload of ATen that takes the operands as arguments: ``Tensor`` is
+            one of the operator of the op's name, ``sgn.default`` one of another. None
+            leaves the call to a rule of ``passes/convert_graph_to_host/externs``.
         IS_TERMINATOR: whether it ends a block.
     """
 
@@ -112,6 +117,8 @@ class Op(ir.OpView):
     ZERO_IF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     EFFECTS: ClassVar[Effects] = Effects.PURE
     GRADIENT: ClassVar[Any] = None
+    EMIT: ClassVar[str | None] = None
+    ATEN: ClassVar[str | None] = None
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
     ALL_RESULTS_SINGLE: ClassVar[bool] = True

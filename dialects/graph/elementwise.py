@@ -93,6 +93,7 @@ class SignOp(RealFloatUnary, name="sign", traits={JUMPS, KEEPS_DIGITS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "real"
+    ATEN = "sgn.default"
     GRADIENT = HAS_STEPS
 
 
@@ -144,6 +145,7 @@ class SqrtOp(FloatUnary, name="sqrt"):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 6
+    EMIT = "math.sqrt"
     GRADIENT = of_result(lambda _, g, y: g / (y * 2))
 
 
@@ -162,6 +164,7 @@ class ExpOp(FloatUnary, name="exp"):
     """y = e**x."""
 
     INSTRUCTIONS = 12
+    EMIT = "math.exp"
     GRADIENT = of_result(lambda _, g, y: g * y)
 
 
@@ -169,6 +172,7 @@ class Exp2Op(RealFloatUnary, name="exp2"):
     """y = 2**x."""
 
     INSTRUCTIONS = 10
+    EMIT = "math.exp2"
     GRADIENT = of_result(lambda _, g, y: g * y * log(2))
 
 
@@ -176,6 +180,7 @@ class Expm1Op(FloatUnary, name="expm1"):
     """y = e**x - 1, exact near 0."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.expm1"
     GRADIENT = of_result(lambda _, g, y: g * (y + 1))
 
 
@@ -183,6 +188,7 @@ class LogOp(FloatUnary, name="log"):
     """y = ln x; NaN below 0, -inf at 0."""
 
     INSTRUCTIONS = 18
+    EMIT = "math.log"
     GRADIENT = of_operand(lambda _, g, x: g / x)
 
 
@@ -190,6 +196,7 @@ class Log2Op(FloatUnary, name="log2"):
     """y = log2 x."""
 
     INSTRUCTIONS = 18
+    EMIT = "math.log2"
     GRADIENT = of_operand(lambda _, g, x: g / (x * log(2)))
 
 
@@ -197,6 +204,7 @@ class Log10Op(FloatUnary, name="log10"):
     """y = log10 x."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.log10"
     GRADIENT = of_operand(lambda _, g, x: g / (x * log(10)))
 
 
@@ -204,6 +212,7 @@ class Log1pOp(FloatUnary, name="log1p"):
     """y = ln(1 + x), exact near 0."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.log1p"
     GRADIENT = of_operand(lambda _, g, x: g / (x + 1))
 
 
@@ -218,6 +227,7 @@ class ErfOp(RealFloatUnary, name="erf"):
     """y = 2 / sqrt(pi) * the integral of e**(-t*t) from 0 to x."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.erf"
     GRADIENT = of_operand(lambda f, g, x: f.exp(-(x * x)) * (2 / sqrt(pi)) * g)
 
 
@@ -225,6 +235,7 @@ class ErfcOp(RealFloatUnary, name="erfc"):
     """y = 1 - erf(x), exact for large x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.erfc"
     GRADIENT = of_operand(lambda f, g, x: f.exp(-(x * x)) * (-2 / sqrt(pi)) * g)
 
 
@@ -235,6 +246,7 @@ class SinOp(FloatUnary, name="sin"):
     """y = sin x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.sin"
     GRADIENT = of_operand(lambda f, g, x: g * f.cos(x))
 
 
@@ -242,6 +254,7 @@ class CosOp(FloatUnary, name="cos"):
     """y = cos x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.cos"
     GRADIENT = of_operand(lambda f, g, x: -(g * f.sin(x)))
 
 
@@ -249,6 +262,7 @@ class TanOp(FloatUnary, name="tan"):
     """y = tan x."""
 
     INSTRUCTIONS = 35
+    EMIT = "math.tan"
     GRADIENT = of_result(lambda _, g, y: g * (y * y + 1))
 
 
@@ -256,6 +270,7 @@ class AsinOp(FloatUnary, name="asin"):
     """y = asin x; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.asin"
     GRADIENT = of_operand(lambda f, g, x: g * f.rsqrt(1 - x * x))
 
 
@@ -263,6 +278,7 @@ class AcosOp(FloatUnary, name="acos"):
     """y = acos x; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.acos"
     GRADIENT = of_operand(lambda f, g, x: g * -f.rsqrt(1 - x * x))
 
 
@@ -270,6 +286,7 @@ class AtanOp(FloatUnary, name="atan"):
     """y = atan x."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.atan"
     GRADIENT = of_operand(lambda _, g, x: g / (x * x + 1))
 
 
@@ -277,6 +294,7 @@ class SinhOp(FloatUnary, name="sinh"):
     """y = (e**x - e**-x) / 2."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.sinh"
     GRADIENT = of_operand(lambda f, g, x: g * f.cosh(x))
 
 
@@ -284,6 +302,7 @@ class CoshOp(FloatUnary, name="cosh"):
     """y = (e**x + e**-x) / 2."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.cosh"
     GRADIENT = of_operand(lambda f, g, x: g * f.sinh(x))
 
 
@@ -291,6 +310,7 @@ class TanhOp(FloatUnary, name="tanh"):
     """y = (e**x - e**-x) / (e**x + e**-x)."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.tanh"
     GRADIENT = of_result(lambda _, g, y: g * (1 - y * y))
 
 
@@ -312,6 +332,7 @@ class AtanhOp(FloatUnary, name="atanh"):
     """y = ln((1 + x) / (1 - x)) / 2; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 40
+    EMIT = "math.atanh"
     GRADIENT = of_operand(lambda _, g, x: g / (1 - x * x))
 
 
@@ -384,6 +405,7 @@ class FloorDivideOp(RealBinary, name="floor_divide", traits={JUMPS, MAY_FAIL}):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 20
+    ATEN = None
     GRADIENT = HAS_STEPS
 
 
@@ -394,6 +416,7 @@ class TruncDivideOp(
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 20
+    ATEN = None
     GRADIENT = HAS_STEPS
 
 
@@ -415,6 +438,7 @@ class PowOp(NumericBinary, name="pow", traits={MAY_FAIL}):
     """y = lhs ** rhs; integers wrap, negative exponents give 0 unless |lhs| is 1."""
 
     INSTRUCTIONS = 40
+    ATEN = "pow.Tensor_Tensor"
 
 
 class Atan2Op(Binary, name="atan2"):
@@ -422,6 +446,8 @@ class Atan2Op(Binary, name="atan2"):
 
     INSTRUCTIONS = 35
     ELEMENTS = "real float"
+    EMIT = "math.atan2"
+    ATEN = "default"
 
 
 class CopysignOp(Binary, name="copysign"):
@@ -435,12 +461,14 @@ class MaximumOp(RealBinary, name="maximum"):
     """y = the larger; NaN if either is."""
 
     COST = Cost.CHEAP
+    ATEN = "default"
 
 
 class MinimumOp(RealBinary, name="minimum"):
     """y = the smaller; NaN if either is."""
 
     COST = Cost.CHEAP
+    ATEN = "default"
 
 
 # Binary: comparison, logic, bits ------------------------------------------------
@@ -503,6 +531,7 @@ class ShiftLeftOp(Binary, name="shift_left"):
 
     COST = Cost.CHEAP
     ELEMENTS = "integer"
+    ATEN = "bitwise_left_shift.Tensor"
     GRADIENT = NO_REAL_NUMBERS
 
 
@@ -511,6 +540,7 @@ class ShiftRightOp(Binary, name="shift_right"):
 
     COST = Cost.CHEAP
     ELEMENTS = "integer"
+    ATEN = "bitwise_right_shift.Tensor"
     GRADIENT = NO_REAL_NUMBERS
 
 
@@ -523,6 +553,7 @@ class WhereOp(GraphOp, name="where", traits={ELEMENTWISE, TAKES_FLOAT8}):
     Operands: cond of ``i1``; a and b of one element type; all three broadcast.
     """
 
+    ATEN = "where.self"
     COST = Cost.CHEAP
     ZERO_IF = (("a", "b"),)
 

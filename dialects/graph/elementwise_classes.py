@@ -24,6 +24,7 @@ from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
 class Unary(GraphOp, traits={ELEMENTWISE}):
     """One operand; the result has its type. ``ELEMENTS`` says what it may hold."""
 
+    ATEN = "default"
     ELEMENTS = "any"
 
     x = operand()
@@ -43,6 +44,7 @@ class Unary(GraphOp, traits={ELEMENTWISE}):
 class Binary(GraphOp, traits={ELEMENTWISE}):
     """Two operands that broadcast; the result has their element type."""
 
+    ATEN = "Tensor"
     ELEMENTS = "any"
 
     lhs = operand()
@@ -165,6 +167,7 @@ class Comparison(Binary, traits={COMPARES, JUMPS}):
 class LogicalBinary(Binary, traits={JUMPS}):
     """Bools to bools."""
 
+    ATEN = "default"
     COST = Cost.CHEAP
     ELEMENTS = "bool"
     GRADIENT = NO_REAL_NUMBERS

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.dialects import graph
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Op, ops_of
+from girih.dialects.definition import Op
 from girih.dialects.graph.formulas import Gradient, NoGradient
 from girih.passes.autograd.elementwise import refuse_complex
 from girih.passes.autograd.rules import (
@@ -92,7 +93,7 @@ def _register(cls: type[Op]) -> None:
         not_differentiable(declared.reason, cls.SHORT_NAME)
 
 
-for _cls in ops_of("graph").values():
+for _cls in graph.OPS.values():
     _register(_cls)
 
 
