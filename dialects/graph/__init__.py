@@ -4,6 +4,7 @@ One file for each family of ops:
 
 - ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
   (what may stand in a kernel), and a few composites of the same family.
+- ``special``: elementwise functions that are declared whole, with ``series``.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
 - ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops, and
   the primitive ``philox``.
@@ -41,6 +42,7 @@ from girih.dialects.graph import (
     reduction,
     scan,
     shape,
+    special,
     structure,
 )
 from girih.dialects.graph.base import GraphOp, LibraryOp, OrderedOp
@@ -81,6 +83,7 @@ __all__ = [
     "reduction",
     "scan",
     "shape",
+    "special",
     "structure",
 ]
 __all__ += [cls.__name__ for cls in OPS.values()]

@@ -125,6 +125,14 @@ class RealFloatUnary(Unary):
     ELEMENTS = "real float"
 
 
+class FloatFunction(RealFloatUnary):
+    """A function of torch's of one float operand; integers are computed as floats.
+
+    ``EMIT``, ``GRADIENT`` and ``ATEN`` are all that girih needs to know of it: import
+    and evaluation go by the ATen operator.
+    """
+
+
 class Predicate(Unary):
     """The result is ``i1``."""
 

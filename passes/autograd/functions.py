@@ -25,49 +25,56 @@ from girih.passes.autograd.rules import (
 follows("y", "relu")
 
 
-class Number:
+class Term:
     """A value in a formula, or what the formula computes."""
 
     def __init__(self, b: VjpBuilder, value: ir.Value):
         self._b = b
         self.value = value
 
-    def __add__(self, other: Number | float) -> Number:
+    def __add__(self, other: Term | float) -> Term:
         return self._made("add", self.value, self._operand(other))
 
-    def __sub__(self, other: Number | float) -> Number:
+    def __sub__(self, other: Term | float) -> Term:
         return self._made("sub", self.value, self._operand(other))
 
-    def __rsub__(self, other: float) -> Number:
+    def __rsub__(self, other: float) -> Term:
         return self._made("sub", self._operand(other), self.value)
 
-    def __mul__(self, other: Number | float) -> Number:
+    def __mul__(self, other: Term | float) -> Term:
         return self._made("mul", self.value, self._operand(other))
 
-    def __truediv__(self, other: Number | float) -> Number:
+    def __truediv__(self, other: Term | float) -> Term:
         return self._made("div", self.value, self._operand(other))
 
-    def __neg__(self) -> Number:
+    def __neg__(self) -> Term:
         return self._made("neg", self.value)
 
-    def _made(self, name: str, *operands: ir.Value) -> Number:
-        return Number(self._b, self._b.op(name, *operands))
+    def _made(self, name: str, *operands: ir.Value) -> Term:
+        return Term(self._b, self._b.op(name, *operands))
 
-    def _operand(self, other: Number | float) -> ir.Value:
-        if isinstance(other, Number):
+    def _operand(self, other: Term | float) -> ir.Value:
+        if isinstance(other, Term):
             return other.value
         return self._b.like(float(other), self.value)
 
 
-class Functions:
+class TermFunctions:
     """The ops of ``graph`` as functions of formulas."""
 
     def __init__(self, b: VjpBuilder):
         self._b = b
 
-    def __getattr__(self, name: str) -> Callable[..., Number]:
-        def function(*operands: Number) -> Number:
-            return Number(self._b, self._b.op(name, *(each.value for each in operands)))
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        def function(*operands: Term | float) -> Term:
+            model = next(each for each in operands[::-1] if isinstance(each, Term))
+            values = [
+                each.value
+                if isinstance(each, Term)
+                else self._b.like(each, model.value)
+                for each in operands
+            ]
+            return Term(self._b, self._b.op(name, *values))
 
         return function
 
@@ -77,9 +84,9 @@ def rule_of(gradient: Gradient) -> Rule:
 
     def rule(op: ir.OpView, cotangents: list, b: VjpBuilder) -> list:
         refuse_complex(op)
-        g = Number(b, b.widened(cotangents[0]))
-        known = Number(b, b.widened(getattr(op, gradient.known)))
-        made = gradient.formula(Functions(b), g, known)
+        g = Term(b, b.widened(cotangents[0]))
+        known = Term(b, b.widened(getattr(op, gradient.known)))
+        made = gradient.formula(TermFunctions(b), g, known)
         return [b.cast(made.value, op.x.type.element_type)]
 
     return rule

@@ -3,20 +3,12 @@
 from girih.dialects import graph
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
-from girih.dialects.definition import Op
 
 from .rules import AtenCall, calls_aten, calls_same_arguments, dtype_of, operands
 
-
-def _overload(cls: type[Op]) -> str:
-    """The overload that an op's class names."""
-    stem = "" if "." in cls.ATEN else f"{cls.SHORT_NAME}."
-    return f"aten.{stem}{cls.ATEN}"
-
-
 calls_same_arguments(
     {
-        cls.OPERATION_NAME: _overload(cls)
+        cls.OPERATION_NAME: f"aten.{cls.overload()}"
         for cls in graph.OPS.values()
         if cls.ATEN is not None
     }

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from girih.dialects import graph
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.formula import rule_of
 from girih.passes.tile.emit.integers import emit_integer_power
 from girih.passes.tile.emit.rules import RULES, Rule, emits
 from girih.passes.tile.nodes import ComputeNode, ConstantNode
@@ -23,7 +24,8 @@ def _one_op(name: str) -> Rule:
 
 for _cls in graph.OPS.values():
     if _cls.EMIT is not None:
-        RULES.add(_cls.SHORT_NAME, _one_op(_cls.EMIT))
+        _make = _one_op if isinstance(_cls.EMIT, str) else rule_of
+        RULES.add(_cls.SHORT_NAME, _make(_cls.EMIT))
 
 
 # From here on log(2 |x|) is as good; the library squares x, which overflows.
