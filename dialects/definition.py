@@ -92,6 +92,13 @@ class Op(ir.OpView):
         INSTRUCTIONS: how many vector instructions of a CPU that takes, roughly.
         ZERO_IF: groups of operands; where all of one group are zero, so is the result.
         EFFECTS: what the op does besides computing; see ``effects_of``.
+        GRADIENT: the derivative, or why there is none; see ``graph/formulas.py``. None
+            leaves it to a rule of ``passes/autograd``.
+        EMIT: the op of MLIR that computes an element, as ``math.exp``, or a formula;
+            see ``passes/tile/emit/formula.py``. None leaves it to a rule beside that.
+        ATEN: the overload of ATen that takes the operands as arguments: ``Tensor`` is
+            one of the operator of the op's name, ``sgn.default`` one of another. None
+            leaves the call to a rule of ``passes/convert_graph_to_host/externs``.
         IS_TERMINATOR: whether it ends a block.
     """
 
@@ -109,6 +116,9 @@ class Op(ir.OpView):
     INSTRUCTIONS: ClassVar[int] = 1
     ZERO_IF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     EFFECTS: ClassVar[Effects] = Effects.PURE
+    GRADIENT: ClassVar[Any] = None
+    EMIT: ClassVar[Any] = None
+    ATEN: ClassVar[str | None] = None
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
     ALL_RESULTS_SINGLE: ClassVar[bool] = True
@@ -161,6 +171,12 @@ class Op(ir.OpView):
             InvalidOp: Operands or attributes break a rule.
         """
         return None
+
+    @classmethod
+    def overload(cls) -> str | None:
+        """Returns the overload that ``ATEN`` names, with its operator."""
+        is_whole = cls.ATEN is None or "." in cls.ATEN
+        return cls.ATEN if is_whole else f"{cls.SHORT_NAME}.{cls.ATEN}"
 
     @classmethod
     def check_result(cls, index: int, inferred: ir.Type, actual: ir.Type) -> None:

@@ -4,13 +4,14 @@ One file for each family of ops:
 
 - ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
   (what may stand in a kernel), and a few composites of the same family.
+- ``special``: elementwise functions that are declared whole, with ``series``.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
 - ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops, and
   the primitive ``philox``.
 - ``flash_attention``: attention as one kernel, made by ``recognize-attention``.
 - ``structure``: fusions; ``differentiation``: what programs say about derivatives.
 - ``base``: base classes and shape rules that they share; ``elementwise_classes``:
-  those of elementwise ops.
+  those of elementwise ops; ``formulas``: their derivatives.
 
 What passes may know of an op beyond its name is data on its class: its role and its
 traits (``girih.dialects.traits``). An op may move to another file.
@@ -41,6 +42,7 @@ from girih.dialects.graph import (
     reduction,
     scan,
     shape,
+    special,
     structure,
 )
 from girih.dialects.graph.base import GraphOp, LibraryOp, OrderedOp
@@ -81,6 +83,7 @@ __all__ = [
     "reduction",
     "scan",
     "shape",
+    "special",
     "structure",
 ]
 __all__ += [cls.__name__ for cls in OPS.values()]

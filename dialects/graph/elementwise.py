@@ -9,12 +9,14 @@ docstring gives the formula; ``Dtypes`` are those of the base class:
 - ``LogicalUnary``, ``LogicalBinary``: ``i1`` only (cast first).
 - ``BitwiseUnary``, ``BitwiseBinary``: integers and ``i1``; shifts: integers.
 
-Integer arithmetic wraps around. ``Errors`` of all: operands that are no ranked
-tensors, of different element types, or of shapes that do not broadcast.
+``GRADIENT`` is the derivative, see ``formulas``; an op without it has a rule in
+``passes/autograd``. Integer arithmetic wraps around. ``Errors`` of all: operands that
+are no ranked tensors, of different element types, or of shapes that do not broadcast.
 ``Source`` of all: https://docs.pytorch.org/docs/stable/torch.html#math-operations
 """
 
 from collections.abc import Mapping
+from math import log, pi, sqrt
 from typing import Any
 
 from girih.dialects import types as ty
@@ -40,6 +42,12 @@ from girih.dialects.graph.elementwise_classes import (
     RealFloatUnary,
     Unary,
     expect_elements,
+)
+from girih.dialects.graph.formulas import (
+    HAS_STEPS,
+    NO_REAL_NUMBERS,
+    of_operand,
+    of_result,
 )
 from girih.dialects.rules import expect
 from girih.dialects.traits import (
@@ -70,6 +78,8 @@ class AbsOp(Unary, name="abs", traits={PASSES_DIGITS}):
             return [types[0]]
         return [with_element(types[0], ty.real_part(element))]
 
+    GRADIENT = of_operand(lambda f, g, x: g * f.sign(x))
+
 
 class NegOp(NumericUnary, name="neg", traits={PASSES_DIGITS}):
     """y = -x."""
@@ -83,30 +93,36 @@ class SignOp(RealFloatUnary, name="sign", traits={JUMPS, KEEPS_DIGITS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "real"
+    ATEN = "sgn.default"
+    GRADIENT = HAS_STEPS
 
 
 class FloorOp(RealFloatUnary, name="floor", traits={JUMPS, KEEPS_DIGITS}):
     """y = the largest integer not above x."""
 
     COST = Cost.CHEAP
+    GRADIENT = HAS_STEPS
 
 
 class CeilOp(RealFloatUnary, name="ceil", traits={JUMPS, KEEPS_DIGITS}):
     """y = the smallest integer not below x."""
 
     COST = Cost.CHEAP
+    GRADIENT = HAS_STEPS
 
 
 class RoundOp(RealFloatUnary, name="round", traits={JUMPS, KEEPS_DIGITS}):
     """y = the nearest integer, halves to even."""
 
     COST = Cost.CHEAP
+    GRADIENT = HAS_STEPS
 
 
 class TruncOp(RealFloatUnary, name="trunc", traits={JUMPS, KEEPS_DIGITS}):
     """y = x without its fraction."""
 
     COST = Cost.CHEAP
+    GRADIENT = HAS_STEPS
 
 
 class ReluOp(Unary, name="relu"):
@@ -121,6 +137,7 @@ class ReciprocalOp(FloatUnary, name="reciprocal"):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 5
+    GRADIENT = of_result(lambda _, g, y: -g * (y * y))
 
 
 class SqrtOp(FloatUnary, name="sqrt"):
@@ -128,6 +145,8 @@ class SqrtOp(FloatUnary, name="sqrt"):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 6
+    EMIT = "math.sqrt"
+    GRADIENT = of_result(lambda _, g, y: g / (y * 2))
 
 
 class RsqrtOp(FloatUnary, name="rsqrt"):
@@ -135,6 +154,7 @@ class RsqrtOp(FloatUnary, name="rsqrt"):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 10
+    GRADIENT = of_result(lambda _, g, y: g * -0.5 * (y * y * y))
 
 
 # Unary: exponentials and logarithms ---------------------------------------------
@@ -144,60 +164,79 @@ class ExpOp(FloatUnary, name="exp"):
     """y = e**x."""
 
     INSTRUCTIONS = 12
+    EMIT = "math.exp"
+    GRADIENT = of_result(lambda _, g, y: g * y)
 
 
 class Exp2Op(RealFloatUnary, name="exp2"):
     """y = 2**x."""
 
     INSTRUCTIONS = 10
+    EMIT = "math.exp2"
+    GRADIENT = of_result(lambda _, g, y: g * y * log(2))
 
 
 class Expm1Op(FloatUnary, name="expm1"):
     """y = e**x - 1, exact near 0."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.expm1"
+    GRADIENT = of_result(lambda _, g, y: g * (y + 1))
 
 
 class LogOp(FloatUnary, name="log"):
     """y = ln x; NaN below 0, -inf at 0."""
 
     INSTRUCTIONS = 18
+    EMIT = "math.log"
+    GRADIENT = of_operand(lambda _, g, x: g / x)
 
 
 class Log2Op(FloatUnary, name="log2"):
     """y = log2 x."""
 
     INSTRUCTIONS = 18
+    EMIT = "math.log2"
+    GRADIENT = of_operand(lambda _, g, x: g / (x * log(2)))
 
 
 class Log10Op(FloatUnary, name="log10"):
     """y = log10 x."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.log10"
+    GRADIENT = of_operand(lambda _, g, x: g / (x * log(10)))
 
 
 class Log1pOp(FloatUnary, name="log1p"):
     """y = ln(1 + x), exact near 0."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.log1p"
+    GRADIENT = of_operand(lambda _, g, x: g / (x + 1))
 
 
 class SigmoidOp(FloatUnary, name="sigmoid"):
     """y = 1 / (1 + e**-x)."""
 
     INSTRUCTIONS = 16
+    GRADIENT = of_result(lambda _, g, y: g * ((1 - y) * y))
 
 
 class ErfOp(RealFloatUnary, name="erf"):
     """y = 2 / sqrt(pi) * the integral of e**(-t*t) from 0 to x."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.erf"
+    GRADIENT = of_operand(lambda f, g, x: f.exp(-(x * x)) * (2 / sqrt(pi)) * g)
 
 
 class ErfcOp(RealFloatUnary, name="erfc"):
     """y = 1 - erf(x), exact for large x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.erfc"
+    GRADIENT = of_operand(lambda f, g, x: f.exp(-(x * x)) * (-2 / sqrt(pi)) * g)
 
 
 # Unary: trigonometric and hyperbolic --------------------------------------------
@@ -207,72 +246,94 @@ class SinOp(FloatUnary, name="sin"):
     """y = sin x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.sin"
+    GRADIENT = of_operand(lambda f, g, x: g * f.cos(x))
 
 
 class CosOp(FloatUnary, name="cos"):
     """y = cos x."""
 
     INSTRUCTIONS = 30
+    EMIT = "math.cos"
+    GRADIENT = of_operand(lambda f, g, x: -(g * f.sin(x)))
 
 
 class TanOp(FloatUnary, name="tan"):
     """y = tan x."""
 
     INSTRUCTIONS = 35
+    EMIT = "math.tan"
+    GRADIENT = of_result(lambda _, g, y: g * (y * y + 1))
 
 
 class AsinOp(FloatUnary, name="asin"):
     """y = asin x; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.asin"
+    GRADIENT = of_operand(lambda f, g, x: g * f.rsqrt(1 - x * x))
 
 
 class AcosOp(FloatUnary, name="acos"):
     """y = acos x; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.acos"
+    GRADIENT = of_operand(lambda f, g, x: g * -f.rsqrt(1 - x * x))
 
 
 class AtanOp(FloatUnary, name="atan"):
     """y = atan x."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.atan"
+    GRADIENT = of_operand(lambda _, g, x: g / (x * x + 1))
 
 
 class SinhOp(FloatUnary, name="sinh"):
     """y = (e**x - e**-x) / 2."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.sinh"
+    GRADIENT = of_operand(lambda f, g, x: g * f.cosh(x))
 
 
 class CoshOp(FloatUnary, name="cosh"):
     """y = (e**x + e**-x) / 2."""
 
     INSTRUCTIONS = 25
+    EMIT = "math.cosh"
+    GRADIENT = of_operand(lambda f, g, x: g * f.sinh(x))
 
 
 class TanhOp(FloatUnary, name="tanh"):
     """y = (e**x - e**-x) / (e**x + e**-x)."""
 
     INSTRUCTIONS = 20
+    EMIT = "math.tanh"
+    GRADIENT = of_result(lambda _, g, y: g * (1 - y * y))
 
 
 class AsinhOp(FloatUnary, name="asinh"):
     """y = ln(x + sqrt(x*x + 1))."""
 
     INSTRUCTIONS = 40
+    GRADIENT = of_operand(lambda f, g, x: g * f.rsqrt(x * x + 1))
 
 
 class AcoshOp(FloatUnary, name="acosh"):
     """y = ln(x + sqrt(x*x - 1)); NaN below 1."""
 
     INSTRUCTIONS = 40
+    GRADIENT = of_operand(lambda f, g, x: g * f.rsqrt(x * x - 1))
 
 
 class AtanhOp(FloatUnary, name="atanh"):
     """y = ln((1 + x) / (1 - x)) / 2; NaN outside [-1, 1]."""
 
     INSTRUCTIONS = 40
+    EMIT = "math.atanh"
+    GRADIENT = of_operand(lambda _, g, x: g / (1 - x * x))
 
 
 # Unary: predicates, logic, bits -------------------------------------------------
@@ -295,6 +356,7 @@ class LogicalNotOp(Unary, name="logical_not", traits={JUMPS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "bool"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 class BitwiseNotOp(Unary, name="bitwise_not"):
@@ -302,6 +364,7 @@ class BitwiseNotOp(Unary, name="bitwise_not"):
 
     COST = Cost.CHEAP
     ELEMENTS = "bits"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 # Binary: arithmetic -------------------------------------------------------------
@@ -342,6 +405,8 @@ class FloorDivideOp(RealBinary, name="floor_divide", traits={JUMPS, MAY_FAIL}):
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 20
+    ATEN = None
+    GRADIENT = HAS_STEPS
 
 
 class TruncDivideOp(
@@ -351,6 +416,8 @@ class TruncDivideOp(
 
     COST = Cost.DIVISION
     INSTRUCTIONS = 20
+    ATEN = None
+    GRADIENT = HAS_STEPS
 
 
 class RemainderOp(RealBinary, name="remainder", traits={JUMPS, MAY_FAIL}):
@@ -371,6 +438,7 @@ class PowOp(NumericBinary, name="pow", traits={MAY_FAIL}):
     """y = lhs ** rhs; integers wrap, negative exponents give 0 unless |lhs| is 1."""
 
     INSTRUCTIONS = 40
+    ATEN = "pow.Tensor_Tensor"
 
 
 class Atan2Op(Binary, name="atan2"):
@@ -378,6 +446,8 @@ class Atan2Op(Binary, name="atan2"):
 
     INSTRUCTIONS = 35
     ELEMENTS = "real float"
+    EMIT = "math.atan2"
+    ATEN = "default"
 
 
 class CopysignOp(Binary, name="copysign"):
@@ -391,12 +461,14 @@ class MaximumOp(RealBinary, name="maximum"):
     """y = the larger; NaN if either is."""
 
     COST = Cost.CHEAP
+    ATEN = "default"
 
 
 class MinimumOp(RealBinary, name="minimum"):
     """y = the smaller; NaN if either is."""
 
     COST = Cost.CHEAP
+    ATEN = "default"
 
 
 # Binary: comparison, logic, bits ------------------------------------------------
@@ -459,6 +531,8 @@ class ShiftLeftOp(Binary, name="shift_left"):
 
     COST = Cost.CHEAP
     ELEMENTS = "integer"
+    ATEN = "bitwise_left_shift.Tensor"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 class ShiftRightOp(Binary, name="shift_right"):
@@ -466,6 +540,8 @@ class ShiftRightOp(Binary, name="shift_right"):
 
     COST = Cost.CHEAP
     ELEMENTS = "integer"
+    ATEN = "bitwise_right_shift.Tensor"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 # Other --------------------------------------------------------------------------
@@ -477,6 +553,7 @@ class WhereOp(GraphOp, name="where", traits={ELEMENTWISE, TAKES_FLOAT8}):
     Operands: cond of ``i1``; a and b of one element type; all three broadcast.
     """
 
+    ATEN = "where.self"
     COST = Cost.CHEAP
     ZERO_IF = (("a", "b"),)
 

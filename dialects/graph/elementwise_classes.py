@@ -16,6 +16,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
+from girih.dialects.graph.formulas import NO_REAL_NUMBERS
 from girih.dialects.rules import expect
 from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
 
@@ -23,6 +24,7 @@ from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
 class Unary(GraphOp, traits={ELEMENTWISE}):
     """One operand; the result has its type. ``ELEMENTS`` says what it may hold."""
 
+    ATEN = "default"
     ELEMENTS = "any"
 
     x = operand()
@@ -42,6 +44,7 @@ class Unary(GraphOp, traits={ELEMENTWISE}):
 class Binary(GraphOp, traits={ELEMENTWISE}):
     """Two operands that broadcast; the result has their element type."""
 
+    ATEN = "Tensor"
     ELEMENTS = "any"
 
     lhs = operand()
@@ -122,11 +125,20 @@ class RealFloatUnary(Unary):
     ELEMENTS = "real float"
 
 
+class FloatFunction(RealFloatUnary):
+    """A function of torch's of one float operand; integers are computed as floats.
+
+    ``EMIT``, ``GRADIENT`` and ``ATEN`` are all that girih needs to know of it: import
+    and evaluation go by the ATen operator.
+    """
+
+
 class Predicate(Unary):
     """The result is ``i1``."""
 
     COST = Cost.CHEAP
     ELEMENTS = "ordered"
+    GRADIENT = NO_REAL_NUMBERS
 
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -152,6 +164,7 @@ class Comparison(Binary, traits={COMPARES, JUMPS}):
 
     COST = Cost.CHEAP
     ELEMENTS = "ordered"
+    GRADIENT = NO_REAL_NUMBERS
 
     @classmethod
     def infer_types(cls, types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -162,8 +175,10 @@ class Comparison(Binary, traits={COMPARES, JUMPS}):
 class LogicalBinary(Binary, traits={JUMPS}):
     """Bools to bools."""
 
+    ATEN = "default"
     COST = Cost.CHEAP
     ELEMENTS = "bool"
+    GRADIENT = NO_REAL_NUMBERS
 
 
 class BitwiseBinary(Binary):
@@ -171,3 +186,4 @@ class BitwiseBinary(Binary):
 
     COST = Cost.CHEAP
     ELEMENTS = "bits"
+    GRADIENT = NO_REAL_NUMBERS

@@ -10,7 +10,9 @@ from typing import Any
 
 import torch
 
+from girih.dialects import graph
 from girih.dialects.dims import Dim
+from girih.dialects.graph.elementwise_classes import FloatFunction
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
@@ -299,6 +301,12 @@ def _float_function(name: str):
 
 for _name in _FLOAT_FUNCTIONS:
     imports(_name)(_float_function(_name))
+
+# Operators whose ops say all of themselves on their classes.
+for _cls in graph.OPS.values():
+    if issubclass(_cls, FloatFunction):
+        _operator = _cls.overload().removesuffix(".default")
+        imports(_operator)(_float_function(_cls.SHORT_NAME))
 
 
 def _rounding(name: str):

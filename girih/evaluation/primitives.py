@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from girih.dialects import dims
+from girih.dialects import dims, graph
+from girih.dialects.graph.elementwise_classes import FloatFunction
 from girih.evaluation.philox import words
 from girih.evaluation.state import evaluates
 
@@ -28,6 +29,17 @@ def calls(function: Callable) -> Callable:
 
 for _name in _UNARY + _BINARY:
     evaluates(_name)(calls(getattr(torch, _name)))
+
+
+def _operator(cls: type[FloatFunction]) -> Callable:
+    """The ATen operator that an op's class names."""
+    name, _, overload = cls.overload().partition(".")
+    return getattr(getattr(torch.ops.aten, name), overload)
+
+
+for _cls in graph.OPS.values():
+    if issubclass(_cls, FloatFunction):
+        evaluates(_cls.SHORT_NAME)(calls(_operator(_cls)))
 
 
 @evaluates("floor_divide")

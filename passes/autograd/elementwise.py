@@ -7,35 +7,7 @@ eager: a tie of ``maximum`` goes half to each side, a power with exponent 0 is c
 from math import log
 
 from girih.dialects.bindings import ir
-from girih.passes.autograd.rules import (
-    NotDifferentiable,
-    VjpBuilder,
-    not_differentiable,
-    vjp,
-)
-
-not_differentiable(
-    "it has whole steps: the derivative is 0 wherever there is one",
-    "floor_divide",
-    "trunc_divide",
-)
-not_differentiable(
-    "its results are no real numbers",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "eq",
-    "ge",
-    "gt",
-    "le",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "ne",
-    "shift_left",
-    "shift_right",
-)
+from girih.passes.autograd.rules import NotDifferentiable, VjpBuilder, vjp
 
 
 def refuse_complex(op: ir.OpView) -> None:

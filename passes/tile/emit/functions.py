@@ -1,50 +1,31 @@
 """Mathematical functions, most of them one op of the ``math`` dialect.
 
+Classes of ops name it (``EMIT``); functions of several ops are written here.
 ``expand-math`` turns these ops into polynomials and states their errors.
 """
 
 import math
 from collections.abc import Sequence
 
+from girih.dialects import graph
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.emit.formula import rule_of
 from girih.passes.tile.emit.integers import emit_integer_power
-from girih.passes.tile.emit.rules import emits
+from girih.passes.tile.emit.rules import RULES, Rule, emits
 from girih.passes.tile.nodes import ComputeNode, ConstantNode
 
-DIRECT = (
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-)
 
-
-def _direct(name: str):
+def _one_op(name: str) -> Rule:
     def rule(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
-        return b.same(f"math.{name}", *values)
+        return b.same(name, *values)
 
     return rule
 
 
-for _name in DIRECT:
-    emits(_name)(_direct(_name))
+for _cls in graph.OPS.values():
+    if _cls.EMIT is not None:
+        _make = _one_op if isinstance(_cls.EMIT, str) else rule_of
+        RULES.add(_cls.SHORT_NAME, _make(_cls.EMIT))
 
 
 # From here on log(2 |x|) is as good; the library squares x, which overflows.
