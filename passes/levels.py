@@ -193,7 +193,7 @@ CONTRACTS: dict[str, Contract] = {
     "convert-tile-to-tt": _contract("tile", "tt"),
     "constants": _GRAPHS,
     "cpu": _contract("host", "llvm"),
-    "decompose": _GRAPHS,
+    "decompose": _contract("graph", "fused"),
     "default": _contract("graph", "llvm"),
     "derivatives": _GRAPHS,
     "device": _contract("fused", "host"),
