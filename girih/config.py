@@ -73,9 +73,9 @@ LOGS = Variable(
 )
 OVERRIDE_DIR = Variable(
     "GIRIH_OVERRIDE_DIR",
-    "nothing is put in",
-    "Folder with edited files of a dump, which girih puts in where it would dump the "
-    "files of these names. The option `override` takes precedence.",
+    "no IR is replaced",
+    "Folder with edited files of a dump. girih compiles each of them in place of the "
+    "IR that a dump would write under its name. The option `override` takes precedence.",
 )
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",

@@ -307,7 +307,7 @@ class _Check:
     def _misplaced(self, op: ir.Operation, place: str) -> Iterator[Problem]:
         level = self._level
         rule = f"expected IR of level {level.name!r} ({level.what})"
-        message = f"'{op.name}' {rule}, got an op that doesn't stand in {place} there"
+        message = f"'{op.name}' {rule}, which has no such op in {place}"
         yield Problem(op.location, message)
 
     def _undeclared(
