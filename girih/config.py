@@ -75,7 +75,8 @@ OVERRIDE_DIR = Variable(
     "GIRIH_OVERRIDE_DIR",
     "no IR is replaced",
     "Folder with edited files of a dump. girih compiles each of them in place of the "
-    "IR that a dump would write under its name. The option `override` takes precedence.",
+    "IR that a dump would write under its name. The option `override` takes "
+    "precedence.",
 )
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",
