@@ -237,6 +237,17 @@ A pass that is not here keeps the level, whatever it is.
 """
 
 
+def reached(contract: Contract | None, before: Sequence[str]) -> Sequence[str]:
+    """The levels of one of which a pass leaves IR, given those before it.
+
+    After ``decompose`` no pass may make a composite op again, though elsewhere a pass
+    over functions of ``graph`` ops may take and leave them.
+    """
+    if contract is None or contract.takes == contract.leaves:
+        return before
+    return contract.leaves
+
+
 def problems_of(module: ir.Operation, names: Sequence[str]) -> list[Problem]:
     """What in a module is of none of these levels, in the order of its ops.
 

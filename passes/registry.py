@@ -424,15 +424,8 @@ class _Unit:
         return _levels([*contracts, own], ran)
 
     def reaches(self, before: Sequence[str]) -> Sequence[str]:
-        """The levels of one of which it leaves IR, given those before it.
-
-        After ``decompose`` no pass may make a composite op again, though elsewhere a
-        pass over functions of ``graph`` ops may take and leave them.
-        """
-        if self.info is None:
-            return ()
-        own = self.info.contract
-        return before if own is None or own.takes == own.leaves else own.leaves
+        """The levels of one of which it leaves IR, given those before it."""
+        return levels.reached(self.info.contract, before) if self.info else ()
 
 
 def _units(steps: list[Step], one_by_one: bool) -> list[_Unit]:
@@ -601,19 +594,10 @@ def _targets(module: ir.Operation, op_name: str) -> list[ir.Operation]:
     return [op.operation for op in body.operations if op.operation.name == op_name]
 
 
-def _verify_after(
-    unit: _Unit, module: ir.Operation, held: Sequence[str], reached: Sequence[str]
-) -> None:
-    """Checks all rules.
-
-    Args:
-        unit: What has run.
-        module: What it left.
-        held: The levels that the module was of, if it has to be of one of them still.
-        reached: The levels of one of which the passes so far leave it.
-    """
+def _verify_after(unit: _Unit, module: ir.Operation, *kept: Sequence[str]) -> None:
+    """Checks all rules, and that the module is of one of the levels of each list."""
     try:
         verifier.verify(module)
     except verifier.VerificationError as error:
         _fail(unit, error, ran=True)
-    _check(unit, module, [held, reached, *unit.levels(ran=True)], ran=True)
+    _check(unit, module, [*kept, *unit.levels(ran=True)], ran=True)
