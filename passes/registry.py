@@ -419,9 +419,8 @@ class _Unit:
     def levels(self, ran: bool) -> list[Sequence[str]]:
         """What it takes or leaves: IR of one of the levels in each entry."""
         names = self.steps[-1].ends if ran else self.steps[0].begins
-        own = self.info and self.info.contract
-        contracts = [levels.CONTRACTS.get(name) for name in names]
-        return _levels([*contracts, own], ran)
+        known = [levels.CONTRACTS.get(name) for name in names]
+        return _levels([*known, self.info and self.info.contract], ran)
 
     def reaches(self, before: Sequence[str]) -> Sequence[str]:
         """The levels of one of which it leaves IR, given those before it."""
@@ -476,13 +475,11 @@ def _upstream_unit(steps: list[Step]) -> _Unit:
 def expect_upstream(step: Step) -> None:
     """Raises UnknownPass where MLIR has no pass of this name."""
     if not is_upstream_pass(step.name):
-        message = f"no pass is called {step.name!r}{_did_you_mean(step.name)}"
-        raise UnknownPass(message)
+        raise UnknownPass(f"no pass is called {step.name!r}{_did_you_mean(step.name)}")
 
 
 def _levels(contracts: Iterable[Contract | None], ran: bool) -> list[Sequence[str]]:
-    known = [contract for contract in contracts if contract is not None]
-    return [contract.leaves if ran else contract.takes for contract in known]
+    return [each.leaves if ran else each.takes for each in contracts if each]
 
 
 def _check_ends(
