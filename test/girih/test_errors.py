@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import girih
+from girih.errors import GirihError, for_users
 
 FULL = {"fallback": False, "cache": False}
 
@@ -63,7 +64,7 @@ FAILURES = [
 
 def frames(failure):
     """The error of a failure, and the files of the frames inside of it."""
-    with pytest.raises(girih.errors.GirihError) as raised:
+    with pytest.raises(GirihError) as raised:
         failure()
     files = [f.filename for f in traceback.extract_tb(raised.value.__traceback__)]
     last = len(files) - files[::-1].index(__file__)
@@ -89,9 +90,9 @@ def test_a_variable_asks_for_all_frames(name, monkeypatch):
 
 
 def test_a_bug_names_the_variable():
-    bug = girih.errors.for_users(girih.CompileError("fuse", "no plan"))
+    bug = for_users(girih.CompileError("fuse", "no plan"))
     assert "GIRIH_VERBOSE=1" in bug.__notes__[0]
-    assert girih.errors.for_users(bug).__notes__ == bug.__notes__[:1]
+    assert for_users(bug).__notes__ == bug.__notes__[:1]
 
 
 def walks(module):
