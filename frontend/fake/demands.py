@@ -160,7 +160,7 @@ def _constant_pad(self, pad, value=0):
         for cut in (before, after):
             if cut < 0:
                 extent = extent + cut
-                _check(extent >= 0, "more is cut off than there is")
+                _check(extent >= 0, "the padding cuts off more than the size")
 
 
 # Pixels and channels ----------------------------------------------------------------

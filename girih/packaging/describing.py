@@ -211,7 +211,7 @@ def _text_of(tree: pytree.TreeSpec, what: str) -> str:
         text = pytree.treespec_dumps(tree)
         if pytree.treespec_loads(text) == tree:
             return text
-        reason = "it reads otherwise than it was written"
+        reason = "torch reads another structure from the text that it writes"
     except (NotImplementedError, TypeError, ValueError, KeyError) as error:
         reason = str(error)
     raise TypeError(f"girih.package can't write how {what} are nested: {reason}")
