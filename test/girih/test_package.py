@@ -458,6 +458,38 @@ def test_the_command(example, tmp_path, capsys):
         assert "is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["crc32", "sha256"])
+def test_checksums_of_tensors(example, tmp_path, monkeypatch, kind, capsys):
+    """Loading checks the quick one, and the command checks both."""
+    original = container._checksums
+
+    def wrong(name, content):
+        found = original(name, content)
+        return found | {kind: "0" * 64} if name.endswith(".safetensors") else found
+
+    monkeypatch.setattr(container, "_checksums", wrong)
+    path = remade(example, tmp_path / "p", lambda manifest: None)
+    if kind == "crc32":
+        fuzz_package.check_refused(path)
+    else:
+        girih.load(path)
+    assert command.main(["verify", str(path)]) == 1
+    assert command.main(["extract", str(path), str(tmp_path / "parts")]) == 1
+    assert "'weights.safetensors' is wrong" in capsys.readouterr().err
+
+
+def test_checksums_of_chunks():
+    """Both see the order of chunks, and each bit."""
+    content = bytes(container._CHUNK) + b"1" * container._CHUNK + b"2"
+    for digest in (container.digest, container.quick_digest):
+        assert len(digest(b"")) == 64
+        swapped = content[container._CHUNK :] + content[: container._CHUNK]
+        assert digest(content) != digest(swapped)
+        assert digest(content) != digest(content[:-1] + b"3")
+        assert digest(content) != digest(content[1:])
+        assert digest(content) == digest(memoryview(content))
+
+
 def test_words_of_another_run_time(example, monkeypatch):
     monkeypatch.setattr(code, "words", lambda: {"OP_CALL": 7})
     with pytest.raises(girih.PackageError, match="instructions of another girih"):
