@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 import girih
 from girih.codegen.cpu.target import host_target
 from girih.errors import PackageError
 from girih.packaging import code, container, tensors
+from girih.packaging.quick import QuickArguments, builder
 from girih.packaging.signature import Signature, outputs_of, tree_of
 
 FORMAT = 1
@@ -41,13 +41,14 @@ class Package:
         self.manifest = found.manifest
         self.weights = dict(weights)
         self._program = program
-        self._signature = signature
+        self._arguments = QuickArguments(signature)
         entry = found.manifest["entry"]
         self._given = tuple(_given(entry["given"], signature, weights))
         self._outputs = outputs_of(entry, len(signature.leaves), weights)
-        self._tree = tree_of(self.path, entry["result_tree"])
-        if self._tree.num_leaves != len(self._outputs):
+        tree = tree_of(self.path, entry["result_tree"])
+        if tree.num_leaves != len(self._outputs):
             raise ValueError("the structure of results has other leaves")
+        self._build = builder(tree)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
@@ -57,7 +58,7 @@ class Package:
             TypeError: An argument has another type, dtype, rank or device.
             ValueError: An argument has another size, or is fixed.
         """
-        leaves = self._signature.leaves_of(args, kwargs)
+        leaves = self._arguments.leaves_of(args, kwargs)
         given = [
             value if number is None else leaves[number] for number, value in self._given
         ]
@@ -67,7 +68,7 @@ class Package:
             sources[kind][value] if kind in sources else value
             for kind, value in self._outputs
         ]
-        return pytree.tree_unflatten(values, self._tree)
+        return self._build(values)
 
     def __repr__(self) -> str:
         return f"<girih package {self.manifest['name']} of {self.path}>"

@@ -11,7 +11,8 @@ from processes import run_python
 from torch.export import Dim
 
 import girih
-from girih.packaging import code, command, container, tensors
+from girih.packaging import code, command, container, quick, tensors
+from girih.packaging.signature import Signature
 
 BATCH = Dim("batch", min=2, max=64)
 
@@ -235,6 +236,66 @@ def test_threads_share_a_program(tmp_path):
     for thread in threads:
         thread.join()
     assert not failed
+
+
+def test_a_second_call_is_checked_by_its_facts_alone(tmp_path, monkeypatch):
+    """Each fact that a check reads makes it another call."""
+
+    def f(x, options, scale=2):
+        return (x * scale, {"most": options["y"].amax(0)})
+
+    x, y = torch.randn(3, 4), torch.randn(3)
+    shapes = {"x": {0: BATCH}, "options": {"y": {0: BATCH}}}
+    loaded = packaged(tmp_path, f, x, {"y": y}, 2, dynamic_shapes=shapes)
+    calls, original = [], Signature.leaves_of
+
+    def counted(*args):
+        calls.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(Signature, "leaves_of", counted)
+    for number in (1, 1):
+        check_equal(loaded(x, {"y": y}, 2), f(x, {"y": y}, 2))
+        assert len(calls) == number
+    check_equal(loaded(torch.randn(5, 4)[:3], {"y": y}, 2)[1], {"most": y.amax(0)})
+    assert len(calls) == 1
+    transposed = torch.randn(4, 3).T
+    for number in (2, 3):  # a copy is made, so nothing is remembered
+        check_equal(loaded(transposed, {"y": y}, 2), f(transposed, {"y": y}, 2))
+        assert len(calls) == number
+    others = (
+        (x.double(), {"y": y}, 2), (x[:2], {"y": y}, 2), (x, {"y": y[:2]}, 2),
+        (x, {"z": y}, 2), (x, {"y": y, "z": y}, 2), (x, [y], 2), (x, {"y": y}, 2.0),
+        (x, {"y": y}, True), (x, {"y": y}, 3), (x, {"y": y}), (x, {"y": [y]}, 2),
+        (x.to_sparse(), {"y": y}, 2), (x.to("meta"), {"y": y}, 2), (x, {"y": None}, 2),
+        (x.clone().requires_grad_(), {"y": y}, 2), ([x], {"y": y}, 2),
+    )  # fmt: skip
+    for wrong in others:
+        with pytest.raises((TypeError, ValueError)):
+            loaded(*wrong)
+    negative = torch._neg_view(x)
+    check_equal(loaded(negative, {"y": y}, 2), f(-x, {"y": y}, 2))
+    with torch.autograd.forward_ad.dual_level():
+        with pytest.raises(ValueError, match="forward-mode"):
+            loaded(x, {"y": y}, 2)
+
+
+def test_remembered_calls_are_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "_MOST_REMEMBERED", 4)
+    loaded = packaged(tmp_path, lambda x: x + 1, torch.randn(3),
+                      dynamic_shapes={"x": {0: BATCH}})  # fmt: skip
+    for size in range(2, 20):
+        check_equal(loaded(torch.zeros(size)), torch.ones(size))
+        assert 1 <= len(loaded._arguments._accepted) <= 4
+
+
+def test_the_same_tensor_twice(tmp_path):
+    x = torch.randn(3)
+    loaded = packaged(tmp_path, lambda x, y: x + y, x, x)
+    for _ in range(2):
+        check_equal(loaded(x, x), x + x)
+        with pytest.raises(ValueError, match="must be the same tensor as x"):
+            loaded(x, x.clone())
 
 
 # Bad input ----------------------------------------------------------------------------
