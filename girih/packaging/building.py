@@ -90,9 +90,7 @@ def package(
 
     with capturing.marked(leaves, dims):
         captured = capturing.capture_whole(target, args, kwargs, made, compile_)
-    arguments = ExampleArguments(
-        leaves, names, dims, tree, parameters, conditions
-    )
+    arguments = ExampleArguments(leaves, names, dims, tree, parameters, conditions)
     manifest, parts = described(captured, target, arguments)
     manifest["options"] = {k: repr(v) for k, v in (options or {}).items()}
     container.write(path, manifest, parts)

@@ -45,12 +45,21 @@ class Container:
         manifest: Its manifest, without the table of parts.
         parts: Their bytes, by name; they lie in the mapped file.
         size: Bytes of the file.
+        original: The same bytes, where nobody writes.
+        offsets: Where the parts begin in it.
     """
 
     path: str
     manifest: dict[str, Any]
     parts: dict[str, memoryview]
     size: int
+    original: memoryview
+    offsets: dict[str, int]
+
+    def unwritten(self, name: str) -> memoryview:
+        """The bytes of a part as they are in the file."""
+        start = self.offsets[name]
+        return self.original[start : start + len(self.part(name))]
 
     def part(self, name: str) -> memoryview:
         """The bytes of a part.
@@ -162,22 +171,26 @@ def read(path: str | os.PathLike, *, thorough: bool = False) -> Container:
         PackageError: It is no package, or damaged.
     """
     name = os.fspath(path)
-    view = _mapped(name)
+    view, original = _mapped(name)
     try:
-        return _checked(name, view, thorough)
+        return _checked(name, view, original, thorough)
     except PackageError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(name, f"its manifest is wrong ({error})") from error
 
 
-def _mapped(name: str) -> memoryview:
-    """The bytes of a file; writes to them stay in this process."""
+def _mapped(name: str) -> tuple[memoryview, memoryview]:
+    """The bytes of a file, twice; writes to them stay in this process."""
     with open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < _HEAD_BYTES:
             raise PackageError(f"{name} is no package of girih: it has {size} bytes")
-        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY))
+        one, other = (
+            memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY))
+            for _ in range(2)
+        )
+        return one, other
 
 
 def _damaged(name: str, what: str) -> PackageError:
@@ -185,7 +198,9 @@ def _damaged(name: str, what: str) -> PackageError:
     return PackageError(text)
 
 
-def _checked(name: str, view: memoryview, thorough: bool) -> Container:
+def _checked(
+    name: str, view: memoryview, original: memoryview, thorough: bool
+) -> Container:
     start = len(MAGIC)
     if view[:start] != MAGIC:
         known = bytes(view[:14]) == MAGIC[:14]
@@ -199,6 +214,7 @@ def _checked(name: str, view: memoryview, thorough: bool) -> Container:
         raise _damaged(name, "the checksum of its manifest is wrong")
     manifest = json.loads(bytes(head))
     parts: dict[str, memoryview] = {}
+    offsets: dict[str, int] = {}
     end = _HEAD_BYTES + size
     for place in manifest.pop("parts"):
         part, offset, length = place["name"], place["offset"], _number(place["size"])
@@ -207,12 +223,12 @@ def _checked(name: str, view: memoryview, thorough: bool) -> Container:
         if part in parts or not _NAME.fullmatch(part) or any(view[end:offset]):
             raise _damaged(name, f"there are bytes before the part {part!r}")
         end = offset + length
-        parts[part] = view[offset:end]
+        parts[part], offsets[part] = view[offset:end], offset
         if not _is_whole(parts[part], place, thorough):
             raise _damaged(name, f"the checksum of the part {part!r} is wrong")
     if end != len(view):
         raise _damaged(name, f"it has {len(view)} bytes, expected {end}")
-    return Container(name, manifest, parts, len(view))
+    return Container(name, manifest, parts, len(view), original, offsets)
 
 
 def _is_whole(content: memoryview, place: Mapping, thorough: bool) -> bool:

@@ -72,23 +72,16 @@ def described(
     weights = Weights(target)
     given = _given(captured, arguments, weights)
     written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
-    for number in written:
-        if given[number][0] == "weight":
-            name = given[number][1]
-            _refuse(
-                "a package that writes its weights",
-                f"The program writes {name}.",
-                "Call eval() on the module, or take what is written as an argument.",
-            )
+    state = {given[n][1] for n in written if given[n][0] == "weight"}
+    written = {given[n][1] for n in written if given[n][0] == "input"}
     symbols = _Symbols(arguments)
     examples = dict(zip(map(id, captured.inputs), captured.examples, strict=True))
-    written = {given[number][1] for number in written}
     inputs = [
         symbols.leaf(number, examples.get(id(value)), number in written)
         for number, value in enumerate(arguments.leaves)
     ]
     outputs, tree = _results(captured, arguments, weights, symbols)
-    table, stored = weights.written()
+    table, stored = weights.written(state)
     entry = {
         "parameters": list(arguments.parameters),
         "tree": _text_of(arguments.tree, "arguments"),
@@ -305,8 +298,7 @@ class _Symbols:
             for written, computed in self._computed
         ]
         found += [
-            _renamed(condition, self._sizes)
-            for condition in self._arguments.conditions
+            _renamed(condition, self._sizes) for condition in self._arguments.conditions
         ]
         if self._environment is None:
             return found
@@ -324,10 +316,8 @@ class _Symbols:
                 unique.append(condition)
         return unique
 
-
     def _of_dims(self, computed: Any) -> Any:
         """A size that is computed from other Dims, with the symbols of this file."""
-
         names = {label: places[0][0] for label, places in self._dims.items()}
         try:
             return _renamed(sizes.encode(computed), names)

@@ -1,4 +1,4 @@
-"""Programs of ``torch.export`` as input: a module, example arguments, symbolic sizes."""
+"""Programs of ``torch.export`` as input: module, arguments, symbolic sizes."""
 
 from __future__ import annotations
 

@@ -21,7 +21,10 @@ FORMAT = 1
 class Package:
     """A program that was loaded; call it as what it was made of.
 
-    Several threads may call it. It computes without gradients.
+    Several threads may call it, unless it has state: what it writes from call to call,
+    such as a cache, or the averages of a batch norm in training. Each load has state of
+    its own, which begins as it was when the package was made. It computes without
+    gradients.
 
     Attributes:
         path: The file that it comes from.
@@ -36,10 +39,12 @@ class Package:
         program: Callable,
         signature: Signature,
         weights: Mapping[str, torch.Tensor],
+        original: Mapping[str, torch.Tensor],
     ):
         self.path = found.path
         self.manifest = found.manifest
         self.weights = dict(weights)
+        self._original = original
         self._program = program
         self._arguments = QuickArguments(signature)
         entry = found.manifest["entry"]
@@ -69,6 +74,36 @@ class Package:
             for kind, value in self._outputs
         ]
         return self._build(values)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """The state, by name: weights that the program writes, and no others.
+
+        The tensors are the state itself, as those of ``nn.Module.state_dict``.
+        """
+        return {name: self.weights[name] for name in self._original}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Copies what ``state_dict`` gave to the state.
+
+        Raises:
+            KeyError: A name is missing, or is no state.
+            ValueError: A tensor has other sizes or another dtype.
+        """
+        if state.keys() != self._original.keys():
+            names, given = sorted(self._original), sorted(state)
+            raise KeyError(f"the state has {names}, got {given}")
+        for name, value in state.items():
+            own = self.weights[name]
+            if (value.shape, value.dtype) != (own.shape, own.dtype):
+                wanted, given = _kind_of(own), _kind_of(value)
+                raise ValueError(f"{name} must be {wanted}, got {given}")
+        for name, value in state.items():
+            self.weights[name].copy_(value)
+
+    def reset(self) -> None:
+        """Gives the state the values that it has in the file."""
+        self.load_state_dict(self._original)
 
     def __repr__(self) -> str:
         return f"<girih package {self.manifest['name']} of {self.path}>"
@@ -150,15 +185,27 @@ def _loaded(found: container.Container) -> Package:
     entry = found.manifest["entry"]
     where = f"{found.manifest['name']} ({found.path})"
     signature = Signature.read(where, entry)
-    stored = tensors.decode(found.part("weights.safetensors"))
-    weights = {
-        name: _weight(stored[place["tensor"]], place)
-        for name, place in found.manifest["weights"].items()
-    }
+    table = found.manifest["weights"]
+    weights = _weights(found.part("weights.safetensors"), table)
+    state = {name: place for name, place in table.items() if place["written"]}
+    original = {}
+    if state:
+        original = _weights(found.unwritten("weights.safetensors"), state)
     program = code.decode(found, found.manifest["code"], _fallback(where))
     if program.inputs != len(entry["given"]):
         raise ValueError("the program takes another number of tensors")
-    return Package(found, program, signature, weights)
+    return Package(found, program, signature, weights, original)
+
+
+def _weights(content: memoryview, table: Mapping) -> dict[str, torch.Tensor]:
+    stored = tensors.decode(content)
+    return {
+        name: _weight(stored[place["tensor"]], place) for name, place in table.items()
+    }
+
+
+def _kind_of(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
 def _weight(stored: torch.Tensor, place: Mapping) -> torch.Tensor:

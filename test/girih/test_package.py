@@ -418,7 +418,6 @@ def test_what_no_package_can_do(tmp_path):
 
     refused = {
         "effects on Python objects": (with_effects, None),
-        "writes its weights": (torch.nn.BatchNorm1d(4), None),
         "nothing to package": (lambda x: x, None),
         "has to be fixed": (fixes_its_size, {"x": {0: BATCH}}),
         "number with symbolic sizes": (
