@@ -1,7 +1,10 @@
 """``girih.bisect`` and ``girih-bisect``: planted faults, each named, with a repro."""
 
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -231,6 +234,62 @@ def test_a_dump_folder(tmp_path, capsys):
     path.write_text(path.read_text().replace("graph.exp", "graph.sin"))
     assert command.main([str(edited), "--folder", str(tmp_path)]) == 1
     assert path.name in capsys.readouterr().out
+
+
+LOADED = """
+import girih
+from dataclasses import dataclass
+from girih.plugins import functions_of, rewriter
+
+mine = girih.plugin("bisected")
+
+
+@dataclass(frozen=True)
+class Options:
+    other: str = "sub"
+
+
+@mine.compiler_pass("bisected-products")
+def replace_products(module, options: Options):
+    for body in functions_of(module):
+        for op in list(body.operations):
+            if op.operation.name == "graph.mul":
+                b = rewriter(op)
+                b.replace(op, b.op(options.other, op.lhs, op.rhs))
+"""
+
+DUMPED = """// RUN pipeline: girih-opt --load={} --pass-pipeline='{}' %s
+func.func @main(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {{
+  %0 = graph.exp %x : tensor<3x4xf32>
+  %1 = graph.mul %0, %x : tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}}
+"""
+
+
+def test_a_pass_that_is_loaded_stands_in_the_files_and_commands(tmp_path, capsys):
+    file, dump, found = (tmp_path / name for name in ("mine.py", "dump", "found"))
+    dump.mkdir()
+    file.write_text(LOADED)
+    (dump / "1-graph.mlir").write_text(
+        DUMPED.format(file, "bisected-products{other=add}")
+    )
+    assert command.main([str(dump), "--folder", str(found)]) == 1
+    note = f"loads {file}: girih-bisect --load={file} --folder={found} {dump}"
+    assert note in capsys.readouterr().err
+
+    again = ["girih-bisect", f"--load={file}", str(dump), "--folder", str(found)]
+    for _ in range(2):  # the second time of what the first one wrote
+        module = [sys.executable, "-m", "girih.bisection.command"]
+        done = subprocess.run([*module, *again[1:]], capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert "pass: bisected-products{other=add}" in done.stdout
+        commands = re.findall(r"run: (.*)", done.stdout)
+        assert len(commands) == 3
+        assert all(f"--load={file}" in each for each in commands)
+        first = (found / "repro.mlir").read_text().partition("\n")[0]
+        assert f"--load={file} " in first and "{other=add}" in first
+        again = [*shlex.split(commands[-1]), "--folder", str(found)]
 
 
 def test_errors(tmp_path, capsys):
