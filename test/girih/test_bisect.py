@@ -236,6 +236,23 @@ def test_a_dump_folder(tmp_path, capsys):
     assert path.name in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
+@pytest.mark.parametrize("place", ["after:split-constants", "before:split-constants"])
+def test_passes_from_the_split_of_constants_on_are_compared(place, tmp_path):
+    """Before it, ``@main`` takes other arguments; that names no other pass."""
+    layers = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+    net = torch.nn.Sequential(*layers).eval().requires_grad_(False)
+
+    def f(x):
+        return net(x) * x.sum()
+
+    options = {"freezing": True, "passes": {place: spoil}}
+    found = girih.bisect(f, options=options, folder=tmp_path)(torch.rand(1, 3, 8, 8))
+    assert found.differences
+    stage = found.culprit.stage if found.culprit else None
+    assert stage == (place if place.startswith("after") else None), found
+
+
 LOADED = """
 import girih
 from dataclasses import dataclass
