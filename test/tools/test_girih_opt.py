@@ -5,7 +5,6 @@ import re
 import statistics
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -528,19 +527,6 @@ def test_the_list_describes_passes_and_pipelines(opt):
     for expected in (MERGE, "fuse", "--max-inputs: int = 64", "Pipelines:", "default"):
         assert expected in out
     assert "not available" not in out
-
-
-def test_a_pass_without_a_docstring_has_no_line_for_it(tmp_path):
-    text = """
-        import girih
-        mine = girih.plugin("mine")
-        @mine.compiler_pass("undescribed")
-        def run(module): pass
-    """
-    (tmp_path / "mine.py").write_text(textwrap.dedent(text))
-    done = _run("--list-passes", f"--load={tmp_path / 'mine.py'}")
-    _, found, rest = done.stdout.partition("  undescribed  (on builtin.module)\n")
-    assert found and rest.partition("\n")[0].strip()
 
 
 def _run(*arguments, **options):
