@@ -106,6 +106,12 @@ class GraphBuilder:
         attributes: dict[str, Any],
         results: Sequence[ir.Type] | None,
     ) -> ir.Value:
+        for operand in operands:
+            if isinstance(operand, int | float | complex):
+                raise TypeError(
+                    f"{name} expected values as operands, got the number {operand}; "
+                    f"b.like({operand}, x) makes a value of it"
+                )
         made = op_named(name).build(
             operands, attributes, results=results, loc=self.loc, ip=self.ip
         )

@@ -99,7 +99,9 @@ def _pass_lines(name: str) -> list[str]:
         info = registry.find_pass(name)
     except registry.UnknownPass as error:
         return [f"  {name}", f"    not available: {error}"]
-    lines = [f"  {name}  (on {info.op})", f"    {info.summary}"]
+    lines = [f"  {name}  (on {info.op})"]
+    if info.summary:
+        lines.append(f"    {info.summary}")
     if info.options is not None:
         lines.extend(_option_lines(info.options))
     return lines

@@ -141,8 +141,7 @@ unless the table below names another one. In a stage in brackets the driver acts
 
 A pass of yours runs at `before:STAGE` or `after:STAGE`, and in one kind of compiled
 program only at `PROGRAM:before:STAGE` ([writing a pass](../writing-a-pass.md)). The
-column "no place" names the side of a stage where there is no IR, so that no pass can
-run.
+column "no pass of yours at" names the side of a stage where there is no IR.
 """
 
 
@@ -159,7 +158,7 @@ def stages_page() -> str:
             text = textwrap.wrap(f"{target.name}: {names}", 84, break_on_hyphens=False)
             lines += ["```text", *text, "```", ""]
     lines += ["## What each stage does", ""]
-    heads = ("stage", "pass", "no place", "what holds afterwards")
+    heads = ("stage", "pass", "no pass of yours at", "what holds afterwards")
     return _page(_STAGES, [*lines, *_table(heads, map(_stage_row, known))])
 
 

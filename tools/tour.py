@@ -216,7 +216,7 @@ here; `girih-translate --to-ptx` prints what Triton makes of it.
 ## Where to go from here
 
 - [Dumped IR](dumped-ir.md): how an edited file runs, and how to find a wrong stage.
-- `--print-ir-after-all` prints the IR after each pass.
+- `--print-ir-after-all` prints the IR after each pass up to a file's next level.
 - `GIRIH_DUMP_DIR=dump` dumps every compilation of a process.
 - [Writing a pass](writing-a-pass.md) puts a pass of yours at any of these places.
 """

@@ -177,7 +177,8 @@ def _culprit(fault: Fault, folder: Path) -> Culprit:
 
 
 def _name(step: Any) -> str:
-    return str(step) if step.info is None else step.info.name
+    is_named = step.info is None or step.name == step.info.name
+    return str(step) if is_named else step.info.name
 
 
 def _lines(module: Any) -> list[str]:

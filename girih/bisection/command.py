@@ -7,13 +7,14 @@ girih-bisect dump --folder repro
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from girih.bisection.api import FOLDER, culprit_of
-from girih.bisection.dumped import programs_of_folder
+from girih.bisection.dumped import missing_loads, programs_of_folder
 from girih.tools import diagnostics, loading
 
 _ABOUT = """
@@ -65,15 +66,30 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs girih-bisect; returns the exit code."""
     arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    dump, loads = arguments.dump, arguments.load
     try:
-        return _run(arguments.dump, arguments.folder)
+        return _run(dump, arguments.folder)
     except diagnostics.REPORTED as error:
-        found = diagnostics.diagnostics_of(error, str(arguments.dump))
-        for line in diagnostics.lines_of(found, str(arguments.dump)):
+        found = diagnostics.diagnostics_of(error, str(dump))
+        if missing := missing_loads(dump, loads):
+            note = _note(dump, arguments.folder, missing, loads)
+            found.append(diagnostics.Diagnostic(0, 0, note, "note"))
+        for line in diagnostics.lines_of(found, str(dump)):
             print(line, file=sys.stderr)
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
     return 1
+
+
+def _note(
+    dump: Path, folder: Path, missing: Sequence[str], given: Sequence[str]
+) -> str:
+    """What to load: code that a file names is not run without being asked for."""
+    options = [f"--load={name}" for name in (*given, *missing)]
+    if folder != Path(FOLDER):
+        options.append(f"--folder={folder}")
+    command = shlex.join(["girih-bisect", *options, str(dump)])
+    return f"the first line of a file loads {', '.join(missing)}: {command}"
 
 
 def _run(dump: Path, folder: Path) -> int:

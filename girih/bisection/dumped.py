@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,12 @@ from girih.dialects.bindings import ir
 from girih.options import make_options
 from girih.passes import reproducer
 from girih.passes.pipeline_syntax import Step
-from girih.passes.registry import expand_pipeline, run_pipeline
+from girih.passes.registry import (
+    expand_pipeline,
+    info_of_step,
+    is_foreign,
+    run_pipeline,
+)
 from girih.passes.replace_module import module_of
 from girih.passes.stages import PIPELINES, PROGRAMS
 from girih.running.api import Loaded
@@ -55,6 +60,16 @@ def programs_of_folder(folder: Path) -> list[tuple[Program, str]]:
 def program_of_file(path: Path, given: Given) -> Program:
     """The program of one file: the passes of its first line run."""
     return _made([path], given)
+
+
+def missing_loads(folder: Path, given: Sequence[str]) -> list[str]:
+    """What the first lines of a dump's files load besides what is given."""
+    found: dict[str, None] = {}
+    for path in sorted(folder.glob("**/*.mlir")):
+        text = path.read_text()
+        if reproducer.is_reproducer(text):
+            found |= dict.fromkeys(reproducer.loads_of(text))
+    return [name for name in found if name not in given]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -143,8 +158,16 @@ class _Keep:
 
 
 def _run(program: Program, module: Any, kind: str, steps: list[Step]) -> None:
-    named = [replace(step, stage=_STAGES.get(step.name, step.name)) for step in steps]
+    named = [
+        replace(step, stage=_STAGES.get(step.name, step.name), info=_users_pass(step))
+        for step in steps
+    ]
     run_pipeline(module, steps, observer=_Keep(program, kind, iter(named)))
+
+
+def _users_pass(step: Step) -> Any:
+    """The pass of a step if a user defined it: what repeats it has to load that."""
+    return info_of_step(step) if is_foreign(step) else step.info
 
 
 def _execute(program: Program, last: Path) -> None:

@@ -401,13 +401,16 @@ def _plain(value: Any) -> Any:
     """A tensor without strides, history and device of its own."""
     if not isinstance(value, Tensor):
         return value
-    return torch.Tensor.detach(value).cpu().contiguous()
+    value = torch.Tensor.detach(value)
+    return value.to_dense() if value.is_mkldnn else value.cpu().contiguous()
 
 
 def _on_cpu(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     value = torch.Tensor.detach(value)
+    if value.is_mkldnn:  # oneDNN's own layout, of weights that are constants
+        return value.to_dense()
     copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
     return copy.copy_(value)
 

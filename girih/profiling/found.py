@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from girih.codegen.runtime.event import Event
@@ -118,8 +118,17 @@ class Profile:
             f"{self.function}\n{_time(self.seconds)} a call ({self.calls} calls, "
             f"{self.device}); a copy moves {_scaled(self.bandwidth)}B/s"
         )
-        cells = [[title for title, _ in _TITLES], *map(_cells, self.rows)]
+        cells = [[title for title, _ in _TITLES], *map(_cells, self._summed())]
         return "\n".join([head, "", *_aligned(cells), *self.notes])
+
+    def _summed(self) -> list[Row]:
+        """The rows, with one for all of a program that have a name and lines."""
+        alike: dict[tuple, list[Row]] = {}
+        for row in self.rows:
+            key = (row.name, row.graph, row.kind, row.lines)
+            alike.setdefault(key, []).append(row)
+        rows = [_sum(group, self.bandwidth) for group in alike.values()]
+        return sorted(rows, key=lambda row: (row.kind == "between", -row.seconds))
 
 
 def rows_of(timed: Sequence[Timed], seconds: float, bandwidth: float) -> list[Row]:
@@ -153,6 +162,29 @@ def _row(timed: Timed, seconds: float, bandwidth: float) -> Row:
         event.operations,
         event.lines,
     )
+
+
+def _sum(rows: Sequence[Row], bandwidth: float) -> Row:
+    """One row for several of one name."""
+    if len(rows) == 1:
+        return rows[0]
+    moved, seconds = _total(row.bytes for row in rows), sum(row.seconds for row in rows)
+    has_speed = moved is not None and seconds > 0 and bandwidth > 0
+    return replace(
+        rows[0],
+        calls=sum(row.calls for row in rows),
+        seconds=seconds,
+        share=sum(row.share for row in rows),
+        bytes=moved,
+        copy_share=moved / seconds / bandwidth if has_speed else None,
+        flops=_total(row.flops for row in rows),
+    )
+
+
+def _total(numbers: Iterable[int | None]) -> int | None:
+    """A sum; None where a number is not known."""
+    found = list(numbers)
+    return None if None in found else sum(found)
 
 
 def _cells(row: Row) -> list[str]:

@@ -1,7 +1,10 @@
 """``girih.bisect`` and ``girih-bisect``: planted faults, each named, with a repro."""
 
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -231,6 +234,79 @@ def test_a_dump_folder(tmp_path, capsys):
     path.write_text(path.read_text().replace("graph.exp", "graph.sin"))
     assert command.main([str(edited), "--folder", str(tmp_path)]) == 1
     assert path.name in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
+@pytest.mark.parametrize("place", ["after:split-constants", "before:split-constants"])
+def test_passes_from_the_split_of_constants_on_are_compared(place, tmp_path):
+    """Before it, ``@main`` takes other arguments; that names no other pass."""
+    layers = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+    net = torch.nn.Sequential(*layers).eval().requires_grad_(False)
+
+    def f(x):
+        return net(x) * x.sum()
+
+    options = {"freezing": True, "passes": {place: spoil}}
+    found = girih.bisect(f, options=options, folder=tmp_path)(torch.rand(1, 3, 8, 8))
+    assert found.differences
+    stage = found.culprit.stage if found.culprit else None
+    assert stage == (place if place.startswith("after") else None), found
+
+
+LOADED = """
+import girih
+from dataclasses import dataclass
+from girih.plugins import functions_of, rewriter
+
+mine = girih.plugin("bisected")
+
+
+@dataclass(frozen=True)
+class Options:
+    other: str = "sub"
+
+
+@mine.compiler_pass("bisected-products")
+def replace_products(module, options: Options):
+    for body in functions_of(module):
+        for op in list(body.operations):
+            if op.operation.name == "graph.mul":
+                b = rewriter(op)
+                b.replace(op, b.op(options.other, op.lhs, op.rhs))
+"""
+
+DUMPED = """// RUN pipeline: girih-opt --load={} --pass-pipeline='{}' %s
+func.func @main(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {{
+  %0 = graph.exp %x : tensor<3x4xf32>
+  %1 = graph.mul %0, %x : tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}}
+"""
+
+
+def test_a_pass_that_is_loaded_stands_in_the_files_and_commands(tmp_path, capsys):
+    file, dump, found = (tmp_path / name for name in ("mine.py", "dump", "found"))
+    dump.mkdir()
+    file.write_text(LOADED)
+    (dump / "1-graph.mlir").write_text(
+        DUMPED.format(file, "bisected-products{other=add}")
+    )
+    assert command.main([str(dump), "--folder", str(found)]) == 1
+    note = f"loads {file}: girih-bisect --load={file} --folder={found} {dump}"
+    assert note in capsys.readouterr().err
+
+    again = ["girih-bisect", f"--load={file}", str(dump), "--folder", str(found)]
+    for _ in range(2):  # the second time of what the first one wrote
+        module = [sys.executable, "-m", "girih.bisection.command"]
+        done = subprocess.run([*module, *again[1:]], capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert "pass: bisected-products{other=add}" in done.stdout
+        commands = re.findall(r"run: (.*)", done.stdout)
+        assert len(commands) == 3
+        assert all(f"--load={file}" in each for each in commands)
+        first = (found / "repro.mlir").read_text().partition("\n")[0]
+        assert f"--load={file} " in first and "{other=add}" in first
+        again = [*shlex.split(commands[-1]), "--folder", str(found)]
 
 
 def test_errors(tmp_path, capsys):

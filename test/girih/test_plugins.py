@@ -333,6 +333,8 @@ def mistyped(module):
         b = girih.plugins.rewriter(op)
         says("did you mean 'factor'?",
              lambda: b.op("mine.scale", body.arguments[0], facter=1.0))
+        says("got the number 1.7; b.like(1.7, x) makes a value of it",
+             lambda: b.op("mul", body.arguments[0], 1.7))
 
 passes = {"before:decompose": mistyped}
 girih.compile(torch.exp, options={"fallback": False, "passes": passes})(torch.ones(3))

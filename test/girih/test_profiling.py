@@ -116,6 +116,27 @@ def test_the_text_is_a_table():
     assert titles.index("time") + 4 == first.index(" ms") + 3
 
 
+def test_the_text_sums_rows_of_one_name():
+    update = Event("k0_add", "add", "a.py:7", 3_000_000)
+    timed = [
+        Timed(update, "graph0", 1.0, 1e-3),
+        Timed(Event("k1_mul", "mul", "a.py:8", 600_000), "graph0", 1.0, 3e-3),
+        Timed(update, "graph0", 2.0, 3e-3),
+        Timed(Event("k0_add", "add", "a.py:9", 1_000), "graph0", 1.0, 1e-6),
+        Timed(Event("mm", lines="a.py:7", kind="call", flops=9), "graph0", 1.0, 1e-7),
+        Timed(Event("mm", lines="a.py:7", kind="call"), "graph0", 1.0, 1e-7),
+    ]
+    profile = Profile("f (a.py:6)", 8e-3, 3, rows_of(timed, 8e-3, 9e9), 9e9)
+    assert len(profile.rows) == 7
+    *_, first, second, third, fourth, last = str(profile).split("\n")
+    expected = ["k0_add", "graph0", "3", "4.00", "ms", "50.0%", "9", "M", "25%"]
+    assert first.split() == [*expected, "-", "-", "a.py:7"]
+    assert second.startswith("k1_mul") and third.endswith("a.py:9")
+    expected = ["mm", "graph0", "2", "0.20", "us", "0.0%", "-", "-", "-", "-"]
+    assert fourth.split() == [*expected, "a.py:7"]
+    assert last.startswith("between kernels")
+
+
 def test_backward_passes_and_the_gradients_of_leaves():
     def loss(x, w):
         return torch.mm(x, w).exp().sum()
