@@ -115,6 +115,10 @@ bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
 		--output build/benchmarks/gpu-optimizers
 	@$(GPU_PYTHON) -m benchmarks.readme build/benchmarks
 
+rivals: install ## Install other runtimes for benchmarks.rivals into build/rivals.
+	@$(BIN)/python -m pip install --quiet --no-deps --target build/rivals \
+		--upgrade --requirement benchmarks/rivals/requirements.txt
+
 bench: install ## Measure eager, Inductor and girih; tables go to docs/benchmarks.md.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
 	@$(BIN)/python -m benchmarks.models --output build/benchmarks/models

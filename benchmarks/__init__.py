@@ -10,6 +10,7 @@ Run one of these; each has ``--help``:
 * ``python -m benchmarks.overhead``  cost of one call on 16 floats
 * ``python -m benchmarks.gpu``       kernels, overhead and models on a GPU
 * ``python -m benchmarks.gate``      hand-written kernels' sweeps on a GPU
+* ``python -m benchmarks.rivals``    networks on the CPU, beside other runtimes
 * ``python -m benchmarks.capture``   capture and guards, beside TorchDynamo's
 
 ``python -m benchmarks.readme`` puts their tables into docs/benchmarks.md.

@@ -27,6 +27,7 @@ def install(ir: ModuleType) -> None:
     base.detach_from_parent = _detach_unused(base.detach_from_parent)
     ir.Block.erase_argument = _erase_unused_argument(ir.Block.erase_argument)
     ir.OpOperandList.__setitem__ = _set_in_range(ir.OpOperandList.__setitem__)
+    base.walk = _walk_with_errors(base.walk, ir.WalkResult.INTERRUPT)
 
 
 def _erase_unused(erase):
@@ -68,6 +69,29 @@ def _set_in_range(set_item):
         set_item(operands, index, value)
 
     return checked
+
+
+def _walk_with_errors(walk, interrupt):
+    def walked(op, callback, *args, **kwargs) -> None:
+        """Calls ``callback`` with each op, and raises what that raises.
+
+        The bindings would raise a RuntimeError whose text has the traceback. Neither
+        the kind of the error nor the op and line where it arose would be known.
+        """
+        raised: list[BaseException] = []
+
+        def call(op):
+            try:
+                return callback(op)
+            except BaseException as error:
+                raised.append(error)
+                return interrupt
+
+        walk(op, call, *args, **kwargs)
+        if raised:
+            raise raised.pop()
+
+    return walked
 
 
 def _expect_unused(values: Sequence[Value], op: Any, change: str) -> None:

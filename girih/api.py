@@ -160,7 +160,7 @@ def _check_arguments(
 
 def _check_name_and_limit(name: str | None, recompile_limit: int | None) -> None:
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a text, got {name!r}")
+        raise TypeError(f"name must be a str, got {name!r}")
     limit = recompile_limit
     if limit is not None and (type(limit) is not int or limit < 1):
         raise ValueError(f"recompile_limit must be a number >= 1, got {limit!r}")

@@ -142,7 +142,7 @@ def _with_keywords(backend: Backend, mode: str | None, options: dict) -> Backend
     try:
         inspect.signature(backend).bind(None, None, **given)
     except TypeError as error:
-        text = f"the backend {backend!r} can't get {' and '.join(given)}: {error}"
+        text = f"the backend {backend!r} does not take {' and '.join(given)}: {error}"
         raise TypeError(text) from None
     except ValueError:  # it has no signature
         pass

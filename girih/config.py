@@ -73,15 +73,22 @@ LOGS = Variable(
 )
 OVERRIDE_DIR = Variable(
     "GIRIH_OVERRIDE_DIR",
-    "nothing is put in",
-    "Folder with edited files of a dump, which girih puts in where it would dump the "
-    "files of these names. The option `override` takes precedence.",
+    "no IR is replaced",
+    "Folder with edited files of a dump. girih compiles each of them in place of the "
+    "IR that a dump would write under its name. The option `override` takes "
+    "precedence.",
 )
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",
     f"`{DEFAULT_RECOMPILE_LIMIT}`",
     "How many compiled entries one function may have. Calls that fit none of them run "
     "as plain Python then. The option `recompile_limit` takes precedence.",
+)
+VERBOSE = Variable(
+    "GIRIH_VERBOSE",
+    "`0`",
+    "With `1` the tracebacks of girih's errors have the frames of girih's own code, "
+    "and the errors that led there. `TORCHDYNAMO_VERBOSE=1` means the same.",
 )
 VERIFY = Variable(
     "GIRIH_VERIFY",
@@ -116,6 +123,7 @@ VARIABLES = (
     NO_CACHE,
     OVERRIDE_DIR,
     RECOMPILE_LIMIT,
+    VERBOSE,
     VERIFY,
     WORKSPACE,
     TEST_DEVICE,
@@ -191,6 +199,12 @@ def is_disabled() -> bool:
     if any(os.environ.get(name) == "1" for name in theirs):
         return True
     return DISABLE.value("0") not in ("", "0")
+
+
+def is_verbose() -> bool:
+    """Whether tracebacks of errors have girih's own frames."""
+    theirs = os.environ.get("TORCHDYNAMO_VERBOSE") == "1"
+    return theirs or VERBOSE.value("0") not in ("", "0")
 
 
 def verify() -> bool:

@@ -35,7 +35,7 @@ def disable(
         TypeError: ``fn`` is not callable, or ``reason`` is no text.
     """
     if reason is not None and not isinstance(reason, str):
-        raise TypeError(f"reason must be a text, got {reason!r}")
+        raise TypeError(f"reason must be a str, got {reason!r}")
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, (staticmethod, classmethod)):

@@ -11,6 +11,8 @@ import errno
 import linecache
 from dataclasses import dataclass
 
+from girih import config
+
 
 @dataclass(frozen=True)
 class SourceLocation:
@@ -215,6 +217,26 @@ class CompileError(GirihError):
         self.is_girihs = is_girihs
         text = f"girih bug in {stage}: {message}" if is_girihs else message
         super().__init__(text)
+
+
+_LEFT_OUT = (
+    "The traceback leaves out girih's own code. GIRIH_VERBOSE=1 shows it, and the "
+    "error there; please report both."
+)
+
+
+def for_users(error: GirihError) -> GirihError:
+    """The same error without the frames of girih, and the errors behind it.
+
+    Its text has the user's line, and what a user's pass raised.
+    """
+    if config.is_verbose():
+        return error
+    is_bug = isinstance(error, CompileError) and error.is_girihs
+    if is_bug and _LEFT_OUT not in getattr(error, "__notes__", ()):
+        error.add_note(_LEFT_OUT)
+    error.__cause__, error.__suppress_context__ = None, True
+    return error.with_traceback(None)
 
 
 # What the process has no more of: -----------------------------------------------------

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih import tally
-from girih.errors import GirihError, SourceLocation, UnsupportedError
+from girih.errors import GirihError, SourceLocation, UnsupportedError, for_users
 
 KINDS = {
     "alignment": "a tensor begins where kernels can't read it",
@@ -182,7 +182,10 @@ def with_reasons(site: Site, eager: Callable) -> Callable:
         explanation, hint = _OF_ONE_CALL[kind]
         error = UnsupportedError(kind, KINDS[kind], explanation, (hint,), site.place)
         results = eager(*arguments)  # eager's own error, if any, is all that is said
-        site.ran(kind, error)
+        try:
+            site.ran(kind, error)
+        except UnsupportedError as refusal:
+            raise for_users(refusal) from refusal.__cause__
         return results
 
     return fall_back

@@ -9,7 +9,7 @@ from typing import Any
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, full_name
-from girih.dialects.rule_table import MissingRule, RuleMistake, blame
+from girih.dialects.rule_table import FOREIGN, MissingRule, RuleMistake, blame
 from girih.passes import reproducer
 from girih.passes.pipeline_syntax import MODULE, Step
 
@@ -31,8 +31,8 @@ class PassError(Exception):
         place: where a user has put the pass, "" where girih did.
         loads: what ``--load`` has to import for that.
         reasons: why another process can't replay it all the same.
-        suspects: users' passes of the pipeline, any of which may have left what is
-            invalid.
+        suspects: users' passes of the pipeline, and users' rules for the pass, any of
+            which may have left what is invalid.
     """
 
     def __init__(
@@ -107,7 +107,8 @@ class PassError(Exception):
         if self.op_text:
             parts.append(f"  on {self.op_text}")
         if self._may_be_a_suspects and not self.place:
-            parts.append(f"  it may be of your passes: {', '.join(self.suspects)}")
+            names = " or ".join(self.suspects)
+            parts.append(f"  Code of yours may have made it: {names}.")
         if self.reproducer is not None:
             parts.append(f"  replay: {self.replay_command()}")
             parts += [f"  it needs this program: {why}" for why in self.reasons]
@@ -118,10 +119,25 @@ class PassError(Exception):
         return reproducer.command(self.reproducer, self.loads)
 
 
-def names_of_users(steps: Iterable[Step]) -> tuple[str, ...]:
-    """The passes that users have put into a pipeline, each with its place."""
+_RULES = {
+    "canonicalize-graph": "canonicalization ",
+    "decompose": "decomposition ",
+}
+"""By the name of a pass how the names of the rules that it applies begin."""
+
+
+def suspects(steps: Iterable[Step], failed: str) -> tuple[str, ...]:
+    """What of users may have left what is invalid.
+
+    Args:
+        steps: A pipeline, in which users may have put passes.
+        failed: The pass that failed, for which they may have rules.
+    """
     named = [(step.info.name if step.info else step.name, step.stage) for step in steps]
-    return tuple(f"{name} at {stage}" for name, stage in named if ":" in stage)
+    passes = [f"the pass {name} at {stage}" for name, stage in named if ":" in stage]
+    start = _RULES.get(failed, " ")
+    rules = [f"the {what}" for what in FOREIGN if what.startswith(start)]
+    return (*passes, *rules)
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -193,7 +193,7 @@ CONTRACTS: dict[str, Contract] = {
     "convert-tile-to-tt": _contract("tile", "tt"),
     "constants": _GRAPHS,
     "cpu": _contract("host", "llvm"),
-    "decompose": _GRAPHS,
+    "decompose": _contract("graph", "fused"),
     "default": _contract("graph", "llvm"),
     "derivatives": _GRAPHS,
     "device": _contract("fused", "host"),
@@ -235,6 +235,17 @@ CONTRACTS: dict[str, Contract] = {
 
 A pass that is not here keeps the level, whatever it is.
 """
+
+
+def reached(contract: Contract | None, before: Sequence[str]) -> Sequence[str]:
+    """The levels of one of which a pass leaves IR, given those before it.
+
+    After ``decompose`` no pass may make a composite op again, though elsewhere a pass
+    over functions of ``graph`` ops may take and leave them.
+    """
+    if contract is None or contract.takes == contract.leaves:
+        return before
+    return contract.leaves
 
 
 def problems_of(module: ir.Operation, names: Sequence[str]) -> list[Problem]:
@@ -307,7 +318,7 @@ class _Check:
     def _misplaced(self, op: ir.Operation, place: str) -> Iterator[Problem]:
         level = self._level
         rule = f"expected IR of level {level.name!r} ({level.what})"
-        message = f"'{op.name}' {rule}, got an op that doesn't stand in {place} there"
+        message = f"'{op.name}' {rule}, which has no such op in {place}"
         yield Problem(op.location, message)
 
     def _undeclared(

@@ -29,7 +29,7 @@ from typing import Any, NoReturn, Protocol
 from girih.dialects import additions, verifier
 from girih.dialects.bindings import ir, passmanager
 from girih.passes import PASS_MODULES, levels, pipelines, reproducer, signatures
-from girih.passes.errors import PassError, blamed, is_refusal, names_of_users
+from girih.passes.errors import PassError, blamed, is_refusal, suspects
 from girih.passes.levels import Contract
 from girih.passes.options import UnknownPass, expect_options, parse_options
 from girih.passes.pipeline_syntax import (
@@ -333,10 +333,12 @@ def run_pipeline(
         try:
             if checks_input:
                 _check_ends(units[:1], operation, contract)
+            reached: Sequence[str] = ()
             for unit in units:
                 if before_each is not None:
                     before_each()
-                _run_unit(unit, operation, observer, verify, on_run)
+                reached = unit.reaches(reached)
+                _run_unit(unit, operation, observer, verify, on_run, reached)
             _check_ends(units[-1:], operation, contract, ran=True)
         except PassError as error:
             found = error
@@ -346,7 +348,7 @@ def run_pipeline(
                 found.replay = functools.partial(_replay, original, steps)
             if reproducer_path is not None:
                 found.write_reproducer(reproducer_path)
-            found.suspects = names_of_users(steps)
+            found.suspects = suspects(steps, found.pass_name)
             raise found from found.cause
 
 
@@ -367,10 +369,12 @@ def _first_failure(
     """What fails where each pass is verified, and how; it may be nothing."""
     module = original.clone()
     with original.context, ir.Location.unknown():
+        reached: Sequence[str] = ()
         for unit in _units(steps, one_by_one=True):
             before = module.clone()
+            reached = unit.reaches(reached)
             try:
-                _run_unit(unit, module, None, verify=True)
+                _run_unit(unit, module, None, verify=True, reached=reached)
             except PassError as error:
                 return reproducer.Replay(before, unit.steps), error
     # It fails in this process alone.
@@ -415,9 +419,12 @@ class _Unit:
     def levels(self, ran: bool) -> list[Sequence[str]]:
         """What it takes or leaves: IR of one of the levels in each entry."""
         names = self.steps[-1].ends if ran else self.steps[0].begins
-        own = self.info and self.info.contract
-        contracts = [levels.CONTRACTS.get(name) for name in names]
-        return _levels([*contracts, own], ran)
+        known = [levels.CONTRACTS.get(name) for name in names]
+        return _levels([*known, self.info and self.info.contract], ran)
+
+    def reaches(self, before: Sequence[str]) -> Sequence[str]:
+        """The levels of one of which it leaves IR, given those before it."""
+        return levels.reached(self.info.contract, before) if self.info else ()
 
 
 def _units(steps: list[Step], one_by_one: bool) -> list[_Unit]:
@@ -468,13 +475,11 @@ def _upstream_unit(steps: list[Step]) -> _Unit:
 def expect_upstream(step: Step) -> None:
     """Raises UnknownPass where MLIR has no pass of this name."""
     if not is_upstream_pass(step.name):
-        message = f"no pass is called {step.name!r}{_did_you_mean(step.name)}"
-        raise UnknownPass(message)
+        raise UnknownPass(f"no pass is called {step.name!r}{_did_you_mean(step.name)}")
 
 
 def _levels(contracts: Iterable[Contract | None], ran: bool) -> list[Sequence[str]]:
-    known = [contract for contract in contracts if contract is not None]
-    return [contract.leaves if ran else contract.takes for contract in known]
+    return [each.leaves if ran else each.takes for each in contracts if each]
 
 
 def _check_ends(
@@ -524,6 +529,7 @@ def _run_unit(
     observer: Observer | None,
     verify: bool,
     on_run: RunHook | None = None,
+    reached: Sequence[str] = (),
 ) -> None:
     """Runs a unit. What a user's pass leaves in a compilation is always verified."""
     verify |= unit.is_inserted
@@ -543,7 +549,7 @@ def _run_unit(
             _run_own(unit, module)
         seconds = time.perf_counter() - start
         if verify:
-            _verify_after(unit, module, held)
+            _verify_after(unit, module, held, reached)
         if before is not None and (problems := before.problems(module)):
             _fail(unit, verifier.VerificationError(problems), ran=True)
     except PassError as error:
@@ -585,16 +591,10 @@ def _targets(module: ir.Operation, op_name: str) -> list[ir.Operation]:
     return [op.operation for op in body.operations if op.operation.name == op_name]
 
 
-def _verify_after(unit: _Unit, module: ir.Operation, held: Sequence[str]) -> None:
-    """Checks all rules.
-
-    Args:
-        unit: What has run.
-        module: What it left.
-        held: The levels that the module was of, if it has to be of one of them still.
-    """
+def _verify_after(unit: _Unit, module: ir.Operation, *kept: Sequence[str]) -> None:
+    """Checks all rules, and that the module is of one of the levels of each list."""
     try:
         verifier.verify(module)
     except verifier.VerificationError as error:
         _fail(unit, error, ran=True)
-    _check(unit, module, [held, *unit.levels(ran=True)], ran=True)
+    _check(unit, module, [*kept, *unit.levels(ran=True)], ran=True)

@@ -1,6 +1,7 @@
 """The benchmark of decoding, with tiny models."""
 
 import json
+import re
 from dataclasses import asdict
 
 import pytest
@@ -61,7 +62,8 @@ def test_row_of_a_model(name, dtype, batch):
 def test_profile_of_a_step(monkeypatch):
     case = _tiny("plain-llama", profile=True)
     text = report.profile_table(asdict(worker.run_case(case)))
-    assert "byte limit" in text and "aten.mm" in text and "llama.py" in text
+    assert "byte limit" in text and "llama.py" in text
+    assert re.search(r"k\d+_\w*sum", text)
 
 
 def test_wrong_logits_are_noticed():

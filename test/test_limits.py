@@ -244,6 +244,27 @@ def test_strides_of_one_element():
     assert [expected.shape[i] for i, d in enumerate(differs) if d] == [1, 1]
 
 
+def test_strides_of_gradients():
+    def strides(function):
+        q, k = torch.randn(2, 5, 4), torch.randn(2, 5, 4, requires_grad=True)
+        y = function(q, k)
+        (gradient,) = torch.autograd.grad(y, [k], retain_graph=True)
+        y.backward()
+        return gradient.stride(), k.grad.stride()
+
+    def function(q, k):
+        return (q @ k.mT).softmax(-1).square().sum()
+
+    assert strides(function) == ((20, 1, 5), (20, 4, 1))
+    assert strides(girih.compile(function)) == ((20, 4, 1), (20, 4, 1))
+
+
+def test_history_in_a_text():
+    x = torch.ones(2, requires_grad=True)
+    assert "MulBackward0" in str(x * 3)
+    assert "CompiledFunctionBackward" in girih.compile(lambda x: str(x * 3))(x)
+
+
 def test_view_of_another_dtype():
     assert eager_calls(lambda x: x.view(torch.int32), torch.ones(3)) == {"import"}
 

@@ -22,6 +22,7 @@ from girih.errors import (
     SourceLocation,
     UnsupportedError,
     exhaustion,
+    for_users,
     is_exhaustion,
 )
 from girih.fallbacks import Fallback, Site
@@ -195,6 +196,8 @@ class Compiler:
         torchs = set_eval_frame(None)
         try:
             return self._miss(dispatcher, function, arguments)
+        except GirihError as error:
+            raise for_users(error) from error.__cause__
         finally:
             set_eval_frame(torchs)
 
@@ -541,7 +544,7 @@ def _goes_on_in_a_block(code: types.CodeType) -> bool:
 
 def _raise(error: GirihError) -> None:
     """With ``fullgraph`` a call is captured, or it fails."""
-    raise error  # an expression can't
+    raise for_users(error)  # an expression can't
 
 
 def reset() -> None:

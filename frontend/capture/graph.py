@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,6 +185,37 @@ def _tells_sizes_from_tuples(target: Any) -> bool:
     return target is not None and not is_operation(target)
 
 
+def _takes_int_for_float(
+    target: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> bool:
+    """Whether an operator would round a float that may vary.
+
+    Operators take a symbolic float for an int; a float itself is an error.
+    """
+    if isinstance(target, torch._ops.OpOverload):
+        schemas = [target._schema]
+    elif isinstance(target, torch._ops.OpOverloadPacket):
+        schemas = [getattr(target, name)._schema for name in target.overloads()]
+    else:
+        return False
+    places = [n for n, value in enumerate(args) if _holds_float(value)]
+    names = {name for name, value in kwargs.items() if _holds_float(value)}
+    return any(
+        str(argument.type) in _INTS and (n in places or argument.name in names)
+        for schema in schemas
+        for n, argument in enumerate(schema.arguments)
+    )
+
+
+_INTS = ("int", "List[int]", "Optional[int]", "Optional[List[int]]")
+
+
+def _holds_float(value: Value) -> bool:
+    if isinstance(value, SequenceValue):
+        return any(map(_holds_float, value.items))
+    return isinstance(value, SymbolValue) and value.python_type() is float
+
+
 # How a number or text of a subclass becomes one of the class itself, which prints as
 # what it is: graphs are code.
 _TO_THE_CLASS: dict[type, Callable[[Any], Any]] = {
@@ -344,7 +375,7 @@ class Graph:
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
-        call = _Call(target)
+        call = _Call(target, fixes_numbers=_takes_int_for_float(target, args, kwargs))
         try:
             return self._add(call, kind, target, args, kwargs)
         except UnsupportedError as error:

@@ -8,7 +8,7 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
-CALLER_HAS_LOST = "a look at the frame of a caller that has lost unread variables"
+CALLER_HAS_LOST = "a read of a caller's frame, whose unused variables are lost"
 
 # What is a fallback also where it merely breaks a graph, by the kind of the error.
 FALLBACKS = {BUG: "bug", CALLER_HAS_LOST: "capture"}

@@ -190,11 +190,11 @@ class Sizes:
 
 def _refuse_value(context: str):
     unsupported(
-        kind="value that is another one at each trip of a loop",
+        kind="value that changes with each trip of a loop",
         context=context,
         explanation=(
-            "Each trip would need an entry of its own, so Python runs the code "
-            "that depends on the value."
+            "girih would compile the code that depends on the value for each trip. "
+            "So Python runs that code."
         ),
         hints=("Iterate over the items instead of their positions or names.",),
     )

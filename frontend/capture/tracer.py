@@ -424,8 +424,11 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         stop, depth = self._stop, len(self.frames) - 1
         if (stop.depth, stop.code, stop.index) != (depth, frame.code, frame.next):
             unsupported(
-                kind="a trace that differs from the one before",
-                explanation="The function ran in another way while traced again.",
+                kind="a second trace that differs from the first",
+                explanation=(
+                    "girih traces a function again where its graph breaks. The "
+                    "function took another way then."
+                ),
             )
         raise Stopped(list(self.frames))
 

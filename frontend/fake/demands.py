@@ -120,6 +120,13 @@ def _softmax(self, dim, half_to_float):
     _check_dim(self, dim)
 
 
+@demands("logsumexp")
+def _logsumexp(self, dim, keepdim=False):
+    # ATen adds the maxima of kept dims to a result without dims.
+    is_mixed = len(dim) == 0 and self.dim() > 0 and not keepdim
+    _check(not is_mixed or self.numel() == 0, "no dims of several")
+
+
 @demands("sort")
 def _sort(self, dim=-1, descending=False):
     _check_dim(self, dim)
@@ -153,7 +160,7 @@ def _constant_pad(self, pad, value=0):
         for cut in (before, after):
             if cut < 0:
                 extent = extent + cut
-                _check(extent >= 0, "more is cut off than there is")
+                _check(extent >= 0, "the padding cuts off more than the size")
 
 
 # Pixels and channels ----------------------------------------------------------------

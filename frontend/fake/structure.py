@@ -210,7 +210,8 @@ def _roll(self, shifts, dims=()):
     size = tuple(self.size())
     if not dims and len(shifts) == 1:
         return Result(size, self.dtype)
-    if len(dims) != len(shifts):
+    rank = len(size)
+    if len(dims) != len(shifts) or any(not -rank <= dim < rank for dim in dims):
         return NotImplemented
     if has_any(size, 0):
         return Result(size, self.dtype, preserved_strides(self))
@@ -262,6 +263,8 @@ def _triangle(self, diagonal=0):
 def _flip(self, dims):
     rank = self.dim()
     if not is_contiguous(self) or any(not -rank <= dim < rank for dim in dims):
+        return NotImplemented
+    if rank and len({dim % rank for dim in dims}) < len(dims):
         return NotImplemented
     return Result(tuple(self.size()), self.dtype, preserved_strides(self))
 

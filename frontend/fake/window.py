@@ -87,6 +87,9 @@ def _pool(input, count: int, window: tuple, ceil_mode: bool, *dtypes):
     lists += [_full_list(padding, count), _full_list(dilation, count)]
     if any(2 * p > k for p, k in zip(lists[2], kernel, strict=True)):
         return NotImplemented
+    steps = (*kernel, *lists[1], *lists[3])
+    if any(step < 1 for step in steps) or any(p < 0 for p in lists[2]):
+        return NotImplemented
     size = input.size()
     sizes = [
         _pooled(size[rank - count + n], *(values[n] for values in lists), ceil_mode)
@@ -117,7 +120,17 @@ def _max_unpool2d(input, indices, output_size):
 
 
 @shape_rule("avg_pool2d")
-def _avg_pool2d(input, kernel_size, stride=(), padding=0, ceil_mode=False, *modes):
+def _avg_pool2d(
+    input,
+    kernel_size,
+    stride=(),
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
+):
+    if divisor_override is not None and divisor_override == 0:
+        return NotImplemented
     window = (kernel_size, stride, padding, 1)
     return _pool(input, 2, window, ceil_mode, input.dtype)
 

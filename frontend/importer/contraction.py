@@ -107,6 +107,9 @@ def _reads_whole_image(b: Builder, input, weight, attributes: dict) -> bool:
         return False
     if attributes["transposed"] or attributes["groups"] != 1:
         return False
+    # Eager refuses these, which the call finds.
+    if any(step < 1 for step in (*attributes["stride"], *attributes["dilation"])):
+        return False
     windows = zip(
         input.shape[2:],
         weight.shape[2:],

@@ -94,7 +94,7 @@ class Autograd(TorchFunctionMode):
 
 def _refuse(context: str, explanation: str) -> None:
     unsupported(
-        kind="operation that looks at autograd",
+        kind="operation that depends on autograd's record",
         context=context,
         explanation=explanation,
         hints=("Leave out allow_in_graph.",),

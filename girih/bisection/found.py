@@ -78,7 +78,9 @@ class Bisection:
 
     def __str__(self) -> str:
         if self.ok:
-            return "\n".join(["nothing differs from eager", *self.notes])
+            is_part = any("is not compared" in note for note in self.notes)
+            what = "nothing that was compared" if is_part else "nothing"
+            return "\n".join([f"{what} differs from eager", *self.notes])
         lines = list(self.differences)
         if self.culprit is not None:
             lines.append(str(self.culprit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 from girih.compiler import reproducers
+from girih.dialects import guards
 from girih.dialects.locations import position_of
 from girih.dialects.rule_table import MissingRule, RuleMistake, blame
 from girih.errors import (
@@ -46,7 +47,8 @@ def as_compile_error(error: Exception, report: Report) -> CompileError:
 def _of_a_user(error: PassError) -> str:
     """What is said of a pass or rule from elsewhere, with its own traceback."""
     frames = traceback.extract_tb(error.cause.__traceback__)
-    own = [frame for frame in frames if frame.filename != registry.__file__]
+    drivers = (registry.__file__, guards.__file__)
+    own = [frame for frame in frames if frame.filename not in drivers]
     lines = "".join(traceback.format_list(own)).rstrip()
     if isinstance(error.cause, MissingRule | RuleMistake):
         return str(error)

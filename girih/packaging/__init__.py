@@ -10,9 +10,11 @@ What lives here, in the order to read it:
 * ``constants``  what a program's instructions name: sizes, dtypes, operators
 * ``sizes``      conditions on symbolic sizes, written and computed
 * ``signature``  arguments of a call, checked, and the program's inputs
+* ``quick``      calls like one before, without checks
 * ``code``       instructions and machine code, written and linked
 * ``loading``    ``load``: from a file to a callable
 * ``capturing``  from a function and its arguments to a graph; loads the compiler
+* ``exported``   programs of ``torch.export`` as input
 * ``building``   ``package``: from a function to a file; loads the compiler
 * ``command``    ``girih-package``
 """

@@ -15,6 +15,7 @@ from girih.loading import load_compiler
 from girih.options import make_options
 from girih.packaging import capturing, container
 from girih.packaging.describing import ExampleArguments, described, name_of
+from girih.packaging.exported import Exported
 from girih.reports import Reports
 
 
@@ -34,7 +35,9 @@ def package(
     gradients, and a module is packaged in the mode that it is in, so call ``eval()``.
 
     Args:
-        model: A function, method or ``nn.Module``.
+        model: A function, method or ``nn.Module``, or what ``torch.export.export``
+            returned: its sizes are symbolic as they are there, and its own example
+            arguments are taken where ``args`` and ``kwargs`` are empty.
         args: Example arguments. Tensors stand for all of the same dtype and sizes;
             numbers, texts and None are fixed.
         kwargs: Likewise, by name.
@@ -53,6 +56,13 @@ def package(
         girih.UnsupportedError: The call is no single graph (the message has each
             break), or no package can hold what it does.
     """
+    dims: Mapping[int, Mapping[int, Any]] = {}
+    if is_exported := isinstance(model, torch.export.ExportedProgram):
+        if dynamic_shapes is not None:
+            raise TypeError("dynamic_shapes are those of the exported program")
+        exported = Exported.of(model, args, kwargs or {})
+        model, args, kwargs = exported.module, exported.args, exported.kwargs
+        dims = exported.dims
     if not callable(model):
         kind = type(model).__name__
         raise TypeError(f"girih.package expects a callable or a module, got {kind}")
@@ -62,9 +72,11 @@ def package(
     target, args, kwargs = marks.innermost(model), tuple(args), dict(kwargs or {})
     parameters = capturing.parameters_of(target, len(args))
     names = capturing.names_of_leaves(args, kwargs, parameters)
+    conditions = exported.conditions(names) if is_exported else ()
     leaves, tree = pytree.tree_flatten((args, kwargs))
     capturing.check_leaves(leaves, names)
-    dims = capturing.dims_of(dynamic_shapes, args, kwargs, parameters)
+    if not is_exported:
+        dims = capturing.dims_of(dynamic_shapes, args, kwargs, parameters)
     _check_dims(leaves, names, dims)
     load_compiler()
     from girih.compiler.packaged import packaged_program
@@ -78,7 +90,7 @@ def package(
 
     with capturing.marked(leaves, dims):
         captured = capturing.capture_whole(target, args, kwargs, made, compile_)
-    arguments = ExampleArguments(leaves, names, dims, tree, parameters)
+    arguments = ExampleArguments(leaves, names, dims, tree, parameters, conditions)
     manifest, parts = described(captured, target, arguments)
     manifest["options"] = {k: repr(v) for k, v in (options or {}).items()}
     container.write(path, manifest, parts)

@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command == "verify":
             print(_verified(arguments.file))
             return 0
-        found = container.read(arguments.file)
+        found = container.read(arguments.file, thorough=arguments.command == "extract")
         if arguments.command == "inspect":
             text = json.dumps(found.manifest, indent=2) if arguments.json else None
             print(text or described(found))
@@ -84,6 +84,7 @@ def _verified(path: str) -> str:
 
     from girih.packaging.loading import load
 
+    container.read(path, thorough=True)
     load(path)
     return f"{path}: all checksums are right, and it can be loaded here"
 

@@ -30,6 +30,7 @@ class ExampleArguments:
         dims: For tensors, by identity, their symbolic dims.
         tree: How the leaves are nested.
         parameters: Names of the arguments by position.
+        conditions: On sizes, which ``x.size(0)`` stands for.
         numbers: For tensors, by identity, which leaf they are first.
     """
 
@@ -38,6 +39,7 @@ class ExampleArguments:
     dims: Mapping[int, Mapping[int, Any]]
     tree: pytree.TreeSpec
     parameters: Sequence[str]
+    conditions: Sequence = ()
     numbers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,23 +72,16 @@ def described(
     weights = Weights(target)
     given = _given(captured, arguments, weights)
     written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
-    for number in written:
-        if given[number][0] == "weight":
-            name = given[number][1]
-            _refuse(
-                "a package that writes its weights",
-                f"The program writes {name}.",
-                "Call eval() on the module, or take what is written as an argument.",
-            )
+    state = {given[n][1] for n in written if given[n][0] == "weight"}
+    written = {given[n][1] for n in written if given[n][0] == "input"}
     symbols = _Symbols(arguments)
     examples = dict(zip(map(id, captured.inputs), captured.examples, strict=True))
-    written = {given[number][1] for number in written}
     inputs = [
         symbols.leaf(number, examples.get(id(value)), number in written)
         for number, value in enumerate(arguments.leaves)
     ]
     outputs, tree = _results(captured, arguments, weights, symbols)
-    table, stored = weights.written()
+    table, stored = weights.written(state)
     entry = {
         "parameters": list(arguments.parameters),
         "tree": _text_of(arguments.tree, "arguments"),
@@ -211,7 +206,7 @@ def _text_of(tree: pytree.TreeSpec, what: str) -> str:
         text = pytree.treespec_dumps(tree)
         if pytree.treespec_loads(text) == tree:
             return text
-        reason = "it reads otherwise than it was written"
+        reason = "torch reads another structure from the text that it writes"
     except (NotImplementedError, TypeError, ValueError, KeyError) as error:
         reason = str(error)
     raise TypeError(f"girih.package can't write how {what} are nested: {reason}")
@@ -224,7 +219,8 @@ class _Symbols:
         self._arguments = arguments
         self._environment: Any = None
         self._dims: dict[str, list[tuple[Any, str]]] = {}
-        self._conditions: list = []
+        self._computed: list[tuple[Any, Any]] = []
+        self._sizes: dict[str, Any] = {}
         self.table: dict[str, dict] = {}
 
     def leaf(self, number: int, example: Any, is_written: bool) -> dict[str, Any]:
@@ -250,6 +246,7 @@ class _Symbols:
         marked = self._arguments.dims.get(id(value), {})
         for dim, size in enumerate(like.shape):
             written = self._size(size)
+            self._sizes.setdefault(f"{name}.size({dim})", written)
             if dim not in marked:
                 continue
             text = f"{name}.size({dim})"
@@ -262,6 +259,10 @@ class _Symbols:
             if type(written) is str and written not in self.table:
                 least, most = self._range(size, marked[dim])
                 self.table[written] = {"min": least, "max": most, "text": text}
+            computed = getattr(marked[dim], "expression", None)
+            if computed is not None:
+                self._computed.append((written, computed))
+                continue
             label = getattr(marked[dim], "__name__", "")
             self._dims.setdefault(label, []).append((written, text))
 
@@ -292,6 +293,13 @@ class _Symbols:
             (first, _), *others = places
             if label:
                 found += [["==", first, other] for other, _ in others if other != first]
+        found += [
+            ["==", written, self._of_dims(computed)]
+            for written, computed in self._computed
+        ]
+        found += [
+            _renamed(condition, self._sizes) for condition in self._arguments.conditions
+        ]
         if self._environment is None:
             return found
         for guard in self._environment.guards:
@@ -307,6 +315,24 @@ class _Symbols:
             if condition not in unique:
                 unique.append(condition)
         return unique
+
+    def _of_dims(self, computed: Any) -> Any:
+        """A size that is computed from other Dims, with the symbols of this file."""
+        names = {label: places[0][0] for label, places in self._dims.items()}
+        try:
+            return _renamed(sizes.encode(computed), names)
+        except (KeyError, sizes.UnknownExpression):
+            _refuse(
+                "a package with a size that is computed from others",
+                f"No argument has the sizes in {computed}, or it can't be written.",
+            )
+
+
+def _renamed(written: Any, names: Mapping[str, Any]) -> Any:
+    """An expression with other symbols."""
+    if type(written) is list:
+        return [written[0], *(_renamed(each, names) for each in written[1:])]
+    return names[written] if type(written) is str else written
 
 
 def _refuse(kind: str, explanation: str, *hints: str) -> None:

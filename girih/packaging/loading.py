@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 import girih
 from girih.codegen.cpu.target import host_target
 from girih.errors import PackageError
 from girih.packaging import code, container, tensors
+from girih.packaging.quick import QuickArguments, builder
 from girih.packaging.signature import Signature, outputs_of, tree_of
 
 FORMAT = 1
@@ -21,7 +21,10 @@ FORMAT = 1
 class Package:
     """A program that was loaded; call it as what it was made of.
 
-    Several threads may call it. It computes without gradients.
+    Several threads may call it, unless it has state: what it writes from call to call,
+    such as a cache, or the averages of a batch norm in training. Each load has state of
+    its own, which begins as it was when the package was made. It computes without
+    gradients.
 
     Attributes:
         path: The file that it comes from.
@@ -36,18 +39,21 @@ class Package:
         program: Callable,
         signature: Signature,
         weights: Mapping[str, torch.Tensor],
+        original: Mapping[str, torch.Tensor],
     ):
         self.path = found.path
         self.manifest = found.manifest
         self.weights = dict(weights)
+        self._original = original
         self._program = program
-        self._signature = signature
+        self._arguments = QuickArguments(signature)
         entry = found.manifest["entry"]
         self._given = tuple(_given(entry["given"], signature, weights))
         self._outputs = outputs_of(entry, len(signature.leaves), weights)
-        self._tree = tree_of(self.path, entry["result_tree"])
-        if self._tree.num_leaves != len(self._outputs):
+        tree = tree_of(self.path, entry["result_tree"])
+        if tree.num_leaves != len(self._outputs):
             raise ValueError("the structure of results has other leaves")
+        self._build = builder(tree)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
@@ -57,7 +63,7 @@ class Package:
             TypeError: An argument has another type, dtype, rank or device.
             ValueError: An argument has another size, or is fixed.
         """
-        leaves = self._signature.leaves_of(args, kwargs)
+        leaves = self._arguments.leaves_of(args, kwargs)
         given = [
             value if number is None else leaves[number] for number, value in self._given
         ]
@@ -67,7 +73,37 @@ class Package:
             sources[kind][value] if kind in sources else value
             for kind, value in self._outputs
         ]
-        return pytree.tree_unflatten(values, self._tree)
+        return self._build(values)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """The state, by name: weights that the program writes, and no others.
+
+        The tensors are the state itself, as those of ``nn.Module.state_dict``.
+        """
+        return {name: self.weights[name] for name in self._original}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Copies what ``state_dict`` gave to the state.
+
+        Raises:
+            KeyError: A name is missing, or is no state.
+            ValueError: A tensor has other sizes or another dtype.
+        """
+        if state.keys() != self._original.keys():
+            names, given = sorted(self._original), sorted(state)
+            raise KeyError(f"the state has {names}, got {given}")
+        for name, value in state.items():
+            own = self.weights[name]
+            if (value.shape, value.dtype) != (own.shape, own.dtype):
+                wanted, given = _kind_of(own), _kind_of(value)
+                raise ValueError(f"{name} must be {wanted}, got {given}")
+        for name, value in state.items():
+            self.weights[name].copy_(value)
+
+    def reset(self) -> None:
+        """Gives the state the values that it has in the file."""
+        self.load_state_dict(self._original)
 
     def __repr__(self) -> str:
         return f"<girih package {self.manifest['name']} of {self.path}>"
@@ -149,15 +185,27 @@ def _loaded(found: container.Container) -> Package:
     entry = found.manifest["entry"]
     where = f"{found.manifest['name']} ({found.path})"
     signature = Signature.read(where, entry)
-    stored = tensors.decode(found.part("weights.safetensors"))
-    weights = {
-        name: _weight(stored[place["tensor"]], place)
-        for name, place in found.manifest["weights"].items()
-    }
+    table = found.manifest["weights"]
+    weights = _weights(found.part("weights.safetensors"), table)
+    state = {name: place for name, place in table.items() if place["written"]}
+    original = {}
+    if state:
+        original = _weights(found.unwritten("weights.safetensors"), state)
     program = code.decode(found, found.manifest["code"], _fallback(where))
     if program.inputs != len(entry["given"]):
         raise ValueError("the program takes another number of tensors")
-    return Package(found, program, signature, weights)
+    return Package(found, program, signature, weights, original)
+
+
+def _weights(content: memoryview, table: Mapping) -> dict[str, torch.Tensor]:
+    stored = tensors.decode(content)
+    return {
+        name: _weight(stored[place["tensor"]], place) for name, place in table.items()
+    }
+
+
+def _kind_of(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
 def _weight(stored: torch.Tensor, place: Mapping) -> torch.Tensor:

@@ -48,14 +48,28 @@ class Weights:
         self._tensors[name] = tensor.detach()
         return name
 
-    def written(self) -> tuple[dict[str, dict], dict[str, torch.Tensor]]:
+    def written(
+        self, state: set[str]
+    ) -> tuple[dict[str, dict], dict[str, torch.Tensor]]:
         """The table of weights for the manifest, and the tensors that are stored.
 
         Weights that overlap in memory lie in one stored tensor.
+
+        Args:
+            state: Names of those that the program writes.
+
+        Raises:
+            UnsupportedError: One of these shares memory with another weight.
         """
         table: dict[str, dict] = {}
         stored: dict[str, torch.Tensor] = {}
         for group in self._groups():
+            if len(group) > 1 and not state.isdisjoint(group):
+                unsupported(
+                    kind="a package that writes a weight which shares memory",
+                    context=", ".join(group),
+                    explanation="The program writes one of them, and reads another.",
+                )
             first = min(_start(self._tensors[name]) for name in group)
             end = max(_end(self._tensors[name]) for name in group)
             name = min(group, key=lambda each: -self._tensors[each].numel())
@@ -70,6 +84,7 @@ class Weights:
                     "offset": _start(weight) - first,
                     "sizes": list(weight.shape),
                     "strides": list(weight.stride()),
+                    "written": each in state,
                 }
         order = list(self._tensors)
         return {name: table[name] for name in order}, stored

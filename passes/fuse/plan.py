@@ -66,7 +66,7 @@ class Reason(Enum):
     OPS = "the kernel would have more ops than max-ops"
     INPUTS = "the kernel would read more tensors than max-inputs"
     BETWEEN = "an op between them is outside of the kernel"
-    LATER = "the two fit since later ops joined, and are not tried again"
+    LATER = "the two fit only after later ops joined, and fuse does not try them again"
 
 
 class Level(Enum):

@@ -238,3 +238,8 @@ def test_errors(tmp_path, capsys):
         girih.bisect(3)
     assert command.main([str(tmp_path)]) == 1
     assert "expected files of IR" in capsys.readouterr().err
+
+
+def test_what_is_not_compared_is_not_called_equal():
+    found = girih.bisection.found.Bisection(notes=["graph0 is not compared: why"])
+    assert str(found).startswith("nothing that was compared differs from eager\n")

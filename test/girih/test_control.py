@@ -107,7 +107,7 @@ def test_what_is_not_callable_is_refused(fn):
 
 
 def test_other_bad_arguments():
-    with pytest.raises(TypeError, match="reason must be a text, got 3"):
+    with pytest.raises(TypeError, match="reason must be a str, got 3"):
         girih.disable(plus_one, reason=3)
     with pytest.raises(TypeError, match="can't change the class int"):
         girih.disable(int)

@@ -11,7 +11,8 @@ from processes import run_python
 from torch.export import Dim
 
 import girih
-from girih.packaging import code, command, container, tensors
+from girih.packaging import code, command, container, quick, tensors
+from girih.packaging.signature import Signature
 
 BATCH = Dim("batch", min=2, max=64)
 
@@ -237,6 +238,67 @@ def test_threads_share_a_program(tmp_path):
     assert not failed
 
 
+def test_a_second_call_is_checked_by_its_facts_alone(tmp_path, monkeypatch):
+    """Each fact that a check reads makes it another call."""
+
+    def f(x, options, scale=2):
+        return (x * scale, {"most": options["y"].amax(0)})
+
+    x, y = torch.randn(3, 4), torch.randn(3)
+    shapes = {"x": {0: BATCH}, "options": {"y": {0: BATCH}}}
+    loaded = packaged(tmp_path, f, x, {"y": y}, 2, dynamic_shapes=shapes)
+    calls, original = [], Signature.leaves_of
+
+    def counted(*args):
+        calls.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(Signature, "leaves_of", counted)
+    for number in (1, 1):
+        check_equal(loaded(x, {"y": y}, 2), f(x, {"y": y}, 2))
+        assert len(calls) == number
+    check_equal(loaded(torch.randn(5, 4)[:3], {"y": y}, 2)[1], {"most": y.amax(0)})
+    assert len(calls) == 1
+    transposed = torch.randn(4, 3).T
+    for number in (2, 3):  # a copy is made, so nothing is remembered
+        found = loaded(transposed, {"y": y}, 2)[0]
+        torch.testing.assert_close(found, transposed * 2, rtol=0, atol=0)
+        assert len(calls) == number
+    others = (
+        (x.double(), {"y": y}, 2), (x[:2], {"y": y}, 2), (x, {"y": y[:2]}, 2),
+        (x, {"z": y}, 2), (x, {"y": y, "z": y}, 2), (x, [y], 2), (x, {"y": y}, 2.0),
+        (x, {"y": y}, True), (x, {"y": y}, 3), (x, {"y": y}), (x, {"y": [y]}, 2),
+        (x.to_sparse(), {"y": y}, 2), (x.to("meta"), {"y": y}, 2), (x, {"y": None}, 2),
+        (x.clone().requires_grad_(), {"y": y}, 2), ([x], {"y": y}, 2),
+    )  # fmt: skip
+    for wrong in others:
+        with pytest.raises((TypeError, ValueError)):
+            loaded(*wrong)
+    negative = torch._neg_view(x)
+    check_equal(loaded(negative, {"y": y}, 2), f(-x, {"y": y}, 2))
+    with torch.autograd.forward_ad.dual_level():
+        with pytest.raises(ValueError, match="forward-mode"):
+            loaded(x, {"y": y}, 2)
+
+
+def test_remembered_calls_are_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "_MOST_REMEMBERED", 4)
+    loaded = packaged(tmp_path, lambda x: x + 1, torch.randn(3),
+                      dynamic_shapes={"x": {0: BATCH}})  # fmt: skip
+    for size in range(2, 20):
+        check_equal(loaded(torch.zeros(size)), torch.ones(size))
+        assert 1 <= len(loaded._arguments._accepted) <= 4
+
+
+def test_the_same_tensor_twice(tmp_path):
+    x = torch.randn(3)
+    loaded = packaged(tmp_path, lambda x, y: x + y, x, x)
+    for _ in range(2):
+        check_equal(loaded(x, x), x + x)
+        with pytest.raises(ValueError, match="must be the same tensor as x"):
+            loaded(x, x.clone())
+
+
 # Bad input ----------------------------------------------------------------------------
 
 BAD_ARGUMENTS = {
@@ -356,7 +418,6 @@ def test_what_no_package_can_do(tmp_path):
 
     refused = {
         "effects on Python objects": (with_effects, None),
-        "writes its weights": (torch.nn.BatchNorm1d(4), None),
         "nothing to package": (lambda x: x, None),
         "has to be fixed": (fixes_its_size, {"x": {0: BATCH}}),
         "number with symbolic sizes": (
@@ -456,6 +517,38 @@ def test_the_command(example, tmp_path, capsys):
     for name in ("inspect", "verify"):
         assert command.main([name, str(damaged)]) == 1
         assert "is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["crc32", "sha256"])
+def test_checksums_of_tensors(example, tmp_path, monkeypatch, kind, capsys):
+    """Loading checks the quick one, and the command checks both."""
+    original = container._checksums
+
+    def wrong(name, content):
+        found = original(name, content)
+        return found | {kind: "0" * 64} if name.endswith(".safetensors") else found
+
+    monkeypatch.setattr(container, "_checksums", wrong)
+    path = remade(example, tmp_path / "p", lambda manifest: None)
+    if kind == "crc32":
+        fuzz_package.check_refused(path)
+    else:
+        girih.load(path)
+    assert command.main(["verify", str(path)]) == 1
+    assert command.main(["extract", str(path), str(tmp_path / "parts")]) == 1
+    assert "'weights.safetensors' is wrong" in capsys.readouterr().err
+
+
+def test_checksums_of_chunks():
+    """Both see the order of chunks, and each bit."""
+    content = bytes(container._CHUNK) + b"1" * container._CHUNK + b"2"
+    for digest in (container.digest, container.quick_digest):
+        assert len(digest(b"")) == 64
+        swapped = content[container._CHUNK :] + content[: container._CHUNK]
+        assert digest(content) != digest(swapped)
+        assert digest(content) != digest(content[:-1] + b"3")
+        assert digest(content) != digest(content[1:])
+        assert digest(content) == digest(memoryview(content))
 
 
 def test_words_of_another_run_time(example, monkeypatch):

@@ -445,7 +445,7 @@ def leaves_silu(module):
 def ends(module):
     raise SystemExit(0)
 
-for place, made, text in (("after:decompose", leaves_silu, "it may be of your passes"),
+for place, made, text in (("after:decompose", leaves_silu, "level 'fused'"),
                           ("before:fuse", ends, "SystemExit: 0")):
     options = {"fallback": False, "passes": {place: made}}
     try:
@@ -455,6 +455,20 @@ for place, made, text in (("after:decompose", leaves_silu, "it may be of your pa
         assert "girih bug" not in str(error), error
     else:
         raise SystemExit("no error")
+
+@mine.canonicalizes("graph.exp")
+def makes_a_composite(op, b):
+    return b.op("silu", op.operands[0])
+
+try:
+    options = {"fallback": False}
+    girih.compile(lambda x: torch.softmax(x, -1), options=options)(torch.ones(3))
+except girih.CompileError as error:
+    assert str(error).startswith("pass 'canonicalize-graph' left invalid IR"), error
+    assert "'graph.silu' expected IR of level 'fused'" in str(error), error
+    assert "the canonicalization makes_a_composite of exp" in str(error), error
+else:
+    raise SystemExit("no error")
 """
 
 

@@ -117,7 +117,7 @@ def test_a_name_begins_the_names_of_graphs(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"name": 3}, TypeError, "name must be a text, got 3"),
+        ({"name": 3}, TypeError, "name must be a str, got 3"),
         ({"recompile_limit": 0}, ValueError, "recompile_limit must be .* got 0"),
         ({"recompile_limit": True}, ValueError, "recompile_limit must be .* got True"),
         ({"isolate_recompiles": 1}, TypeError, "isolate_recompiles must be True or"),

@@ -50,6 +50,22 @@ def test_weights(dtype, has_bias):
     assert _check(_product, x[0, 0], weight) <= 1
 
 
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_columns(dtype, has_bias):
+    x, weight, bias = _drawn(dtype)
+    if has_bias:
+        assert _check(torch.addmm, bias, x[0], weight.T.contiguous()) == 0
+    else:
+        assert _check(torch.mm, x[0], weight.T.contiguous()) == 0
+
+
+def test_columns_of_small_float32():
+    x, weight, _ = _drawn(torch.float32)
+    assert _check(torch.mm, x[0], weight[:256].T.contiguous()) == 0
+    assert _check(torch.mm, x[0], weight.T.contiguous()) == 1
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_int8_weights_are_not_stored_in_another_dtype(dtype):
     x, weight, bias = _drawn(dtype)

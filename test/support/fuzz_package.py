@@ -72,13 +72,19 @@ def parts_swapped(path: Path, target: Path) -> list[Path]:
     return written
 
 
-def check_refused(path: Path) -> None:
-    """Loads a damaged package, with an alarm where its code would be linked."""
+def check_refused(path: Path, *, is_linked: bool = False) -> None:
+    """Loads a damaged package, with an alarm where its code would be linked.
+
+    Args:
+        path: The package.
+        is_linked: Whether its code may be linked before it is refused.
+    """
 
     def alarm(*_):
         raise AssertionError(f"{path}: code of a damaged package was linked")
 
-    original, code.link = code.link, alarm
+    original = code.link
+    code.link = original if is_linked else alarm
     try:
         girih.load(path)
     except girih.PackageError:

@@ -34,11 +34,11 @@ def _handled(tracer):
     value = tracer.handled_exception()
     if value is None:
         unsupported(
-            kind="raise of what is being handled outside",
+            kind="raise without an exception outside of an except block",
             context="raise",
             explanation=(
-                "The captured code handles no exception. A caller handles the one "
-                "that is raised again."
+                "A caller of the compiled function handles the exception that the "
+                "statement raises again. girih does not see that exception."
             ),
         )
     return value

@@ -183,7 +183,7 @@ def _body_of_rows(tracer, function, carried, arrays, others) -> Body:
     """Traces a function on what is carried, a row of each array, and the rest."""
     if not all(isinstance(value, TensorValue) for value in (*carried, *arrays)):
         unsupported(
-            kind="rows of what is no tensor",
+            kind="rows of a value that is not a tensor",
             context="map or scan",
             explanation="Only tensors have rows, or go from one row to the next.",
         )

@@ -232,7 +232,7 @@ class ExceptionValue(ObjectValue):
             return tracer.constant(None)
         if self.real is not None:
             unsupported(
-                kind="exception from outside that is made anew",
+                kind="__init__ of an exception that was made outside",
                 context=f"{self.cls.__name__}.__init__()",
                 explanation=(
                     "girih cannot replay the changes that the exception's C code makes."

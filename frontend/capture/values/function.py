@@ -236,7 +236,7 @@ class FunctionValue(Value):
             self.attributes[name] = value
         else:
             unsupported(
-                kind="assignment of what a function is made of",
+                kind="assignment to a part of a function",
                 context=f"{self.qualname}.{name}",
                 explanation=(
                     "girih assumes that this attribute of a function never changes."

@@ -6,6 +6,8 @@ a symbol. Indexing with ints is selecting along their dims, whatever stands besi
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from girih.errors import unsupported
@@ -45,6 +47,44 @@ def select_varying(tracer, tensor: Value, key: Value) -> tuple[Value, Value] | N
             tensor = tracer.graph.call_function(torch.select, args, {})
     rest = [item for item in items if not _varies(item)]
     return tensor, SequenceValue(rest, tuple)
+
+
+def is_masked_fill(tensor: Value, key: Value, value: Value) -> bool:
+    """Whether ``tensor[key] = value`` does what ``masked_fill_`` does.
+
+    That holds for a mask without dims and a number. C++ would read the mask's element.
+    What the two do not share are numbers that the dtype cannot hold, and tensors whose
+    elements share memory.
+    """
+    mask, fake = getattr(key, "fake", None), tensor.fake
+    number = getattr(value, "value", None)
+    is_mask = isinstance(mask, torch.Tensor) and mask.dtype is torch.bool
+    if not is_mask or mask.ndim or mask.device != fake.device:
+        return False
+    if any(s == 0 and fake.shape[dim] != 1 for dim, s in enumerate(fake.stride())):
+        return False
+    is_number = type(number) in (bool, int, float)
+    return is_number and fake.dtype in _FILLED and _holds(fake.dtype, number)
+
+
+_FILLED = frozenset(
+    {
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+        *(torch.bfloat16, torch.float16, torch.float32, torch.float64),
+    }
+)
+
+
+def _holds(dtype: torch.dtype, number: bool | int | float) -> bool:
+    """Whether a dtype has the number, or rounds it."""
+    if dtype is torch.bool:
+        return type(number) is bool
+    if dtype.is_floating_point:
+        is_finite = type(number) is not float or math.isfinite(number)
+        limit = min(torch.finfo(dtype).max, 2.0**62)
+        return not is_finite or abs(number) <= limit
+    limits = torch.iinfo(dtype)
+    return type(number) is not float and limits.min <= number <= limits.max
 
 
 def is_everything(key: Value) -> bool:

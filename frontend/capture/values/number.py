@@ -76,7 +76,7 @@ def _alive(held: Any) -> Value:
 def object_is_gone():
     """Raises where the number of an object could be that of another one by now."""
     unsupported(
-        kind="number of an object that is gone",
+        kind="id of an object that no longer exists",
         context="id()",
         explanation="Another object may have got its address.",
         hints=("Keep the object as long as its id is used.",),

@@ -300,7 +300,7 @@ class ObjectValue(SpecialMethods):
     def _check_slot(self, name: str, member: Any) -> None:
         if name in ("__dict__", "__class__"):
             unsupported(
-                kind="assignment of what an object is",
+                kind="assignment to an object's class or dict",
                 context=f"{self.cls.__name__}.{name}",
                 explanation=(
                     "girih assumes that this attribute of an object never changes."

@@ -14,6 +14,7 @@ from girih.frontend.capture.values.function import BoundMethod
 from girih.frontend.capture.values.indexing import (
     expect_dims_for,
     is_everything,
+    is_masked_fill,
     select_varying,
 )
 from girih.frontend.capture.values.lookup import (
@@ -177,6 +178,9 @@ class TensorValue(Value):
         if self.ask_program(tracer, "__setitem__", key, value) is not None:
             return
         expect_dims_for(self, key)
+        if is_masked_fill(self, key, value):
+            tracer.graph.call_method("masked_fill_", [self, key, value], {})
+            return
         target = self
         if isinstance(key, SequenceValue):  # C++ takes one symbol by itself
             target, key = select_varying(tracer, self, key) or (self, key)

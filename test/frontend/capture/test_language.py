@@ -541,9 +541,9 @@ def test_same_as_plain(function, args, kwargs):
 REFUSED = {
     exchanges_a_key: "dict that gets other keys while it is iterated",
     exchanges_a_member: "set that gets other members while it is iterated",
-    gets_another_code: "assignment of what a function is made of",
-    addresses_of_what_is_gone: "number of an object that is gone",
-    address_of_what_follows: "number of an object that is gone",
+    gets_another_code: "assignment to a part of a function",
+    addresses_of_what_is_gone: "id of an object that no longer exists",
+    address_of_what_follows: "id of an object that no longer exists",
     a_list_without_end: "list or tuple that is too long to be traced",
 }
 

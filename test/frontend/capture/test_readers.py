@@ -260,5 +260,5 @@ def test_a_reader_that_nothing_names_is_told():
         print(end="")
         return x + 1, hidden_reader(table, "hidden").get("unread")
 
-    with pytest.warns(girih.FallbackWarning, match="lost unread variables"):
+    with pytest.warns(girih.FallbackWarning, match="whose unused variables are lost"):
         girih.compile(program)(torch.ones(2))

@@ -259,3 +259,75 @@ def test_a_conjugated_argument_with_history(dynamic):
         )
         [actual] = torch.autograd.grad(compiled(argument), leaf)
         torch.testing.assert_close(actual, expected)
+
+
+# A mask without dims
+
+FILLED = [
+    (torch.tensor(2.0), 4.5),
+    (torch.tensor(2.0), torch.inf),
+    (torch.tensor([1.0, torch.nan, 3.0]), 7),
+    (torch.ones(3, 5).t(), -1),
+    (torch.ones(0, 3), 1.0),
+    (torch.tensor([1, 2]), 127),
+    (torch.tensor([1, 2], dtype=torch.int8), True),
+    (torch.tensor([True, False]), False),
+    (torch.ones(3, dtype=torch.float64), 0.1),
+    (torch.ones(3, dtype=torch.float16), 65504),
+]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("x", "number"), FILLED)
+def test_a_mask_without_dims_fills_in_the_graph(x, number, known):
+    def fill(x, mask):
+        y = x.clone()
+        y[mask] = number
+        return y, y.stride()
+
+    mask = torch.tensor(known)
+    compiled = whole(fill)
+    for given in (mask, ~mask):
+        found, expected = compiled(x, given), fill(x, given)
+        torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
+def test_the_gradient_of_a_fill_is_eagers():
+    def fill(x):
+        y = x * 2
+        y[x.sum() > 0] = 3
+        return y.sum() + x.sum()
+
+    compiled = girih.compile(fill, fullgraph=True, options={"cache": False})
+    for values in ([1.0, 2.0], [-1.0, -2.0]):
+        x, y = (torch.tensor(values, requires_grad=True) for _ in range(2))
+        compiled(x).backward()
+        fill(y).backward()
+        assert_equal(x.grad, y.grad)
+
+
+UNLIKE = [
+    (torch.ones(3, dtype=torch.float16), 1e6),
+    (torch.ones(3), 1e40),
+    (torch.ones(3, dtype=torch.int8), 300),
+    (torch.ones(3, dtype=torch.int8), 1.5),
+    (torch.ones(1).expand(3), 1.0),
+]
+
+
+@pytest.mark.parametrize(("x", "number"), UNLIKE)
+def test_what_masked_fill_does_otherwise_is_left_to_python(x, number):
+    def fill(x, mask):
+        x[mask] = number
+        return x + 0
+
+    def outcome(function):
+        try:
+            given = x.clone() if x.stride() != (0,) else torch.ones(1).expand(3)
+            return function(given, torch.tensor(True))
+        except RuntimeError as error:
+            return str(error)
+
+    found, expected = outcome(girih.compile(fill, backend="eager")), outcome(fill)
+    assert type(found) is type(expected)
+    assert found == expected if isinstance(found, str) else found.equal(expected)

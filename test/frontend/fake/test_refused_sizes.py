@@ -4,25 +4,14 @@ Each tensor of a sample call is given one dim more or less, a dim one longer or 
 of one element or of none. Where eager raises, fake tensors do, or the compiled call.
 """
 
-import itertools
 import os
 
 import pytest
 import torch
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from support.refusals import FUNCTIONS, error_of, is_taken, refused_calls
 
 import girih
-from girih.frontend.fake import fake_like, make_fake_mode
-from girih.frontend.fake.mode import python_dispatcher
 
-# They draw random numbers, or give sizes that depend on data.
-LEFT_OUT = (
-    *("rand", "normal", "bernoulli", "dropout", "uniform", "exponential", "cauchy"),
-    *("geometric", "rrelu", "fractional", "empty", "resize", "nonzero", "unique"),
-    *("masked_select", "argwhere", "to_sparse", "jiterator", "multinomial", "item"),
-)
 # Eager itself reads or writes beyond the operands, and ends the process.
 UNCHECKED = {
     "_batch_norm_with_update",
@@ -32,17 +21,7 @@ UNCHECKED = {
     "native_batch_norm",
     "nn.functional.embedding_bag",
 }
-# Errors of the data, which calls that give no data to look at do not show.
-OF_DATA = ("out of range", "out of bounds", "singular", "positive-definite", "converge")
-DTYPES = (torch.float64, torch.float32, torch.int64, torch.bool, torch.complex128)
 PARTS = 16
-SAMPLES = 3
-FUNCTIONS = {
-    f"{op.name} {op.variant_test_name}".strip(): op
-    for op in op_db
-    if not any(part in op.name for part in LEFT_OUT)
-    and not op.name.startswith(("sparse.", "svd", "linalg.svd"))
-}
 
 
 def changed(tensor):
@@ -58,38 +37,13 @@ def changed(tensor):
     yield tensor[None].clone()
 
 
-def changed_calls(op):
-    dtype = next((dtype for dtype in DTYPES if dtype in op.dtypes), None)
-    if dtype is None:
-        return
-    try:
-        samples = op.sample_inputs("cpu", dtype, requires_grad=False)
-        samples = list(itertools.islice(samples, SAMPLES))
-    except Exception:  # some samples need libraries that are not here
-        return
-    for sample in samples:
-        leaves, form = tree_flatten((sample.input, sample.args, sample.kwargs))
-        for place, leaf in enumerate(leaves):
-            is_tensor = isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided
-            if is_tensor and leaf.numel() < 10_000:
-                for other in changed(leaf):
-                    yield (*leaves[:place], other, *leaves[place + 1 :]), form
-
-
-def error_of(function, leaves):
-    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
-    try:
-        function(*copies)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
-def evaluated(function, leaves, dynamic):
-    mode = make_fake_mode(ShapeEnv() if dynamic else None)
-    fakes = [fake_like(mode, x) if isinstance(x, torch.Tensor) else x for x in leaves]
-    with mode, python_dispatcher(mode):
-        function(*fakes)
+def changes(leaves):
+    """The leaves, with one tensor changed."""
+    for place, leaf in enumerate(leaves):
+        is_tensor = isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided
+        if is_tensor and leaf.numel() < 10_000:
+            for other in changed(leaf):
+                yield (*leaves[:place], other, *leaves[place + 1 :])
 
 
 @pytest.mark.parametrize("function", [torch.softmax, torch.log_softmax, torch.sort])
@@ -109,32 +63,12 @@ def compiled_error(function, leaves):
     yield error_of(torch.compile(function, backend="girih", dynamic=True), leaves)
 
 
-def changed_functions(names):
-    """Calls of functions that eager refuses for sizes: name, call, operands, error."""
-    for name in names:
-        for leaves, form in changed_calls(FUNCTIONS[name]):
-
-            def function(*leaves, op=FUNCTIONS[name].op, form=form):
-                operand, args, kwargs = tree_unflatten(leaves, form)
-                return op(operand, *args, **kwargs)
-
-            expected = error_of(function, leaves)
-            if expected and not any(text in expected for text in OF_DATA):
-                sizes = [getattr(leaf, "shape", leaf) for leaf in leaves]
-                yield f"{name} of {sizes}", function, leaves, expected
-
-
-def is_taken(function, leaves, dynamic):
-    call = lambda *leaves: evaluated(function, leaves, dynamic)  # noqa: E731
-    return error_of(call, leaves) is None
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.filterwarnings("ignore")
 def test_what_eager_refuses(part):
     refused = 0
     names = sorted(FUNCTIONS.keys() - UNCHECKED)[part::PARTS]
-    for label, function, leaves, expected in changed_functions(names):
+    for label, function, leaves, expected in refused_calls(names, changes):
         refused += 1
         if is_taken(function, leaves, dynamic=False):
             assert error_of(girih.compile(function), leaves) == expected, label
@@ -154,7 +88,7 @@ def test_what_kernels_in_python_take():
         if not kept or any(part in name for part in kept)
     ]
     found = []
-    for label, function, leaves, expected in changed_functions(names):
+    for label, function, leaves, expected in refused_calls(names, changes):
         if is_taken(function, leaves, dynamic=True):
             errors = list(compiled_error(function, leaves))
             if errors[0] != expected or errors[1] is None:

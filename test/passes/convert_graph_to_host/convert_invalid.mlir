@@ -1,7 +1,7 @@
 // RUN: girih-opt --convert-graph-to-host --split-input-file --verify-diagnostics %s
 
 func.func @composite(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{'graph.softmax' expected IR of level 'fused' (functions of fusions, library ops and primitives), got an op that doesn't stand in 'func.func' there (before pass 'convert-graph-to-host')}}
+  // expected-error @+1 {{'graph.softmax' expected IR of level 'fused' (functions of fusions, library ops and primitives), which has no such op in 'func.func' (before pass 'convert-graph-to-host')}}
   %0 = "graph.softmax"(%x) {dim = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }

@@ -2,7 +2,7 @@
 
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [16], [1]>, %y: !tile.buffer<f32, [16], [1]>):
-  // expected-error @+1 {{'tile.read' expected IR of level 'tile' (a launch program and kernels with schedules), got an op that doesn't stand in 'tile.kernel' there (before pass 'convert-tile-to-tt')}}
+  // expected-error @+1 {{'tile.read' expected IR of level 'tile' (a launch program and kernels with schedules), which has no such op in 'tile.kernel' (before pass 'convert-tile-to-tt')}}
   %0 = "tile.read"(%x) : (!tile.buffer<f32, [16], [1]>) -> tensor<16xf32>
   // expected-error @+1 {{'tile.write' expected IR of level 'tile'}}
   "tile.write"(%0, %y) : (tensor<16xf32>, !tile.buffer<f32, [16], [1]>) -> ()
