@@ -24,9 +24,25 @@ _ZEROS = (
     ),
 )
 
+# The zeros from 5 to 8, each in two parts, and the series of J and of Y by order.
+_MIDDLE_FIRST = (
+    (*_ZEROS[0][1], series.BESSEL_J0_MIDDLE),
+    (*_ZEROS[1][1], series.BESSEL_J1_MIDDLE),
+)
+_MIDDLE_SECOND = (
+    (7.086050987243652, 7.305812035387363e-08, series.BESSEL_Y0_MIDDLE),
+    (5.429680824279785, 2.16514349976522e-07, series.BESSEL_Y1_MIDDLE),
+)
+
+
+def _middle(f: Any, x: Any, high: float, low: float, terms: tuple) -> Any:
+    """J or Y of x from 5 to 8, where the terms of the series around 0 cancel."""
+    t = (x - 6.5) * (1 / 1.5)
+    return f.series(t, terms, times=(x - high) - low)
+
 
 def _near(f: Any, order: int, x: Any) -> Any:
-    """J of x from 0 to 8."""
+    """J of x from 0 to 5."""
     terms = (series.BESSEL_J0, series.BESSEL_J1)[order]
     product = x if order else None
     for high, low in _ZEROS[order]:
@@ -56,7 +72,9 @@ def _waves(f: Any, order: int, x: Any) -> tuple[Any, Any]:
 def _first_kind(order: int) -> Any:
     def formula(f: Any, x: Any) -> Any:
         size = f.abs(x)
-        result = f.where(size > 8, _waves(f, order, size)[0], _near(f, order, size))
+        middle = _middle(f, size, *_MIDDLE_FIRST[order])
+        near = f.where(size > 5, middle, _near(f, order, size))
+        result = f.where(size > 8, _waves(f, order, size)[0], near)
         if not order:
             return result
         return f.where(x.equals(0), x, f.where(x < 0, -result, result))
@@ -75,6 +93,7 @@ def _second_kind(order: int) -> Any:
         else:
             near = near * (2 / pi) + rest
         near = f.where(x.equals(0), -inf, near)
+        near = f.where(x > 5, _middle(f, x, *_MIDDLE_SECOND[order]), near)
         return f.where(x > 8, _waves(f, order, x)[1], near)
 
     return formula
@@ -83,7 +102,7 @@ def _second_kind(order: int) -> Any:
 class BesselJ0Op(FloatFunction, name="bessel_j0"):
     """y = the Bessel function of the first kind, of order 0."""
 
-    INSTRUCTIONS = 130
+    INSTRUCTIONS = 160
     ATEN = "special_bessel_j0.default"
     EMIT = _first_kind(0)
     GRADIENT = NONE_IN_TORCH
@@ -93,7 +112,7 @@ class BesselJ0Op(FloatFunction, name="bessel_j0"):
 class BesselJ1Op(FloatFunction, name="bessel_j1"):
     """y = the Bessel function of the first kind, of order 1."""
 
-    INSTRUCTIONS = 130
+    INSTRUCTIONS = 160
     ATEN = "special_bessel_j1.default"
     EMIT = _first_kind(1)
     GRADIENT = NONE_IN_TORCH
@@ -103,7 +122,7 @@ class BesselJ1Op(FloatFunction, name="bessel_j1"):
 class BesselY0Op(FloatFunction, name="bessel_y0"):
     """y = the Bessel function of the second kind, of order 0; NaN below 0."""
 
-    INSTRUCTIONS = 170
+    INSTRUCTIONS = 200
     ATEN = "special_bessel_y0.default"
     EMIT = _second_kind(0)
     GRADIENT = NONE_IN_TORCH
@@ -113,7 +132,7 @@ class BesselY0Op(FloatFunction, name="bessel_y0"):
 class BesselY1Op(FloatFunction, name="bessel_y1"):
     """y = the Bessel function of the second kind, of order 1; NaN below 0."""
 
-    INSTRUCTIONS = 170
+    INSTRUCTIONS = 200
     ATEN = "special_bessel_y1.default"
     EMIT = _second_kind(1)
     GRADIENT = NONE_IN_TORCH

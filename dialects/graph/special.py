@@ -28,7 +28,7 @@ class EntrOp(FloatFunction, name="entr"):
     ATEN = "special_entr.default"
     EMIT = _entropy
     GRADIENT = of_operand(lambda f, g, x: -(g * (f.log(x) + 1)))
-    SAMPLE = Sample(0.0625, 20)
+    SAMPLE = Sample(1e-6, 20)
 
 
 _ERFINV_HIGH = 0.8862269520759583
@@ -95,7 +95,7 @@ class LogNdtrOp(FloatFunction, name="log_ndtr"):
     ATEN = "special_log_ndtr.default"
     EMIT = _log_normal
     GRADIENT = of_operand(lambda f, g, x: g / f.erfcx(-(x * sqrt(0.5))) * sqrt(2 / pi))
-    SAMPLE = Sample(-15, 4)
+    SAMPLE = Sample(-15, -1)
 
 
 def _inverse_normal(f: Any, x: Any) -> Any:

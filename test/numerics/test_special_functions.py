@@ -10,14 +10,14 @@ import math
 import pytest
 import torch
 from compiled_gradients import check_gradients
-from special_functions import CASES, EXACT
+from special_functions import BOUNDS, CASES, EXACT, FUNCTIONS, IS_LONG, SOME
 from tensors import LAYOUTS
 
 import girih
-from girih.dialects.graph.polynomials import Polynomial
 
-# One case for each class.
-FUNCTIONS = list({case.cls: case for case in CASES}.values())
+# Functions whose values are compared with eager's without an absolute tolerance, with
+# the signs of all numbers. Eager's values of the others are not close near their zeros.
+FIRM = {"entr", "erfinv", "erfcx", "log_ndtr", "i0", "i0e", "i1", "i1e"}
 DTYPES = [torch.float32, torch.float64]
 
 SPECIAL = [0.0, -0.0, 1, -1, 0.5, 2, -2, 1e-40, 1e30, -1e30, 8, -8, 100, -100, -12]
@@ -48,11 +48,12 @@ def test_there_is_an_exact_value(case):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=_named)
 def test_distance_from_the_exact_value(case, dtype):
-    x = case.points(60, dtype=dtype)
-    ours, eager = (case.errors(x, f(x)) for f in (case.compiled(), case))
-    # Recurrences round as often as eager's, not where eager does.
-    least, factor = (16, 4) if issubclass(case.cls, Polynomial) else (6, 2)
-    assert max(ours) <= max(least, factor * max(eager)), x[ours.index(max(ours))]
+    # Values of K take mpmath 10 ms each.
+    count = 500 if IS_LONG else 12 if "_k" in case.name else 40
+    x = case.points(count, dtype=dtype)
+    errors = case.errors(x, case.compiled()(x))
+    most = BOUNDS[case.cls.SHORT_NAME]
+    assert max(errors) <= most, x[errors.index(max(errors))]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -61,8 +62,11 @@ def test_special_values_are_those_of_eager(case, dtype):
     wrong = WRONG.get(case.cls.SHORT_NAME, [])
     x = torch.tensor([each for each in SPECIAL if each not in wrong], dtype=dtype)
     actual, expected = case.compiled()(x), case(x)
-    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6, equal_nan=True)
-    numbers = (expected == 0) | (expected.abs() > 1e-6)
+    atol = 0 if case.name in FIRM else 1e-6
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=atol, equal_nan=True)
+    numbers = ~expected.isnan()
+    if atol:
+        numbers &= (expected == 0) | (expected.abs() > atol)
     assert torch.equal(actual.signbit()[numbers], expected.signbit()[numbers])
 
 
@@ -95,42 +99,44 @@ def test_bessel_functions_of_large_operands(name, dtype):
 def test_gamma_functions_of_negative_operands(name, dtype):
     (case,) = (each for each in CASES if each.name == name)
     x = torch.tensor([-1e-6, -0.2, -0.3, -0.5, -1.3, -7.7, -30.4], dtype=dtype)
-    ours, eager = (case.errors(x, f(x)) for f in (case.compiled(), case))
-    for mine, other in zip(ours, eager, strict=True):
-        assert mine <= max(24, 2 * other)
+    assert max(case.errors(x, case.compiled()(x))) <= 3
+
+
+# name: operands, and the most ulp. Far above 0, log_ndtr multiplies the rounding of
+# x / sqrt(2) by x**2, as eager's does.
+_LOG_NDTR = [-1e4, -300, -37, -14, -5, -1.0001, -0.9999, 1e-3, 0.7, 2.5, 5]
+_NDTRI = [1e-30, 1e-12, 1e-5, 0.1249, 0.1251, 0.4999, 0.8749, 0.8751, 0.9999]
+TAILS = [("log_ndtr", _LOG_NDTR, 6), ("log_ndtr", [8], 32), ("ndtri", _NDTRI, 6)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", ["log_ndtr", "ndtri"])
-def test_tails_of_the_normal_distribution(name, dtype):
+@pytest.mark.parametrize(("name", "points", "most"), TAILS)
+def test_tails_of_the_normal_distribution(name, points, most, dtype):
     (case,) = (each for each in CASES if each.name == name)
-    points = {
-        "log_ndtr": [-1e4, -300, -37, -14, -5, -1.0001, -0.9999, 1e-3, 0.7, 2.5, 5, 8],
-        "ndtri": [1e-30, 1e-12, 1e-5, 0.1249, 0.1251, 0.4999, 0.8749, 0.8751, 0.9999],
-    }[name]
     x = torch.tensor(points, dtype=dtype)
-    ours, eager = (case.errors(x, f(x)) for f in (case.compiled(), case))
-    for mine, other in zip(ours, eager, strict=True):
-        assert mine <= max(6, 2 * other)
+    assert max(case.errors(x, case.compiled()(x))) <= most
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_layouts_and_sizes(case, layout):
     f = case.compiled()
+    close = {"rtol": 2e-5, "atol": 0}
+    if case.name not in FIRM:
+        close = {"rtol": 2e-4, "atol": 2e-5}
     for shape in ((37, 19), (1, 1), (0, 3), (127, 33)):
         x = LAYOUTS[layout](case.points(*shape, dtype=torch.float32))
-        torch.testing.assert_close(f(x), case(x), rtol=2e-4, atol=2e-5)
+        torch.testing.assert_close(f(x), case(x), **close)
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.uint8], ids=str)
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_integers_become_floats(case, dtype):
     x = torch.tensor([0, 1, 0, 1]).to(dtype)
     torch.testing.assert_close(case.compiled()(x), case(x), equal_nan=True)
 
 
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_kernels_compute_it(case, tmp_path):
     options = {"dump_dir": tmp_path, "fallback": False}
     f = girih.compile(lambda x: case(x.sin() * 0.5) + 1, options=options)
@@ -140,19 +146,19 @@ def test_kernels_compute_it(case, tmp_path):
     assert host.read_text().count("host.launch") == 1
 
 
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_gradients(case):
     x = (0.1 + 0.8 * torch.rand(61, dtype=torch.float64)).requires_grad_()
     check_gradients(lambda x: case(x) * x, [x])
 
 
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_results_need_a_gradient_as_eagers(case):
     x = torch.rand(4, requires_grad=True)
     assert girih.compile(case)(x).requires_grad == case(x).requires_grad
 
 
-@pytest.mark.parametrize("case", FUNCTIONS, ids=_named)
+@pytest.mark.parametrize("case", SOME, ids=_named)
 def test_complex_numbers_are_left_to_eager(case):
     x = torch.rand(4).to(torch.complex64)
     if case.name == "sinc":
