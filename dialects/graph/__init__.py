@@ -4,7 +4,8 @@ One file for each family of ops:
 
 - ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
   (what may stand in a kernel), and a few composites of the same family.
-- ``special``: elementwise functions that are declared whole, with ``series``.
+- ``special``, ``gamma``, ``bessel``, ``polynomials``: elementwise functions that are
+  declared whole, with ``series``.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
 - ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops, and
   the primitive ``philox``.
@@ -29,14 +30,17 @@ from girih.dialects.bindings import add_dialect_package, ir
 from girih.dialects.definition import Op
 from girih.dialects.graph import (
     activation,
+    bessel,
     contraction,
     creation,
     differentiation,
     elementwise,
     extern,
     flash_attention,
+    gamma,
     indexing,
     normalization,
+    polynomials,
     pooling,
     random,
     reduction,
@@ -67,6 +71,7 @@ __all__ = [
     "LibraryOp",
     "OrderedOp",
     "activation",
+    "bessel",
     "build",
     "contraction",
     "creation",
@@ -74,10 +79,12 @@ __all__ = [
     "elementwise",
     "extern",
     "flash_attention",
+    "gamma",
     "indexing",
     "load",
     "normalization",
     "ops_with",
+    "polynomials",
     "pooling",
     "random",
     "reduction",

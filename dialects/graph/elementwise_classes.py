@@ -3,8 +3,8 @@
 Each says what its operands' elements may be in ``ELEMENTS``, a key of the table below.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -16,7 +16,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
-from girih.dialects.graph.formulas import NO_REAL_NUMBERS
+from girih.dialects.graph.formulas import NO_REAL_NUMBERS, Sample
 from girih.dialects.rules import expect
 from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
 
@@ -129,8 +129,21 @@ class FloatFunction(RealFloatUnary):
     """A function of torch's of one float operand; integers are computed as floats.
 
     ``EMIT``, ``GRADIENT`` and ``ATEN`` are all that girih needs to know of it: import
-    and evaluation go by the ATen operator.
+    and evaluation go by the ATen operator. Attributes are numbers among its arguments.
+    ``SAMPLE`` says with what the tests try it.
     """
+
+    SAMPLE: ClassVar[Sample]
+
+    @classmethod
+    def arguments(cls, x: Any, numbers: Sequence) -> tuple:
+        """The operator's arguments: the operand, then the attributes."""
+        return (x, *numbers)
+
+    @classmethod
+    def takes(cls, number: Any) -> bool:
+        """Whether kernels are made for such an attribute."""
+        return False
 
 
 class Predicate(Unary):

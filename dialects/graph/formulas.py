@@ -10,7 +10,8 @@ A formula is called with three values: ``f`` has each op of ``graph`` as a funct
 in ``f.exp(x)``; ``g`` is the cotangent of the result; the third is the operand, or the
 result where the formula is one of the result. Values add, subtract, multiply, divide,
 also with numbers. ``autograd`` widens bf16 and f16 to f32 before, and rounds the
-gradient once. A formula uses ops that have derivatives themselves.
+gradient once. A formula uses ops that have derivatives themselves; it gets the op's
+attributes by name.
 """
 
 from collections.abc import Callable
@@ -42,10 +43,33 @@ def of_result(formula: Formula) -> Gradient:
 
 
 class NoGradient(NamedTuple):
-    """No derivative goes through an op, and why: one sentence."""
+    """No derivative goes through an op.
+
+    Attributes:
+        reason: Why: one sentence.
+        is_inactive: Whether eager's results don't require a gradient either.
+    """
 
     reason: str
+    is_inactive: bool = False
+
+
+class Sample(NamedTuple):
+    """The operands with which tests try an op.
+
+    Attributes:
+        low: The smallest.
+        high: The largest.
+        attributes: For each case those of the op, by name.
+        order: The highest derivative that is compared.
+    """
+
+    low: float
+    high: float
+    attributes: tuple[dict[str, Any], ...] = ({},)
+    order: int = 3
 
 
 HAS_STEPS = NoGradient("it has whole steps: the derivative is 0 wherever there is one")
 NO_REAL_NUMBERS = NoGradient("its results are no real numbers")
+NONE_IN_TORCH = NoGradient("torch has no derivative of it", is_inactive=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from girih.dialects.graph import series
 from girih.dialects.graph.elementwise_classes import FloatFunction
-from girih.dialects.graph.formulas import of_operand, of_result
+from girih.dialects.graph.formulas import Sample, of_operand, of_result
 
 # Below it i1(x) / x is 1/2 to the last digit.
 _TINY = 2.0**-27
@@ -28,16 +28,27 @@ class EntrOp(FloatFunction, name="entr"):
     ATEN = "special_entr.default"
     EMIT = _entropy
     GRADIENT = of_operand(lambda f, g, x: -(g * (f.log(x) + 1)))
+    SAMPLE = Sample(1e-6, 20)
+
+
+_ERFINV_HIGH = 0.8862269520759583
+_ERFINV_LOW = sqrt(pi) / 2 - _ERFINV_HIGH
 
 
 def _inverse_erf(f: Any, x: Any) -> Any:
     w = -f.log((1 - x) * (x + 1))
     root = f.sqrt(w)
-    slope = f.series(f.fma(w, 2 / 6.25, -1.0), series.ERFINV_SMALL)
-    middle = f.series(f.fma(root, 4 / 3, -13 / 3), series.ERFINV_MIDDLE)
-    large = f.series(f.fma(root, 8 / 9, -41 / 9), series.ERFINV_LARGE)
-    slope = f.where(w > 6.25, f.where(root > 4, large, middle), slope)
-    return f.where(f.abs(x).equals(1), x * inf, x * slope)
+    square = x * x
+    # The first term is apart, with a part that float32 cannot hold.
+    near = square * f.series(square * 4 - 1, series.ERFINV_NEAR) + _ERFINV_LOW
+    near = f.fma(x, _ERFINV_HIGH, x * near)
+    small = f.series(f.fma(w, 2 / 6.25, -1.0), series.ERFINV_SMALL, times=x)
+    small = f.where(square > 0.5, small, near)
+    middle = f.series(f.fma(root, 4 / 3, -13 / 3), series.ERFINV_MIDDLE, times=x)
+    large = f.series(f.fma(root, 8 / 9, -41 / 9), series.ERFINV_LARGE, times=x)
+    result = f.where(w > 6.25, f.where(root > 4, large, middle), small)
+    result = f.where(x.equals(0), x, result)  # with its sign
+    return f.where(f.abs(x).equals(1), x * inf, result)
 
 
 class ErfinvOp(FloatFunction, name="erfinv"):
@@ -47,6 +58,7 @@ class ErfinvOp(FloatFunction, name="erfinv"):
     ATEN = "default"
     EMIT = _inverse_erf
     GRADIENT = of_result(lambda f, g, y: f.exp(y * y) * (sqrt(pi) / 2) * g)
+    SAMPLE = Sample(-0.9999, 0.9999)
 
 
 def _scaled_erfc(f: Any, x: Any) -> Any:
@@ -67,6 +79,7 @@ class ErfcxOp(FloatFunction, name="erfcx"):
     ATEN = "special_erfcx.default"
     EMIT = _scaled_erfc
     GRADIENT = of_operand(lambda f, g, x: (x * 2 * f.erfcx(x) - 2 / sqrt(pi)) * g)
+    SAMPLE = Sample(-9, 20)
 
 
 def _log_normal(f: Any, x: Any) -> Any:
@@ -82,6 +95,30 @@ class LogNdtrOp(FloatFunction, name="log_ndtr"):
     ATEN = "special_log_ndtr.default"
     EMIT = _log_normal
     GRADIENT = of_operand(lambda f, g, x: g / f.erfcx(-(x * sqrt(0.5))) * sqrt(2 / pi))
+    SAMPLE = Sample(-15, -1)
+
+
+def _inverse_normal(f: Any, x: Any) -> Any:
+    q = x - 0.5
+    center = f.series(q * q * (128 / 9) - 1, series.NDTRI_CENTER, times=q)
+    tail = f.where(q > 0, 1 - x, x)
+    w = f.sqrt(f.log(tail) * -2)
+    middle = f.series(w * (1 / 3) - 5 / 3, series.NDTRI_MIDDLE, times=w)
+    size = f.series(w * 0.0625 - 1.5, series.NDTRI_FAR, times=w)
+    size = f.where(w > 8, size, middle)
+    far = f.where(q > 0, size, -size)
+    far = f.where(tail.equals(0), q * inf, far)
+    return f.where(f.abs(q) > 0.375, far, center)
+
+
+class NdtriOp(FloatFunction, name="ndtri"):
+    """y = where the normal distribution below y is x; NaN outside of [0, 1]."""
+
+    INSTRUCTIONS = 130
+    ATEN = "special_ndtri.default"
+    EMIT = _inverse_normal
+    GRADIENT = of_result(lambda f, g, y: g * sqrt(2 * pi) * f.exp(y * y * 0.5))
+    SAMPLE = Sample(1e-6, 1 - 1e-6)
 
 
 def _bessel_0(f: Any, x: Any) -> Any:
@@ -107,6 +144,7 @@ class I0Op(FloatFunction, name="i0"):
     ATEN = "default"
     EMIT = lambda f, x: f.exp(f.abs(x)) * _bessel_0(f, x)  # noqa: E731
     GRADIENT = of_operand(lambda f, g, x: g * f.i1(x))
+    SAMPLE = Sample(-60, 60)
 
 
 class I0eOp(FloatFunction, name="i0e"):
@@ -116,6 +154,7 @@ class I0eOp(FloatFunction, name="i0e"):
     ATEN = "special_i0e.default"
     EMIT = _bessel_0
     GRADIENT = of_operand(lambda f, g, x: g * (f.i1e(x) - f.sign(x) * f.i0e(x)))
+    SAMPLE = Sample(-100, 100)
 
 
 def _slope_of_i1(f: Any, g: Any, x: Any) -> Any:
@@ -138,6 +177,7 @@ class I1Op(FloatFunction, name="i1"):
     ATEN = "special_i1.default"
     EMIT = lambda f, x: f.exp(f.abs(x)) * _bessel_1(f, x)  # noqa: E731
     GRADIENT = of_operand(_slope_of_i1)
+    SAMPLE = Sample(-60, 60)
 
 
 class I1eOp(FloatFunction, name="i1e"):
@@ -147,3 +187,4 @@ class I1eOp(FloatFunction, name="i1e"):
     ATEN = "special_i1e.default"
     EMIT = _bessel_1
     GRADIENT = of_operand(_slope_of_i1e)
+    SAMPLE = Sample(-100, 100)

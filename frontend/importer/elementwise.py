@@ -6,6 +6,7 @@ computes, and the result to the dtype that eager gives.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -285,6 +286,9 @@ def clamp_max(b: Builder, self, max):
     return clamp(b, self, None, max)
 
 
+# Functions of more terms stay with ATen: kernels have no loop over them.
+_MOST_TERMS = 8
+
 # Functions ----------------------------------------------------------------------
 
 # Names that ATen and graph have in common; integers are computed as floats.
@@ -302,11 +306,39 @@ def _float_function(name: str):
 for _name in _FLOAT_FUNCTIONS:
     imports(_name)(_float_function(_name))
 
+
+def _whole_function(cls: type[FloatFunction]):
+    names = list(cls.ATTRIBUTES)
+
+    def rule(b: Builder, *arguments):
+        (self,) = (each for each in arguments if isinstance(each, Operand))
+        numbers = [each for each in arguments if not isinstance(each, Operand)]
+        attributes = dict(zip(names, numbers, strict=True))
+        if self.dtype.is_complex or not all(map(cls.takes, numbers)):
+            return NotImplemented
+        (x,) = promoted_to_float(b, self)
+        return b.op(cls.SHORT_NAME, [x], attributes, (x.shape, x.dtype))
+
+    return rule
+
+
 # Operators whose ops say all of themselves on their classes.
 for _cls in graph.OPS.values():
     if issubclass(_cls, FloatFunction):
-        _operator = _cls.overload().removesuffix(".default")
-        imports(_operator)(_float_function(_cls.SHORT_NAME))
+        imports(_cls.overload().removesuffix(".default"))(_whole_function(_cls))
+
+
+@imports("mvlgamma")
+def mvlgamma(b: Builder, self, p):
+    """The sum of ln gamma(self - j / 2) for j below p, and a constant."""
+    if not 1 <= p <= _MOST_TERMS:
+        return NotImplemented
+    (x,) = promoted_to_float(b, self)
+    result = b.constant(p * (p - 1) / 4 * math.log(math.pi), x.dtype)
+    for j in range(p):
+        shifted = b.sub(x, b.constant(j / 2, x.dtype)) if j else x
+        result = b.add(result, b.unary("lgamma", shifted))
+    return result
 
 
 def _rounding(name: str):

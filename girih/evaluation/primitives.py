@@ -31,15 +31,21 @@ for _name in _UNARY + _BINARY:
     evaluates(_name)(calls(getattr(torch, _name)))
 
 
-def _operator(cls: type[FloatFunction]) -> Callable:
-    """The ATen operator that an op's class names."""
+def _function(cls: type[FloatFunction]) -> Callable:
+    """A rule that calls the ATen operator that an op's class names."""
     name, _, overload = cls.overload().partition(".")
-    return getattr(getattr(torch.ops.aten, name), overload)
+    operator = getattr(getattr(torch.ops.aten, name), overload)
+
+    def rule(state, op, x):
+        numbers = [getattr(op, name) for name in cls.ATTRIBUTES]
+        return operator(*cls.arguments(x, numbers))
+
+    return rule
 
 
 for _cls in graph.OPS.values():
     if issubclass(_cls, FloatFunction):
-        evaluates(_cls.SHORT_NAME)(calls(_operator(_cls)))
+        evaluates(_cls.SHORT_NAME)(_function(_cls))
 
 
 @evaluates("floor_divide")

@@ -7,6 +7,7 @@ written here: they keep bf16 and f16, and widen nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from girih.dialects import graph
 from girih.dialects.bindings import ir
@@ -66,7 +67,7 @@ class TermFunctions:
         self._b = b
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
-        def function(*operands: Term | float) -> Term:
+        def function(*operands: Term | float, **attributes: Any) -> Term:
             model = next(each for each in operands[::-1] if isinstance(each, Term))
             values = [
                 each.value
@@ -74,7 +75,7 @@ class TermFunctions:
                 else self._b.like(each, model.value)
                 for each in operands
             ]
-            return Term(self._b, self._b.op(name, *values))
+            return Term(self._b, self._b.op(name, *values, **attributes))
 
         return function
 
@@ -86,7 +87,8 @@ def rule_of(gradient: Gradient) -> Rule:
         refuse_complex(op)
         g = Term(b, b.widened(cotangents[0]))
         known = Term(b, b.widened(getattr(op, gradient.known)))
-        made = gradient.formula(TermFunctions(b), g, known)
+        attributes = {name: getattr(op, name) for name in type(op).ATTRIBUTES}
+        made = gradient.formula(TermFunctions(b), g, known, **attributes)
         return [b.cast(made.value, op.x.type.element_type)]
 
     return rule
@@ -97,7 +99,8 @@ def _register(cls: type[Op]) -> None:
     if isinstance(declared, Gradient):
         RULES.add(cls.SHORT_NAME, rule_of(declared))
     elif isinstance(declared, NoGradient):
-        not_differentiable(declared.reason, cls.SHORT_NAME)
+        inactive = declared.is_inactive
+        not_differentiable(declared.reason, cls.SHORT_NAME, inactive=inactive)
 
 
 for _cls in graph.OPS.values():

@@ -3,6 +3,7 @@
 from girih.dialects import graph
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
+from girih.dialects.graph.elementwise_classes import FloatFunction
 
 from .rules import AtenCall, calls_aten, calls_same_arguments, dtype_of, operands
 
@@ -10,9 +11,20 @@ calls_same_arguments(
     {
         cls.OPERATION_NAME: f"aten.{cls.overload()}"
         for cls in graph.OPS.values()
-        if cls.ATEN is not None
+        if cls.ATEN is not None and not issubclass(cls, FloatFunction)
     }
 )
+
+
+def _call_function(op: ir.OpView) -> AtenCall:
+    cls = type(op)
+    numbers = [getattr(op, name) for name in cls.ATTRIBUTES]
+    return AtenCall(f"aten.{cls.overload()}", cls.arguments(OperandRef(0), numbers))
+
+
+for _cls in graph.OPS.values():
+    if issubclass(_cls, FloatFunction):
+        calls_aten(_cls.OPERATION_NAME)(_call_function)
 
 _ROUNDING_MODES = {"graph.floor_divide": "floor", "graph.trunc_divide": "trunc"}
 

@@ -1,12 +1,16 @@
 """Formulas of ``EMIT`` on classes of ops: what kernels compute, with operators.
 
-``formula(f, x)`` gets the operand. ``f`` has the functions of MLIR's ``math`` dialect,
-``abs``, ``where`` and ``series``, which is a Chebyshev series.
+``formula(f, x)`` gets the operand, and the op's attributes by name. ``f`` has the
+functions of MLIR's ``math`` dialect, ``abs``, ``where`` and ``series``, which is a
+Chebyshev series.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from girih.passes.tile.emit.builder import Builder, Value
@@ -98,15 +102,42 @@ class LaneFunctions:
         ]
         return self._number(self._b.select(holds.value, *values))
 
-    def series(self, t: Lanes, coefficients: Sequence[float]) -> Lanes:
+    def series(
+        self, t: Lanes, coefficients: Sequence[float], times: Lanes | None = None
+    ) -> Lanes:
         """c0 + c1 T1(t) + c2 T2(t) + ... with Chebyshev's polynomials.
+
+        Args:
+            t: From -1 to 1.
+            coefficients: c0, c1, ...
+            times: A factor of the sum; the product is rounded once.
+        """
+        terms = self._terms(coefficients)
+        powers = _powers(terms)
+        if powers is None:
+            result = self._clenshaw(t, terms)
+            return result if times is None else result * times
+        high = _rounded(powers[0]) if self._element == "f32" else powers[0]
+        rest = self._constant(powers[-1])
+        for power in powers[-2:0:-1]:
+            rest = self.fma(t, rest, self._constant(power))
+        rest = self.fma(t, rest, self._constant(powers[0] - high))
+        if times is None:
+            return rest + high
+        return self.fma(times, self._constant(high), times * rest)
+
+    def _terms(self, coefficients: Sequence[float]) -> tuple[float, ...]:
+        least = _LAST_DIGIT[self._element] * min(1.0, abs(coefficients[0]))
+        count = len(coefficients)
+        while abs(coefficients[count - 1]) < least:
+            count -= 1
+        return tuple(coefficients[:count])
+
+    def _clenshaw(self, t: Lanes, terms: Sequence[float]) -> Lanes:
+        """The sum where powers of t would cancel each other.
 
         Source: C. W. Clenshaw, A note on the summation of Chebyshev series, 1955.
         """
-        least = _LAST_DIGIT[self._element] * min(1.0, abs(coefficients[0]))
-        terms = [*coefficients]
-        while abs(terms[-1]) < least:
-            terms.pop()
         twice = t + t
         last, before = self._constant(terms[-1]), self._constant(0.0)
         for term in terms[-2:0:-1]:
@@ -121,12 +152,40 @@ class LaneFunctions:
         return Lanes(self._b, value, self._element)
 
 
+# How much larger the sum of all powers may be than that of the series.
+_MOST_CANCELLATION = 3
+
+
+@lru_cache
+def _powers(terms: tuple[float, ...]) -> list[float] | None:
+    """The same polynomial in powers of t; None where they would cancel each other."""
+    powers = [Fraction(0)] * len(terms)
+    now, after = [Fraction(1)], [Fraction(0), Fraction(1)]
+    for term in terms:
+        for power, part in enumerate(now):
+            powers[power] += Fraction(term) * part
+        twice = [Fraction(0), *(2 * part for part in after)]
+        for power, part in enumerate(now):
+            twice[power] -= part
+        now, after = after, twice
+    if sum(map(abs, powers)) > _MOST_CANCELLATION * sum(map(abs, terms)):
+        return None
+    return [float(power) for power in powers]
+
+
+def _rounded(value: float) -> float:
+    """The nearest float32."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
 def rule_of(formula: Callable[..., Any]) -> Rule:
     """The emission rule that a formula says."""
 
     def rule(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
         element = node.element.register_name
         operands = [Lanes(b, value, element) for value in values]
-        return formula(LaneFunctions(b, element), *operands).value
+        names = node.op.ATTRIBUTES
+        attributes = {name: node.attribute(name) for name in names}
+        return formula(LaneFunctions(b, element), *operands, **attributes).value
 
     return rule
