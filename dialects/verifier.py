@@ -152,10 +152,10 @@ def _check_count(subject: str, fields: tuple, count: int) -> None:
     if singles == len(fields):
         expect(count == singles, subject, f"number {singles}", count)
     else:
-        expect(count >= singles, subject, f"number at least {singles}", count)
+        expect(count >= singles, subject, f"be at least {singles} in number", count)
         if all(field.group is not Group.VARIADIC for field in fields):
             most = len(fields)
-            expect(count <= most, subject, f"number at most {most}", count)
+            expect(count <= most, subject, f"be at most {most} in number", count)
 
 
 def _check_segments(op: Op) -> None:

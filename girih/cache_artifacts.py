@@ -88,7 +88,10 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> CacheInfo | None:
     if head["versions"] != (own := _versions()):
         theirs = _text({k: v for k, v in head["versions"].items() if own.get(k) != v})
         ours = _text({k: v for k, v in own.items() if head["versions"].get(k) != v})
-        _refuse(f"they were made with {theirs}, here is {ours}")
+        _refuse(
+            f"they were made with {theirs}, but this process has {ours}. Save them "
+            "again with these versions."
+        )
         return None
     folder = config.cache_dir()
     if folder is None:
@@ -125,7 +128,9 @@ def _unpacked(data: bytes) -> tuple[dict, dict[str, bytes]]:
             raise ValueError(f"these cache artifacts have a wrong file {name!r}")
         files[name] = content
     if at != len(rest):
-        raise ValueError("these cache artifacts have more bytes than files")
+        raise ValueError(
+            "these cache artifacts are damaged: there are bytes after the last file"
+        )
     return head, files
 
 

@@ -19,13 +19,15 @@ from girih import tally
 from girih.errors import GirihError, SourceLocation, UnsupportedError, for_users
 
 KINDS = {
-    "alignment": "a tensor begins where kernels can't read it",
+    "alignment": "a tensor is not aligned as kernels need it",
     "bug": "girih itself failed",
     "capture": "girih can neither capture the function nor break it into graphs",
     "derivative": "an operation has no derivative in girih",
     "device": "girih makes no code for the device",
     "errors": "the first calls of the function raised",
-    "generator": "the body of the function does not run in the call",
+    "generator": (
+        "the function is a generator or a coroutine, whose body runs after the call"
+    ),
     "import": (
         "the graph has an operation, a tensor or an alias that girih cannot compile"
     ),
@@ -33,7 +35,10 @@ KINDS = {
     "kernel check": "a kernel refused the data, but eager accepted it",
     "mode": "a mode of torch is active that compiled code would bypass",
     "number": "a float is too large for float32",
-    "overlap": "an argument that is written shares memory with another one or itself",
+    "overlap": (
+        "an argument that is written shares memory with another argument, or its own "
+        "elements share memory"
+    ),
     "pass": "a user's pass, pipeline or rule failed",
     "recompile limit": "the function reached its limit of compilations",
     "resources": "the process ran out of memory, stack, files or threads",
@@ -149,14 +154,21 @@ def counted(kind: str, function: Callable) -> Callable:
 
 # One call ---------------------------------------------------------------------------
 
-_CLONE = "Pass a clone of one of them, or of one that overlaps itself."
+_CLONE = (
+    "Pass a clone of one of the two arguments, or of the argument whose elements share "
+    "memory."
+)
 
 # What the runtime says about a call that it leaves to eager, and what helps.
 _OF_ONE_CALL = {
-    "alignment": ("Its address is no multiple of 16.", "Pass a clone of it."),
+    "alignment": (
+        "The tensor's address is not a multiple of 16 bytes.",
+        "Pass a clone of the tensor.",
+    ),
     "kernel check": (
-        "A check of a compiled kernel failed, and eager computes a result.",
-        "Please report it.",
+        "A check in a compiled kernel rejected the data, but eager mode computed a "
+        "result from them.",
+        "Please report this as a bug in girih.",
     ),
     "number": ("Kernels compute with the number in float32.", "Pass it as a tensor."),
     "overlap": ("The graph was compiled for tensors that share no memory.", _CLONE),

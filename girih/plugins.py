@@ -126,7 +126,8 @@ def plugin(name: str) -> Plugin:
         ValueError: A dialect of girih or MLIR has this name, or it is no identifier.
     """
     if name in _TAKEN:
-        raise ValueError(f"a plugin can't be called {name!r}: that is taken")
+        reason = "a dialect of girih or MLIR has this name"
+        raise ValueError(f"a plugin can't be called {name!r}: {reason}")
     if not name.isidentifier():
         raise ValueError(f"a plugin's name must be an identifier, got {name!r}")
     if name not in _plugins:
@@ -173,8 +174,8 @@ class Plugin:
     def _name(self, op: OpName) -> str:
         if not isinstance(op, str):
             if not isinstance(op, type) or not getattr(op, "OPERATION_NAME", ""):
-                text = "a rule is for an op: its class, which has a name=, or its name"
-                raise TypeError(f"{text}; got {op!r}")
+                text = "the class of an op (defined with name=) or the name of an op"
+                raise TypeError(f"expected {text}, got {op!r}")
             return op.OPERATION_NAME.removeprefix("graph.")
         name = op if "." in op else f"{self.name}.{op}"
         if name not in definition.OPS:
@@ -386,7 +387,7 @@ def _existing(name: str) -> str:
     known = getattr(operators, packet).overloads()
     if (overload or "default") not in known:
         names = ", ".join(f"{namespace}::{packet}.{each}" for each in known)
-        raise ValueError(f"torch has no operator {name!r}, but {names}")
+        raise ValueError(f"torch has no overload {name!r}; it has {names}")
     return found
 
 

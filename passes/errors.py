@@ -111,7 +111,10 @@ class PassError(Exception):
             parts.append(f"  Code of yours may have made it: {names}.")
         if self.reproducer is not None:
             parts.append(f"  replay: {self.replay_command()}")
-            parts += [f"  it needs this program: {why}" for why in self.reasons]
+            parts += [
+                f"  the replay needs code of your program: {why}"
+                for why in self.reasons
+            ]
         return "\n".join(parts)
 
     def replay_command(self) -> str:

@@ -199,8 +199,8 @@ FUSE_CLOSING_REDUCTIONS = _stage(
 )
 NARROW_INTERMEDIATES = _stage(
     "narrow-intermediates",
-    "Kernels hand over 16-bit values, not what these are in 32 bits. Who reads them "
-    "widens them.",
+    "Kernels store 16-bit values instead of the same values in 32 bits. The kernel "
+    "that reads a value widens it.",
 )
 CONVERT_TO_HOST = _stage(
     "convert-graph-to-host",
@@ -267,7 +267,7 @@ CANONICALIZE = _stage(
 )
 CSE = _stage(
     "cse",
-    "Address computations that the lowering repeated are one computation.",
+    "Each address is computed once. The lowering had repeated such computations.",
 )
 CONVERT_TO_TT = _stage(
     "convert-tile-to-tt",
@@ -306,7 +306,8 @@ TO_LLVM = (
     ),
     _stage(
         "convert-ub-to-llvm",
-        "LLVM's poison replaces MLIR's. A vector that is built in parts begins as it.",
+        "LLVM's poison replaces MLIR's. A vector that is built in parts begins as "
+        "poison.",
     ),
     _stage("reconcile-unrealized-casts", "No cast between dialects is left."),
 )

@@ -81,7 +81,7 @@ class _Writer:
         """Has the module define a name."""
         if name in self._done:
             if self._done[name] is not value:
-                raise NotStandalone(f"{name!r} stands for two things")
+                raise NotStandalone(f"the name {name!r} means two different objects")
             return
         self._done[name] = value
         if isinstance(value, types.ModuleType):
@@ -110,7 +110,8 @@ class _Writer:
         if function.__name__ == "<lambda>":
             raise NotStandalone("a lambda has no source of its own")
         if function.__name__ != name:
-            raise NotStandalone(f"{name!r} is called {function.__name__!r} where it is")
+            other = function.__name__
+            raise NotStandalone(f"{name!r} is defined under another name, {other!r}")
         try:
             source = textwrap.dedent(inspect.getsource(function))
         except (OSError, TypeError):
@@ -127,7 +128,8 @@ def _used_by(function: types.FunctionType) -> dict[str, Any]:
     try:
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
     except ValueError:
-        raise NotStandalone("it closes over a variable without a value") from None
+        reason = "the function uses an outer variable that has no value yet"
+        raise NotStandalone(reason) from None
     used = dict(zip(code.co_freevars, cells, strict=True))
     names = list(_names(code)) + _names_of_decorators(function)
     for name in names:

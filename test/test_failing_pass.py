@@ -362,7 +362,9 @@ def test_ir_that_a_pass_breaks_is_found(monkeypatch, function):
 
 def test_a_function_that_no_library_has(monkeypatch):
     _, error = with_pass(monkeypatch, calls_what_no_library_has, "cpu", 3)
-    assert "no loaded library exports nowhere; it is called by kernel" in error
+    assert (
+        "no loaded library exports nowhere. This function is called by kernel" in error
+    )
     assert "test_failing_pass.py:" in error
 
 

@@ -229,7 +229,7 @@ def judge_tests(
         record.failed.append(f"pytest: {ended.what}")
     for test in stopped:
         seconds = time.time() - started[test]
-        line = f"{test}: stopped as it ran, after {seconds:.0f} s"
+        line = f"{test}: was still running when time was over, after {seconds:.0f} s"
         is_hung = seconds > SECONDS_OF_A_TEST
         (record.failed if is_hung else record.not_run).append(line)
     if ended.code == 5:
@@ -256,8 +256,10 @@ def _judge_rest(
 
 def _late(files: Sequence[str]) -> str:
     count = _count(files, "test file")
+    verb = "was" if len(files) == 1 else "were"
     return (
-        f"{count} of those that the change concerns, no time was left: {_some(files)}"
+        f"{count} that the change concerns {verb} not run, because no time was left: "
+        f"{_some(files)}"
     )
 
 

@@ -30,7 +30,7 @@ name the keys.
 
 The importer (`frontend/importer`) writes the attributes as facts about eager's tensors.
 A pass that makes a new function has to hand on those that still hold. An attribute of
-type unit holds by being there.
+type unit has no value; it is true if it is present.
 
 | attribute | stands on | type | meaning | written by | read by |
 |---|---|---|---|---|---|

@@ -72,7 +72,8 @@ def stage_list(target: str, is_training: bool) -> str:
         for stage in stages.stages_of(program, stages.TARGETS[target]):
             lines += _stage_lines(stage)
     lines.append("\nA user's pass runs before:STAGE or after:STAGE, in one program as")
-    lines.append("PROGRAM:before:STAGE. A stage in brackets is an act of the driver.")
+    lines.append("PROGRAM:before:STAGE. The driver carries out a stage in brackets; no")
+    lines.append("pass runs there.")
     return "\n".join(lines)
 
 

@@ -47,7 +47,7 @@ def op_list() -> str:
 def page() -> str:
     """The page of the documents."""
     lines = [_INTRODUCTION, _legend("role", "how the op becomes code", Role)]
-    lines.append(_legend("trait", "what holds of the op", Trait))
+    lines.append(_legend("trait", "what is true of the op", Trait))
     for dialect in (module.NAME for module in _LOADED):
         lines += [f"\n## {dialect}\n", *_table(dialect)]
     return "\n".join(lines) + "\n"

@@ -158,7 +158,7 @@ def stages_page() -> str:
             text = textwrap.wrap(f"{target.name}: {names}", 84, break_on_hyphens=False)
             lines += ["```text", *text, "```", ""]
     lines += ["## What each stage does", ""]
-    heads = ("stage", "pass", "no pass of yours at", "what holds afterwards")
+    heads = ("stage", "pass", "no pass of yours at", "what is true after the stage")
     return _page(_STAGES, [*lines, *_table(heads, map(_stage_row, known))])
 
 

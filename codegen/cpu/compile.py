@@ -51,7 +51,9 @@ def compile_module(
         addresses = openmp_symbols() | resolve(imports, symbols or {})
     except UnknownSymbols as error:
         callers = name_callers(module, error.names)
-        raise CodegenError(f"{error}; it is called by {callers}") from None
+        is_one = len(error.names) == 1
+        called = "This function is" if is_one else "These functions are"
+        raise CodegenError(f"{error}. {called} called by {callers}.") from None
     if not exports:
         raise CodegenError("the module exports no function (girih bug)")
     try:

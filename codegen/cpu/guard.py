@@ -51,10 +51,11 @@ class LostCompilation(CodegenError):
 _REASONS = {
     "fatal": "LLVM reported a fatal error: {0}",
     "crashed": "LLVM crashed with signal {1}",
-    "stopped": "LLVM had not finished after {2:g} s of processor time; its thread "
-    "sleeps from now on",
-    "abandoned": "LLVM had not finished after {2:g} s of processor time; its thread "
-    "can't be stopped, it goes on with the lowest priority",
+    "stopped": "LLVM did not finish within {2:g} s of processor time, and girih "
+    "suspended its thread. The option 'codegen_seconds' sets the limit.",
+    "abandoned": "LLVM did not finish within {2:g} s of processor time. girih can't "
+    "stop the thread, which goes on with the lowest priority. The option "
+    "'codegen_seconds' sets the limit.",
 }
 
 

@@ -225,7 +225,10 @@ def _binary(
         if facts.get(scratch):
             raise CodegenError(f"the kernel needs {scratch}, which is not supported")
     if facts["name"] != kernel.name:
-        raise CodegenError(f"its function is called {facts['name']}")
+        raise CodegenError(
+            f"expected Triton to compile the function {kernel.name}, got "
+            f"{facts['name']}"
+        )
     warps = facts.get("num_warps") or kernel.options.num_warps
     return Binary(
         data=data,

@@ -188,11 +188,16 @@ class Recorder:
         if len(self._seen) > MOST_KINDS:
             self._seen.popitem(last=False)
             if not self._made:
-                self._say("the numbers and sizes of the graph differ from call to call")
+                self._say(
+                    "the calls pass ever new sizes and numbers, so a recording would "
+                    "not be used again"
+                )
         if before is None or self._stopped or not self._makes_way(key, values):
             return None
         if self._made >= 4 * self._limit:
-            return self._stop("the calls of the graph differ too much from each other")
+            return self._stop(
+                "the program was recorded too often, because its calls differ"
+            )
         plan = self._planned(values, addresses, before)
         if plan is None:
             return None

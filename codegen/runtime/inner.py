@@ -29,10 +29,10 @@ from girih.codegen.runtime.interface import Interface, View
 
 _WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an "
-    "inplace operation: a result of a compiled graph, of which others were computed, "
-    "is at version {0}; expected version {1} instead. Where a gradient by this result "
-    "is differentiated again, girih computes it from the result, even where eager "
-    "saves another tensor. Clone the result before you write to it."
+    "inplace operation: a result of a compiled graph, from which other results were "
+    "computed, is at version {0}; expected version {1} instead. girih needs the "
+    "result's old value to differentiate its gradient again, even where eager saves "
+    "another tensor. Clone the result before you write to it."
 )
 GONE = (
     "a result of a compiled graph was freed, but a hook or a retained "

@@ -136,7 +136,8 @@ def _hindrance(externs: list[ir.OpView]) -> str | None:
         if op.op in torch_entry.OWN or op.op in _INDEXING:
             continue
         if any(tag in torch_entry.overload(op.op).tags for tag in _DEPENDS_ON_DATA):
-            return with_place(f"{op.op} has a result whose size is data", _place(op))
+            reason = f"{op.op} has a result whose size depends on data"
+            return with_place(reason, _place(op))
     return None
 
 

@@ -90,7 +90,10 @@ def analysed(results: tuple, given: list, device: torch.device) -> Results:
         if not isinstance(result, Tensor):
             made.values[place] = result
         elif result.device != device or result.layout != torch.strided:
-            raise NotRecordable(f"result {place} is {result.layout} on {result.device}")
+            raise NotRecordable(
+                f"result {place} is a {result.layout} tensor on {result.device}; a "
+                "CUDA graph can return only strided tensors on its own device"
+            )
         elif id(result) in same:
             made.given.append((place, same[id(result)]))
         elif (owner := owners.get(_storage_of(result))) is not None:

@@ -312,7 +312,10 @@ class _Watch(TorchDispatchMode):
     def _check(self, args, kwargs) -> None:
         for value in torch.utils._pytree.arg_tree_leaves(*args, **(kwargs or {})):
             if isinstance(value, Tensor) and value.device != self._device:
-                reason = f"{self._last} uses memory of {value.device}"
+                reason = (
+                    f"{self._last} uses a tensor on {value.device}, and a CUDA graph "
+                    "can use only its own device"
+                )
                 raise NotRecordable(with_place(reason, self._place()))
 
     def _place(self) -> str:

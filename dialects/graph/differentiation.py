@@ -115,7 +115,7 @@ class CustomVjpOp(DerivativeOp, name="custom_vjp"):
         gradients, inputs = list(last.operands), self.inputs
         count = len(inputs)
         for number in self.absent or ():
-            expect(0 <= number < count, "absent", "have numbers of inputs", number)
+            expect(0 <= number < count, "absent", "hold positions of inputs", number)
         expect(len(gradients) == count, "body", f"yield {count} values", len(gradients))
         for gradient, given in zip(gradients, inputs, strict=True):
             zero = ir.RankedTensorType.get([], given.type.element_type)

@@ -187,7 +187,7 @@ class ConcatOp(GraphOp, name="concat", traits={ASSEMBLES, TAKES_FLOAT8}):
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
         """The sizes of the first operand, with the sum of all along ``dim``."""
         (inputs,) = types
-        expect(len(inputs) > 0, "inputs", "number at least 1", 0)
+        expect(len(inputs) > 0, "inputs", "be at least 1 in number", 0)
         dim, first = attributes["dim"], list(expect_tensor(inputs[0], "inputs[0]"))
         expect_dim(dim, len(first))
         element = inputs[0].element_type

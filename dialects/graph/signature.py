@@ -85,7 +85,7 @@ def _one_for_each_dim(subject: str, value: tuple, type_: ir.Type, counts: tuple)
 
 def _of_an_index(subject: str, value: object, type_: ir.Type, counts: tuple) -> None:
     is_index = isinstance(type_, ir.IndexType)
-    expect(is_index, subject, "belong to an index", type_)
+    expect(is_index, subject, "stand on a value of type index", type_)
 
 
 def _of_a_number(subject: str, value: object, type_: ir.Type, counts: tuple) -> None:

@@ -49,7 +49,7 @@ class FusionOp(GraphOp, name="fusion"):
         expect_dims(self.reduced, len(self.domain), "reduced")
         expect_dims(self.closing or (), len(self.domain), "closing")
         both = sorted({*self.reduced} & {*(self.closing or ())})
-        expect(not both, "closing", "differ from reduced", str(both))
+        expect(not both, "closing", "name no dim that reduced names", str(both))
         block = only_block(self)
         expect_arguments(block, [value.type for value in self.operands])
         results = [value.type for value in self.results]

@@ -208,7 +208,7 @@ class FreeOp(HostOp, name="free"):
                 expect(is_read, "buffer", "be freed once", f"two {reader.name}")
             elif reader.name != self.OPERATION_NAME:
                 place = f"'{reader.name}' at {reader.location}"
-                expect(False, "buffer", "be used by no op behind it", place)
+                expect(False, "buffer", "have no use after it is freed", place)
 
 
 def _ancestor_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:

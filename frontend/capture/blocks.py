@@ -95,24 +95,18 @@ class Blocks:
             self._refuse(node)
 
     def _refuse(self, node: torch.fx.Node) -> None:
-        raises, changes = (
-            f"{self.stray} may raise",
-            (f"{node} writes a tensor that existed before the graph"),
-        )
+        changes = f"{node} writes a tensor that existed before the graph"
         if self.stray is node:
-            raises, changes = (
-                f"{node} may raise",
-                ("the graph writes a tensor that existed before it"),
-            )
+            changes = "the graph writes a tensor that existed before it"
         way_out = "Write, and draw random numbers, on the other side of the `try`."
         if not self._may_break:
             way_out += " Without fullgraph=True the graph breaks here."
         unsupported(
-            kind="an error that another block would see",
+            kind="error of a graph inside a `try` or `with` block",
             context=str(node),
-            explanation=f"{raises} because of its data, in a `try` or `with` block "
-            "that the program enters or leaves within the graph, and that would see "
-            f"the error. The graph can't run again as Python: {changes}.",
+            explanation=f"{self.stray} may raise an error that depends on data, and "
+            "the block would handle it. girih can't run the call again in Python, "
+            f"because {changes}.",
             hints=(way_out,),
         )
 

@@ -100,8 +100,9 @@ def _over_budget(what: str, limit: float) -> UnsupportedError:
     return UnsupportedError(
         OVER_BUDGET,
         f"{limit:g} {what}",
-        "A loop that is unrolled may be long, or not end. The function runs as "
-        f"Python from now on; the limit is the option 'capture_{what}'.",
+        "Capture unrolls loops, and a loop may be too long or endless. The function "
+        "runs as plain Python from now on. "
+        f"The option 'capture_{what}' sets the limit.",
         ("Compile what the loop calls, or raise the limit.",),
     )
 

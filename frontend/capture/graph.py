@@ -242,8 +242,9 @@ def node_of(value: Value):
         unsupported(
             kind="value that left the function that made it",
             context=repr(value),
-            explanation="An operation calls the function, and only its results come "
-            "out of there.",
+            explanation="A torch operation (such as torch.cond) calls this function. "
+            "The rest of the graph can use only what the function returns.",
+            hints=("Return the value.",),
         )
     return value.node
 

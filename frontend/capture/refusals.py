@@ -8,7 +8,10 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
-CALLER_HAS_LOST = "a read of a caller's frame, whose unused variables are lost"
+CALLER_HAS_LOST = (
+    "code that reads its caller's frame after a graph break: girih has dropped the "
+    "caller's unused variables"
+)
 
 # What is a fallback also where it merely breaks a graph, by the kind of the error.
 FALLBACKS = {BUG: "bug", CALLER_HAS_LOST: "capture"}

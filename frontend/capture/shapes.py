@@ -173,15 +173,13 @@ class SymbolicEvaluator(Evaluator):
         for size, text, how in self.marked:
             expression = size.node.expr
             if expression.is_number:
-                only = f"the program holds for the size {expression} only"
-                _refuse_mark(text, f"is marked as dynamic, but {only}")
+                _refuse_mark(text, f"the size {expression}")
             limits = self.environment.var_to_range.get(expression)
             if limits is not None and how.least is not None:
                 least, most = _bounds_of(how)
                 if limits.lower > least or limits.upper < most:
                     allowed = f"sizes from {limits.lower} to {limits.upper}"
-                    only = f"the program holds for {allowed}"
-                    _refuse_mark(text, f"is marked as dynamic, but {only}")
+                    _refuse_mark(text, allowed)
 
 
 def _method(name: str) -> Callable:
@@ -195,11 +193,12 @@ def _wants_numbers(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and "concrete integers" in str(error)
 
 
-def _refuse_mark(text: str, what: str) -> None:
+def _refuse_mark(text: str, allowed: str) -> None:
     unsupported(
         kind=MARK_VIOLATED,
         context=text,
-        explanation=f"The size {what}.",
+        explanation="The size is marked as dynamic, but the captured program is right "
+        f"only for {allowed}.",
         hints=(
             "Mark also the other tensors that have this size, remove the mark, or "
             "use maybe_mark_dynamic.",

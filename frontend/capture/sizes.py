@@ -190,11 +190,11 @@ class Sizes:
 
 def _refuse_value(context: str):
     unsupported(
-        kind="value that changes with each trip of a loop",
+        kind="value that changes in each iteration of a loop",
         context=context,
         explanation=(
-            "girih would compile the code that depends on the value for each trip. "
-            "So Python runs that code."
+            "girih would have to compile the code that uses the value again in each "
+            "iteration. Python runs this code instead."
         ),
         hints=("Iterate over the items instead of their positions or names.",),
     )

@@ -168,9 +168,9 @@ class TorchState:
         """Leaves the innermost region."""
         if not self._regions or self._regions[-1].manager is not manager:
             unsupported(
-                kind="region of torch that was entered before",
+                kind="end of a torch `with` block that began before the graph",
                 context=manager.python_type().__name__,
-                explanation="The `with` block began before this graph did.",
+                explanation="The graph can hold only whole `with` blocks.",
             )
         region = self._regions.pop()
         if region.leave is not None:

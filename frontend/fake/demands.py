@@ -124,7 +124,10 @@ def _softmax(self, dim, half_to_float):
 def _logsumexp(self, dim, keepdim=False):
     # ATen adds the maxima of kept dims to a result without dims.
     is_mixed = len(dim) == 0 and self.dim() > 0 and not keepdim
-    _check(not is_mixed or self.numel() == 0, "no dims of several")
+    _check(
+        not is_mixed or self.numel() == 0,
+        "logsumexp got an empty dim for a tensor with dims",
+    )
 
 
 @demands("sort")
@@ -142,7 +145,8 @@ def _sort_stably(self, stable=None, dim=-1, descending=False):
 
 @demands("addmv")
 def _addmv(self, mat, vec, *, beta=1, alpha=1):
-    _check(mat.dim() == 2 and vec.dim() == 1 and self.dim() <= 1, "not of these ranks")
+    fits = mat.dim() == 2 and vec.dim() == 1 and self.dim() <= 1
+    _check(fits, "mat must have 2 dims, vec 1, and input at most 1")
     rows, columns = mat.size()
     _check_size(vec, (columns,), "vec")
     fits = broadcast([self.size(), (rows,)])
@@ -168,14 +172,14 @@ def _constant_pad(self, pad, value=0):
 
 @demands("pixel_shuffle")
 def _pixel_shuffle(self, upscale_factor):
-    _check(self.dim() >= 3, "not of this rank")
+    _check(self.dim() >= 3, "input must have at least 3 dims")
     _check(upscale_factor > 0, "the factor is not positive")
     _check(self.size()[-3] % upscale_factor**2 == 0, "channels are not divisible")
 
 
 @demands("pixel_unshuffle")
 def _pixel_unshuffle(self, downscale_factor):
-    _check(self.dim() >= 3, "not of this rank")
+    _check(self.dim() >= 3, "input must have at least 3 dims")
     _check(downscale_factor > 0, "the factor is not positive")
     fits = all(size % downscale_factor == 0 for size in self.size()[-2:])
     _check(fits, "height or width is not divisible")
@@ -183,7 +187,7 @@ def _pixel_unshuffle(self, downscale_factor):
 
 @demands("channel_shuffle")
 def _channel_shuffle(self, groups):
-    _check(self.dim() > 2, "not of this rank")
+    _check(self.dim() > 2, "input must have at least 3 dims")
     _check(groups > 0, "the number of groups is not positive")
     _check(self.size()[1] % groups == 0, "channels are not divisible")
 
@@ -206,7 +210,8 @@ RESIZED = tuple(
 
 @demands(*RESIZED)
 def _resized(self, output_size, *options, **named):
-    _check(self.dim() == len(output_size) + 2, "not of this rank")
+    rank = len(output_size) + 2
+    _check(self.dim() == rank, f"input must have {rank} dims")
     _check(all(size > 0 for size in self.size()[1:]), "the image is empty")
     _check(all(size > 0 for size in output_size), "the result is empty")
 
@@ -225,20 +230,23 @@ def _resized_by_factors(input, output_size, *options, **named):
 
 @demands("nll_loss_forward")
 def _nll_loss(self, target, weight, reduction, ignore_index):
-    _check(self.dim() in (1, 2) and target.dim() <= 1, "not of these ranks")
+    fits = self.dim() in (1, 2) and target.dim() <= 1
+    _check(fits, "input must have 1 or 2 dims, target at most 1")
     # A target of one class is taken for one sample with a batch of one or without it.
     if self.dim() == 2 and target.dim() == 1:
         _check_size(target, self.size()[:1], "target")
     elif target.dim() == 1:
         _check_size(target, (1,), "target")
     elif self.dim() == 2:
-        _check(self.size()[0] == 1, "target has no samples")
+        fits = self.size()[0] == 1
+        _check(fits, "a target without dims needs an input with a batch of 1")
     _check_size(weight, self.size()[-1:], "weight")
 
 
 @demands("nll_loss2d_forward")
 def _nll_loss_of_images(self, target, weight, reduction, ignore_index):
-    _check(self.dim() == 4 and target.dim() == 3, "not of these ranks")
+    fits = self.dim() == 4 and target.dim() == 3
+    _check(fits, "input must have 4 dims, target 3")
     batch, classes, rows, columns = self.size()
     _check_size(target, (batch, rows, columns), "target")
     _check_size(weight, (classes,), "weight")

@@ -143,16 +143,16 @@ class Builder:
         """
         return self._symbols.is_negative(size)
 
-    def _demand(self, size: Size, what: str) -> None:
+    def _demand(self, size: Size, kind: str, what: str, why: str) -> None:
         """Leaves a call to eager where a number is negative that must not be.
 
         Code reads and writes where these numbers say, so none is taken on trust.
         """
         if self.is_negative(size):
             unsupported(
-                kind="part outside of a tensor",
-                context=f"{what} {size}",
-                explanation="This size or offset has to be at least 0.",
+                kind=kind,
+                context=what.format(size),
+                explanation=why,
             )
 
     # Types and ops ------------------------------------------------------------
@@ -359,7 +359,8 @@ class Builder:
 
     def iota(self, count: Size, dtype: torch.dtype, start=0, step=1) -> Operand:
         """start, start + step, ..., a rank-1 tensor."""
-        self._demand(count, "a count of")
+        why = "The number of elements has to be at least 0."
+        self._demand(count, "negative size", "a tensor of {} elements", why)
         attributes = {"start": start, "step": step}
         return self.op("iota", [], attributes, ((count,), dtype))
 
@@ -439,10 +440,16 @@ class Builder:
         shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
         if shape == x.shape and start == 0 and step == 1:
             return x
-        self._demand(start, "a part that starts at")
-        self._demand(size, "a part of size")
+        kind, after = (
+            "slice outside of a tensor",
+            "{} elements are left behind the slice",
+        )
+        why = "The slice starts before the start of the tensor."
+        self._demand(start, kind, "the slice starts at {}", why)
+        why = "The size has to be at least 0."
+        self._demand(size, kind, "the slice has the size {}", why)
         rest = x.shape[dim] - start - (size - 1) * step - 1
-        self._demand(rest, "a rest after a part of size")
+        self._demand(rest, kind, after, "The slice ends after the end of the tensor.")
         starts, steps = [0] * x.rank, [1] * x.rank
         starts[dim], steps[dim] = start, step
         attributes = {"starts": starts, "steps": steps}
@@ -470,7 +477,8 @@ class Builder:
             for before, size, after in zip(low, x.shape, high, strict=True)
         )
         for extent in (*low, *high):
-            self._demand(extent, "padding of")
+            why = "The padding has to be at least 0."
+            self._demand(extent, "negative size", "a padding of {} elements", why)
         number = as_element(number, x.dtype)
         attributes = {"low": list(low), "high": list(high), "value": number}
         return self.op("pad", [x], attributes, (shape, x.dtype))

@@ -32,7 +32,8 @@ _LOG = logging.getLogger(__name__)
 
 # Why a call can't be imported that could be if its numbers were constants.
 _OF_SYMBOLS = (
-    "part outside of a tensor",
+    "negative size",
+    "slice outside of a tensor",
     "symbolic exponent",
     "symbolic size",
     "symbolic step",
@@ -153,7 +154,11 @@ def _fix_numbers(node: torch.fx.Node, environment) -> None:
         value = environment[given]
         if not isinstance(value, (torch.SymInt, torch.SymFloat)):
             continue
-        _LOG.debug("%s needs the value of %s", node, value)
+        text = (
+            "%s can't take the symbolic number %s; girih makes the number a constant "
+            "and imports the graph again"
+        )
+        _LOG.debug(text, node, value)
         fix_symbols(value.node.expr, value.node.shape_env)
 
 

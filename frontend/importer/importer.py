@@ -496,9 +496,10 @@ class _Import:
         for symbol in self.symbols.ranges:
             if symbol not in bound:
                 unsupported(
-                    kind="symbol without an input",
+                    kind="symbolic size that girih can't read from an input",
                     context=symbol,
-                    explanation="No input has exactly this size.",
+                    explanation=f"The graph uses the size {symbol}, but the inputs "
+                    "have only sizes computed from it.",
                     hints=("Compile with dynamic=False.",),
                 )
 

@@ -116,9 +116,9 @@ def _number_is_lost(node: Node) -> UnsupportedError:
     return UnsupportedError(
         "NumPy number that TorchDynamo makes a tensor of",
         str(node.target),
-        "Beside a number of NumPy the result may have other elements than beside a "
-        "tensor without dims.",
-        ("Give it a number of Python, or use girih.compile.",),
+        "TorchDynamo passes the NumPy number to the graph as a 0-d tensor. Eager may "
+        "compute another result from the number than from that tensor.",
+        ("Pass a Python number (number.item()), or use girih.compile.",),
         source_of(node),
     )
 

@@ -77,7 +77,10 @@ def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     if tensor.dtype is not torch.int64:
         raise Refused("classes are not of type int64")
     if not tensor.numel() and num_classes <= 0:
-        raise Refused("no class tells how many there are")
+        raise Refused(
+            "the input is empty, so one_hot can't tell the number of classes. Give "
+            "num_classes"
+        )
     if num_classes == -1 or not tensor.numel():
         return F.one_hot(tensor, num_classes)
     classes = torch.arange(num_classes, device=tensor.device)

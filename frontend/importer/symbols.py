@@ -281,7 +281,7 @@ def _with_arguments(expression: object, shape_env: object) -> Size:
         unsupported(
             kind="symbolic size",
             context=str(expression),
-            explanation="girih has no sizes with this function.",
+            explanation="girih can't compute a size with this function.",
             hints=("Compile with dynamic=False.",),
         )
     return function(args)

@@ -33,7 +33,7 @@ def check_tensor(tensor: torch.Tensor) -> None:
         unsupported(
             kind="tensor dtype",
             context=str(tensor.dtype),
-            explanation="girih has no element type for it.",
+            explanation="girih does not support this dtype.",
         )
     if tensor.device.type not in ("cpu", "cuda"):
         unsupported(

@@ -130,8 +130,9 @@ class Tracked:
                 unsupported(
                     kind="history of a detached view",
                     context=str(tuple(self.tensor.shape)),
-                    explanation="A tensor that shares memory with another one is "
-                    "needed for its own history.",
+                    explanation="A detached view shares memory with its base, but has "
+                    "an autograd history of its own. girih can't return such a tensor "
+                    "beside another one with this memory, or call as_strided on it.",
                     hints=("Clone the detached tensor.",),
                 )
             entry, found = entry.parent, found or entry.cut is not None
@@ -166,7 +167,9 @@ class Tracked:
             unsupported(
                 kind="history of a tensor from outside",
                 context=str(tuple(self.tensor.shape)),
-                explanation="A tensor gets a history that others would share.",
+                explanation="The program changes the autograd history of an input or "
+                "of a view. Other tensors that share its memory would get the new "
+                "history, too.",
                 hints=("Clone the tensor.",),
             )
 
@@ -238,7 +241,9 @@ class Table:
                 unsupported(
                     kind="write in a backward function",
                     context=str(tuple(entry.tensor.shape)),
-                    explanation="It writes a tensor that exists outside of it.",
+                    explanation="The backward function writes a tensor that it did not "
+                    "make.",
+                    hints=("Write to the tensor outside of the backward function.",),
                 )
             entry._value, entry._version = cached
         arguments = {

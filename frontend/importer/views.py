@@ -324,9 +324,11 @@ def as_strided(recorder, func, args, kwargs):
             kind="as_strided",
             context=str(tuple(base.tensor.stride())),
             explanation=(
-                "A view in girih covers memory without gaps, from the first element"
-                " on. girih does not know where an argument begins in its storage."
+                "girih compiles as_strided only if the base tensor has no gaps in "
+                "memory, the view does not leave it, and an argument gets no "
+                "storage_offset."
             ),
+            hints=("Call it on a contiguous clone.",),
         )
     recorder.expect([result])
     where = (sizes, strides, offset, is_moved or not is_argument)

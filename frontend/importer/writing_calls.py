@@ -79,7 +79,9 @@ def calls_in_turn(
         unsupported(
             kind=OVERLAPS,
             context=str(func),
-            explanation="The list has a tensor twice, or what another tensor shares.",
+            explanation="The list has a tensor twice, or two tensors that share "
+            "memory.",
+            hints=("Pass a clone.",),
         )
 
     def part(value: Any, index: int) -> Any:
@@ -157,7 +159,8 @@ def _check_derivative(recorder: Recorder, func, given: list) -> None:
         unsupported(
             kind=UNKNOWN_DERIVATIVE,
             context=str(func),
-            explanation="Only the operator's implementation knows its derivative.",
+            explanation="girih can't see the derivative of this operator, because its "
+            "own implementation defines the derivative.",
             hints=("Define it with torch.library.custom_op.",),
         )
 

@@ -15,7 +15,7 @@ from girih.bisection.recording import Program, Recording
 from girih.bisection.reduction import reduced, refined
 from girih.bisection.search import Fault, faults_of
 from girih.bisection.writing import write
-from girih.checking.comparison import compare
+from girih.checking.comparison import Difference, compare
 from girih.checking.copies import NotCopied
 from girih.compiler import compile_graph
 from girih.compiler.watching import watched
@@ -124,7 +124,7 @@ class _Bisecting:
         if not differences:
             return
         found.differences += [
-            f"{report.name}: {one.what} {one.number} {one.how}" for one in differences
+            f"{report.name}: {_text(one, ' ')}" for one in differences
         ]
         found.culprit = _of_import(gm, inputs, report.name)
         if found.culprit is None:
@@ -163,9 +163,15 @@ def _culprit(fault: Fault, folder: Path) -> Culprit:
         [f"{name}: {how}" for name, how in fault.differences.items()],
     )
     if fault.not_evaluated:
-        culprit.notes.append(f"IR between is not evaluated: {fault.not_evaluated}")
+        culprit.notes.append(
+            "girih could not evaluate the IR between the last right level and the "
+            f"first wrong one: {fault.not_evaluated}"
+        )
     if found is None:
-        culprit.notes.append("no part of the program shows it alone")
+        culprit.notes.append(
+            "girih could not make the program smaller: no part of it gives a wrong "
+            "result by itself"
+        )
         return culprit
     culprit.ops = len(found.part.ops)
     culprit.lines = _lines(found.part.module)
@@ -174,6 +180,12 @@ def _culprit(fault: Fault, folder: Path) -> Culprit:
     except OSError as error:
         culprit.notes.append(f"girih can't write to {folder}: {error}")
     return culprit
+
+
+def _text(one: Difference, between: str) -> str:
+    if one.number is None:
+        return one.how
+    return f"{one.what} {one.number}{between}{one.how}"
 
 
 def _name(step: Any) -> str:
@@ -210,5 +222,5 @@ def _of_import(gm: Any, inputs: Sequence[Any], name: str) -> Culprit | None:
     wrong = [one for one in wrong if not one.how.startswith(_OF_VIEWS)]
     if not wrong:
         return None
-    texts = [f"{one.what} {one.number}: {one.how}" for one in wrong]
+    texts = [_text(one, ": ") for one in wrong]
     return Culprit(name, "inference", "import", [], texts)

@@ -43,7 +43,8 @@ class Culprit:
         if len(self.passes) == 1:
             lines.append(f"  pass: {self.passes[0]}")
         elif self.passes:
-            lines.append("  one of the passes " + ", ".join(self.passes))
+            names = ", ".join(self.passes)
+            lines.append(f"  the fault is in one of the passes {names}")
         lines += [f"  {text}" for text in self.differences]
         lines += [f"  at {line}" for line in self.lines]
         if self.files:
@@ -85,5 +86,5 @@ class Bisection:
         if self.culprit is not None:
             lines.append(str(self.culprit))
         else:
-            lines.append("what makes it differ was not found")
+            lines.append("girih did not find which part of the program differs")
         return "\n".join([*lines, *self.notes])

@@ -94,6 +94,8 @@ def _name(placeholder: Node) -> str:
 
 def _text(one: Difference, inputs: list[str]) -> str:
     """A difference, with the name of the result or of the input that it is about."""
+    if one.number is None:
+        return one.how
     names = {
         "argument": f"input {inputs[one.number]} after the call",
         "gradient": f"gradient of {inputs[one.number]}",

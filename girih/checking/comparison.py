@@ -21,12 +21,12 @@ class Difference:
     Attributes:
         what: "result", "argument", "gradient", "error", "backward error" or "random".
         number: Of the result, or of the input that was written or whose gradient it is;
-            0 for what there is one of.
+            0 for what there is one of, None if there is another number of them.
         how: How it differs, in plain words.
     """
 
     what: str
-    number: int
+    number: int | None
     how: str
 
 
@@ -126,9 +126,14 @@ def _differences(
         yield from _compare_lists(what, *lists)
 
 
+def _count(values: Sequence[Any], what: str) -> str:
+    return f"{len(values)} {what}{'' if len(values) == 1 else 's'}"
+
+
 def _compare_lists(what: str, actual, expected, *samples) -> Iterator[Difference]:
     if len(actual) != len(expected):
-        yield Difference(what, 0, f"there are {len(actual)} instead of {len(expected)}")
+        how = f"the compiled function gives {_count(actual, what)}, eager gives "
+        yield Difference(what, None, how + str(len(expected)))
         return
     for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
         known = [s[number] for s in samples if len(s) == len(expected)]

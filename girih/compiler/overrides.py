@@ -49,7 +49,7 @@ class Overrides:
             is_missing = True
             text = f"girih can't read the override folder: {reason_of(error)}"
         if is_missing:
-            warn_once(("override", whole), f"{text}; girih puts no file in")
+            warn_once(("override", whole), f"{text}. girih replaces no IR by a file.")
             return cls()
         found = (whole / name).glob("*.mlir")
         return cls(whole / name, frozenset(path.name for path in found))

@@ -101,18 +101,21 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
     if needs_pieces(gm):
         unsupported(
             kind="a package of several graphs",
-            explanation="Python decides in the graph, or a size depends on data.",
+            explanation="The graph has to be split, because Python needs a tensor's "
+            "value in it or a size depends on data.",
             hints=("girih.explain(f)(*args) shows where.",),
         )
     if needs_gradients(gm, example_inputs):
         unsupported(
             kind="a package with gradients",
-            explanation="The function switches gradients on; packages have none.",
+            explanation="The function turns gradients on, and packages compute none.",
+            hints=("Remove torch.enable_grad() from it.",),
         )
     if options.freezing:
         unsupported(
             kind="a package with freezing",
-            explanation="What depends on weights alone is computed in each call.",
+            explanation="A package computes in each call what depends on weights "
+            "alone. The option freezing would have no effect.",
             hints=("Leave the option freezing out.",),
         )
 

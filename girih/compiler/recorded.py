@@ -67,7 +67,9 @@ def recorded(
     note = _Notes(report)
     facts = recordable(functions_of(module)["main"], returned)
     if facts.microseconds <= REPLAY:
-        note("the graph takes less time on the host than a replay")
+        note(
+            "launching the kernels takes the host less time than replaying a CUDA graph"
+        )
         return program
     if facts.hindrance is not None:
         note(facts.hindrance)

@@ -59,7 +59,10 @@ def package(
     dims: Mapping[int, Mapping[int, Any]] = {}
     if is_exported := isinstance(model, torch.export.ExportedProgram):
         if dynamic_shapes is not None:
-            raise TypeError("dynamic_shapes are those of the exported program")
+            raise TypeError(
+                "dynamic_shapes must be left out for an exported program, which has "
+                "its own"
+            )
         exported = Exported.of(model, args, kwargs or {})
         model, args, kwargs = exported.module, exported.args, exported.kwargs
         dims = exported.dims

@@ -66,9 +66,12 @@ def described(
     """
     program, imported = captured.program, captured.program.imported
     if any(not isinstance(given, torch.Tensor) for given in captured.inputs):
-        _refuse("a package with symbolic numbers", "A number is an input of the graph.")
+        why = "A size or number of the arguments is an input of the graph."
+        _refuse("a package with symbolic numbers", why, "Give a constant.")
     if imported.bits:
-        _refuse("a package of lazily conjugated tensors", "An input is one.")
+        why = "An input is a lazily conjugated or negated tensor."
+        how = "Pass x.resolve_conj().resolve_neg()."
+        _refuse("a package of lazily conjugated tensors", why, how)
     weights = Weights(target)
     given = _given(captured, arguments, weights)
     written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
@@ -184,7 +187,9 @@ def _of_slot(
     slot: Any, captured: WholeCall, arguments: ExampleArguments, weights: Weights
 ) -> list:
     if slot.bits is not NONE:
-        _refuse("a package of lazily conjugated tensors", "A result is one.")
+        why = "A result is a lazily conjugated or negated tensor."
+        how = "Return x.resolve_conj().resolve_neg()."
+        _refuse("a package of lazily conjugated tensors", why, how)
     if slot.kind == "result":
         return ["result", slot.value]
     if slot.kind == "input":
@@ -197,7 +202,9 @@ def _of_slot(
             return ["constant", constants.encode(slot.value, {})]
         except constants.UnknownConstant as error:
             _refuse("a constant that no package can hold", str(error))
-    _refuse("a package that returns a computed number", "It depends on sizes.")
+    why = "The returned number is computed from sizes."
+    how = "Return torch.tensor(number)."
+    _refuse("a package that returns a computed number", why, how)
     raise AssertionError("girih bug: refused, and not raised")
 
 

@@ -114,7 +114,8 @@ class Exported:
                 unsupported(
                     kind="a package of an exported program with a guard",
                     context=guard,
-                    explanation="Packages know conditions on sizes of arguments alone.",
+                    explanation="A package can check only conditions on the sizes of "
+                    "its arguments. The exported program has another condition.",
                 )
         return found
 

@@ -21,9 +21,14 @@ def vjp_attention(op, cotangents, b: VjpBuilder) -> list:
     The sums' logarithms are for the kernel's use: no gradient comes through them.
     """
     g, by_logsumexp = cotangents
-    if by_logsumexp is not None or op.dropout:
+    if by_logsumexp is not None:
         raise NotDifferentiable(
-            f"'{op.operation.name}' differentiates its first result"
+            "girih can differentiate only the first result of "
+            f"'{op.operation.name}', and the program needs the gradient of another one"
+        )
+    if op.dropout:
+        raise NotDifferentiable(
+            f"girih has no derivative of '{op.operation.name}' with dropout"
         )
     heads = [ty.shape_of(value.type)[1] for value in (op.query, op.key)]
     is_flag = op.mask is not None and ty.is_bool(op.mask.type.element_type)

@@ -176,7 +176,9 @@ def vjp_copy(op, cotangents, b: VjpBuilder) -> Any:
     (g,) = cotangents
     source = _operand(op, op.args[1])
     if source is None or source.type.element_type != g.type.element_type:
-        raise NotDifferentiable(f"{op.op} changes the dtype of {source}")
+        raise NotDifferentiable(
+            f"girih has no derivative of {op.op} between tensors of different dtypes"
+        )
     return _placed(op, b, (op.args[1], b.unbroadcast(g, source)))
 
 

@@ -141,7 +141,10 @@ def vjp_cudnn_attention(op, cotangents, b: VjpBuilder) -> list:
 def _call(op, cotangents: list, b: VjpBuilder) -> _Call:
     g, *others = cotangents
     if g is None or any(other is not None for other in others):
-        raise NotDifferentiable(f"{op.op} differentiates its first result")
+        raise NotDifferentiable(
+            f"girih can differentiate only the first result of {op.op}, and the "
+            "program needs the gradient of another one"
+        )
     return _Call(op, g, b)
 
 
@@ -188,7 +191,10 @@ def _second_order(
     scale = op.kwargs.get("scale")
     if scale is None:
         if not isinstance(depth, int):
-            raise NotDifferentiable(f"{op.op} of a symbolic width")
+            raise NotDifferentiable(
+                f"{op.op} has no second derivative if its head size is symbolic and no "
+                "scale is given. Pass scale="
+            )
         scale = 1 / math.sqrt(depth)
     found = formula_gradients(
         b, [*op.inputs[:4], mask], cotangents, scale=scale, causal=causal

@@ -19,7 +19,10 @@ not_differentiable("it is resolved before", "gradient", inactive=True)
 def vjp_alias(op, cotangents, b: VjpBuilder) -> list:
     """d/dx x = 1."""
     if op.once:
-        raise NotDifferentiable("what once_differentiable gives has no derivative")
+        raise NotDifferentiable(
+            "the gradient of an autograd.Function marked with once_differentiable "
+            "can't be differentiated again"
+        )
     return [cotangents[0]]
 
 

@@ -28,7 +28,8 @@ def vjp_flash_attention(op, cotangents, b: VjpBuilder) -> list:
     g, *by_statistics = cotangents
     if any(cotangent is not None for cotangent in by_statistics):
         raise NotDifferentiable(
-            f"'{op.operation.name}' differentiates its first result"
+            "girih can differentiate only the first result of "
+            f"'{op.operation.name}', and the program needs the gradient of another one"
         )
     if any(b.needs(value) for value in op.operands_of_score):
         return _written_out(op, g, b)

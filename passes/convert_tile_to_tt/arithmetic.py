@@ -24,7 +24,10 @@ def lower_constant(lowering: Lowering, op: ir.OpView) -> None:
         attribute = ir.DenseElementsAttr.get_splat(type, item)
     else:
         if list(attribute) != list(range(len(attribute))):
-            raise ValueError(f"expected equal lanes or their numbers, got {attribute}")
+            raise ValueError(
+                "expected a vector constant with equal elements or the elements 0, 1, "
+                f"2, ..., got {attribute}"
+            )
         lowering.set(op, b.resized(b.lanes(len(attribute)), element_of(type)))
         return
     lowering.set(op, b.value("arith.constant", type, [], {"value": attribute}))

@@ -124,7 +124,9 @@ def _size(value: Value, kernel: ir.OpView) -> Size:
     if (remainder := _floor_remainder(owner)) is not None:
         return dims.mod(*(_size(operand, kernel) for operand in remainder.operands))
     if isinstance(owner, ir.Block) or owner.name not in _SIZES:
-        raise ValueError(f"expected a grid of so many programs, got {value}")
+        raise ValueError(
+            f"expected the number of programs to be an expression of sizes, got {value}"
+        )
     return _SIZES[owner.name](*(_size(operand, kernel) for operand in owner.operands))
 
 

@@ -53,20 +53,29 @@ class Reason(Enum):
 
     DOMAINS = "their iteration spaces have different sizes"
     REDUCTIONS = "they reduce different dims, or tensors of different shapes"
-    COORDINATES = "an element is read at other coordinates than it is computed at"
+    COORDINATES = (
+        "the consumer reads elements at other coordinates than those at which the "
+        "producer computes them"
+    )
     POSITIONS = "argmax, argmin or a scan would go along more than one dim"
     SCANS = "a running sum and a reduction are kernels of their own"
     ROWS = "fewer rows than parallel-rows would wait for a reduction"
     INDEX = "the value is the index of a gather or take"
-    INDIRECT = "it is read through an op that each reader computes"
+    INDIRECT = (
+        "the consumer reads the value only through an op that fuse copies into each "
+        "reader"
+    )
     REDUCES = "a reduction is not computed again for each reader"
     NEEDED = "the value is needed elsewhere, too, and would be computed twice"
     RECOMPUTED = "elements would be computed more often than max-recompute"
     EXPENSIVE = "elements would be computed more often than max-expensive-recompute"
     OPS = "the kernel would have more ops than max-ops"
     INPUTS = "the kernel would read more tensors than max-inputs"
-    BETWEEN = "an op between them is outside of the kernel"
-    LATER = "the two fit only after later ops joined, and fuse does not try them again"
+    BETWEEN = "an op outside of the kernel reads from the one and feeds the other"
+    LATER = (
+        "the two could be fused only after other ops had joined, and fuse tries each "
+        "pair once"
+    )
 
 
 class Level(Enum):

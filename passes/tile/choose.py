@@ -41,7 +41,10 @@ def choose_schedule(
         ValueError: for closing reductions, which have a schedule on GPUs alone.
     """
     if formula.closing:
-        raise ValueError(f"closing dims {sorted(source.closing)}: only on GPUs")
+        raise ValueError(
+            f"the kernel has closing dims {sorted(source.closing)}, which girih can "
+            "schedule only on GPUs"
+        )
     subject = subject_of(formula, source, options)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())

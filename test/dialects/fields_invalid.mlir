@@ -27,7 +27,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'graph.linear' expected operands to number at least 2, got 1}}
+  // expected-error @+1 {{'graph.linear' expected operands to be at least 2 in number, got 1}}
   %0 = "graph.linear"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>, %y: tensor<4x4xf32>, %z: tensor<4xf32>, %w: tensor<4xf32>) {
-  // expected-error @+1 {{'graph.linear' expected operands to number at most 3, got 4}}
+  // expected-error @+1 {{'graph.linear' expected operands to be at most 3 in number, got 4}}
   %0 = "graph.linear"(%x, %y, %z, %w) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4x4xf32>, %z: tensor<4xf32>, %w: tens
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{'graph.index' expected operands to number at least 1, got 0}}
+  // expected-error @+1 {{'graph.index' expected operands to be at least 1 in number, got 0}}
   %0 = "graph.index"() {dims = array<i64: 0>} : () -> tensor<4xf32>
   return
 }

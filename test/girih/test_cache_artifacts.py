@@ -72,7 +72,9 @@ def test_other_versions_are_refused(saved, monkeypatch, tmp_path):
     monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "third"))
     own = cache_artifacts._versions()
     monkeypatch.setattr(cache_artifacts, "_versions", lambda: own | {"torch": "9.9"})
-    with pytest.warns(UserWarning, match=r"made with torch 2\.\S+, here is torch 9\.9"):
+    with pytest.warns(
+        UserWarning, match=r"made with torch 2\.\S+, but this process has torch 9\.9"
+    ):
         assert girih.load_cache_artifacts(saved.read_bytes()) is None
     assert not (tmp_path / "third").exists()
 

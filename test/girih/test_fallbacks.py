@@ -337,7 +337,7 @@ def test_a_kernel_that_refuses_what_eager_takes():
 def test_a_tensor_that_is_not_aligned_is_said_to_be():
     site = Site("this graph", True, SourceLocation("program.py", 3))
     fall_back = with_reasons(site, lambda x: x + 1)
-    with pytest.warns(girih.FallbackWarning, match="begins where kernels can't"):
+    with pytest.warns(girih.FallbackWarning, match="not aligned as kernels need it"):
         assert fall_back("alignment", 1) == 2
     assert girih.counters()["eager_calls"] == {"alignment": 1}
 

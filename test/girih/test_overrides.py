@@ -143,5 +143,7 @@ def test_a_folder_without_files_is_told(tmp_path, makes):
     if makes:
         folder.mkdir()
     compiled = girih.compile(program, options={"override": folder, "fallback": False})
-    with pytest.warns(RuntimeWarning, match="override folder.*girih puts no file in"):
+    with pytest.warns(
+        RuntimeWarning, match="override folder.*girih replaces no IR by a file"
+    ):
         compiled(torch.randn(8, 16))

@@ -100,7 +100,7 @@ def test_other_example_arguments(tmp_path):
     check_equal(packaged(tmp_path, program, other), model, *args)
     with pytest.raises(TypeError, match="the exported program takes"):
         packaged(tmp_path, program, (torch.randn(3, 4),))
-    with pytest.raises(TypeError, match="are those of the exported program"):
+    with pytest.raises(TypeError, match="must be left out for an exported program"):
         packaged(tmp_path, program, dynamic_shapes=shapes)
 
 

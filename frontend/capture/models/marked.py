@@ -85,8 +85,8 @@ def _known(tracer, function: Any, value: Value) -> Any:
         unsupported(
             kind="argument of a function with a constant result",
             context=f"{what} for {_name_of(function)}",
-            explanation="The function is called while capturing, and the argument "
-            "is computed in the graph.",
+            explanation="girih calls the function once, during capture. The value of "
+            "this argument is known only when the graph runs.",
             hints=("Pass it inputs of the compiled function, or plain values.",),
         )
 

@@ -63,8 +63,12 @@ def python_number(number: Any, target: Any) -> Any:
     unsupported(
         kind="NumPy number whose type decides about the result",
         context=f"{type(number).__name__}, an argument of {name_of(target)}",
-        explanation="PyTorch does not take it for the number of Python with its value.",
-        hints=("Give a number of Python, and dtype= where a tensor is made.",),
+        explanation="PyTorch treats this NumPy number differently from a Python number "
+        "of the same value.",
+        hints=(
+            "Pass a Python number (number.item()), and give dtype= if the call makes a "
+            "tensor.",
+        ),
     )
 
 

@@ -554,7 +554,8 @@ def _init(tracer, /, *args, **kwargs):
 def _followed_object(owner: Value) -> ObjectValue:
     if not isinstance(owner, ObjectValue):
         unsupported(
-            kind="attribute of a builtin or a class set by object's methods",
+            kind="attribute of a builtin object or of a class, accessed by a method of "
+            "`object`",
             context=repr(owner),
             explanation="girih does not know how the object keeps its attributes.",
         )

@@ -61,7 +61,8 @@ def _heapify_model(sift_up):
             unsupported(
                 kind="heapify of a long list",
                 context=f"{count} items",
-                explanation="C code builds long heaps in another order.",
+                explanation="Python's C code orders a long heap differently from the "
+                "code that girih traces.",
             )
         for index in reversed(range(count // 2)):
             _sift(tracer, sift_up, heap, index)

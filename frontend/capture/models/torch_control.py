@@ -138,7 +138,8 @@ def _traced_while_loop(tracer, cond_fn, body_fn, carried_inputs):
         unsupported(
             kind="loop over values that are no tensors",
             context="torch.while_loop",
-            explanation="Only tensors can go from one trip of the loop to the next.",
+            explanation="Only tensors can go from one iteration of the loop to the "
+            "next.",
         )
     condition = _with_operands(tracer, cond_fn, carried)
     body = _with_operands(tracer, body_fn, carried)

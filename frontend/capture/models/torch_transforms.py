@@ -354,13 +354,15 @@ class PullValue(Value):
         if kwargs or len(args) != 1:
             unsupported(
                 kind="options of the function that torch.func.vjp returns",
-                explanation="girih compiles calls with cotangents alone.",
+                explanation="girih compiles such a call only if the cotangents are its "
+                "only argument.",
             )
         if self._versions != [tensor._version for tensor in self._used]:
             unsupported(
                 kind="argument of torch.func.vjp that was written",
-                explanation="girih computes the function again where the derivative is "
-                "asked for, and would see what was written since.",
+                explanation="girih runs the function again to compute the derivative, "
+                "and would then read the new value of the argument.",
+                hints=("Write to a clone.",),
             )
         value = self.value
         known = TransformValue(_pulled_back, value.function, value.options)
@@ -381,8 +383,9 @@ def _vjp(tracer, func, *primals, has_aux=None):
     if tracer.graph.evaluate(_draws, used):
         unsupported(
             kind="random numbers under torch.func.vjp",
-            explanation="girih computes the function again where the derivative is "
-            "asked for, and would draw other numbers there.",
+            explanation="girih runs the function again to compute the derivative, and "
+            "would draw other random numbers.",
+            hints=("Draw them outside, and pass them in.",),
         )
     count = len(tensors)
     target = Transformed(_results_of_vjp, False, options, template, count, body)

@@ -127,8 +127,8 @@ def _check_settled(rebuilder, container: Value) -> None:
             kind="iterator over a container that is changed",
             context=repr(container),
             explanation=(
-                "An object that the program changes before the container holds the "
-                "iterator."
+                "Another changed object holds the iterator. girih would have to make "
+                "the iterator before the container has its new items."
             ),
         )
 
@@ -178,7 +178,9 @@ def _advanced(rebuilder, value, iterator: ast.expr) -> ast.expr:
         unsupported(
             kind="iterator over a container that has changed since",
             context=repr(value),
-            explanation="A new iterator would go on where Python's raises.",
+            explanation="The container changed after the iterator was made. Python's "
+            "iterator raises an error at its next step, but the one that girih makes "
+            "anew would not.",
         )
     count = ast.Constant(value.index)
     return rebuilder.assign(value, _call(rebuilder, advanced, iterator, count))

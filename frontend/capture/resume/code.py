@@ -97,7 +97,8 @@ def check_kind(code: types.CodeType, is_generator: bool) -> None:
     if code.co_flags & _ASYNCHRONOUS:
         raise CannotStep("the code is asynchronous")
     if bool(code.co_flags & inspect.CO_GENERATOR) != is_generator:
-        raise CannotStep("a generator was expected" if is_generator else "a generator")
+        verb = "does not belong" if is_generator else "belongs"
+        raise CannotStep(f"the code {verb} to a generator")
 
 
 def _make_resume(

@@ -310,9 +310,9 @@ def _check_counted(name: str) -> None:
     """Leaves an attribute to Python that is a number in C, and may be missing."""
     if name == "characters_written":
         unsupported(
-            kind="attribute of an exception that C counts",
+            kind="attribute of an exception stored in C",
             context=name,
-            explanation="girih does not know whether it is there.",
+            explanation="girih does not know whether the exception has this attribute.",
         )
 
 

@@ -77,7 +77,8 @@ class InstanceDictValue(Value):
             unsupported(
                 kind="name in __dict__ that the class has a slot for",
                 context=f"{owner.cls.__name__}.{name}",
-                explanation="girih keeps one attribute of a name for each object.",
+                explanation="The class stores this attribute in a slot. girih can't "
+                "keep a second value of the same name in __dict__.",
             )
         previous = self._find(tracer, name)
         previous = MISSING if previous is None else previous

@@ -11,7 +11,8 @@ from girih.frontend.capture.values.key import Key, check_hashable, key_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 _HISTORY = (
-    "The order of a set from outside depends on its history, which is Python's alone."
+    "The iteration order of a set that existed before the call depends on how it was "
+    "filled and changed. girih does not know that."
 )
 
 

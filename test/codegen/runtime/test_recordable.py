@@ -52,7 +52,7 @@ def test_calls():
 
 def test_results_whose_size_is_data():
     facts = facts_of("aten.masked_select.default")
-    assert "aten.masked_select.default has a result whose size is data" in (
+    assert "aten.masked_select.default has a result whose size depends on data" in (
         facts.hindrance
     )
     assert "model.py:7" in facts.hindrance

@@ -88,7 +88,7 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<2xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'graph.custom_vjp' expected absent to have numbers of inputs, got 1}}
+  // expected-error @+1 {{'graph.custom_vjp' expected absent to hold positions of inputs, got 1}}
   %0 = "graph.custom_vjp"(%x, %x) ({
   ^bb0(%g: tensor<4xf32>):
     "graph.yield"(%g) : (tensor<4xf32>) -> ()

@@ -171,7 +171,7 @@ func.func @f(%x: tensor<?xf32, ["s0"]>) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{'graph.concat' expected inputs to number at least 1, got 0}}
+  // expected-error @+1 {{'graph.concat' expected inputs to be at least 1 in number, got 0}}
   %0 = "graph.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
   return
 }

@@ -82,7 +82,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.strides = []}) {
 
 // -----
 
-// expected-error @+1 {{'func.func' expected argument 0's graph.symbol to belong to an index, got tensor<4xf32>}}
+// expected-error @+1 {{'func.func' expected argument 0's graph.symbol to stand on a value of type index, got tensor<4xf32>}}
 func.func @main(%x: tensor<4xf32> {graph.symbol = "s0"}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -98,7 +98,7 @@ func.func @main(%x: tensor<4xf32> {graph.number}) -> (tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{'func.func' expected result 0's graph.size to belong to an index, got tensor<4xf32>}}
+// expected-error @+1 {{'func.func' expected result 0's graph.size to stand on a value of type index, got tensor<4xf32>}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.size = "s0"}) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>

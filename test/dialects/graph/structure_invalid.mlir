@@ -66,7 +66,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x5xf32>) -> tensor<4x1xf32> {
-  // expected-error @+1 {{'graph.fusion' expected closing to differ from reduced, got [1]}}
+  // expected-error @+1 {{'graph.fusion' expected closing to name no dim that reduced names, got [1]}}
   %0 = "graph.fusion"(%x) ({
   ^bb0(%a: tensor<4x5xf32>):
     %1 = "graph.reduce_sum"(%a) {dims = array<i64: 1>} : (tensor<4x5xf32>) -> tensor<4x1xf32>

@@ -138,7 +138,7 @@ func.func @f() {
 // What is inside of another op reads it, too.
 func.func @f() {
   %0 = "host.alloc"() : () -> !tile.buffer<f32, [4], [1]>
-  // expected-error @+1 {{'host.free' expected buffer to be used by no op behind it, got 'host.native' at loc(}}
+  // expected-error @+1 {{'host.free' expected buffer to have no use after it is freed, got 'host.native' at loc(}}
   "host.free"(%0) : (!tile.buffer<f32, [4], [1]>) -> ()
   "host.native"() ({
     "host.launch"(%0) {kernel = @k, outputs = 1, symbols = []} : (!tile.buffer<f32, [4], [1]>) -> ()

@@ -10,7 +10,7 @@ from capture_differential import assert_same
 
 import girih
 
-KIND = "an error that another block would see"
+KIND = "error of a graph inside a `try` or `with` block"
 IS_LONG = os.environ.get("GIRIH_TEST_LONG") == "1"
 ALL = list(itertools.product(CHANGES, BLOCKS, OPERATIONS))
 # Each block with each operation, and each change with each block.

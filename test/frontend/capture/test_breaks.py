@@ -345,7 +345,7 @@ def test_error_that_another_block_would_see():
     x, i = torch.zeros(3), torch.tensor([1])
     report = girih.explain(function, backend="eager")(x, i)
     kinds = [reason.kind for reason in report.break_reasons]
-    assert kinds == ["an error that another block would see"]
+    assert kinds == ["error of a graph inside a `try` or `with` block"]
     compiled = girih.compile(function, backend="eager", fullgraph=True)
     with pytest.raises(girih.UnsupportedError, match="Without fullgraph=True") as info:
         compiled(x, i)

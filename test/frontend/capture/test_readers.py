@@ -260,5 +260,7 @@ def test_a_reader_that_nothing_names_is_told():
         print(end="")
         return x + 1, hidden_reader(table, "hidden").get("unread")
 
-    with pytest.warns(girih.FallbackWarning, match="whose unused variables are lost"):
+    with pytest.warns(
+        girih.FallbackWarning, match="dropped the caller's unused variables"
+    ):
         girih.compile(program)(torch.ones(2))

@@ -37,7 +37,7 @@
   %one = arith.constant 1 : index
   "tile.grid"(%one, %one) ({
   ^bb0(%pid: index):
-    // expected-error @+1 {{expected equal lanes or their numbers, got dense<[3, 1]>}}
+    // expected-error @+1 {{expected a vector constant with equal elements or the elements 0, 1, 2, ..., got dense<[3, 1]>}}
     %v = arith.constant dense<[3, 1]> : vector<2xi32>
   }) : (index, index) -> ()
 }) {sym_name = "k", symbols = [], outputs = 1 : i64, domain = [16], reduced = array<i64>} : () -> ()

@@ -28,7 +28,7 @@ func.func @one_kernel(%x: tensor<64x1000xf32>) -> tensor<64x1xf32> {
 }
 
 // CHECK: graph.mm
-// CHECK: fusion 1 does not join fusion 0, whose exp it reads: an op between them
+// CHECK: fusion 1 does not join fusion 0, whose exp it reads: an op outside of the kernel
 func.func @around_a_library_op(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>)
     -> tensor<64x64xf32> {
   %0 = "graph.exp"(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -103,5 +103,5 @@ def test_closing_reductions_are_not_for_cpus():
         y = build("sub", a, build("reduce_max", a, dims=[1]))
         return [build("reduce_sum", build("mul", y, b), dims=[2])]
 
-    with pytest.raises(PassError, match=r"closing dims \[2\]: only on GPUs"):
+    with pytest.raises(PassError, match=r"closing dims \[2\], .* only on GPUs"):
         schedule(closing_kernel(x, row, [1], [2], body))
