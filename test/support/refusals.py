@@ -18,7 +18,10 @@ LEFT_OUT = (
     *("masked_select", "argwhere", "to_sparse", "jiterator", "multinomial", "item"),
 )
 # Errors of the data, which calls that give no data to look at do not show.
-OF_DATA = ("out of range", "out of bounds", "singular", "positive-definite", "converge")
+OF_DATA = (
+    *("out of range", "out of bounds", "invalid max index", "singular"),
+    *("positive-definite", "converge"),
+)
 DTYPES = (torch.float64, torch.float32, torch.int64, torch.bool, torch.complex128)
 SAMPLES = 3
 FUNCTIONS = {

@@ -17,9 +17,7 @@ PARTS = 8
 SAMPLES = 6 if os.environ.get("GIRIH_TEST_LONG") else 1
 MOST_ELEMENTS = 20_000
 # Eager itself reads or writes beyond the operands, and ends the process.
-# Indices of max_unpool3d are checked in parallel, and the first one found is named.
 UNCHECKED = {
-    "nn.functional.max_unpool3d",
     "_batch_norm_with_update",
     "_native_batch_norm_legit",
     "_segment_reduce offsets",
