@@ -95,7 +95,7 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
         unsupported(
             kind="a package for a GPU",
             context=str(device),
-            explanation="girih.package makes packages for the processor.",
+            explanation="A package holds code for the processor.",
             hints=("Move the module and its arguments to the cpu.",),
         )
     if needs_pieces(gm):
@@ -103,7 +103,7 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
             kind="a package of several graphs",
             explanation="The graph has to be split, because Python needs a tensor's "
             "value in it or a size depends on data.",
-            hints=("girih.explain(f)(*args) shows where.",),
+            hints=("Ask girih.explain(f)(*args) where.",),
         )
     if needs_gradients(gm, example_inputs):
         unsupported(
