@@ -1,6 +1,6 @@
-"""Ops that go through a dim in order: running sums, sorting, selecting.
+"""Ops that go through a dim in order: scans, sorting, selecting.
 
-Kernels compute running sums where there are many of them, and a library the others.
+Kernels compute scans where there are many of them, and a library the others.
 
 Source: https://docs.pytorch.org/docs/stable/torch.html#other-operations
 """
@@ -55,6 +55,12 @@ class CumsumOp(Scan, name="cumsum"):
 
     ZERO_IF = (("x",),)
     COMBINES = "add"
+
+
+class CumprodOp(Scan, name="cumprod"):
+    """y[i] = x[0] * ... * x[i] along ``dim``. Integers wrap around."""
+
+    COMBINES = "mul"
 
 
 class TopkOp(LibraryOp, name="topk"):

@@ -253,13 +253,24 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
 # Scans and sorting --------------------------------------------------------------
 
 
-@imports("cumsum")
-def cumsum(b: Builder, self, dim, dtype=None):
-    """Running sums."""
+def _running_total(b: Builder, name: str, self, dim):
+    """A scan in the dtype of the result; of bools, which only `dtype` asks for, not."""
     if b.out[0].dtype == torch.bool:
         return NotImplemented
     x = b.cast(self, b.out[0].dtype)
-    return b.op("cumsum", [x], {"dim": dim % max(x.rank, 1)}, (x.shape, x.dtype))
+    return b.op(name, [x], {"dim": dim % max(x.rank, 1)}, (x.shape, x.dtype))
+
+
+@imports("cumsum")
+def cumsum(b: Builder, self, dim, dtype=None):
+    """Running sums."""
+    return _running_total(b, "cumsum", self, dim)
+
+
+@imports("cumprod")
+def cumprod(b: Builder, self, dim, dtype=None):
+    """Running products."""
+    return _running_total(b, "cumprod", self, dim)
 
 
 @imports("topk")

@@ -208,6 +208,11 @@ def _cumsum(state, op, x):
     return x.cumsum(op.dim, dtype=x.dtype)
 
 
+@evaluates("cumprod")
+def _cumprod(state, op, x):
+    return x.cumprod(op.dim, dtype=x.dtype)
+
+
 @evaluates("topk")
 def _topk(state, op, x):
     return torch.topk(x, state.number(op.k), op.dim, op.largest, op.sorted)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, product
 from girih.passes.autograd.rules import VjpBuilder
@@ -120,7 +119,7 @@ def _dual_products(b: VjpBuilder, x: ir.Value, direction: ir.Value) -> Pair:
 
 
 def _from_running_products(b: VjpBuilder, x: ir.Value, dims: Sequence[int]) -> ir.Value:
-    """The same of rows whose size is not known: ATen multiplies step by step."""
+    """The same of rows whose size is not known: a scan multiplies step by step."""
     rows = Rows(b, x, dims)
     ordered = rows.of(x)
     before = _running_product(b, ordered)
@@ -129,6 +128,4 @@ def _from_running_products(b: VjpBuilder, x: ir.Value, dims: Sequence[int]) -> i
 
 
 def _running_product(b: VjpBuilder, x: ir.Value) -> ir.Value:
-    attributes = {"op": "aten.cumprod.default", "args": [OperandRef(0), 1]}
-    delayed = _delayed(b, x, 1, 1.0)
-    return b.make("extern", [[delayed]], attributes, [delayed.type]).results[0]
+    return b.op("cumprod", _delayed(b, x, 1, 1.0), dim=1)

@@ -1,5 +1,6 @@
 """Derivatives of scans, sorting and selecting."""
 
+from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
@@ -10,8 +11,55 @@ def vjp_cumsum(op, cotangents, b: VjpBuilder) -> list:
     (g,) = cotangents
     if not op.x.type.rank:
         return [g]
-    backwards = b.op("flip", g, dims=(op.dim,))
-    return [b.op("flip", b.op("cumsum", backwards, dim=op.dim), dims=(op.dim,))]
+    return [_from_the_end(b, "cumsum", g, op.dim)]
+
+
+@vjp("cumprod")
+def vjp_cumprod(op, cotangents, b: VjpBuilder) -> list:
+    """The products that hold x[i], without it: y[j] / x[i] for each j from i on.
+
+    A zero cannot be divided by, so the products without it are computed anew. With two
+    zeros all gradients from the second one on are 0, but its own still depends on the
+    first. That of a third one has no derivative other than 0.
+    """
+    (g,) = cotangents
+    if not op.x.type.rank:
+        return [g]
+    dim, x = op.dim, op.x
+    one, is_zero = b.like(1.0, x), b.op("eq", x, b.like(0.0, x))
+    whole = _from_the_end(b, "cumsum", b.mul(g, op.y), dim)
+    quotient = b.div(whole, b.where(is_zero, one, x))
+    return [b.where(is_zero, _without_zeros(b, x, g, is_zero, dim), quotient)]
+
+
+def _without_zeros(
+    b: VjpBuilder, x: ir.Value, g: ir.Value, is_zero: ir.Value, dim: int
+) -> ir.Value:
+    """The gradients of the first two zeros of each row; 0 for others."""
+    zeros = b.op("cumsum", b.cast(is_zero, ty.i64()), dim=dim)
+    has_one, has_two = (b.op("eq", zeros, b.like(n, zeros)) for n in (1, 2))
+    first, second = (
+        b.op("logical_and", is_zero, has_so_many) for has_so_many in (has_one, has_two)
+    )
+    is_left_out = b.op("logical_or", first, second)
+    rest = b.op("cumprod", b.where(is_left_out, b.like(1.0, x), x), dim=dim)
+    terms = b.mul(g, rest)
+
+    def total(condition: ir.Value, value: ir.Value) -> ir.Value:
+        return b.sum(b.masked(condition, value), [dim])
+
+    before, after = total(has_one, terms), total(has_two, terms)
+    # What overflows behind the second zero is multiplied by it, and is 0 in eager.
+    after = b.masked(b.op("isfinite", after), after)
+    of_first = b.add(before, b.mul(total(second, x), after))
+    of_second = b.masked(second, b.mul(total(first, x), after))
+    return b.where(first, of_first, of_second)
+
+
+def _from_the_end(b: VjpBuilder, name: str, x: ir.Value, dim: int) -> ir.Value:
+    """The scan from the last element to the first."""
+    backwards = b.op("flip", x, dims=(dim,))
+    return b.op("flip", b.op(name, backwards, dim=dim), dims=(dim,))
 
 
 @vjp("topk")

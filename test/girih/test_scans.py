@@ -1,4 +1,4 @@
-"""Running sums of compiled functions: kernels, with what is around them, or calls."""
+"""Scans of compiled functions: kernels, with what is around them, or calls."""
 
 import pytest
 import torch
@@ -35,17 +35,23 @@ def checked(f, *args, dynamic=False):
 
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int32, torch.bool, torch.uint8]
+SCANS = ["cumsum", "cumprod"]
 
 
+@pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [0, 1, -1])
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_one_launch_with_what_is_around(target, dtype, dim, dynamic):
+def test_one_launch_with_what_is_around(target, name, dtype, dim, dynamic):
     torch.manual_seed(0)
     x = (torch.randn(20, 9, 30) * 3).to(dtype)
 
     def f(x):
-        return (x * x if dtype != torch.bool else ~x).cumsum(dim) * 2 + 1
+        if dtype == torch.bool:
+            x = ~x
+        else:  # Products would show by how much eager rounds each x * x to 16 bits.
+            x = x * x if name == "cumsum" else -x
+        return getattr(x, name)(dim) * 2 + 1
 
     assert checked(f, x, dynamic=dynamic) == (1, 0)
     assert checked(f, x.transpose(0, 2), dynamic=dynamic) == (1, 0)
@@ -58,16 +64,30 @@ def test_what_is_expanded_and_what_is_of_another_dtype(target):
     assert checked(lambda x: torch.ones_like(x).cumsum(0) + x, x) == (1, 0)
 
 
+@pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (5,), ()])
-def test_small_shapes(target, shape):
+def test_small_shapes(target, name, shape):
     x = torch.randn(shape)
     for dim in range(max(x.dim(), 1)):
-        checked(lambda x, dim=dim: x.cumsum(dim) + 1, x)
+        checked(lambda x, dim=dim: getattr(x, name)(dim) + 1, x)
 
 
-def test_few_long_sums_are_calls(target):
-    assert checked(lambda x: x.cumsum(0), torch.randn(100_000)) == (0, 1)
-    assert checked(lambda x: x.cumsum(0), torch.randn(1000)) == (1, 0)
+@pytest.mark.parametrize("name", SCANS)
+def test_few_long_scans_are_calls(target, name):
+    def scan(x):
+        return getattr(x, name)(0)
+
+    assert checked(scan, torch.randn(100_000)) == (0, 1)
+    assert checked(scan, torch.randn(1000)) == (1, 0)
+
+
+def test_products_of_what_is_no_number_and_of_zeros(target):
+    x = torch.randn(6, 90)
+    x[0, 40], x[1, 30], x[2, 20] = float("nan"), float("inf"), 0.0
+    x[3, [3, 50]], x[4, 5] = 0.0, -float("inf")
+    x[4, 60] = 0.0
+    for dim in (0, 1):
+        assert checked(lambda x, dim=dim: x.cumprod(dim), x) == (1, 0)
 
 
 def test_sums_in_the_place_of_their_operand(target):
@@ -84,10 +104,12 @@ def test_sums_in_the_place_of_their_operand(target):
 
 def test_derivatives_of_any_order(target):
     def f(x):
-        return (x.sin().cumsum(1) ** 3).cumsum(0) / 9
+        products = x.cumprod(0) + x.cumprod(1)
+        return (x.sin().cumsum(1) ** 3).cumsum(0) / 9 + products
 
     def derivatives(f):
-        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        x = torch.linspace(-1, 1, 15, dtype=torch.float64).reshape(3, 5)
+        x[1, 2] = x[1, 4] = x[0, 2] = 0
         x.requires_grad_()
         (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(first.pow(2).sum(), x)

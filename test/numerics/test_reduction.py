@@ -42,6 +42,7 @@ SAME_SHAPE = {
     "log_softmax": (torch.log_softmax, FLOATS),
     "softmin": (torch.nn.functional.softmin, FLOATS),
     "cumsum": (torch.cumsum, NUMBERS),
+    "cumprod": (torch.cumprod, NUMBERS),
 }
 
 

@@ -34,6 +34,7 @@ VALUES = (
     "torch.tanh({a} @ {b})",
     "F.layer_norm({a}, (4,))",
     "{a}.cumsum({dim}) / 4",
+    "{a}.cumprod({dim}) / 4",
     "{a}.sort({dim}).values",
     "{a}.sum({dim}, keepdim=True).expand(4, 4) / 4",
     "{a} * {a}.mean()",

@@ -120,4 +120,5 @@ OPS = (
     Op("{a}.all({dim}, keepdim={keepdim})", ("bool",), rank=1),
     Op("{a}.sum({dim})", ("bool",), rank=1),
     Op("{a}.cumsum({dim})", _NUMBER, rank=1),
+    Op("{a}.cumprod({dim})", _NUMBER, rank=1),
 )

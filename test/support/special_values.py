@@ -98,7 +98,7 @@ BINARY: Table = {
 }
 
 _REDUCTIONS = """sum mean amax amin std var logsumexp argmax argmin any all cumsum
-    softmax log_softmax nansum count_nonzero max min aminmax prod"""
+    cumprod softmax log_softmax nansum count_nonzero max min aminmax prod"""
 
 
 def _along_rows(name: str) -> Callable:

@@ -1,4 +1,4 @@
-"""Running sums, sorting and selecting as ATen calls."""
+"""Scans, sorting and selecting as ATen calls."""
 
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
@@ -6,11 +6,12 @@ from girih.dialects.bindings import ir
 from .rules import AtenCall, calls_aten, dtype_of
 
 
-@calls_aten("graph.cumsum")
-def call_cumsum(op: ir.OpView) -> AtenCall:
-    """`cumsum` in the dtype of the result."""
+@calls_aten("graph.cumsum", "graph.cumprod")
+def call_running_total(op: ir.OpView) -> AtenCall:
+    """`cumsum` or `cumprod` in the dtype of the result."""
     dtype = {"dtype": dtype_of(op.results[0])}
-    return AtenCall("aten.cumsum.default", (OperandRef(0), op.dim), dtype)
+    name = f"aten.{op.SHORT_NAME}.default"
+    return AtenCall(name, (OperandRef(0), op.dim), dtype)
 
 
 @calls_aten("graph.topk")

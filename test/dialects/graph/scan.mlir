@@ -2,12 +2,19 @@
 // RUN: %girih-opt %t.mlir | diff %t.mlir -
 // RUN: filecheck %s --input-file %t.mlir
 
-// Running sums, sorting, selecting.
+// Scans, sorting, selecting.
 
 // CHECK-LABEL: @cumsum
 // CHECK: "graph.cumsum"(%{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>
 func.func @cumsum(%x: tensor<?x16xf32, ["s0"]>) {
   %0 = "graph.cumsum"(%x) {dim = 0 : i64} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x16xf32, ["s0"]>
+  return
+}
+
+// CHECK-LABEL: @cumprod
+// CHECK: "graph.cumprod"(%{{.*}}){{.*}}-> tensor<4x16xi64>
+func.func @cumprod(%x: tensor<4x16xi64>) {
+  %0 = "graph.cumprod"(%x) {dim = 1 : i64} : (tensor<4x16xi64>) -> tensor<4x16xi64>
   return
 }
 

@@ -1,6 +1,6 @@
 // RUN: %girih-opt --split-input-file --verify-diagnostics %s
 
-// What running sums, sorting and selecting reject.
+// What scans, sorting and selecting reject.
 
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{'graph.cumsum' expected dim to be at least 0 and below the rank 1, got 1}}
@@ -21,6 +21,14 @@ func.func @f(%x: f32) {
 func.func @f(%x: tensor<4xi1>) {
   // expected-error @+1 {{'graph.cumsum' expected x to have a numeric element type other than i1, got i1}}
   %0 = "graph.cumsum"(%x) {dim = 0 : i64} : (tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'graph.cumprod' expected x to have a numeric element type other than i1, got i1}}
+  %0 = "graph.cumprod"(%x) {dim = 0 : i64} : (tensor<4xi1>) -> tensor<4xi1>
   return
 }
 

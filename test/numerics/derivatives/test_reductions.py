@@ -111,6 +111,7 @@ REDUCTIONS = (
     Sample("sort", lambda x: x.sort(1).values, (ROWS,)),
     Sample("topk", lambda x: x.topk(5, 1).values, (ROWS,)),
     Sample("cumprod", lambda x: x.cumprod(1), ((5, 7),)),
+    Sample("cumprod-zeros", lambda x: (x * x.ge(-1)).cumprod(1), ((9, 7),)),
     Sample("median", lambda x: x.median(1).values, (ROWS,)),
 )
 

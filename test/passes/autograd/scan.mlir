@@ -13,6 +13,23 @@ func.func @cumsum(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> 
 
 // -----
 
+// CHECK-LABEL: func.func @cumprod
+// CHECK: [[Y:%.+]] = "graph.cumprod"(%arg0) {dim = 1 : i64}
+// CHECK: [[W:%.+]] = "graph.mul"(%arg1, [[Y]])
+// CHECK: [[BACKWARDS:%.+]] = "graph.flip"([[W]]) {dims = array<i64: 1>}
+// CHECK: [[SUMS:%.+]] = "graph.cumsum"([[BACKWARDS]]) {dim = 1 : i64}
+// CHECK: [[WHOLE:%.+]] = "graph.flip"([[SUMS]]) {dims = array<i64: 1>}
+// CHECK: [[QUOTIENT:%.+]] = "graph.div"([[WHOLE]], %{{.*}})
+// CHECK: "graph.cumprod"(%{{.*}}) {dim = 1 : i64}
+// CHECK: [[D:%.+]] = "graph.where"(%{{.*}}, %{{.*}}, [[QUOTIENT]])
+// CHECK: return [[Y]], [[D]]
+func.func @cumprod(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
+  %0 = "graph.cumprod"(%x) {dim = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @topk
 // CHECK: [[R:%.+]]:2 = "graph.topk"(%arg0)
 // CHECK: [[ZEROS:%.+]] = "graph.full"() {value = 0.000000e+00 : f64} : () -> tensor<3x4xf32>

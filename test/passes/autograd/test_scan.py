@@ -16,6 +16,21 @@ def test_cumsum(shape, dim):
     check_op("cumsum", [randn(*shape)], {"dim": dim})
 
 
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]
+)
+def test_cumprod(shape, dim):
+    check_op("cumprod", [randn(*shape)], {"dim": dim})
+
+
+def test_cumprod_of_up_to_three_zeros():
+    x = randn(5, 6)
+    x[1, 2] = x[2, 0] = x[2, 5] = x[3, 2] = x[3, 3] = 0
+    x[4, [0, 2, 4]] = 0
+    check_op("cumprod", [x], {"dim": 1})
+    check_op("cumprod", [x], {"dim": 0})
+
+
 @pytest.mark.parametrize(("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1)])
 @pytest.mark.parametrize("descending", [True, False])
 def test_sort(shape, dim, descending):

@@ -258,6 +258,7 @@ def test_pooling():
 def test_scans():
     x = torch.randn(3, 7)
     assert_same(call("cumsum", x, dim=1), x.cumsum(1))
+    assert_same(call("cumprod", x, dim=1), x.cumprod(1))
     assert_same(call("topk", x, k=2, dim=1, largest=False), x.topk(2, 1, False))
     got = call("sort", x, dim=0, descending=True, stable=True)
     assert_same(got, x.sort(dim=0, descending=True, stable=True))

@@ -31,13 +31,13 @@ SHAPES = (
 )
 
 
-def kernel_of(x, element, dim, symbols=(), shape=None, strides=None):
+def kernel_of(x, element, dim, symbols=(), shape=None, strides=None, name="cumsum"):
     """A kernel of one scan."""
     shape = shape or x.shape
     return build_kernel(
         [(shape, element, strides or x.stride())],
         shape,
-        lambda build, t: [build("cumsum", t, dim=dim)],
+        lambda build, t: [build(name, t, dim=dim)],
         reduced=[dim],
         symbols=symbols,
     )
@@ -74,6 +74,28 @@ def test_sums(shape, dim, element, run):
     wide = torch.float32 if dtype is torch.float16 else dtype
     bound = scale * torch.finfo(wide).eps * 8 + exact.abs() * torch.finfo(dtype).eps
     assert ((output.double() - exact).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("run", [on_cpu, on_gpu])
+@pytest.mark.parametrize("element", ["f16", "f32", "f64", "i64", "ui8"])
+@pytest.mark.parametrize("shape, dim", SHAPES)
+def test_products(shape, dim, element, run):
+    dtype = DTYPES[element]
+    x = normal(shape, dtype)
+    if dtype.is_floating_point:
+        x = x.sign() * (1 + x / 64)
+    output = torch.full(shape, 77).to(dtype)
+    run(kernel_of(x, element, dim, name="cumprod"), x, output)
+    if not dtype.is_floating_point:
+        assert torch.equal(output, x.cumprod(dim, dtype=dtype))
+        return
+    exact = x.double().cumprod(dim)
+    wide = torch.float32 if dtype is torch.float16 else dtype
+    relative = torch.finfo(wide).eps * max(shape[dim], 8) + torch.finfo(dtype).eps
+    smallest = torch.finfo(dtype).tiny
+    is_number = exact.abs() <= torch.finfo(dtype).max
+    error = (output.double() - exact).abs()
+    assert (error <= exact.abs() * relative + smallest)[is_number].all()
 
 
 @pytest.mark.parametrize("run", [on_cpu, on_gpu])
