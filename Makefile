@@ -30,6 +30,7 @@ GPU_FLAGS ?=
 FUZZ_PROGRAMS_FLAGS ?=
 NUMBER_ARGUMENTS_FLAGS ?=
 DISTRIBUTIONS_FLAGS ?=
+OPERATORS_FLAGS ?=
 MODULES_FLAGS ?=
 BREADTH_VENV := build/venv-breadth
 BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
@@ -39,7 +40,7 @@ BREADTH_FLAGS ?= --table docs/breadth.md --json build/breadth.json
 .PHONY: $(shell awk -F ':.*[\#][\#] ' '/^[a-z-]+:.*[\#][\#] / { print $$1 }' Makefile)
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 
 install: $(VENV)/.installed ## Create .venv and install girih into it, if needed.
@@ -118,6 +119,11 @@ bench-gpu: ## Measure eager, Inductor and girih on a GPU (about ten minutes).
 rivals: install ## Install other runtimes for benchmarks.rivals into build/rivals.
 	@$(BIN)/python -m pip install --quiet --no-deps --target build/rivals \
 		--upgrade --requirement benchmarks/rivals/requirements.txt
+
+# Some two hours; OPERATORS_FLAGS=--help tells how to run a part.
+slower-than-eager: install ## Time PyTorch's table of operators beside eager.
+	@$(BIN)/python -m benchmarks.operators --output build/benchmarks/operators \
+		$(OPERATORS_FLAGS)
 
 bench: install ## Measure eager, Inductor and girih; tables go to docs/benchmarks.md.
 	@$(BIN)/python -m benchmarks.kernels --output build/benchmarks/kernels
