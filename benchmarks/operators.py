@@ -23,6 +23,7 @@ from unittest import mock
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal import common_methods_invocations as definitions
 from torch.testing._internal.opinfo.core import OpInfo
 from torch.utils import _pytree as pytree
@@ -96,7 +97,7 @@ def _largest(op: OpInfo, dtype: torch.dtype, sizes: Sequence[str]) -> dict[str, 
             count = _elements(sample)
             largest = max(largest, count)
             for size, limit in limits.items():
-                if most[size] < count <= limit:
+                if most[size] < count <= limit and _results(op, sample) <= 4 * limit:
                     best[size], most[size] = sample, count
         if largest * 2 > max(limits.values()):
             break
@@ -106,6 +107,21 @@ def _largest(op: OpInfo, dtype: torch.dtype, sizes: Sequence[str]) -> dict[str, 
 def _elements(sample) -> int:
     leaves = pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
     return sum(x.numel() for x in leaves if isinstance(x, Tensor))
+
+
+def _results(op: OpInfo, sample) -> int:
+    """Elements of an operator's results; 0 where they depend on data."""
+    with FakeTensorMode() as mode, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = pytree.tree_map(
+            lambda x: mode.from_tensor(x) if isinstance(x, Tensor) else x,
+            (sample.input, sample.args, sample.kwargs),
+        )
+        try:
+            results = inspect.unwrap(op.op)(values[0], *values[1], **values[2])
+        except Exception:  # noqa: BLE001 - a fake tensor has no data
+            return 0
+    return sum(x.numel() for x in pytree.tree_leaves(results) if isinstance(x, Tensor))
 
 
 def _samples(op: OpInfo, dtype: torch.dtype, scale: int, limit: int) -> Iterator:

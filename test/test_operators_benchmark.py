@@ -27,6 +27,12 @@ def test_sizes_grow_and_stay_below_their_limit(name):
         assert operators.SIZES[size] // 8 < count <= 4 * operators.SIZES[size]
 
 
+def test_results_stay_below_a_limit():
+    found = {case.size: case for case in cases("diag_embed", forms=["alone"])}
+    for size, case in found.items():
+        assert case.function(*case.tensors).numel() <= 16 * operators.SIZES[size]
+
+
 def test_the_table_is_as_before():
     constants = operators.definitions.S, operators.definitions.make_tensor
     cases("sort")
