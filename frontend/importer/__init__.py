@@ -25,9 +25,9 @@ What lives here, in the order to read it:
 * ``gradients``   gradients that rules give themselves, and gradients of rules
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
   ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
-  ``classification``, ``shape``, ``borders``, ``indexing``, ``creation``, ``random``,
-  ``pooling``, ``foreach`` (lists of tensors), ``backward`` (of activations and losses),
-  ``view_gradients`` (of views)
+  ``classification``, ``shape``, ``borders``, ``indexing``, ``searching``, ``creation``,
+  ``random``, ``pooling``, ``foreach`` (lists of tensors), ``backward`` (of activations
+  and losses), ``view_gradients`` (of views)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
@@ -47,6 +47,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     pooling,
     random,
     reduction,
+    searching,
     shape,
     view_gradients,
     views,
