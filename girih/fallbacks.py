@@ -17,6 +17,9 @@ from typing import Any
 
 from girih import tally
 from girih.errors import GirihError, SourceLocation, UnsupportedError, for_users
+from girih.log import logger
+
+_hints = logger("perf_hints")
 
 KINDS = {
     "alignment": "a tensor is not aligned as kernels need it",
@@ -125,6 +128,9 @@ class Site:
         is_known = isinstance(error, UnsupportedError)
         reason = error.summary() if is_known else str(error).split("\n")[0]
         fallback = Fallback(kind, self.what, reason, place, str(error))
+        if fallback not in self.found:
+            where = f" ({place.filename}:{place.line})" if place else ""
+            _hints.info("%s%s", fallback, where)
         for notes in (self.found, *_collectors):
             if fallback not in notes:
                 notes.append(fallback)

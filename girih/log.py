@@ -4,7 +4,8 @@
 ``all`` means each, and ``help`` prints the list. ``TORCH_LOGS`` counts for the names
 that girih has.
 
-What runs eager is no matter of logs: that is a warning (``girih.fallbacks``).
+What runs eager is a warning, whichever logs are on (``girih.fallbacks``); the log
+``perf_hints`` has it beside the library calls.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ NAMES = {
     "capture": "The frames that capture leaves to Python, and girih's own bugs.",
     "compiler": "One line for each compilation: seconds of each stage, kernels, cache "
     "hits.",
+    "cudagraphs": "CUDA graphs: which are recorded and replayed, and why others are "
+    "not.",
+    "dynamic": "Which sizes and numbers become symbolic, and what fixes them again.",
     "fusion": "The graphs as MLIR after fusion: what each kernel computes.",
     "graph_breaks": "Each graph break: the reason, the user's lines, and a way around.",
     "graph_code": "The captured graph as Python, and the code around it.",
     "guards": "The guards of each cache entry.",
     "kernel_code": "The kernels as LLVM's or Triton's IR.",
     "output_code": "What a call runs: the launches of kernels and the ATen calls.",
+    "perf_hints": "What no kernel computes: library calls and eager runs, with the "
+    "user's lines.",
     "recompiles": "The guards that failed, with values, when girih compiles a function "
     "again.",
     "schedule": "The kernels with their tiles and loops.",

@@ -83,6 +83,8 @@ class Recorder:
         shared: of the device.
         limit: most graphs at a time.
         note: called with each reason not to record, once, and with None for each graph.
+        on_replay: called once for each graph, with its number from 1, when a call
+            after the one that recorded it replays it.
     """
 
     def __init__(
@@ -93,12 +95,16 @@ class Recorder:
         *,
         limit: int = 16,
         note: Callable[[str | None], None] = lambda reason: None,
+        on_replay: Callable[[int], None] = lambda number: None,
     ):
         self.program = program
         self._facts = facts
         self._shared = shared
         self._limit = limit
         self._note = note
+        self._on_replay = on_replay
+        self._fresh: dict[Recording, int] = {}
+        self._recorded_graphs = 0
         self._noted: set[str] = set()
         self._recordings: list[Recording] = []
         self._seen: OrderedDict[tuple, list] = OrderedDict()
@@ -152,6 +158,8 @@ class Recorder:
             if recording.key == key and recording.fits(values) and recording.is_free():
                 if place:
                     self._recordings.insert(0, self._recordings.pop(place))
+                if recording in self._fresh:
+                    self._on_replay(self._fresh.pop(recording))
                 return recording
         return None
 
@@ -216,6 +224,8 @@ class Recorder:
         self._recordings.insert(0, recording)
         while len(self._recordings) > self._limit:
             self._drop(self._recordings[-1])
+        self._recorded_graphs += 1
+        self._fresh[recording] = self._recorded_graphs
         self._note(None)
         return recording
 
@@ -290,6 +300,7 @@ class Recorder:
 
     def _drop(self, recording: Recording) -> None:
         self._recordings.remove(recording)
+        self._fresh.pop(recording, None)
         recording.close()
 
     def _stop(self, reason: str) -> None:

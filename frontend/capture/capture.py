@@ -241,6 +241,8 @@ class _Capture:
         if graph is not None and tracer.blocks:
             rebuilder.raise_at(tracer.blocks.place, tracer.roots)
         tracer.learn_numbers()  # the backend, too, may have fixed some
+        if tracer.sizes.log.is_on():
+            tracer.sizes.log.log(self.call, tracer)
         number_checks = number_check(tracer.graph, rebuilder)
         tree = GuardTree(tracer.guards, list(rebuilder.slots))
         tensors = tracer.graph.tensors

@@ -10,6 +10,8 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
+from collections.abc import Callable
+from typing import Any
 
 from torch._guards import SLoc
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -45,12 +47,30 @@ def _light(original: types.FunctionType) -> types.FunctionType:
 
 
 class LightShapeEnv(ShapeEnv):
-    """A ``ShapeEnv`` that notes no places of the program."""
+    """A ``ShapeEnv`` that notes no places of the program, unless it is asked to.
+
+    Attributes:
+        place: Where set, it says which line is being run when a symbol is fixed.
+        fixed_at: By symbol the line that fixed it.
+    """
+
+    place: Callable[[], str] | None = None
+    fixed_at: dict[Any, str]
 
     __init__ = _light(ShapeEnv.__init__)
     _init = _light(ShapeEnv._init)
     create_symbol = _light(inspect.unwrap(ShapeEnv.create_symbol))
-    _set_replacement = _light(ShapeEnv._set_replacement)
+    _replace = _light(ShapeEnv._set_replacement)
+
+    def _set_replacement(self, a: Any, tgt: Any, msg: str) -> None:
+        self._replace(a, tgt, msg)
+        if self.place is not None and tgt.is_number:
+            self.fixed_at.setdefault(a, self.place())
+
+    def note_places(self, place: Callable[[], str]) -> None:
+        """From now on it notes the lines that fix symbols."""
+        if self.place is None:
+            self.place, self.fixed_at = place, {}
 
     def _log_guard(self, *args, **kwargs) -> None:
         """No log: girih prints the guards of an entry."""

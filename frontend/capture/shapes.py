@@ -69,6 +69,7 @@ class SymbolicEvaluator(Evaluator):
     Attributes:
         environment: What torch knows of the symbols.
         marked: The symbols of dims that the program marked, with the mark.
+        symbols: Those of all dims, each with its text, its tensor and the dim.
     """
 
     is_symbolic = True
@@ -79,6 +80,7 @@ class SymbolicEvaluator(Evaluator):
             allow_dynamic_output_shape_ops=keeps_numbers,
         )
         self.marked: list[tuple[torch.SymInt, str, DynamicDim]] = []
+        self.symbols: list[tuple[Any, str, Source, int]] = []
         super().__init__(self.environment, keeps_numbers)
 
     # Symbols
@@ -94,6 +96,7 @@ class SymbolicEvaluator(Evaluator):
             if not least <= size[dim] <= most:
                 _refuse_mark(text, f"is {size[dim]}, and not from {least} to {most}")
             size[dim] = self._symbol(size[dim], text, (least, most))
+            self.symbols.append((size[dim], text, source, dim))
             if how.is_marked:
                 self.marked.append((size[dim], text, how))
         stride = _symbolic_strides(tensor, size)

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import LITERALS
@@ -65,6 +66,8 @@ class Sizes:
         self._learned: list[tuple[Source, Any]] = []
         self._varying: set[str] = set()
         self._fixed: set[tuple[str, bool]] = set()
+        self._differed: dict[str, tuple] = {}
+        self.log = DynamicLog()
 
     # Sizes
 
@@ -86,9 +89,29 @@ class Sizes:
         varying = self._varying_dims.setdefault(key, set())
         seen = self._shapes.get(key)
         if seen is not None and len(seen) == len(shape):
-            varying.update(i for i, size in enumerate(shape) if size != seen[i])
+            for dim, size in enumerate(shape):
+                if size != seen[dim]:
+                    varying.add(dim)
+                    self._differed[_size_key(key, dim)] = (seen[dim], size)
         self._shapes[key] = shape
         return [dim for dim in varying if dim < tensor.ndim]
+
+    def small_dims(self, tensor: torch.Tensor, source: Source) -> list[int]:
+        """The dims that varied, and are fixed now since their size is 0 or 1."""
+        dims = self._varying_dims.get(_key(source), ())
+        return [d for d in sorted(dims) if d < tensor.ndim and tensor.shape[d] < 2]
+
+    def reason(self, source: Source, dim: int | None = None) -> str:
+        """Why a size, or a number, is symbolic."""
+        key = _key(source) if dim is None else _size_key(_key(source), dim)
+        if key in self._differed:
+            before, now = self._differed[key]
+            return f"it was {before} at an earlier call, and then {now}"
+        if self.dynamic:
+            return "dynamic=True"
+        if dim is None:
+            return "schedules change this option of an optimizer"
+        return "the program marks it"
 
     def observe(self, function: FunctionType, arguments: tuple) -> None:
         """Notes the sizes and numbers of a call that runs as plain Python.
@@ -126,6 +149,7 @@ class Sizes:
         seen = self._numbers.get(key)
         if seen is not None and type(seen) is type(number) and seen != number:
             self._varying.add(key)
+            self._differed[key] = (seen, number)
         is_fixed = (key, number < 0) in self._fixed and not self._is_spent(key)
         if is_fixed or not is_input(number):
             return False
@@ -205,6 +229,10 @@ def _key(source: Source) -> str:
     root = source.root()
     prefix = f"{id(root.key)} " if root.access == "constant" else ""
     return f"{prefix}{source}"
+
+
+def _size_key(key: str, dim: int) -> str:
+    return f"{key}.size({dim})"
 
 
 def _is_argument(source: Source) -> bool:

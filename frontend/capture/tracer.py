@@ -16,6 +16,7 @@ from girih.frontend.capture.break_point import BreakPoint, Stopped, break_points
 from girih.frontend.capture.budget import DEFAULT_LIMITS, Budget, Limits
 from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.class_facts import ClassFacts, ClassLookups, Registrations
+from girih.frontend.capture.dynamic_log import note_places
 from girih.frontend.capture.effects import Effects
 from girih.frontend.capture.evaluate import NeedsSymbols
 from girih.frontend.capture.finalizers import Watch
@@ -214,6 +215,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         dims = {} if static else self.sizes.dynamic_dims(tensor, source)
         if dims and not self.graph.evaluator.is_symbolic:
             raise NeedsSymbols
+        if dims:
+            note_places(self)
         return dims
 
     def learn_numbers(self) -> None:

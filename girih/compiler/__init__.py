@@ -12,6 +12,7 @@
   ``modules`` how they wait
 * ``target``      what the driver asks of a target: ``cpu_code`` for the processor,
   ``gpu_code`` for a GPU; ``targets`` and ``devices`` say which
+* ``hints``       logs which operations are library calls
 * ``rest``        a module of any level, such as dumped IR, becomes a program
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
 * ``overrides``   edited files that take the place of what is compiled

@@ -14,6 +14,7 @@ import torch
 
 from girih.compiler import convolution_layouts
 from girih.compiler.first_inputs import saves_inputs
+from girih.compiler.hints import log_library_calls
 from girih.compiler.kernel_code import launch, program_of
 from girih.compiler.modules import native_calls
 from girih.compiler.recorded import recorded, results_of_user
@@ -115,3 +116,4 @@ class Lowering(Runner):
         report.externs = program.externs
         report.workspace_bytes = program.workspace_bytes
         report.events = program.event.parts if program.event else ()
+        log_library_calls(report)

@@ -19,7 +19,7 @@ from girih.options import Options
 from girih.passes.autograd.joint import Signature
 from girih.reports import Report
 
-_log = logger("compiler")
+_log = logger("cudagraphs")
 
 REPLAY = 8
 """Microseconds on the host that a replay takes, with what is checked and copied for it
@@ -63,6 +63,7 @@ def recorded(
         The program itself where no graph can be recorded.
     """
     if device.type == "cpu" and emulator is None:
+        _log.info("%s: not recorded: it computes on the CPU", report.name)
         return program
     note = _Notes(report)
     facts = recordable(functions_of(module)["main"], returned)
@@ -76,7 +77,9 @@ def recorded(
         return program
     shared = shared_on(emulator or cuda_api(device))
     limit = options.cudagraph_limit
-    return Recorder(program, facts, shared, limit=limit, note=note)
+    return Recorder(
+        program, facts, shared, limit=limit, note=note, on_replay=note.replayed
+    )
 
 
 class _Notes:
@@ -88,6 +91,12 @@ class _Notes:
     def __call__(self, reason: str | None) -> None:
         if reason is None:
             self._report.recordings += 1
+            count = self._report.recordings
+            _log.info("%s: recorded, as CUDA graph %d", self._report.name, count)
             return
         self._report.not_recorded.append(reason)
         _log.info("%s: not recorded: %s", self._report.name, reason)
+
+    def replayed(self, number: int) -> None:
+        """A later call replays a CUDA graph for the first time."""
+        _log.info("%s: CUDA graph %d is replayed", self._report.name, number)

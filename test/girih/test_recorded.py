@@ -55,6 +55,27 @@ def test_calls_are_replayed(api):
     assert report.not_recorded == []
 
 
+def test_the_log_tells_of_recordings_once(api, capsys):
+    girih.set_logs(cudagraphs=True)
+    try:
+        compiled = girih.compile(products, mode="reduce-overhead", dynamic=True)
+        w = torch.randn(4, 4)
+        for size in (3, 3, 3, 5, 5, 5, 3, 5):
+            compiled(torch.ones(size, 4), w)
+        short = girih.compile(lambda x: x + 1, mode="reduce-overhead")
+        short(w)
+    finally:
+        girih.set_logs()
+    (reason,) = girih.report(short).graphs[0].not_recorded
+    assert capsys.readouterr().err.splitlines() == [
+        "[girih.cudagraphs] graph0: recorded, as CUDA graph 1",
+        "[girih.cudagraphs] graph0: CUDA graph 1 is replayed",
+        "[girih.cudagraphs] graph0: recorded, as CUDA graph 2",
+        "[girih.cudagraphs] graph0: CUDA graph 2 is replayed",
+        f"[girih.cudagraphs] graph0: not recorded: {reason}",
+    ]
+
+
 def test_torchs_option(api):
     compiled = girih.compile(products, options={"triton.cudagraphs": True})
     x, w = torch.randn(3, 4), torch.randn(4, 4)

@@ -137,6 +137,9 @@ class NumberValue(SymbolValue):
 
     def _fix(self) -> None:
         sizes = self.tracer.sizes
+        if sizes.log.is_on():
+            text = repr(self).removeprefix("a number, ")
+            sizes.log.fixed(text, self.real, self.tracer.location())
         if self.source is None:
             sizes.check_computed(repr(self))
             self.tracer.graph.decide(is_same, (self, self.real), True)
