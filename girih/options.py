@@ -93,6 +93,10 @@ class Options:
     It stays in memory with the compiled function. girih computes it again when a
     parameter was written, replaced or moved. Of large tensors it does not see writes
     through `.data` or NumPy; call `girih.reset()` after these."""
+    graph_diagram: bool = _option(False, bool, torch="trace.graph_diagram")
+    """Whether girih draws each program after fusion, as `graph.svg` beside its dumped
+    IR: kernels and other operations as boxes, tensors as arrows. It has an effect with
+    a dump folder only."""
     max_autotune: bool = _option(False, bool)
     """Whether girih measures several schedules of kernels and products on the GPU and
     takes the fastest. The results are kept in the disk cache."""

@@ -24,8 +24,6 @@ TRACE_FOLDER = "girih_trace"
 WITHOUT_EFFECT = {
     "epilogue_fusion": "girih fuses what follows a product wherever that is faster",
     "shape_padding": "girih pads no products: its kernels leave out what is beyond",
-    "trace.graph_diagram": "girih draws no diagram: the pass print-fusion-plan prints "
-    "the kernels as text",
     "guard_filter_fn": "girih checks all guards: a result is never wrong for the sake "
     "of a guard",
 }

@@ -17,6 +17,7 @@
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
 * ``overrides``   edited files that take the place of what is compiled
 * ``first_inputs``  what a program is called with first, beside its dumped IR
+* ``diagram``     draws the fused graph
 * ``convention``  the program's inputs and outputs become the function's
 """
 

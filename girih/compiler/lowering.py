@@ -18,12 +18,13 @@ from girih.compiler.hints import log_library_calls
 from girih.compiler.kernel_code import launch, program_of
 from girih.compiler.modules import native_calls
 from girih.compiler.recorded import recorded, results_of_user
-from girih.compiler.runner import Runner
+from girih.compiler.runner import PICTURE, Runner
 from girih.compiler.targets import target_of
 from girih.compiler.watching import current
 from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes import stages
+from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Report
 
 
@@ -74,6 +75,8 @@ class Lowering(Runner):
                 self.tune(module)
             launches = self.target.stages.launch_pipeline
             self.dump("fused", operation, lambda: self.steps(launches))
+            if self.options.graph_diagram:
+                self.draw(module)
             records = self.options.cudagraphs
             returned = results_of_user(module) if records else frozenset()
             launch(self, module)
@@ -90,6 +93,19 @@ class Lowering(Runner):
                 )
             folder = self.dump_folder() if self.options.dump_inputs else None
             return program if folder is None else saves_inputs(program, module, folder)
+
+    def draw(self, module: ir.Module) -> None:
+        """Writes a picture of the fused graph to the dump folder, if there is one."""
+        folder = self.dump_folder()
+        if folder is None:
+            return
+        from girih.compiler.diagram import diagram  # few compilations ask for it
+
+        try:
+            replace_text(folder / PICTURE, diagram(module))
+        except OSError as error:
+            reason = f"girih can't write {PICTURE} to {folder}: {reason_of(error)}"
+            warn_once(("diagram", folder), reason)
 
     def choose_layouts(self, module: ir.Module) -> None:
         """Measures how images of convolutions lie best, and says it in the IR."""

@@ -35,6 +35,9 @@ from girih.passes.user_passes import UserPasses, key_of, with_plugins
 from girih.private_folder import reason_of, replace_text, warn_once
 from girih.reports import Ran, Report
 
+PICTURE = Path("graph").with_suffix(".svg").name
+"""What ``graph_diagram`` writes beside the IR."""
+
 _numbers = itertools.count()
 
 
@@ -246,7 +249,11 @@ class Runner:
         Files that take the place of IR in this compilation stay.
         """
         if not (self._has_cleared or self.overrides.names):
-            for path in [*folder.glob("[0-9]*-*.mlir"), folder / FILE]:
+            for path in [
+                *folder.glob("[0-9]*-*.mlir"),
+                folder / FILE,
+                folder / PICTURE,
+            ]:
                 path.unlink(missing_ok=True)
         self._has_cleared = True
 
