@@ -18,7 +18,8 @@ After::
 It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
-``indexing``, ``interpolation``, ``pooling``, ``differentiation``.
+``indexing``, ``interpolation``, ``pooling``, ``windows``, ``differentiation``.
+``calls`` lists the calls of ATen that are written out.
 """
 
 from girih.dialects.bindings import ir
@@ -27,12 +28,14 @@ from girih.dialects.rule_table import RuleMistake
 from girih.dialects.traits import Role
 from girih.passes.decompose import (
     activation,
+    calls,
     differentiation,
     indexing,
     interpolation,
     normalization,
     pooling,
     reduction,
+    windows,
 )
 from girih.passes.decompose.rules import RULES
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
@@ -41,6 +44,7 @@ from girih.passes.registry import register_pass
 __all__ = [
     "RULES",
     "activation",
+    "calls",
     "differentiation",
     "indexing",
     "interpolation",
@@ -48,6 +52,7 @@ __all__ = [
     "pooling",
     "reduction",
     "run",
+    "windows",
 ]
 
 

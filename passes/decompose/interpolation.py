@@ -17,7 +17,6 @@ from itertools import zip_longest
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
-from girih.passes.decompose.rules import decomposes
 from girih.passes.graph_builder import GraphBuilder
 
 _A = -0.75
@@ -30,19 +29,15 @@ _MOST_TIMES = 17
 """Factors of symbolic sizes are looked for below this one."""
 
 
-@decomposes("extern")
-def decompose_call(op, b: GraphBuilder) -> list[ir.Value] | None:
-    """Writes out calls of ATen's interpolation; the others stay."""
-    rule = _CALLS.get(op.op)
-    if rule is None or op.kwargs or len(op.inputs) != 1:
-        return None
+def interpolate(op, b: GraphBuilder) -> list[ir.Value] | None:
+    """Writes out one of the ``CALLS``, or returns None."""
     (x,) = op.inputs
     if not ty.is_float(x.type.element_type):
         return None
     # One channel lies as eager puts it: kernels choose any stride for it.
     if ty.shape_of(x.type)[1] == 1:
         return None
-    return rule(op, b, x)
+    return CALLS[op.op](op, b, x)
 
 
 @dataclass(frozen=True)
@@ -327,7 +322,7 @@ def _clamped(b: GraphBuilder, index: ir.Value, axis: _Axis) -> ir.Value:
     return b.op("minimum", index, b.like(axis.size - 1, index))
 
 
-_CALLS: dict[str, Callable] = {
+CALLS: dict[str, Callable] = {
     "aten._upsample_nearest_exact1d.default": _nearest_exact,
     "aten._upsample_nearest_exact2d.default": _nearest_exact,
     "aten._upsample_nearest_exact3d.default": _nearest_exact,

@@ -16,6 +16,7 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, product
 from girih.passes.decompose.rules import decomposes
+from girih.passes.decompose.windows import windows
 from girih.passes.graph_builder import GraphBuilder
 
 _MOST_OF_WINDOW = 1024
@@ -97,22 +98,8 @@ def _windows(
     padded = _padded(op, b, x, dilation, outside)
     if padded is None:
         return None
-    count = len(op.kernel)
-    first = len(_shape(x)) - count
-    values = zip(op.kernel, op.stride, dilation, _shape(op.y)[first:], strict=True)
-    for n, (kernel, stride, step, out) in enumerate(values):
-        reach = step * (kernel - 1) + 1
-        shape = list(_shape(padded))
-        shape[first + n] = out
-        attributes = {"dim": first + n, "step": stride}
-        element = padded.type.element_type
-        padded = b.typed("window", [padded], (*shape, reach), element, **attributes)
-        if step > 1:
-            rank = len(shape) + 1
-            shape = (*shape, kernel)
-            attributes = {"starts": (0,) * rank, "steps": (*(1,) * (rank - 1), step)}
-            padded = b.typed("slice", [padded], shape, element, **attributes)
-    return padded
+    outs = _shape(op.y)[len(_shape(x)) - len(op.kernel) :]
+    return windows(b, padded, outs, op.kernel, op.stride, dilation)
 
 
 def _padded(
