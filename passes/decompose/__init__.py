@@ -18,8 +18,8 @@ After::
 It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
-``indexing``, ``interpolation``, ``pooling``, ``windows``, ``differentiation``.
-``calls`` lists the calls of ATen that are written out.
+``indexing``, ``interpolation``, ``pooling``, ``windows``, ``differentiation``,
+``linear_algebra``. ``calls`` lists the calls of ATen that are written out.
 """
 
 from girih.dialects.bindings import ir
@@ -32,6 +32,7 @@ from girih.passes.decompose import (
     differentiation,
     indexing,
     interpolation,
+    linear_algebra,
     normalization,
     pooling,
     reduction,
@@ -48,6 +49,7 @@ __all__ = [
     "differentiation",
     "indexing",
     "interpolation",
+    "linear_algebra",
     "normalization",
     "pooling",
     "reduction",

@@ -32,7 +32,7 @@ _MOST_TIMES = 17
 def interpolate(op, b: GraphBuilder) -> list[ir.Value] | None:
     """Writes out one of the ``CALLS``, or returns None."""
     (x,) = op.inputs
-    if not ty.is_float(x.type.element_type):
+    if op.kwargs or not ty.is_float(x.type.element_type):
         return None
     # One channel lies as eager puts it: kernels choose any stride for it.
     if ty.shape_of(x.type)[1] == 1:

@@ -54,7 +54,7 @@ def im2col(op, b: GraphBuilder) -> list[ir.Value] | None:
     shape, result = ty.shape_of(x.type), op.outputs[0].type
     *before, channels, height, width = shape
     given = [height, width, *(n for numbers_ in numbers for n in numbers_)]
-    if not all(isinstance(n, int) for n in given):
+    if op.kwargs or not all(isinstance(n, int) for n in given):
         return None
     kernel, dilation, padding, stride = numbers
     margins = (*(0,) * (len(shape) - 2), *padding)
