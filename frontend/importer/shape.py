@@ -105,6 +105,19 @@ def _cut(b: Builder, x: Operand, dim: int, before, after):
     return x, before + start, after + end
 
 
+@imports("channel_shuffle", "native_channel_shuffle")
+def channel_shuffle(b: Builder, self, groups):
+    """Channels of several groups in turn."""
+    images, channels, *sizes = self.shape
+    if isinstance(channels, Dim) or isinstance(groups, Dim):
+        return NotImplemented
+    if groups < 1 or channels % groups:
+        return NotImplemented  # which eager refuses
+    split = (images, groups, channels // groups, *sizes)
+    order = (0, 2, 1, *range(3, len(split)))
+    return b.reshape(b.permute(b.reshape(self, split), order), self.shape)
+
+
 @imports("pixel_shuffle")
 def pixel_shuffle(b: Builder, self, upscale_factor):
     """Channels spread over space."""

@@ -84,6 +84,7 @@ FLOAT_COPIES = {
     "rotate-halves": lambda x: torch.cat([-x[..., 5:], x[..., :5]], -1) * x,
     "interleave": lambda x: torch.stack([x, -x], -1).flatten(-2),
     "pixel-shuffle": lambda x: F.pixel_shuffle(x, 2),
+    "channel-shuffle": lambda x: F.channel_shuffle(x, 2),
     "meshgrid": lambda x: torch.meshgrid(x[0, 0], x[0, :, 0], indexing="ij"),
 }
 
@@ -297,3 +298,11 @@ def test_rows_of_another_length_are_written_and_read(dynamic):
         own = x.clone()
         torch.testing.assert_close(compiled(own), _shifted_in_place(x))
         torch.testing.assert_close(own, x)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_a_channel_shuffle_is_a_view_in_a_kernel(groups):
+    x = torch.randn(2, 6, 5, 7)
+    compiled = girih.compile(lambda x: F.channel_shuffle(x * 2, groups) + 1)
+    torch.testing.assert_close(compiled(x), F.channel_shuffle(x * 2, groups) + 1)
+    assert girih.report(compiled).graphs[0].externs == 0
