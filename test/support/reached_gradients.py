@@ -35,6 +35,7 @@ KNOWN = {
             *("index_reduce.amin", "index_reduce.mean", "index_select", "linalg.det"),
             *("linalg.vander", "lu_unpack", "max_pool2d_with_indices_backward"),
             *("narrow_copy", "native_dropout_backward", "nextafter"),
+            "nn.functional.channel_shuffle",
             "nn.functional.linear_cross_entropy.chunked_none",
             *("nn.functional.max_unpool1d", "nn.functional.max_unpool1d.grad"),
             *("nn.functional.max_unpool2d", "nn.functional.max_unpool2d.grad"),
