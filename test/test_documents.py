@@ -103,6 +103,6 @@ def test_the_page_of_functions_names_all():
 def test_the_page_about_capture_names_logs_that_there_are():
     text = (ROOT / "docs" / "capture.md").read_text().partition("## Logs")[2]
     named = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert len(named) == 7
+    assert len(named) == 10
     assert set(named) <= set(log.NAMES)
     assert "(reference/environment.md#logs)" in text

@@ -119,7 +119,9 @@ EAGERS_OWN = {
     "soft_margin_loss": "eager rounds the exponential to 16 bits",
     "binary_cross_entropy_with_logits": "eager rounds each term to 16 bits",
     "sigmoid_backward": "of results beyond 0 and 1: infinity times zero",
-    "prod": "infinity times zero, by the order of the factors",
+    **dict.fromkeys(
+        ("prod", "cumprod"), "infinity times zero, by the order of the factors"
+    ),
     "floor_divide": "eager's float16 quotient overflows before it is rounded",
     "decision of a product": "of NaN and infinities of float16",
 }

@@ -41,7 +41,7 @@ def _sliced(x, y):
 
 
 def _written(x, y):
-    y.copy_(x.t().contiguous().t().cumprod(0))
+    y.copy_(x.t().contiguous().t().sort(0).values)
     return y + 1
 
 
