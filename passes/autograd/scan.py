@@ -62,6 +62,35 @@ def _from_the_end(b: VjpBuilder, name: str, x: ir.Value, dim: int) -> ir.Value:
     return b.op("flip", b.op(name, backwards, dim=dim), dims=(dim,))
 
 
+@vjp("scan_max")
+def vjp_scan_max(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_from_running_extremum(op, "cummax", cotangents[0], b)]
+
+
+@vjp("scan_min")
+def vjp_scan_min(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_from_running_extremum(op, "cummin", cotangents[0], b)]
+
+
+def _from_running_extremum(op, name: str, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    _, indices = b.make(name, [op.x], {"dim": op.dim}).results
+    return _added(op, indices, g, b)
+
+
+@vjp("cummax", "cummin")
+def vjp_running_extremum(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_added(op, op.indices, cotangents[0], b)]
+
+
+def _added(op, indices: ir.Value, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    if not op.x.type.rank:
+        return g
+    return b.op("scatter_add", b.zeros(op.x.type), indices, g, dim=op.dim)
+
+
 @vjp("topk")
 def vjp_topk(op, cotangents, b: VjpBuilder) -> list:
     """Each gradient goes to where its value came from."""
