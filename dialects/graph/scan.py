@@ -17,6 +17,7 @@ from girih.dialects.graph.base import (
     LibraryOp,
     element_of,
     expect_dim,
+    expect_float,
     expect_tensor,
     with_element,
 )
@@ -63,6 +64,21 @@ class CumprodOp(Scan, name="cumprod"):
     """y[i] = x[0] * ... * x[i] along ``dim``. Integers wrap around."""
 
     COMBINES = "mul"
+
+
+class LogcumsumexpOp(Scan, name="logcumsumexp"):
+    """y[i] = log(e**x[0] + ... + e**x[i]) along ``dim``, without overflow.
+
+    Errors, besides those of scans: elements that are not floats.
+    """
+
+    COMBINES = "logaddexp"
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's type."""
+        expect_float(types[0], "x")
+        return Scan.infer_types(types, attributes)
 
 
 class _ScanExtremum(Scan):

@@ -213,6 +213,11 @@ def _cumprod(state, op, x):
     return x.cumprod(op.dim, dtype=x.dtype)
 
 
+@evaluates("logcumsumexp")
+def _logcumsumexp(state, op, x):
+    return x.logcumsumexp(op.dim)
+
+
 @evaluates("scan_max")
 def _scan_max(state, op, x):
     return x.cummax(op.dim).values

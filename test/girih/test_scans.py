@@ -90,6 +90,54 @@ def test_products_of_what_is_no_number_and_of_zeros(target):
         assert checked(lambda x, dim=dim: x.cumprod(dim), x) == (1, 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, *DTYPES[:2], torch.float64])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_logarithms_of_running_sums(target, dtype, dynamic):
+    torch.manual_seed(0)
+    x = (torch.randn(20, 9, 30) * 3).to(dtype)
+    x[3, 4, [5, 20]], x[7, :, 8] = float("nan"), float("inf")
+    x[:3, 0], x[5, 5, 5:], x[9, 0, 0] = -float("inf"), -float("inf"), -1e4
+    for dim in range(3):
+
+        def f(x, dim=dim):
+            return (-x).logcumsumexp(dim) / 2
+
+        assert checked(f, x, dynamic=dynamic) == (1, 0)
+        assert checked(f, x.transpose(0, 2), dynamic=dynamic) == (1, 0)
+
+
+def test_logarithms_of_running_sums_of_other_shapes(target):
+    for shape in [(0, 3), (3, 0), (1, 1), (5,), (), (2, 5003)]:
+        x = torch.randn(shape)
+        for dim in range(max(x.dim(), 1)):
+            checked(lambda x, dim=dim: x.logcumsumexp(dim), x)
+    assert checked(lambda x: x.logcumsumexp(0), torch.randn(100_000)) == (0, 1)
+
+
+def test_derivatives_of_logarithms_of_running_sums(target):
+    def f(x):
+        return x.logcumsumexp(1) + x.logcumsumexp(0).sin()
+
+    compiled = girih.compile(f, fullgraph=True, options={"fallback": False})
+    x = torch.linspace(-3, 3, 15, dtype=torch.float64).reshape(3, 5).sin()
+    x.requires_grad_()
+    assert torch.autograd.gradcheck(compiled, x)
+    assert torch.autograd.gradgradcheck(compiled, x)
+
+
+def test_gradients_of_one_sign_have_derivatives(target):
+    def second(f):
+        x = torch.linspace(-3, 3, 15, dtype=torch.float64).reshape(3, 5)
+        x.requires_grad_()
+        (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        return torch.autograd.grad(first.pow(2).sum(), x)[0]
+
+    compiled = girih.compile(lambda x: x.logcumsumexp(1), fullgraph=True)
+    got = second(compiled)
+    assert got.isfinite().all()
+    torch.testing.assert_close(got, second(lambda x: x.logcumsumexp(1)))
+
+
 EXTREMA = ["cummax", "cummin"]
 
 
@@ -208,6 +256,9 @@ def test_triton_compiles_scans():
                 x = torch.ones(shape, dtype=dtype)
                 girih.compile(lambda x: (x + 1).cumsum(0))(x)
                 girih.compile(lambda x: (x + 1).cumsum(1))(x)
+                if dtype.is_floating_point:
+                    girih.compile(lambda x: (x + 1).logcumsumexp(0))(x)
+                    girih.compile(lambda x: (x + 1).logcumsumexp(1))(x)
                 girih.compile(lambda x: (x + 1).cummax(0))(x)
                 girih.compile(lambda x: (x + 1).cummin(1))(x)
     texts = [kernel.text for kernel in device.kernels]

@@ -125,6 +125,7 @@ OPS = (
     Op("{a}.sum({dim})", ("bool",), rank=1),
     Op("{a}.cumsum({dim})", _NUMBER, rank=1),
     Op("{a}.cumprod({dim})", _NUMBER, rank=1),
+    Op("{a}.logcumsumexp({dim})", rank=1),
     Op("{a}.cummax({dim}).values", _NUMBER, rank=1),
     Op("{a}.cummin({dim}).values", _NUMBER, rank=1),
 )

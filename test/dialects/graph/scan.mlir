@@ -18,6 +18,13 @@ func.func @cumprod(%x: tensor<4x16xi64>) {
   return
 }
 
+// CHECK-LABEL: @logcumsumexp
+// CHECK: "graph.logcumsumexp"(%{{.*}}){{.*}}-> tensor<4x16xbf16>
+func.func @logcumsumexp(%x: tensor<4x16xbf16>) {
+  %0 = "graph.logcumsumexp"(%x) {dim = 1 : i64} : (tensor<4x16xbf16>) -> tensor<4x16xbf16>
+  return
+}
+
 // CHECK-LABEL: @running_extrema
 // CHECK: "graph.scan_max"(%{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>
 // CHECK: "graph.scan_min"(%{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>

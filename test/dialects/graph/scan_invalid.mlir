@@ -42,6 +42,14 @@ func.func @f(%x: tensor<4xi1>) {
 
 // -----
 
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'graph.logcumsumexp' expected x to}}
+  %0 = "graph.logcumsumexp"(%x) {dim = 0 : i64} : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<f32>) {
   // expected-error @+1 {{'graph.scan_max' expected dim to be at least 0 and below the rank 0, got 0}}
   %0 = "graph.scan_max"(%x) {dim = 0 : i64} : (tensor<f32>) -> tensor<f32>

@@ -205,6 +205,7 @@ def test_reduction(function, dim, keepdim):
     prod=torch.prod,
     cumsum=lambda x, dim=0, keepdim=False: x.cumsum(dim),
     cumprod=lambda x, dim=0, keepdim=False: x.cumprod(dim),
+    logcumsumexp=lambda x, dim=0, keepdim=False: x.logcumsumexp(dim),
     cummax=lambda x, dim=0, keepdim=False: x.cummax(dim),
     cummin=lambda x, dim=0, keepdim=False: x.cummin(dim),
     softmax=lambda x, dim=0, keepdim=False: x.softmax(dim),

@@ -31,6 +31,13 @@ def test_cumprod_of_up_to_three_zeros():
     check_op("cumprod", [x], {"dim": 0})
 
 
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]
+)
+def test_logcumsumexp(shape, dim):
+    check_op("logcumsumexp", [randn(*shape)], {"dim": dim})
+
+
 @pytest.mark.parametrize("name", ["cummax", "cummin", "scan_max", "scan_min"])
 @pytest.mark.parametrize(
     ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]

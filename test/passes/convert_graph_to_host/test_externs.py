@@ -259,6 +259,7 @@ def test_scans():
     x = torch.randn(3, 7)
     assert_same(call("cumsum", x, dim=1), x.cumsum(1))
     assert_same(call("cumprod", x, dim=1), x.cumprod(1))
+    assert_same(call("logcumsumexp", x, dim=1), x.logcumsumexp(1))
     assert_same(call("cummax", x, dim=1), x.cummax(1))
     assert_same(call("cummin", x, dim=0), x.cummin(0))
     assert_same(call("topk", x, k=2, dim=1, largest=False), x.topk(2, 1, False))
