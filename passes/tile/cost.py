@@ -46,7 +46,7 @@ def node_cost(node: Node) -> int:
     if isinstance(node, LoadNode):
         return 1 if node.element.computing == node.element else 2
     if isinstance(node, ComputeNode):
-        return node.op.INSTRUCTIONS
+        return node.op.INSTRUCTIONS if node.op else 1
     if isinstance(node, (SelectNode, CheckedIndexNode)):
         return 3
     return 1

@@ -8,7 +8,8 @@ In the order to read it:
 * ``values``      nodes as values, each in the outermost frame that can compute it
 * ``indices``     index expressions as values
 * ``rules``       the table of emission rules for elementwise primitives, filled by
-  ``arithmetic``, ``functions``, ``logic``, ``integers``, ``cast``, ``random``
+  ``arithmetic``, ``functions``, ``logic``, ``integers``, ``cast``, ``random``,
+  and ``quotient``, which schedules make
 * ``reduction``   identity, combination and horizontal step of each reduction
 * ``builder``     makes ops quickly
 """
@@ -19,7 +20,8 @@ from girih.passes.tile.emit import (
     functions,
     integers,
     logic,
+    quotient,
     random,
 )
 
-__all__ = ["arithmetic", "cast", "functions", "integers", "logic", "random"]
+__all__ = ["arithmetic", "cast", "functions", "integers", "logic", "quotient", "random"]

@@ -20,14 +20,14 @@ from girih.passes.tile.gpu.coordinates import (
 )
 from girih.passes.tile.gpu.flatten import with_flat_rows
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.one_pass import with_reciprocals
 from girih.passes.tile.gpu.plan import Block, is_multiple
 from girih.passes.tile.gpu.policy import Share
+from girih.passes.tile.gpu.quotients import with_reciprocals
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Pass, SchedulePlan
-from girih.passes.tile.sizes import is_constant
+from girih.passes.tile.sizes import is_constant, known, product
 from girih.passes.tile.subject import Subject, subject_of
 
 # A block is turned where at least this part of the traffic (one of so many) needs it.
@@ -51,8 +51,7 @@ def choose_block_schedule(
 
 def _pointwise(subject: Subject) -> SchedulePlan:
     subject = with_flat_rows(subject)
-    formula = subject.formula
-    ordered = formula.parallel + formula.reduced
+    ordered = _ordered(subject)
     columns = columns_of(subject, ordered)
     others = rest(ordered, columns)
     turned = columns_of(subject, others)
@@ -64,7 +63,7 @@ def _pointwise(subject: Subject) -> SchedulePlan:
         kind = "pointwise" if others else "flat"
         share = shared_out(subject, _share(subject), columns)
         blocks = _pointwise_blocks(subject, columns, others, share)
-    passes = (Pass((), formula.stores, (), 0),)
+    passes = (Pass((), subject.formula.stores, (), 0),)
     grid = make_grid(subject, axes_of(ordered, blocks), blocks, passes, share)
     reason = f"{sizes_text(ordered)} points, {blocks_text(grid)}"
     return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
@@ -76,7 +75,13 @@ def _share(subject: Subject) -> Share:
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
     )
     share = policy.COSTLY if is_costly else policy.POINTWISE
-    return policy.WITH_ERF if has_erf else share
+    share = policy.WITH_ERF if has_erf else share
+    points = product(known(c.size, policy.GUESSED_SIZE) for c in _ordered(subject))
+    return share.for_points(points // subject.options.processors)
+
+
+def _ordered(subject: Subject) -> Coordinates:
+    return subject.formula.parallel + subject.formula.reduced
 
 
 def _is_turned(

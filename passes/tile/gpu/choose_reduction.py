@@ -16,7 +16,7 @@ from girih.passes.tile.gpu.coordinates import (
     shared_out,
 )
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
+from girih.passes.tile.gpu.one_pass import EXPONENTIALS, in_one_pass, rounds
 from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
@@ -78,8 +78,7 @@ def _residents(subject: Subject, grid: BlockGrid) -> int:
     if grid.walks or not grid.blocks or grid.blocks[-1].is_looped:
         return 0
     columns = grid.blocks[-1].coordinate
-    is_short = is_at_least(policy.SHORT_ROW, columns.size)
-    if not is_short or columns not in grid.reduced or not has_weights(subject, columns):
+    if columns not in grid.reduced or not _is_short_with_weights(subject, columns):
         return 0
     programs = policy.RESIDENTS * subject.options.processors
     count = product(axis.programs for axis in grid.axes)
@@ -149,26 +148,49 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
 
 
 def _register_share(subject: Subject, columns: Coordinate) -> Share:
-    if has_weights(subject, columns):
-        is_short = is_at_least(policy.SHORT_ROW, columns.size)
-        return policy.SHORT_WITH_WEIGHTS if is_short else policy.WITH_WEIGHTS
+    if _results(subject) <= subject.options.processors:
+        return policy.FEW_ROWS
+    if _is_short_with_weights(subject, columns):
+        return policy.SHORT_WITH_WEIGHTS
+    if has_weights(subject, columns) and columns.size > policy.NARROW_ROW:
+        return policy.WITH_WEIGHTS
     more = max(4 // _bytes_along(subject, columns), 1)
     return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
+
+
+def _is_short_with_weights(subject: Subject, columns: Coordinate) -> bool:
+    """True where programs that stay would keep a row's weights in registers."""
+    is_short = is_at_least(policy.SHORT_ROW, columns.size)
+    is_narrow = is_at_least(policy.NARROW_ROW, columns.size)
+    return is_short and not is_narrow and has_weights(subject, columns)
 
 
 def _row_share(subject: Subject, columns: Coordinate) -> Share:
     if not isinstance(columns.size, int):
         return policy.SYMBOLIC_ROWS
-    is_single = rounds(subject.formula, subject.reductions) == 1
-    return policy.ROWS if is_single else policy.ROWS_AGAIN
+    if rounds(subject.formula, subject.reductions) == 1:
+        return policy.ROWS
+    shares = (share for least, share in policy.ROWS_AGAIN if columns.size >= least)
+    return next(shares)
 
 
 def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     """True where a row can be held, and held for something."""
-    is_single = rounds(subject.formula, subject.reductions) == 1
-    has_loops = len(subject.formula.reduced) > 1
-    limit = policy.SINGLE_ROW if is_single and not has_loops else policy.REGISTER_ROW
-    return isinstance(columns.size, int) and columns.size <= limit
+    if not isinstance(columns.size, int):
+        return False
+    if len(subject.formula.reduced) > 1:
+        return columns.size <= policy.REGISTER_ROW
+    if rounds(subject.formula, subject.reductions) == 1:
+        return columns.size <= policy.SINGLE_ROW
+    if _results(subject) <= subject.options.processors:
+        return columns.size <= policy.REGISTER_ROW
+    own = policy.power_of_two(columns.size)
+    has_exponentials = any(n.name == EXPONENTIALS for n in subject.reductions)
+    if columns.size >= policy.LEAST_WALKED and not has_exponentials:
+        if (own - columns.size) * policy.OUTSIDE_SHARE >= own:
+            return False
+    arrays = {n.buffer for n in subject.loads if columns in n.coordinates}
+    return own * max(len(arrays), 1) <= policy.REGISTER_ROW
 
 
 def _rows_in_registers(subject: Subject, own: Block, share: Share) -> Blocks:

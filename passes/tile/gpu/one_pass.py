@@ -13,8 +13,6 @@ Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
 Golub and LeVeque, Algorithms for computing the sample variance (1983).
 """
 
-import math
-
 from girih.passes.tile.domain import Formula, reachable, rebuild
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import (
@@ -27,9 +25,6 @@ from girih.passes.tile.nodes import (
     sources_of,
 )
 from girih.passes.tile.sizes import Size, is_constant, product
-
-# Powers of two up to this one have a reciprocal in float16 too.
-LARGEST_EXPONENT = 13
 
 EXPONENTIALS = "sum_of_exponentials"
 DEVIATIONS = "sum_of_squared_deviations"
@@ -69,49 +64,9 @@ def _relax_below_logarithms(formula: Formula) -> None:
             totals = users[node.number]  # each plus 0, or plus NaN
             ends = [user for total in totals for user in users[total.number]]
             is_stored = any(n.number in stored for n in (node, *totals))
-            node.is_rough = not is_stored and all(_call(end, "log") for end in ends)
-
-
-def with_reciprocals(formula: Formula) -> Formula:
-    """The kernel with products in place of some divisions.
-
-    Those by powers of two, which are exact, and those of softmaxes: a reciprocal for
-    each row. A denominator is between 1 and the number of elements, so its reciprocal
-    is as exact as any number, and the result off by one unit in the last place at most.
-    """
-
-    def renew(node: Node, table: NodeTable) -> Node:
-        return _product(node, table) or _scaled(node, table) or node
-
-    has_division = any(_call(node, "div") for node in formula.table.nodes)
-    return rebuild(formula, renew) if has_division else formula
-
-
-def _product(node: Node, table: NodeTable) -> Node | None:
-    """``exp(x - max(x)) / sum(exp(x - max(x)))`` as a product."""
-    if not _call(node, "div"):
-        return None
-    power, total = node.operands
-    is_total = _is_float_sum(total) and total.operands[0] is power
-    if not is_total or _exponent(total) is None:
-        return None
-    factor = table.add(ComputeNode(node.element, (total,), name="reciprocal"))
-    product_ = ComputeNode(node.element, (power, factor), name="mul")
-    return table.add(product_, node.location)
-
-
-def _scaled(node: Node, table: NodeTable) -> Node | None:
-    """``x / 2**k`` as ``x * 2**-k``."""
-    operands = _call(node, "div") if node.element.is_float else ()
-    if not operands or not isinstance(operands[1], ConstantNode):
-        return None
-    x, divisor = operands
-    fraction, exponent = math.frexp(divisor.value)
-    if abs(fraction) != 0.5 or abs(exponent) > LARGEST_EXPONENT:
-        return None
-    factor = table.add(ConstantNode(divisor.element, value=1.0 / divisor.value))
-    product_ = ComputeNode(node.element, (x, factor), name="mul")
-    return table.add(product_, node.location)
+            node.is_rough = not is_stored and all(
+                operands_of(end, "log") for end in ends
+            )
 
 
 def rounds(formula: Formula, nodes: list[ReduceNode]) -> int:
@@ -126,7 +81,8 @@ def is_online(node: ReduceNode) -> bool:
     return node.name in (EXPONENTIALS, DEVIATIONS)
 
 
-def _is_float_sum(node: Node) -> bool:
+def is_float_sum(node: Node) -> bool:
+    """True for a sum of floats."""
     return (
         isinstance(node, ReduceNode)
         and node.name == "reduce_sum"
@@ -134,7 +90,7 @@ def _is_float_sum(node: Node) -> bool:
     )
 
 
-def _call(node: Node, name: str) -> tuple[Node, ...]:
+def operands_of(node: Node, name: str) -> tuple[Node, ...]:
     """The operands of an elementwise node with this name, none for others."""
     is_call = isinstance(node, ComputeNode) and node.name == name
     return node.operands if is_call else ()
@@ -142,7 +98,7 @@ def _call(node: Node, name: str) -> tuple[Node, ...]:
 
 def _exponentials(node: Node, table: NodeTable) -> Node | None:
     """``sum(exp(x - max(x)))``: NaN where the maximum is infinite, as in eager."""
-    exponent = _exponent(node) if _is_float_sum(node) else None
+    exponent = exponent_of(node) if is_float_sum(node) else None
     if exponent is None:
         return None
     x, largest = exponent
@@ -152,10 +108,10 @@ def _exponentials(node: Node, table: NodeTable) -> Node | None:
     return table.add(ComputeNode(node.element, operands, name="add"), node.location)
 
 
-def _exponent(total: Node) -> tuple[Node, Node] | None:
+def exponent_of(total: Node) -> tuple[Node, Node] | None:
     """The x and max(x) of ``sum(exp(x - max(x)))``."""
-    for difference in _call(total.operands[0], "exp"):
-        if not _call(difference, "sub"):
+    for difference in operands_of(total.operands[0], "exp"):
+        if not operands_of(difference, "sub"):
             return None
         x, largest = difference.operands
         is_maximum = isinstance(largest, ReduceNode) and largest.name == "reduce_max"
@@ -165,12 +121,16 @@ def _exponent(total: Node) -> tuple[Node, Node] | None:
 
 def _deviations(node: Node, table: NodeTable, count: Size) -> Node | None:
     """``sum((x - mean(x))**2)``."""
-    if not _is_float_sum(node):
+    if not is_float_sum(node):
         return None
-    factors = _call(node.operands[0], "mul")
-    if not factors or factors[0] is not factors[1] or not _call(factors[0], "sub"):
+    factors = operands_of(node.operands[0], "mul")
+    if (
+        not factors
+        or factors[0] is not factors[1]
+        or not operands_of(factors[0], "sub")
+    ):
         return None
-    x, mean = _call(factors[0], "sub")
+    x, mean = operands_of(factors[0], "sub")
     if not _is_mean(mean, x, count):
         return None
     total = ReduceNode(node.element, (x,), name=DEVIATIONS)
@@ -179,16 +139,16 @@ def _deviations(node: Node, table: NodeTable, count: Size) -> Node | None:
 
 def _is_mean(node: Node, x: Node, count: Size) -> bool:
     """True for ``sum(x) / count``."""
-    operands = _call(node, "div")
+    operands = operands_of(node, "div")
     if not operands:
         return False
     total, divisor = operands
-    is_sum = _is_float_sum(total) and total.operands[0] is x
+    is_sum = is_float_sum(total) and total.operands[0] is x
     return is_sum and _is_number(divisor, count)
 
 
 def _is_number(node: Node, count: Size) -> bool:
-    while _call(node, "cast"):
+    while operands_of(node, "cast"):
         node = node.operands[0]
     if isinstance(node, ConstantNode):
         return node.value == count

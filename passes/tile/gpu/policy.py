@@ -38,6 +38,13 @@ class Share:
             elements, of_thread = elements // 2, of_thread // 2
         return replace(self, elements=elements, of_thread=of_thread)
 
+    def for_points(self, of_processor: int) -> "Share":
+        """The share with fewer elements a thread, where threads would be idle else."""
+        elements, of_thread = self.elements, self.of_thread
+        while of_thread > FEW_OF_THREAD and of_processor < THREADS_IDLE * of_thread:
+            elements, of_thread = elements // 2, of_thread // 2
+        return replace(self, elements=elements, of_thread=of_thread)
+
     def warps_for(self, elements: int) -> int:
         """Warps of a program with so many elements."""
         return self.warps or warps_of(elements, self.of_thread)
@@ -46,6 +53,12 @@ class Share:
 # Values that a thread loads and stores: more do not fit into its registers at once.
 VALUES_OF_THREAD = 128
 LEAST_OF_THREAD = 8
+
+# Few points for each processor: with so few threads at work, what counts is how long
+# one takes. An estimate from 128 rows of SiLU and product to float8, 2880 columns: 5.6
+# us with 16 elements a thread, where a copy takes 2.5 (H100, 2026-11-27).
+FEW_OF_THREAD = 4
+THREADS_IDLE = 1024
 
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
 # Rotary embedding: 0.97, with 16 elements a thread 0.92.
@@ -65,6 +78,10 @@ TURNED_BYTES = 32
 # Rows in registers. Softmax of rows of 8192 and of 512: 0.97 to 1.0 for f32 and bf16;
 # with 8 elements a thread there are more threads that wait for one another (0.80).
 REGISTERS = Share(1024, 16)
+# Where there are not more rows than processors, what counts is how soon one is ready.
+# One row of 4096 to float8 with a scale: 2.4 us, with 16 elements a thread 2.6, with 32
+# 3.1 (H100, 2026-11-27).
+FEW_ROWS = Share(1024, 8)
 # Rows in registers that are combined with weights: a thread has the same columns of two
 # rows. Layer norm of rows of 4096 in bf16: 0.91, with a row for each program 0.82;
 # where the weights are loaded after the sums 0.89.
@@ -75,12 +92,25 @@ WITH_WEIGHTS = Share(8192, 32)
 SHORT_ROW = 1024
 SHORT_WITH_WEIGHTS = Share(2048, 16, stages=3)
 RESIDENTS = 8
+# Shorter ones have many rows for each program anyway. 65536 rows of 256 in f16 (H100,
+# 2026-11-27): layer norm 25.6 us, with programs that stay 30.3; rms norm of 589824 rows
+# of 256 in bf16: 201, with those 214.
+NARROW_ROW = 512
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
 ROWS = Share(2048, 16)
-# Long rows that are walked more often, where fewer rows at a time leave more in the
-# cache. Layer norm of rows of 32768: 0.78, blocks of 2048 0.74.
-ROWS_AGAIN = Share(4096, 16)
+# Long rows that are walked more often: the second walk finds them in the cache, and
+# loads in flight would take the place of warps there. A row, from which on blocks and
+# their threads are larger. 4096 rows in f16 (H100, 2026-11-27): layer norm of 5120 with
+# blocks of 2048 32.2 us, of 4096 46.2, with 4 steps in flight 44.6; of 9216 with 4096
+# 57.0 us, with 2048 62.1, with 4 steps in flight 83.0; of 3072 with 1024 20.0, with
+# 2048 24.0. 2048 rows of softmax of 32768 with blocks of 8192 119 us, with 4096 124.
+ROWS_AGAIN = (
+    (32768, Share(8192, 16, stages=1)),
+    (8192, Share(4096, 8, stages=1)),
+    (4096, Share(2048, 8, stages=1)),
+    (0, Share(1024, 8, stages=1)),
+)
 # Rows whose length is not known before they are there: many are short. Long ones:
 # cross entropy 0.87, softmax of f32 0.65 and of bf16 0.59 (0.63).
 SYMBOLIC_ROWS = Share(1024, 8)
@@ -125,7 +155,18 @@ SCAN_PROGRAMS = 4
 RESULTS = 64
 
 # Rows up to this many elements stay in registers: 16 warps have 32 elements a thread.
+# Each array along the row counts, weights, too, as they are loaded before the sums. In
+# f16 and bf16 (H100, 2026-11-27): softmax of 4096 x 12672 76 us, walked twice 90; rms
+# norm of 4096 x 8192 46 us, as when it is walked, of 2048 x 16384 walked 50, in
+# registers 55; layer norm of 4096 x 8192 walked 49 us, in registers 55.
 REGISTER_ROW = 16384
+# Rows of this length at least are walked where so large a part of a block of registers
+# (one of so many) would lie outside. Layer norm of 4096 x 3072: 20.0 us, held 22.6; rms
+# norm of 2048 x 3072: 10.1, held 11.6; rows of 5120 to float8 with a scale 24.6, held
+# 26.7. But those with sums of exponentials would take exponentials twice: softmax of
+# 4096 x 5120 36.8 us, held 33.4. Few rows are held, as each walk waits for memory anew.
+LEAST_WALKED = 2048
+OUTSIDE_SHARE = 5
 # Rows that are read once are walked from here on: registers keep them for nothing.
 SINGLE_ROW = 8192
 # Columns up to this length are held whole: they need no second read.

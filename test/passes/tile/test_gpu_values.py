@@ -451,6 +451,7 @@ def test_measured_sizes():
 @pytest.mark.parametrize("shape", [(37, 40), (9, 3, 100), (64, 7)])
 def test_programs_that_stay(shape, monkeypatch):
     monkeypatch.setattr(policy, "RESIDENTS", 1)
+    monkeypatch.setattr(policy, "NARROW_ROW", 0)
     monkeypatch.setattr(policy, "SHORT_WITH_WEIGHTS", policy.Share(64, 8))
 
     def make():
@@ -510,9 +511,12 @@ def small_sizes(rng, monkeypatch):
     monkeypatch.setattr(policy, "SINGLE_ROW", rng.choice([8, 64, 8192]))
     monkeypatch.setattr(policy, "WHOLE_COLUMN", rng.choice([4, 1024]))
     monkeypatch.setattr(policy, "RESIDENTS", 1)
+    monkeypatch.setattr(policy, "NARROW_ROW", 0)
+    monkeypatch.setattr(policy, "LEAST_WALKED", rng.choice([16, 2048]))
     for name in ("ROWS", "ROWS_AGAIN", "COLUMNS"):
         share = policy.Share(rng.choice([64, 256, 4096]), 8)
-        monkeypatch.setattr(policy, name, share)
+        found = ((0, share),) if name == "ROWS_AGAIN" else share
+        monkeypatch.setattr(policy, name, found)
 
 
 def normalised(build, x, weight, dims, count):
