@@ -68,7 +68,24 @@ def test_results_are_held_against_eagers():
         timing.check([x + 0.5], [x])
     with pytest.raises(agreement.Disagreement, match="expected"):
         timing.check([x.float()], [x])
-    small, other = (x / 100).to(FLOAT8), (-x / 100).to(FLOAT8)
-    whole = [torch.cat((x.to(FLOAT8), small))]
-    with pytest.raises(agreement.Disagreement, match="of the elements differ"):
-        timing.check([torch.cat((x.to(FLOAT8), other))], whole)
+    narrow = x.to(FLOAT8)
+    timing.check([narrow], [narrow])
+    with pytest.raises(agreement.Disagreement, match="steps of float8"):
+        timing.check([(x / 100).to(FLOAT8)], [(-x / 100).to(FLOAT8)])
+    for count in (20, 50):
+        bits = narrow.view(torch.uint8).clone()
+        bits[:count] -= 1
+        other = bits.view(FLOAT8)
+        if count == 20:
+            timing.check([other], [narrow])
+        else:
+            with pytest.raises(agreement.Disagreement, match="of the elements differ"):
+                timing.check([other], [narrow])
+
+
+def test_a_rounding_of_an_intermediate_is_allowed_after_16_bit_operands():
+    x = torch.linspace(1, 2, 50)
+    other = x * (1 + 2**-9)
+    timing.check([other], [x], [x.to(torch.bfloat16)])
+    with pytest.raises(agreement.Disagreement, match="differs by"):
+        timing.check([other], [x], [x])

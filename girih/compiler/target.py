@@ -77,6 +77,15 @@ class Target(Protocol):
         """
 
 
+def _small_row(target: str) -> int:
+    """Elements of a row for which a kernel needs no other rows."""
+    if target == "cpu":
+        return 0
+    from girih.passes.tile.gpu.policy import REGISTER_ROW  # only where there is a GPU
+
+    return REGISTER_ROW
+
+
 def graph_options(options: Options, target: str) -> dict[str, Any]:
     """Options of the passes on graphs.
 
@@ -87,7 +96,9 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
     budget = options.memory_budget
     return {
         "fuse": FuseOptions(
-            max_inputs=options.max_fusion_inputs, stores_weights=target == "cpu"
+            max_inputs=options.max_fusion_inputs,
+            small_row=_small_row(target),
+            stores_weights=target == "cpu",
         ),
         "partition": PartitionOptions(target=target, memory_budget=budget),
         "write-out-vector-products": VectorProductOptions(target=target),

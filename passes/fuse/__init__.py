@@ -28,8 +28,8 @@ reads the result of another one: why the two are not one kernel.
 
 Read in this order: ``program`` (the records), ``chain`` and ``shapes`` (access chains),
 ``reader``, ``free`` (what every reader computes itself), ``plan``, ``placement`` (what
-fits together), ``grouping`` (what is joined), ``order``, ``writer`` and ``region`` (how
-a region is built), ``rewrite``.
+fits together), ``moved`` (what is computed again in a row), ``grouping`` (what is
+joined), ``order``, ``writer`` and ``region`` (how a region is built), ``rewrite``.
 """
 
 from girih.dialects.bindings import ir

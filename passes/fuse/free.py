@@ -1,7 +1,8 @@
 """Ops that every reader computes itself, because storing their result costs more.
 
 That is cheap arithmetic on one stored tensor (or on none, as in masks) that is not
-larger than the result, or where both are small.
+larger than the result, or where both are small; and a few rows that are looked up in a
+stored tensor, as the cosines of the positions of a rotary embedding.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,8 @@ _DEPTH = 4
 # a kernel of its own. Ops count once for each path to them.
 _DEPTH_OF_NOTHING = 512
 _ELEMENTS = 16384
+# Elements (count) next to each other from which on one index is little beside them.
+_ROW = 16
 
 
 def free_cheap_ops(program: Program, may_be_deep: Callable[[int], bool]) -> None:
@@ -46,7 +49,8 @@ def free_cheap_ops(program: Program, may_be_deep: Callable[[int], bool]) -> None
         if has_any(full_name(node.name), GATHERS):
             # An index that is computed, of a stored tensor: a view of it.
             is_view = node.results[0] in chained and _is_view(program, node, recipes)
-            node.kind = Kind.FREE if is_view else node.kind
+            if is_view or _looks_up_few_rows(program, node):
+                node.kind = Kind.FREE
         else:
             recipe = _recipe(program, node, recipes, may_be_deep)
             if recipe is not None:
@@ -76,6 +80,24 @@ def _is_view(program: Program, node: Node, recipes: "dict[int, _Recipe]") -> boo
         return False
     is_known = all(isinstance(n, int) for n in program.values[node.results[0]].shape)
     return source is None or not (is_known and program.is_computed(source))
+
+
+def _looks_up_few_rows(program: Program, node: Node) -> bool:
+    """Returns whether a gather takes few elements, in rows, out of a stored tensor.
+
+    A kernel that stores them takes longer than looking them up for each reader.
+    """
+    shape = program.values[node.results[0]].shape
+    if not shape or not _is_few(product(shape)) or not _is_row(shape[-1]):
+        return False
+    if program.values[node.reads[0].value].shape[-1:] != shape[-1:]:
+        return False
+    producers = [program.producer(read.value) for read in node.reads]
+    return all(p is None or not program.is_computed(p) for p in producers)
+
+
+def _is_row(size: Size) -> bool:
+    return isinstance(size, int) and size >= _ROW
 
 
 @dataclass(frozen=True)

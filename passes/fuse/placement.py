@@ -7,7 +7,7 @@ nobody else needs fits *inline*, computed wherever the consumer reads it.
 
 from collections.abc import Iterable
 
-from girih.dialects.dims import Size, product
+from girih.dialects.dims import product
 from girih.passes.fuse.chain import (
     Chain,
     Reshape,
@@ -16,6 +16,7 @@ from girih.passes.fuse.chain import (
     result_shape,
     without_trailing_broadcast,
 )
+from girih.passes.fuse.moved import moves_cheaply
 from girih.passes.fuse.plan import (
     FuseOptions,
     Level,
@@ -31,6 +32,7 @@ from girih.passes.fuse.shapes import (
     align_right,
     common_refinement,
     exact_quotient,
+    ratio,
     reduced_shape,
 )
 
@@ -101,6 +103,10 @@ def _anchored(
     reason = _other_domains(producer, consumer)
     for merged in _anchored_candidates(producer, consumer):
         conflict = _conflict(program, merged, edges, options)
+        if conflict is Reason.COORDINATES and moves_cheaply(
+            program, merged, consumer, options
+        ):
+            conflict = _conflict(program, merged, (), options)
         if conflict is None:
             return merged
         reason = conflict
@@ -269,6 +275,9 @@ def _are_rows_enough(merged: Placement, options: FuseOptions) -> bool:
     elements = product(merged.domain)
     if isinstance(elements, int) and elements <= options.small_elements:
         return True
+    columns = product(merged.domain[dim] for dim in merged.reduced)
+    if isinstance(columns, int) and columns <= options.small_row:
+        return True
     rows = product(reduced_shape(merged.domain, merged.reduced))
     return not isinstance(rows, int) or rows >= options.parallel_rows
 
@@ -322,8 +331,8 @@ def _index_ratio(consumer: Node, read: Read) -> float:
     for step in consumer.reads[0].chain:
         if isinstance(step, Take) and step.index == read:
             after = step.dim + step.index_rank
-            inner = _divides(product(step.shape[after:]), 1)
-            outer = _divides(product(step.shape[: step.dim]), 1)
+            inner = ratio(product(step.shape[after:]), 1)
+            outer = ratio(product(step.shape[: step.dim]), 1)
             return outer if inner >= _NEGLIGIBLE_WORK else outer * inner
     return 1.0
 
@@ -341,19 +350,9 @@ def _ratio(program: Program, consumer: Node, read: Read) -> float:
     while innermost and aligned[innermost - 1] == 1:
         innermost -= 1
     read_elements = product(consumer.shape[:innermost])
-    if _divides(product(consumer.shape), read_elements) >= _NEGLIGIBLE_WORK:
+    if ratio(product(consumer.shape), read_elements) >= _NEGLIGIBLE_WORK:
         return 0.0
-    return _divides(read_elements, product(source))
-
-
-def _divides(dividend: Size, divisor: Size) -> float:
-    """Returns the quotient of two products; infinite where it is not known."""
-    if isinstance(dividend, int) and isinstance(divisor, int):
-        return dividend / divisor if divisor else 0.0
-    quotient = exact_quotient(dividend, divisor)
-    if isinstance(quotient, int):
-        return float(quotient)
-    return 1.0 if exact_quotient(divisor, dividend) is not None else float("inf")
+    return ratio(read_elements, product(source))
 
 
 def _emitted_ops(program: Program, merged: Placement) -> int:

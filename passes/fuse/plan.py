@@ -33,12 +33,20 @@ class FuseOptions:
     small_elements: int = 8192
     """Domains of at most so many elements need no independent rows."""
 
+    small_row: int = 0
+    """Rows of at most so many elements need no other rows. On a GPU one program holds
+    such a row, and two launches cost more than other processors save."""
+
     max_recompute: int = 8
     """How many times fusions compute cheap arithmetic again instead of storing its
     result."""
 
     max_expensive_recompute: int = 3
     """How many times fusions compute divisions, exponentials and the like again."""
+
+    max_moved_ops: int = 32
+    """Most ops behind a reduction that its fusion computes again at other places of
+    the row, as for a rotary embedding. Each place counts."""
 
     max_concat_operands: int = 4
     """Most operands of a concat that becomes part of a fusion."""

@@ -202,3 +202,13 @@ def reshape_before_broadcast(source: Shape, middle: Shape, target: Shape):
         elif any(aligned[dim] != 1 for dim in kept):
             return None
     return tuple(result)
+
+
+def ratio(dividend: Size, divisor: Size) -> float:
+    """Returns the quotient of two products; infinite where it is not known."""
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        return dividend / divisor if divisor else 0.0
+    quotient = exact_quotient(dividend, divisor)
+    if isinstance(quotient, int):
+        return float(quotient)
+    return 1.0 if exact_quotient(divisor, dividend) is not None else float("inf")

@@ -105,3 +105,19 @@ func.func @takes_of_symbolic_sizes(%x: tensor<?x?xf32, ["s0", "s1"]>) -> tensor<
   %7 = "graph.relu"(%6) : (tensor<5x7xf32>) -> tensor<5x7xf32>
   return %7 : tensor<5x7xf32>
 }
+
+// A few rows that several kernels read are looked up by each: none stores them.
+// CHECK-LABEL: func.func @rows_for_two_kernels
+// CHECK-COUNT-2: "graph.fusion"
+// CHECK-NOT: "graph.fusion"
+func.func @rows_for_two_kernels(%w: tensor<40x32xf32>, %i: tensor<3xi64>,
+    %x: tensor<3x32xf32>) -> (tensor<1x32xf32>, tensor<3x1xf32>) {
+  %0 = "graph.take"(%w, %i) {dim = 0 : i64}
+      : (tensor<40x32xf32>, tensor<3xi64>) -> tensor<3x32xf32>
+  %1 = "graph.mul"(%0, %x) : (tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 0>}
+      : (tensor<3x32xf32>) -> tensor<1x32xf32>
+  %3 = "graph.reduce_sum"(%0) {dims = array<i64: 1>}
+      : (tensor<3x32xf32>) -> tensor<3x1xf32>
+  return %2, %3 : tensor<1x32xf32>, tensor<3x1xf32>
+}
