@@ -39,6 +39,25 @@ def vjp_angle(op, cotangents, b: VjpBuilder) -> Any:
     return [call_aten(b, op.op, [g], [OperandRef(0)], g.type)]
 
 
+@calls("aten.round.decimals")
+def vjp_round_decimals(op, cotangents, b: VjpBuilder) -> Any:
+    """Nothing: it has steps alone."""
+    return [b.zeros(op.inputs[0].type)]
+
+
+@calls("aten.dot.default", "aten.vdot.default")
+def vjp_dot(op, cotangents, b: VjpBuilder) -> Any:
+    """The other factor."""
+    (g,) = cotangents
+    if _is_complex(g):
+        return NotImplemented
+    x, y = (_operand(op, argument) for argument in op.args)
+    pairs = zip(op.args, (x, y), (y, x), strict=True)
+    return _placed(
+        op, b, *((place, b.mul(other, g)) for place, x, other in pairs if b.needs(x))
+    )
+
+
 # Writes at indices ----------------------------------------------------------------
 
 

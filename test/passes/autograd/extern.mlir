@@ -105,3 +105,13 @@ func.func @complex(%x: tensor<4xcomplex<f32>> {graph.requires_grad}, %y: tensor<
   %1 = "graph.extern"(%0) {op = "aten.abs.default", args = [{operand = 0 : i64}], kwargs = {}} : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @steps_of_a_product
+// CHECK-NOT: girih.vjp
+// CHECK: return
+func.func @steps_of_a_product(%x: tensor<4xf32> {graph.requires_grad}, %y: tensor<4xf32>) -> tensor<f32> {
+  %0 = "graph.extern"(%x) {op = "aten.round.decimals", args = [{operand = 0 : i64}], kwargs = {decimals = 1}} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "graph.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = "graph.extern"(%1, %y) {op = "aten.vdot.default", args = [{operand = 0 : i64}, {operand = 1 : i64}], kwargs = {}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}

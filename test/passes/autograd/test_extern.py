@@ -43,6 +43,18 @@ def test_an_operand_twice():
     call("aten.dot.default", [x], [X, X], [random()], order=3)
 
 
+@pytest.mark.parametrize("name", ["aten.dot.default", "aten.vdot.default"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_dot(name, dtype):
+    x, y = random(4, dtype=dtype), random(4, dtype=dtype)
+    call(name, [x, y], [X, Y], [random(dtype=dtype)])
+    call(name, [x, y], [Y, X], [random(dtype=dtype)])
+
+
+def test_steps():
+    call("aten.round.decimals", [random(4)], [X], [random(4)], order=1, decimals=1)
+
+
 def test_operands_in_lists_and_keywords():
     x, y = random(2, 3), random(4, 3)
     call("aten.cat.default", [x, y], [(X, Y, X)], [random(8, 3)])
