@@ -15,11 +15,10 @@ from girih.dialects.definition import Effects, effects_of, has, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import MAY_ALIAS, MAY_FAIL, RANDOM, VIEW
 from girih.passes.autograd.joint import Signature
+from girih.passes.fresh_results import has_fresh_results
 
 MOST_GROWTH = 2
 """A constant has at most so many times the elements of the weights that it is of."""
-_FRESH = ("mkldnn.", "girih.fold_batch_norm.")
-"""Operators, by how their names begin, whose results have memory of their own."""
 FEW_ELEMENTS = 1 << 22
 """Constants with at most so many elements may have any number of them."""
 
@@ -80,10 +79,7 @@ def _are_small(values: Iterable[ir.Value], count: int) -> bool:
 
 
 def _may_share(op: ir.OpView) -> bool:
-    if not has(op, MAY_ALIAS):
-        return False
-    is_call = op.operation.name == "graph.extern"
-    return not (is_call and op.op.startswith(_FRESH))
+    return has(op, MAY_ALIAS) and not has_fresh_results(op)
 
 
 def _escaping(

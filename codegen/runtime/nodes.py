@@ -265,7 +265,13 @@ def _own(node: Any, place: int) -> dict[int, Tensor]:
 
 
 def _executed(node: Any, members: Sequence[int]) -> frozenset[int]:
-    """Those of the arguments behind a node that the pass goes to."""
+    """Those of the arguments behind a node that the pass goes to.
+
+    A node runs because of an edge. So one edge alone is not asked about: of a leaf,
+    autograd.grad would answer by an exception, which costs more than a small kernel.
+    """
+    if len(members) == 1:
+        return frozenset(members)
     edges = zip(members, node.next_functions, strict=True)
     try:
         return frozenset(

@@ -39,6 +39,25 @@ def vjp_angle(op, cotangents, b: VjpBuilder) -> Any:
     return [call_aten(b, op.op, [g], [OperandRef(0)], g.type)]
 
 
+@calls("aten.round.decimals")
+def vjp_round_decimals(op, cotangents, b: VjpBuilder) -> Any:
+    """Nothing: it has steps alone."""
+    return [b.zeros(op.inputs[0].type)]
+
+
+@calls("aten.dot.default", "aten.vdot.default")
+def vjp_dot(op, cotangents, b: VjpBuilder) -> Any:
+    """The other factor."""
+    (g,) = cotangents
+    if _is_complex(g):
+        return NotImplemented
+    x, y = (_operand(op, argument) for argument in op.args)
+    pairs = zip(op.args, (x, y), (y, x), strict=True)
+    return _placed(
+        op, b, *((place, b.mul(other, g)) for place, x, other in pairs if b.needs(x))
+    )
+
+
 # Writes at indices ----------------------------------------------------------------
 
 
@@ -170,6 +189,31 @@ def vjp_embedding_dense_backward(op, cotangents, b: VjpBuilder) -> Any:
     return _placed(op, b, (op.args[0], rows))
 
 
+@calls("aten._embedding_bag_forward_only.default")
+def vjp_embedding_bag(op, cotangents, b: VjpBuilder) -> Any:
+    """By ATen's own op, which finds the bag of each index where nothing tells it."""
+    weight, indices, offsets, *rest = op.args
+    is_scaled, mode, is_sparse, weights, ends, padding = (
+        *rest,
+        *(False, 0, False, None, False, -1)[len(rest) :],
+    )
+    if op.kwargs or is_sparse or weights is not None or ends:
+        return NotImplemented
+    if any(cotangent is not None for cotangent in cotangents[1:]):
+        return NotImplemented
+    _, _, sizes, positions = op.outputs
+    given = [cotangents[0], b.zeros(ty.tensor_type((0,), ty.i64())), sizes, positions]
+    operands = [*op.inputs, *given]
+    g, bags, sizes, positions = (OperandRef(len(op.inputs) + n) for n in range(4))
+    type_ = op.inputs[weight.index].type
+    count = ty.shape_of(type_)[0]
+    arguments = [g, indices, offsets, bags, sizes, positions]
+    arguments += [count, is_scaled, mode, False, None, padding]
+    name = "aten._embedding_bag_backward.default"
+    made = call_aten(b, name, operands, arguments, type_)
+    return _placed(op, b, (weight, made))
+
+
 @calls("aten.copy.default")
 def vjp_copy(op, cotangents, b: VjpBuilder) -> Any:
     """What was overwritten gets nothing; torch has no derivative of this op."""
@@ -196,3 +240,38 @@ def vjp_view_of_complex(op, cotangents, b: VjpBuilder) -> Any:
     """The way back; torch has no derivative of the copying views."""
     (x,) = op.inputs
     return [call_aten(b, _TWINS[op.op], [cotangents[0]], [OperandRef(0)], x.type)]
+
+
+def _is_complex(value: ir.Value) -> bool:
+    return isinstance(value.type.element_type, ir.ComplexType)
+
+
+@calls("aten.mul.Tensor")
+def vjp_mul_of_complex(op, cotangents, b: VjpBuilder) -> Any:
+    """g * conj(other), where both factors are complex and of one shape."""
+    (g,), (result,) = cotangents, op.outputs
+    factors = [_operand(op, argument) for argument in op.args]
+    if op.kwargs or not _is_complex(result) or len(factors) != 2:
+        return NotImplemented
+    if any(factor is None or factor.type != result.type for factor in factors):
+        return NotImplemented
+    pairs = []
+    for argument, factor, other in zip(op.args, factors, factors[::-1], strict=True):
+        if b.needs(factor):
+            name = "aten._conj_physical.default"
+            turned = call_aten(b, name, [other], [OperandRef(0)], other.type)
+            product = [OperandRef(0), OperandRef(1)]
+            made = call_aten(b, op.op, [g, turned], product, g.type)
+            pairs.append((argument, made))
+    return _placed(op, b, *pairs)
+
+
+@calls("aten.abs.default")
+def vjp_abs_of_complex(op, cotangents, b: VjpBuilder) -> Any:
+    """g * x / |x|, 0 where x is."""
+    (g,), (x,) = cotangents, op.inputs
+    if not _is_complex(x):
+        return NotImplemented
+    unit = call_aten(b, "aten.sgn.default", [x], [OperandRef(0)], x.type)
+    product = [OperandRef(0), OperandRef(1)]
+    return [call_aten(b, "aten.mul.Tensor", [g, unit], product, x.type)]

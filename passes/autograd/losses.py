@@ -3,9 +3,11 @@
 from typing import Any
 
 from girih.dialects import types as ty
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.functions import one_minus
+from girih.passes.autograd.indexing import call_aten
 from girih.passes.autograd.rules import VjpBuilder
 
 _MEAN = 1
@@ -44,3 +46,19 @@ def _by_probability(x: ir.Value, target: ir.Value, b: VjpBuilder) -> ir.Value:
 
 def _by_target(x: ir.Value, target: ir.Value, b: VjpBuilder) -> ir.Value:
     return b.sub(b.op("log", one_minus(b, x)), b.op("log", x))
+
+
+@calls("aten.multi_margin_loss.default")
+def vjp_multi_margin_loss(op, cotangents, b: VjpBuilder) -> Any:
+    """By ATen's own op; the class of a row gets none."""
+    x, target = op.args[:2]
+    if op.kwargs or x.index == target.index:
+        return NotImplemented
+    given = (*op.args[2:], *(1, 1, None, _MEAN)[len(op.args) - 2 :])
+    operands = [*op.inputs, cotangents[0]]
+    arguments = [OperandRef(len(op.inputs)), x, target, *given]
+    name = "aten.multi_margin_loss_backward.default"
+    gradients: list[ir.Value | None] = [None] * len(op.inputs)
+    type_ = op.inputs[x.index].type
+    gradients[x.index] = call_aten(b, name, operands, arguments, type_)
+    return gradients

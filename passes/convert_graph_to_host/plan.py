@@ -14,8 +14,9 @@ from girih.dialects import attributes as attr
 from girih.dialects.bindings import ir
 from girih.dialects.definition import has, role_of
 from girih.dialects.dims import Size
-from girih.dialects.traits import CONTRACTION, PRODUCT, VIEW, Role
+from girih.dialects.traits import PRODUCT, VIEW, Role
 from girih.dialects.types import contiguous_strides, shape_of
+from girih.passes.fresh_results import has_fresh_results
 from girih.passes.select_products import ONEDNN_LINEAR
 
 from . import layout as layouts
@@ -152,12 +153,6 @@ def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None
     return tuple(contiguous_strides(shape_of(value.type)) for value in op.operands)
 
 
-def _makes_a_tensor(op: ir.OpView) -> bool:
-    return has(op, CONTRACTION) or (
-        op.name == "graph.extern" and op.op == ONEDNN_LINEAR
-    )
-
-
 class _Planner:
     def __init__(
         self,
@@ -209,8 +204,8 @@ class _Planner:
         else:
             self._reuse_operand(op)
             self._own_results(op, self._extern_layout)
-            if _makes_a_tensor(op) and op.results[0] not in self._overwritten:
-                self._made.update(op.results)
+            if has_fresh_results(op):
+                self._made.update(r for r in op.results if r not in self._overwritten)
             self.steps.append((op, Step.EXTERN))
 
     def _reuse_for_kernel(self, op: ir.OpView) -> None:

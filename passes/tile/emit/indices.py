@@ -10,12 +10,15 @@ from girih.passes.tile.index import (
     Coordinate,
     Dynamic,
     Quotient,
+    Remainder,
     affine,
+    bounds,
     coordinates_of,
 )
 from girih.passes.tile.sizes import Size, is_constant, is_never_negative
 
 Located = tuple[ir.Value, int]
+_HALF = 1 << 31
 
 
 class Indices:
@@ -212,7 +215,18 @@ class Indices:
             return self.node_value(atom.node)
         name = "arith.divui" if isinstance(atom, Quotient) else "arith.remui"
         divisor = self._splat((self.size(atom.divisor), 0))
-        return self._vector(name, self._per_lane(atom.value), divisor)
+        value = self._per_lane(atom.value)
+        if not _fits_half(atom):
+            return self._vector(name, value, divisor)
+        located = self._vector(name, self._halved(value), self._halved(divisor))
+        return self._converted("arith.extui", located, "i64")
+
+    def _halved(self, located: Located) -> Located:
+        return self._converted("arith.trunci", located, "i32")
+
+    def _converted(self, name: str, located: Located, type_name: str) -> Located:
+        value, depth = located
+        return self.at(depth, self.lane_width).op(name, type_name, value), depth
 
     def _scaled(self, located: Located, coefficient: Size) -> Located:
         if is_constant(coefficient, 1):
@@ -246,3 +260,18 @@ class Indices:
     def lane_width(self) -> int:
         """The number of lanes of the open loop over the lanes' coordinate."""
         return self.stack.frames[self.stack.depth_of(self.lanes)].width
+
+
+def _fits_half(atom: Quotient | Remainder) -> bool:
+    """Whether 32 bits hold what is divided, and the divisor.
+
+    The processor multiplies numbers of 64 bits for a division, for each lane by several
+    instructions. Lanes beyond the loop's end may overflow: nothing is read or written
+    there. Shifts, which powers of two need, are as fast in 64 bits.
+    """
+    divisor, found = atom.divisor, bounds(atom.value)
+    if found is None or not all(isinstance(n, int) for n in (divisor, *found)):
+        return False
+    low, high = found
+    is_power = divisor & (divisor - 1) == 0
+    return not is_power and 0 <= low and max(high, divisor) < _HALF

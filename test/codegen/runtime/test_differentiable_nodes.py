@@ -9,6 +9,7 @@ from torch import nn
 from training_scenario import Scenarios, check, leaf, outcome_of
 
 import girih
+from girih.codegen.runtime import nodes
 
 scenarios = Scenarios()
 
@@ -309,3 +310,14 @@ def test_norms_are_called_several_times_before_the_backward_pass(norm, calls):
         sum(result.pow(2).sum() for result in results).backward()
         found.append([p.grad for p in own.parameters()] + [*own.buffers()])
     torch.testing.assert_close(*found)
+
+
+def test_autograd_grad_of_one_leaf_asks_nothing(monkeypatch):
+    """Of a leaf that autograd.grad asks for, autograd answers by an exception."""
+    asked = []
+    monkeypatch.setattr(nodes, "_is_executed", asked.append)
+    x = leaf(3, 3)
+    y = girih.compile(lambda x: x.sin() * 2)(x)
+    (gradient,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(gradient, x.cos() * 2)
+    assert asked == []

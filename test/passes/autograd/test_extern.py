@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from derivatives import check_op, tensor_type
 
+import girih
 from girih.dialects import graph
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import func, ir
@@ -41,6 +43,18 @@ def test_an_operand_twice():
     call("aten.dot.default", [x], [X, X], [random()], order=3)
 
 
+@pytest.mark.parametrize("name", ["aten.dot.default", "aten.vdot.default"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_dot(name, dtype):
+    x, y = random(4, dtype=dtype), random(4, dtype=dtype)
+    call(name, [x, y], [X, Y], [random(dtype=dtype)])
+    call(name, [x, y], [Y, X], [random(dtype=dtype)])
+
+
+def test_steps():
+    call("aten.round.decimals", [random(4)], [X], [random(4)], order=1, decimals=1)
+
+
 def test_operands_in_lists_and_keywords():
     x, y = random(2, 3), random(4, 3)
     call("aten.cat.default", [x, y], [(X, Y, X)], [random(8, 3)])
@@ -51,6 +65,52 @@ def test_several_results():
     x = random(4, 4)
     call("aten.linalg_slogdet.default", [x], [X], [random(), random()], order=2)
     call("aten.kthvalue.default", [x], [X, 2], [random(4), torch.zeros(4).long()])
+
+
+def test_products_and_moduli_of_complex_numbers():
+    x, y = (random(3, 2, dtype=torch.complex128) for _ in range(2))
+    call("aten.mul.Tensor", [x, y], [X, Y], [x])
+    call("aten.mul.Tensor", [x], [X, X], [x])
+    call("aten.mul.Tensor", [x, y[:1]], [X, Y], [x])
+    call("aten.abs.default", [x], [X], [x.real])
+    call("aten.abs.default", [0 * x], [X], [x.real], order=1)
+
+
+def test_margins_of_classes():
+    x, target = random(4, 5), torch.tensor([0, 4, 2, 2])
+    name = "aten.multi_margin_loss.default"
+    call(name, [x, target], [X, Y], [random()], order=1)
+    call(name, [x, target], [X, Y, 2, 0.5, None, 0], [random(4)], order=1)
+
+
+WEIGHT = torch.randn(7, 3, dtype=torch.float64)
+INDICES, OFFSETS = torch.tensor([1, 1, 4, 0, 6, 4]), torch.tensor([0, 2, 2, 5])
+MARGINS = torch.tensor([0.5, 2.0, 1.0])
+PROGRAMS = {
+    "bags": lambda x: F.embedding_bag(INDICES, x, OFFSETS),
+    "sums": lambda x: F.embedding_bag(INDICES, x, OFFSETS, mode="sum").exp(),
+    "largest": lambda x: F.embedding_bag(INDICES, x, OFFSETS, mode="max"),
+    "padding": lambda x: F.embedding_bag(INDICES, x, OFFSETS, padding_idx=4),
+    "rows": lambda x: F.embedding_bag(INDICES.view(2, 3), x, mode="mean"),
+    "scaled": lambda x: F.embedding_bag(INDICES, x, OFFSETS, scale_grad_by_freq=True),
+    "no bag": lambda x: F.embedding_bag(INDICES[:0], x, OFFSETS[:0]),
+    "no index": lambda x: F.embedding_bag(INDICES[:0], x, OFFSETS[:2] * 0),
+    "ends": lambda x: F.embedding_bag(INDICES, x, OFFSETS, include_last_offset=True),
+    "weighted margins": lambda x: F.multi_margin_loss(
+        x, INDICES.new_tensor([0, 1, 2, 2, 1, 0, 0]), weight=MARGINS.to(x)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled(name):
+    program, x = PROGRAMS[name], WEIGHT.clone().requires_grad_()
+    expected, actual = program(x), girih.compile(program)(x)
+    cotangent = torch.randn_like(expected)
+    (gradient,) = torch.autograd.grad(expected, x, cotangent)
+    (found,) = torch.autograd.grad(actual, x, cotangent)
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(found, gradient)
 
 
 def test_operand_of_integers():

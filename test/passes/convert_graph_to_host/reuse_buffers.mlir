@@ -150,3 +150,38 @@ func.func @read_later(%x: tensor<8x3xf32>, %y: tensor<3x8xf32>) -> (!t, !t) {
   }) {domain = [8, 8], reduced = array<i64>} : (!t) -> !t
   return %0, %1 : !t, !t
 }
+
+// -----
+
+// Also over what a library call made, where it never returns a view.
+// CHECK-LABEL: func.func @call
+// CHECK: [[P:%[0-9]+]] = "host.extern"({{.*}} op = "aten.im2col.default"}
+// CHECK-NEXT: "host.launch"([[P]], [[P]])
+// CHECK-NEXT: "host.return"([[P]])
+func.func @call(%x: tensor<1x5x5xf32>) -> tensor<4x16xf32> {
+  %0 = "graph.extern"(%x) {op = "aten.im2col.default", args = [{operand = 0}, [2, 2], [1, 1], [0, 0], [1, 1]], kwargs = {}} : (tensor<1x5x5xf32>) -> tensor<4x16xf32>
+  %1 = "graph.fusion"(%0) ({
+  ^bb0(%a: tensor<4x16xf32>):
+    %2 = "graph.exp"(%a) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+    "graph.yield"(%2) : (tensor<4x16xf32>) -> ()
+  }) {domain = [4, 16], reduced = array<i64>} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+
+// -----
+
+!t = tensor<4x8xf32>
+
+// CHECK-LABEL: func.func @call_of_a_view
+// CHECK: [[P:%[0-9]+]] = "host.extern"({{.*}} op = "aten.contiguous.default"}
+// CHECK: [[Y:%[0-9]+]] = "host.alloc"
+// CHECK: "host.launch"([[P]], [[Y]])
+func.func @call_of_a_view(%x: !t) -> !t {
+  %0 = "graph.extern"(%x) {op = "aten.contiguous.default", args = [{operand = 0}], kwargs = {}} : (!t) -> !t
+  %1 = "graph.fusion"(%0) ({
+  ^bb0(%a: !t):
+    %2 = "graph.exp"(%a) : (!t) -> !t
+    "graph.yield"(%2) : (!t) -> ()
+  }) {domain = [4, 8], reduced = array<i64>} : (!t) -> !t
+  return %1 : !t
+}

@@ -211,3 +211,19 @@
   %4 = "graph.take"(%0, %3) {dim = 1 : i64} : (tensor<8x32xf32>, tensor<34xi64>) -> tensor<8x34xf32>
   "tile.write"(%4, %y) : (tensor<8x34xf32>, !tile.buffer<f32, [8, 34], [34, 1]>) -> ()
 }) {domain = [8, 34], outputs = 1 : i64, reduced = array<i64>, sym_name = "too_far", symbols = []} : () -> ()
+
+// Lanes divide in 32 bits where these hold all numbers.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[REST:%.+]] = arith.remui {{.*}} : vector<16xi32>
+// CHECK: arith.extui [[REST]] : vector<16xi32> to vector<16xi64>
+// CHECK: sym_name = "every_third"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [8], [1]>, %y: !tile.buffer<f32, [8, 32], [32, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [8], [1]>) -> tensor<8xf32>
+  %1 = "graph.reshape"(%0) : (tensor<8xf32>) -> tensor<8x1x1xf32>
+  %2 = "graph.pad"(%1) {low = [0, 0, 0], high = [0, 0, 2], value = 0} : (tensor<8x1x1xf32>) -> tensor<8x1x3xf32>
+  %3 = "graph.broadcast_to"(%2) : (tensor<8x1x3xf32>) -> tensor<8x11x3xf32>
+  %4 = "graph.reshape"(%3) : (tensor<8x11x3xf32>) -> tensor<8x33xf32>
+  %5 = "graph.slice"(%4) {starts = [0, 0], steps = array<i64: 1, 1>} : (tensor<8x33xf32>) -> tensor<8x32xf32>
+  "tile.write"(%5, %y) : (tensor<8x32xf32>, !tile.buffer<f32, [8, 32], [32, 1]>) -> ()
+}) {domain = [8, 32], outputs = 1 : i64, reduced = array<i64>, sym_name = "every_third", symbols = []} : () -> ()
