@@ -46,6 +46,7 @@ def measure(
     min_rounds: int = 7,
     max_rounds: int = 101,
     sample: Callable[[Callable[[], object], int], float] | None = None,
+    wait: Callable[[], None] | None = None,
 ) -> dict[str, Timing]:
     """Measures the functions in turn, round after round.
 
@@ -59,12 +60,17 @@ def measure(
         max_rounds: Rounds after which it ends.
         sample: Calls a function so many times and returns the seconds of one call;
             by default it is the host's clock that counts.
+        wait: Waits for a call of the warm-up to end. A device would be given work of
+            many seconds else, as the host takes little time for a call.
 
     Returns:
         From name to its times.
     """
     sample = sample or _sample
-    calls = {name: _calls_per_sample(f, sample) for name, f in functions.items()}
+    calls = {
+        name: _calls_per_sample(f, sample, wait or (lambda: None))
+        for name, f in functions.items()
+    }
     samples: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     end = time.perf_counter() + seconds
@@ -85,11 +91,13 @@ def measure(
 def _calls_per_sample(
     function: Callable[[], object],
     sample: Callable[[Callable[[], object], int], float],
+    wait: Callable[[], None],
 ) -> int:
     start = time.perf_counter()
     calls = 0
     while calls < _WARM_UP_CALLS or time.perf_counter() - start < _WARM_UP_SECONDS:
         function()
+        wait()
         calls += 1
     # The first calls may compile, so the estimate comes from calls after them.
     return max(1, round(_SAMPLE_SECONDS / sample(function, max(1, calls // 10))))

@@ -52,6 +52,7 @@ def test_bytes_leave_out_what_is_looked_up():
 def test_command(tmp_path, capsys):
     stem = tmp_path / "gate"
     flags = "--device cpu --small --quick --engines eager,girih --sweeps softmax,rope"
+    flags += " --compile-ahead 2"
     assert command.main([*flags.split(), "--output", str(stem)]) == 0
     found = json.loads(stem.with_suffix(".json").read_text())
     assert [row["sweep"] for row in found["rows"]] == ["softmax", "rope"]

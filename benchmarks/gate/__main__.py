@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import fresh, options, results
-from benchmarks.gate import report
+from benchmarks.gate import ahead, report
 from benchmarks.gate.sweeps import SWEEPS, Case, select
 from benchmarks.gpu import report as gpu_report
 from benchmarks.gpu import supervisor
@@ -28,6 +28,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sweeps", type=options.names, help=f"out of {known}")
     parser.add_argument(
         "--every", type=int, default=1, help="take every so many-th shape, and the last"
+    )
+    parser.add_argument(
+        "--compile-ahead",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compile all shapes first, in N processes that share caches; 0 for none",
     )
     parser.add_argument("--engines", type=options.names, default=list(NAMES))
     parser.add_argument("--device", default="cuda")
@@ -57,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     extra = gpu_report.environment(parsed.device) | {"is_quick": parsed.quick}
     rows = []
     with fresh.empty_caches() as environment:
+        if parsed.compile_ahead:
+            ahead.compile_all(names, settings, environment, parsed.compile_ahead)
         for row in supervisor.rows("gate", names, settings, environment):
             rows.append(row)
             ratio = report.over_best(row)

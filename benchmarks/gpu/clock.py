@@ -57,7 +57,8 @@ def device_times(
 
     if device.type != "cuda":
         return measure.measure(functions, seconds=seconds)
-    return measure.measure(functions, seconds=seconds, sample=sample)
+    wait = torch.cuda.synchronize
+    return measure.measure(functions, seconds=seconds, sample=sample, wait=wait)
 
 
 def host_times(
