@@ -76,7 +76,9 @@ class CpuTarget:
             memory = PlanMemoryOptions(workspace_bytes=0)
         return {
             **graph_options(options, "cpu"),
-            "convert-graph-to-host": ConvertGraphToHostOptions(reuse_buffers=True),
+            "convert-graph-to-host": ConvertGraphToHostOptions(
+                reuse_buffers=True, concat_operands=4, concat_row=128
+            ),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "plan-memory": memory,
             "select-products": ProductOptions(library=_product_library(self.processor)),

@@ -74,6 +74,12 @@ class ConvertGraphToHostOptions:
     """Most tensors that one kernel concatenates. Launches of their own copy more
     tensors, because Triton takes seconds to compile a hundred. 0 sets no limit."""
 
+    concat_row: int = 0
+    """Elements of the result's row along the dim of the concat, from which on launches
+    of their own copy more than concat-operands tensors. Where each tensor has eight
+    times as many in it on average, they copy any number. 0: rows of any length, and no
+    fewer tensors."""
+
 
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
 def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
@@ -86,4 +92,4 @@ def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
                 pad_products=options.pad_products,
                 reuse_buffers=options.reuse_buffers,
             )
-            convert(function, plan, options.concat_operands)
+            convert(function, plan, options.concat_operands, options.concat_row)

@@ -26,6 +26,10 @@ def _has_symbols(function: ir.OpView) -> bool:
     return declared or any("?" in str(type_) for type_ in types)
 
 
+# Pieces that have so many times the least row are copied where they are few, too.
+_LONG_PIECES = 8
+
+
 class Conversion:
     """A launch program that is being written.
 
@@ -35,9 +39,16 @@ class Conversion:
         owned: the buffer of each graph value that has one of its own.
     """
 
-    def __init__(self, function: ir.OpView, plan: LayoutPlan, concat_operands: int):
+    def __init__(
+        self,
+        function: ir.OpView,
+        plan: LayoutPlan,
+        concat_operands: int,
+        concat_row: int,
+    ):
         self.plan = plan
         self._concat_operands = concat_operands
+        self._concat_row = concat_row
         before = ir.InsertionPoint(function)
         self._kernels = Kernels(before, _has_symbols(function))
         self._function = _host_function(function, plan, before)
@@ -87,13 +98,17 @@ class Conversion:
         host.build("launch", [buffers], attributes, loc=location, ip=self._end)
 
     def _is_wide_concat(self, op: ir.OpView) -> bool:
-        """Whether an op puts many tensors of known sizes into a fresh one."""
-        return (
-            op.name == "graph.concat"
-            and len(op.operands) > self._concat_operands
-            and all(isinstance(size, int) for size in shape_of(op.y.type))
-            and self.plan.places[op.y].root == op.y
-        )
+        """Whether an op puts many tensors, or long pieces, into a fresh one."""
+        if op.name != "graph.concat" or self.plan.places[op.y].root != op.y:
+            return False
+        strides, count = self.plan.places[op.y].layout.strides, len(op.operands)
+        row = strides[op.dim] * shape_of(op.y.type)[op.dim]
+        if not isinstance(row, int):  # of a size that is known at run time alone
+            return count > self._concat_operands
+        if count > self._concat_operands:
+            # Each copy has a loop of its own for each row.
+            return row >= self._concat_row
+        return 0 < _LONG_PIECES * self._concat_row * count <= row
 
     def _join(
         self, op: ir.OpView, inputs: Sequence[ir.Value], output: ir.Value

@@ -10,7 +10,7 @@ from .results import emit_results
 
 
 def convert(
-    function: ir.OpView, plan: LayoutPlan, concat_operands: int = 0
+    function: ir.OpView, plan: LayoutPlan, concat_operands: int = 0, concat_row: int = 0
 ) -> ir.Operation:
     """Replaces a graph function by the launch program and its kernels.
 
@@ -19,11 +19,12 @@ def convert(
         plan: its layouts.
         concat_operands: most tensors that one kernel puts one after the other, 0 for
             any number.
+        concat_row: elements of a row from which on more tensors get copies.
 
     Returns:
         The host function, of the same name.
     """
-    program = Conversion(function, plan, concat_operands)
+    program = Conversion(function, plan, concat_operands, concat_row)
     for op, step in plan.steps:
         program.visit(op, step)
     block = function.regions[0].blocks[0]

@@ -16,10 +16,10 @@ from girih.passes.expand_math.emitter import Emitter, Expr
 
 @dataclass(frozen=True)
 class MathCall:
-    """Names of one function: `sleef` with its accuracy, and in libm."""
+    """Names of one function: in libm, and in Sleef by its accuracy, if it is called."""
 
     libm: str
-    accuracy: str = "u10"
+    accuracy: str | None = "u10"
 
     def sleef_name(self, is_double: bool, lanes: int) -> str:
         """For instance Sleef_powf16_u10 or Sleef_powd8_u10."""
@@ -31,6 +31,7 @@ class MathCall:
 
 
 CALLS = {
+    "arith.remf": MathCall("fmod", accuracy=None),
     "math.acos": MathCall("acos"),
     "math.acosh": MathCall("acosh"),
     "math.asin": MathCall("asin"),
@@ -96,7 +97,7 @@ class Caller:
     def _call_vector(
         self, m: Emitter, function: MathCall, operands: Sequence[Expr]
     ) -> Expr:
-        if not self._sleef:
+        if not self._sleef or function.accuracy is None:
             return self._call_lanes(m, function.libm_name(_is_double(m.type)), operands)
         element, lanes = m.type.element_type, _lanes(m.type)
         bits = min(self._bits, max(_NARROWEST_SLEEF_BITS, lanes * element.width))

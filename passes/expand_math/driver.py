@@ -11,6 +11,7 @@ from girih.passes.expand_math import (  # noqa: F401  (the rules register themse
     exponential,
     hyperbolic,
     logarithm,
+    remainder,
     trigonometric,
 )
 from girih.passes.expand_math.calls import CALLS, Caller
@@ -77,7 +78,8 @@ def _functions_in(op: ir.Operation) -> list[ir.Operation]:
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         name = operation.name
-        if name.startswith("math.") and name not in NATIVE:
+        is_math = name.startswith("math.") and name not in NATIVE
+        if is_math or name in RULES:
             found.append(operation)
         return ir.WalkResult.ADVANCE
 
@@ -108,7 +110,9 @@ class _Expansion:
         if name == "math.rsqrt":
             return m.constant(1.0) / m.unary("math.sqrt", operands[0])
         call = functools.partial(self._caller.call, m, name, operands)
-        rule = RULES.get(name) if m.is_f32 else None
+        rule = RULES.get(name)
+        if rule is not None and not (m.is_f32 or rule.of_doubles):
+            rule = None
         if rule is None and name not in CALLS:
             raise ValueError(f"girih bug: {name} has neither a formula nor a function")
         if rule is None:

@@ -11,23 +11,25 @@ from girih.passes.expand_math.emitter import Expr
 
 @dataclass(frozen=True)
 class Rule:
-    """How one math op on float32 is inlined.
+    """How one math op is inlined, on float32 or also on float64.
 
     Attributes:
         function: (emitter, *operands) -> result; where `with_library`, also a last
             argument that emits the library's call on demand.
         with_library: the formula covers a part of the arguments only.
+        of_doubles: the formula holds for float64, too.
     """
 
     function: Callable[..., Expr]
     with_library: bool
+    of_doubles: bool
 
 
 RULES: dict[str, Rule] = RuleTable("expansion of ")
 
 
 def expands(
-    name: str, *, with_library: bool = False
+    name: str, *, with_library: bool = False, of_doubles: bool = False
 ) -> Callable[[Callable[..., Expr]], Callable[..., Expr]]:
     """Register the decorated function as the rule of a math op.
 
@@ -36,7 +38,7 @@ def expands(
     """
 
     def register(function: Callable[..., Expr]) -> Callable[..., Expr]:
-        RULES.add(name, Rule(function, with_library))
+        RULES.add(name, Rule(function, with_library, of_doubles))
         return function
 
     return register

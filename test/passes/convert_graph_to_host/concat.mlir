@@ -1,5 +1,7 @@
 // RUN: girih-opt --convert-graph-to-host=concat-operands=2 %s | filecheck %s
 // RUN: girih-opt --convert-graph-to-host %s | filecheck %s --check-prefix=ONE
+// RUN: girih-opt --convert-graph-to-host='concat-operands=2 concat-row=6' %s | filecheck %s
+// RUN: girih-opt --convert-graph-to-host='concat-operands=2 concat-row=7' %s | filecheck %s --check-prefix=ONE
 
 // More than two tensors are copied into their places, by kernels that know the sizes.
 // CHECK-LABEL: func.func @three

@@ -43,6 +43,20 @@ func.func @sin(%x: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
+// Remainders of divisions call for quotients of more than two significands alone.
+// CHECK-LABEL: func.func @remainder
+// CHECK-NOT: arith.remf
+// CHECK: math.fma
+// CHECK: scf.if
+// CHECK: math.fma
+// CHECK: scf.if
+// CHECK-COUNT-16: llvm.call @fmodf
+// CHECK: return
+func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = arith.remf %x, %y : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
 // CHECK-LABEL: func.func @pow
 // CHECK: llvm.call @Sleef_powf16_u10(%arg0, %arg1)
 // NARROW-LABEL: func.func @pow
