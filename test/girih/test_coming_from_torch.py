@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 from girih import torch_options
@@ -42,7 +42,7 @@ def test_names_of_torch_that_the_page_honours():
     )
     program = "import torch, girih\nx = torch.ones(3)\n"
     program += "region = torch.compiler.nested_compile_region(lambda x: x + 1)\n"
-    run_python(program + bodies)
+    run_after_torch(program + bodies)
 
 
 def test_arguments_that_are_not_there_yet():
@@ -111,7 +111,7 @@ def test_wrong_options_have_suggestions_among_torchs_names(name, meant):
 
 
 def test_options_of_inductor_do_not_load_it():
-    run_python(
+    run_after_torch(
         """
         import sys, warnings, torch, girih
         warnings.simplefilter("ignore")
@@ -122,7 +122,7 @@ def test_options_of_inductor_do_not_load_it():
 
 
 def test_torchs_decorators_around_what_girih_compiles():
-    run_python(
+    run_after_torch(
         """
         import torch, torch._dynamo, girih
         from torch._dynamo.decorators import mark_unbacked

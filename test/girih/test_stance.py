@@ -4,7 +4,7 @@ from threading import Thread
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch, run_python
 
 import girih
 from girih import stance
@@ -72,7 +72,7 @@ def test_what_was_never_compiled_fails_too():
 
 
 def test_torchs_stance_counts_whenever_its_compiler_is_loaded():
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih
@@ -101,7 +101,7 @@ def test_torchs_stance_counts_whenever_its_compiler_is_loaded():
 
 
 def test_torchs_reset_resets_girih():
-    run_python(
+    run_after_torch(
         """
         import torch, girih
 
@@ -122,7 +122,7 @@ def test_torchs_reset_resets_girih():
 
 
 def test_a_stance_from_before_girih_counts():
-    run_python(
+    run_after_torch(
         """
         import torch
         torch.compiler.set_stance("force_eager")
@@ -168,7 +168,7 @@ def test_girih_may_be_imported_before_torch():
     ],
 )
 def test_torchs_arguments_have_no_effect_and_warn_once(setter, arguments):
-    run_python(
+    run_after_torch(
         f"""
         import warnings
         import torch, girih
