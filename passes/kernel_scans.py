@@ -4,9 +4,11 @@ A kernel goes along a scan from its first element to its last, so it needs many 
 on side by side. Few long ones stay library ops, which split them.
 """
 
+from collections.abc import Sequence
+
 from girih.dialects.bindings import ir
 from girih.dialects.definition import has
-from girih.dialects.dims import product
+from girih.dialects.dims import Size, product
 from girih.dialects.traits import SCANS
 from girih.dialects.types import shape_of
 
@@ -18,13 +20,17 @@ LONG_SCAN = 128
 
 def is_left_to_library(op: ir.OpView) -> bool:
     """Whether an op is a scan that a library should compute."""
-    if not has(op, SCANS):
+    if not has(op, SCANS) or not op.IN_LIBRARY:
         return False
-    shape = shape_of(op.operands[0].type)
+    return are_few_and_long(shape_of(op.x.type), op.dim)
+
+
+def are_few_and_long(shape: Sequence[Size], along: int) -> bool:
+    """Whether scans along a dim are so few that a library should compute them."""
     if not shape:
         return True
-    length = shape[op.dim]
-    others = product(size for dim, size in enumerate(shape) if dim != op.dim)
+    length = shape[along]
+    others = product(size for dim, size in enumerate(shape) if dim != along)
     if not isinstance(length, int) or not isinstance(others, int):
         return len(shape) == 1
     return length > max(SHORT_SCAN, others * LONG_SCAN)

@@ -17,6 +17,7 @@ from girih.dialects.graph.base import (
     LibraryOp,
     element_of,
     expect_dim,
+    expect_float,
     expect_tensor,
     with_element,
 )
@@ -34,6 +35,8 @@ class Scan(GraphOp, traits={SCANS}):
     COST = Cost.FUNCTION
     COMBINES: ClassVar[str] = ""
     """How two partial results become one, as for reductions."""
+    IN_LIBRARY: ClassVar[bool] = True
+    """Whether a library computes it where there are few rows; otherwise kernels do."""
 
     x = operand()
     dim = attribute(INT)
@@ -61,6 +64,83 @@ class CumprodOp(Scan, name="cumprod"):
     """y[i] = x[0] * ... * x[i] along ``dim``. Integers wrap around."""
 
     COMBINES = "mul"
+
+
+class LogcumsumexpOp(Scan, name="logcumsumexp"):
+    """y[i] = log(e**x[0] + ... + e**x[i]) along ``dim``, without overflow.
+
+    Errors, besides those of scans: elements that are not floats.
+    """
+
+    COMBINES = "logaddexp"
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's type."""
+        expect_float(types[0], "x")
+        return Scan.infer_types(types, attributes)
+
+
+class _ScanExtremum(Scan):
+    """Errors, besides those of scans: an x without dims; complex elements."""
+
+    IN_LIBRARY = False
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The operand's type."""
+        (type_,) = Scan.infer_types(types, attributes)
+        expect_dim(attributes["dim"], len(ty.shape_of(type_)))
+        ordered = not ty.is_complex(type_.element_type)
+        expect(ordered, "x", "have a real element type", type_.element_type)
+        return [type_]
+
+
+class ScanMaxOp(_ScanExtremum, name="scan_max"):
+    """y[i] = the largest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
+
+    COMBINES = "max"
+
+
+class ScanMinOp(_ScanExtremum, name="scan_min"):
+    """y[i] = the smallest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
+
+    COMBINES = "min"
+
+
+class _RunningExtremum(LibraryOp):
+    """The extreme element up to each place, and where it is: the last one of equals.
+
+    Kernels compute it where there are many rows, see ``decompose``.
+    """
+
+    SCAN: ClassVar[str] = ""
+    """The scan that gives the values."""
+
+    x = operand()
+    dim = attribute(INT)
+    strides = optional_attribute(LAYOUTS)
+    values = result()
+    indices = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """x's shape; of x's elements and of ``i64``."""
+        rank = len(expect_tensor(types[0], "x"))
+        expect_dim(attributes["dim"], max(rank, 1))
+        return [types[0], with_element(types[0], ty.i64())]
+
+
+class CummaxOp(_RunningExtremum, name="cummax"):
+    """values[i] = the largest of x[0], ..., x[i]; indices = where it was last."""
+
+    SCAN = "scan_max"
+
+
+class CumminOp(_RunningExtremum, name="cummin"):
+    """values[i] = the smallest of x[0], ..., x[i]; indices = where it was last."""
+
+    SCAN = "scan_min"
 
 
 class TopkOp(LibraryOp, name="topk"):

@@ -1,7 +1,8 @@
 """The tile dialect: kernels, before and after they are scheduled.
 
 - ``kernel``: kernels, grids, loops, and whole-tensor reads and writes.
-- ``contraction``: products of blocks; ``call``: calls of functions.
+- ``contraction``: products of blocks; ``scan``: scans of blocks; ``call``: calls of
+  functions.
 - ``memory``: loads, stores, gathers, local buffers, checks.
 - ``base``: the base class and checks that they share.
 
@@ -13,7 +14,7 @@ offset, [stride], [mask], None], results=[vector_type], loc=loc, ip=ip).result``
 from girih.dialects import definition
 from girih.dialects.bindings import add_dialect_package, ir
 from girih.dialects.definition import Op
-from girih.dialects.tile import call, contraction, kernel, memory
+from girih.dialects.tile import call, contraction, kernel, memory, scan
 from girih.dialects.tile.base import TileOp
 
 NAME = "tile"
@@ -28,6 +29,7 @@ __all__ += [
     "kernels",
     "load",
     "memory",
+    "scan",
     *(cls.__name__ for cls in OPS.values()),
 ]
 

@@ -273,6 +273,27 @@ def cumprod(b: Builder, self, dim, dtype=None):
     return _running_total(b, "cumprod", self, dim)
 
 
+@imports("logcumsumexp")
+def logcumsumexp(b: Builder, self, dim):
+    """Logarithms of running sums of powers; of complex numbers, a call."""
+    if not self.dtype.is_floating_point:
+        return NotImplemented
+    attributes = {"dim": dim % max(self.rank, 1)}
+    return b.op("logcumsumexp", [self], attributes, (self.shape, self.dtype))
+
+
+@imports("cummax")
+def cummax(b: Builder, self, dim):
+    """Running maxima and where they are."""
+    return b.library("cummax", [self], {"dim": dim % max(self.rank, 1)})
+
+
+@imports("cummin")
+def cummin(b: Builder, self, dim):
+    """Running minima and where they are."""
+    return b.library("cummin", [self], {"dim": dim % max(self.rank, 1)})
+
+
 @imports("topk")
 def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
     """The k largest elements."""

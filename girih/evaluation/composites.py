@@ -213,6 +213,31 @@ def _cumprod(state, op, x):
     return x.cumprod(op.dim, dtype=x.dtype)
 
 
+@evaluates("logcumsumexp")
+def _logcumsumexp(state, op, x):
+    return x.logcumsumexp(op.dim)
+
+
+@evaluates("scan_max")
+def _scan_max(state, op, x):
+    return x.cummax(op.dim).values
+
+
+@evaluates("scan_min")
+def _scan_min(state, op, x):
+    return x.cummin(op.dim).values
+
+
+@evaluates("cummax")
+def _cummax(state, op, x):
+    return x.cummax(op.dim)
+
+
+@evaluates("cummin")
+def _cummin(state, op, x):
+    return x.cummin(op.dim)
+
+
 @evaluates("topk")
 def _topk(state, op, x):
     return torch.topk(x, state.number(op.k), op.dim, op.largest, op.sorted)

@@ -441,6 +441,15 @@ def _scan(op, value, before):
     return [np.take(found, range(1, found.shape[axis]), axis), after]
 
 
+@rule("tile.block_scan")
+def _scan_of_logarithms(op, value, before):
+    axis = op.attributes["dim"].value
+    whole = np.concatenate([np.expand_dims(before, axis), value], axis)
+    found = np.logaddexp.accumulate(whole, axis).astype(value.dtype)
+    after = np.take(found, -1, axis)
+    return [np.take(found, range(1, found.shape[axis]), axis), after]
+
+
 # arith and math ---------------------------------------------------------------------
 
 

@@ -4,6 +4,14 @@ from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.passes.autograd.rules import VjpBuilder, vjp
 
+# Numbers so low that e**x is 0 even after another number is subtracted.
+_LOGARITHM_OF_ZERO = {
+    "f16": -(2.0**15),
+    "bf16": -(2.0**127),
+    "f32": -(2.0**127),
+    "f64": -(2.0**1023),
+}
+
 
 @vjp("cumsum")
 def vjp_cumsum(op, cotangents, b: VjpBuilder) -> list:
@@ -60,6 +68,61 @@ def _from_the_end(b: VjpBuilder, name: str, x: ir.Value, dim: int) -> ir.Value:
     """The scan from the last element to the first."""
     backwards = b.op("flip", x, dims=(dim,))
     return b.op("flip", b.op(name, backwards, dim=dim), dims=(dim,))
+
+
+@vjp("logcumsumexp")
+def vjp_logcumsumexp(op, cotangents, b: VjpBuilder) -> list:
+    """The sum of g[j] e**(x[i] - y[j]) over j from i on.
+
+    The positive and the negative terms are summed as logarithms, so none overflows.
+    """
+    (g,) = cotangents
+    if not op.x.type.rank:
+        return [g]
+    zero = b.like(0.0, g)
+    positive = _weighted(op, g, b.op("gt", g, zero), b)
+    negative = _weighted(op, b.neg(g), b.op("lt", g, zero), b)
+    return [b.sub(positive, negative)]
+
+
+def _weighted(op, g: ir.Value, counts: ir.Value, b: VjpBuilder) -> ir.Value:
+    """The sum over those gradients that count."""
+    # Elsewhere the logarithm is of 1, so that its own derivative is a number, and the
+    # term is no infinity, whose distance from another one would be NaN.
+    nothing = b.like(_LOGARITHM_OF_ZERO[str(g.type.element_type)], g)
+    logarithm = b.op("log", b.where(counts, g, b.like(1.0, g)))
+    logarithm = b.where(counts, logarithm, nothing)
+    total = _from_the_end(b, "logcumsumexp", b.sub(logarithm, op.y), op.dim)
+    return b.op("exp", b.add(total, op.x))
+
+
+@vjp("scan_max")
+def vjp_scan_max(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_from_running_extremum(op, "cummax", cotangents[0], b)]
+
+
+@vjp("scan_min")
+def vjp_scan_min(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_from_running_extremum(op, "cummin", cotangents[0], b)]
+
+
+def _from_running_extremum(op, name: str, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    _, indices = b.make(name, [op.x], {"dim": op.dim}).results
+    return _added(op, indices, g, b)
+
+
+@vjp("cummax", "cummin")
+def vjp_running_extremum(op, cotangents, b: VjpBuilder) -> list:
+    """Each gradient goes to where its value was last."""
+    return [_added(op, op.indices, cotangents[0], b)]
+
+
+def _added(op, indices: ir.Value, g: ir.Value, b: VjpBuilder) -> ir.Value:
+    if not op.x.type.rank:
+        return g
+    return b.op("scatter_add", b.zeros(op.x.type), indices, g, dim=op.dim)
 
 
 @vjp("topk")

@@ -14,15 +14,11 @@ from girih.passes.autograd.rules import VjpBuilder, follows
 
 # ATen op -> place of the argument ``dim``, which may be left out where it is the last.
 _DIM = {
-    "aten.cummax.default": 1,
-    "aten.cummin.default": 1,
     "aten.kthvalue.default": 2,
     "aten.median.dim": 1,
     "aten.mode.default": 1,
     "aten.nanmedian.dim": 1,
 }
-_ONE_OF_A_ROW = [name for name in _DIM if "cum" not in name]
-_SCANS = [name for name in _DIM if "cum" in name]
 
 
 def _operand_and_dim(op) -> tuple[ir.Value, int] | None:
@@ -35,7 +31,7 @@ def _operand_and_dim(op) -> tuple[ir.Value, int] | None:
     return x, dim % max(x.type.rank, 1)
 
 
-@calls(*_ONE_OF_A_ROW)
+@calls(*_DIM)
 def vjp_selected(op, cotangents, b: VjpBuilder) -> Any:
     """All of a row's gradient goes to the element that was selected."""
     call = _operand_and_dim(op)
@@ -48,18 +44,6 @@ def vjp_selected(op, cotangents, b: VjpBuilder) -> Any:
     kept = (*shape[:dim], 1, *shape[dim + 1 :])
     index = b.reshape(op.outputs[1], kept)
     return [b.masked(position_is(b, x, index, dim), b.reshape(g, kept))]
-
-
-@calls(*_SCANS)
-def vjp_running_extremum(op, cotangents, b: VjpBuilder) -> Any:
-    """Each gradient goes to where its value was first."""
-    call = _operand_and_dim(op)
-    if call is None:
-        return NotImplemented
-    (x, dim), (g, _) = call, cotangents
-    if not x.type.rank or g is None:
-        return [g]
-    return [b.op("scatter_add", b.zeros(x.type), op.outputs[1], g, dim=dim)]
 
 
 @calls("aten.median.default", "aten.nanmedian.default")

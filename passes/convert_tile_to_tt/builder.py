@@ -95,7 +95,7 @@ def compare(predicate: int, lhs: Value, rhs: Value) -> Value:
 
 
 def compare_floats(predicate: int, lhs: Value, rhs: Value) -> Value:
-    """`arith.cmpf`: 4 is less, 14 unordered."""
+    """`arith.cmpf`: 1 is equal, 4 is less, 14 unordered."""
     return _compared("arith.cmpf", predicate, lhs, rhs)
 
 

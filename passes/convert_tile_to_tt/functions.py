@@ -143,16 +143,20 @@ def lower_library(lowering: Lowering, op: ir.OpView) -> None:
     if _is_approximate(lowering, op):
         lowering.set(op, _approximate(lowering, op))
         return
-    prefix, single, double = LIBRARIES[lowering.library]
     name = op.operation.name
-    stem = prefix + LIBRARY.get(name, name.removeprefix("math."))
 
     def call(values: list[Value]) -> Value:
-        type = values[0].type
-        suffix = single if element_of(type) == ir.F32Type.get() else double
-        return b.make("extern_elementwise", [values], {"symbol": stem + suffix}, type)
+        return library_call(lowering, name, *values)
 
     lowering.set(op, in_float32(lowering.all(op.operands), call))
+
+
+def library_call(lowering: Lowering, name: str, *values: Value) -> Value:
+    """What the device's library computes for an op of `math`, of f32 or f64."""
+    prefix, single, double = LIBRARIES[lowering.library]
+    stem, type = prefix + LIBRARY.get(name, name.removeprefix("math.")), values[0].type
+    suffix = single if element_of(type) == ir.F32Type.get() else double
+    return b.make("extern_elementwise", [values], {"symbol": stem + suffix}, type)
 
 
 @lowers("math.isnan")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
+
 from girih.dialects import tt
 from girih.dialects.bindings import ir
 from girih.dialects.tt.base import element_of, shape_of
 from girih.passes.convert_tile_to_tt import builder as b
+from girih.passes.convert_tile_to_tt.functions import library_call
 from girih.passes.convert_tile_to_tt.lowering import Lowering, lowers
 from girih.passes.upstream import COMBINE
 
 Value = ir.Value
+Combine = Callable[[Value, Value], Value]
+_EQUAL = 1
 
 
 @lowers("vector.step")
@@ -61,41 +68,68 @@ def lower_transpose(lowering: Lowering, op: ir.OpView) -> None:
 def lower_multi_reduction(lowering: Lowering, op: ir.OpView) -> None:
     """One dim after the other, then the accumulator."""
     result, accumulator = lowering.all(op.operands)
-    combine = _combination(op, result)
+    combine = _named(_combination(op, result))
     for axis in sorted(op.attributes["reduction_dims"], reverse=True):
         result = _reduce(result, axis, combine)
-    lowering.set(op, b.same(combine, result, accumulator))
+    lowering.set(op, combine(result, accumulator))
 
 
 @lowers("vector.reduction")
 def lower_reduction(lowering: Lowering, op: ir.OpView) -> None:
     """The lanes of a row, then the accumulator, if there is one."""
     source, *accumulators = lowering.all(op.operands)
-    combine = _combination(op, source)
+    combine = _named(_combination(op, source))
     result = _reduce(source, 0, combine)
     for accumulator in accumulators:
-        result = b.same(combine, result, accumulator)
+        result = combine(result, accumulator)
     lowering.set(op, result)
 
 
 @lowers("vector.scan")
 def lower_scan(lowering: Lowering, op: ir.OpView) -> None:
+    """By the named combination."""
+    combine = _named(_combination(op, lowering.new(op.operands[0])))
+    _lower_scan(lowering, op, op.attributes["reduction_dim"].value, combine)
+
+
+@lowers("tile.block_scan")
+def lower_scan_of_logarithms(lowering: Lowering, op: ir.OpView) -> None:
+    """By the logarithm of the sum of two powers."""
+
+    def combine(lhs: Value, rhs: Value) -> Value:
+        larger = b.same("arith.maximumf", lhs, rhs)
+        distance = b.same("arith.subf", b.same("arith.minimumf", lhs, rhs), larger)
+        power = library_call(lowering, "math.exp", distance)
+        added = library_call(lowering, "math.log1p", power)
+        # The distance of equal infinities is NaN.
+        is_equal = b.compare_floats(_EQUAL, lhs, rhs)
+        log_of_two = b.constant(lhs.type, math.log(2))
+        added = b.value("arith.select", lhs.type, [is_equal, log_of_two, added])
+        return b.same("arith.addf", larger, added)
+
+    _lower_scan(lowering, op, op.dim, combine)
+
+
+def _lower_scan(lowering: Lowering, op: ir.OpView, axis: int, combine: Combine) -> None:
     """The scan from the first element on, then what comes before it.
 
     What comes after needs no scan: it is combined by itself, which takes less time.
     """
     source, before = lowering.all(op.operands)
-    axis, combine = op.attributes["reduction_dim"].value, _combination(op, source)
     attributes = {"axis": axis, "reverse": False}
     scanned = _combining("scan", source, attributes, combine)
     shape = shape_of(source.type)
     earlier = before if len(shape) == 1 else b.expand(before, axis)
     spread = b.broadcast if shape_of(earlier.type) else b.splat
-    result = b.same(combine, spread(earlier, shape), scanned)
+    result = combine(spread(earlier, shape), scanned)
     following = before
     if list(op.results[1].uses):
-        following = b.same(combine, before, _reduce(source, axis, combine))
+        following = combine(before, _reduce(source, axis, combine))
     lowering.set(op, result, following)
+
+
+def _named(name: str) -> Combine:
+    return functools.partial(b.same, name)
 
 
 def _combination(op: ir.OpView, source: Value) -> str:
@@ -104,16 +138,16 @@ def _combination(op: ir.OpView, source: Value) -> str:
     return COMBINE[name][isinstance(element_of(source.type), ir.FloatType)]
 
 
-def _reduce(source: Value, axis: int, combine: str) -> Value:
+def _reduce(source: Value, axis: int, combine: Combine) -> Value:
     return _combining("reduce", source, {"axis": axis}, combine)
 
 
-def _combining(name: str, source: Value, attributes: dict, combine: str) -> Value:
+def _combining(name: str, source: Value, attributes: dict, combine: Combine) -> Value:
     """A reduction or scan whose body combines two elements."""
     op = tt.build(name, [[source]], attributes)
     element = element_of(source.type)
     location = ir.Location.current
     block = op.regions[0].blocks.append(element, element, arg_locs=[location] * 2)
     with ir.InsertionPoint(block):
-        tt.build(f"{name}.return", [[b.same(combine, *block.arguments)]])
+        tt.build(f"{name}.return", [[combine(*block.arguments)]])
     return op.results[0]

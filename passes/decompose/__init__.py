@@ -18,8 +18,9 @@ After::
 It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
-``indexing``, ``interpolation``, ``pooling``, ``windows``, ``differentiation``,
-``linear_algebra``. ``calls`` lists the calls of ATen that are written out.
+``indexing``, ``interpolation``, ``pooling``, ``scan``, ``windows``,
+``differentiation``, ``linear_algebra``. ``calls`` lists the calls of ATen that are
+written out.
 """
 
 from girih.dialects.bindings import ir
@@ -36,6 +37,7 @@ from girih.passes.decompose import (
     normalization,
     pooling,
     reduction,
+    scan,
     windows,
 )
 from girih.passes.decompose.rules import RULES
@@ -54,6 +56,7 @@ __all__ = [
     "pooling",
     "reduction",
     "run",
+    "scan",
     "windows",
 ]
 

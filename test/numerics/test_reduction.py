@@ -43,6 +43,9 @@ SAME_SHAPE = {
     "softmin": (torch.nn.functional.softmin, FLOATS),
     "cumsum": (torch.cumsum, NUMBERS),
     "cumprod": (torch.cumprod, NUMBERS),
+    "logcumsumexp": (torch.logcumsumexp, FLOATS),
+    "cummax": (lambda x, dim: tuple(torch.cummax(x, dim)), NUMBERS),
+    "cummin": (lambda x, dim: tuple(torch.cummin(x, dim)), NUMBERS),
 }
 
 

@@ -35,6 +35,8 @@ VALUES = (
     "F.layer_norm({a}, (4,))",
     "{a}.cumsum({dim}) / 4",
     "{a}.cumprod({dim}) / 4",
+    "{a}.logcumsumexp({dim}) / 4",
+    "{a}.cummax({dim}).values",
     "{a}.sort({dim}).values",
     "{a}.sum({dim}, keepdim=True).expand(4, 4) / 4",
     "{a} * {a}.mean()",

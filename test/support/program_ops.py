@@ -96,7 +96,11 @@ _SHAPES_OF_DIMS = (
 _REDUCTIONS = ("{a}.sum({dim}, keepdim={keepdim})", "{a}.sum()")
 _SELECTIONS = ("{a}.amax({dim}, keepdim={keepdim})", "{a}.amin({dim})")
 _DISCONTINUOUS = ("torch.floor({a})", "torch.round({a})", "torch.sign({a})")
-_PICKS = ("{a}.argmax({dim})", "{a}.argmin({dim}, keepdim={keepdim})")
+_PICKS = (
+    "{a}.argmax({dim})",
+    "{a}.argmin({dim}, keepdim={keepdim})",
+    "{a}.cummax({dim}).indices",
+)
 _LOGIC = ("{a} & {b}", "{a} | {b}", "{a} ^ {b}", "~{a}")
 
 OPS = (
@@ -121,4 +125,7 @@ OPS = (
     Op("{a}.sum({dim})", ("bool",), rank=1),
     Op("{a}.cumsum({dim})", _NUMBER, rank=1),
     Op("{a}.cumprod({dim})", _NUMBER, rank=1),
+    Op("{a}.logcumsumexp({dim})", rank=1),
+    Op("{a}.cummax({dim}).values", _NUMBER, rank=1),
+    Op("{a}.cummin({dim}).values", _NUMBER, rank=1),
 )

@@ -98,7 +98,8 @@ BINARY: Table = {
 }
 
 _REDUCTIONS = """sum mean amax amin std var logsumexp argmax argmin any all cumsum
-    cumprod softmax log_softmax nansum count_nonzero max min aminmax prod"""
+    cumprod cummax cummin logcumsumexp softmax log_softmax nansum
+    count_nonzero max min aminmax prod"""
 
 
 def _along_rows(name: str) -> Callable:

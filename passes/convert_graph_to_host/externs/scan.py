@@ -14,6 +14,18 @@ def call_running_total(op: ir.OpView) -> AtenCall:
     return AtenCall(name, (OperandRef(0), op.dim), dtype)
 
 
+@calls_aten("graph.logcumsumexp")
+def call_logcumsumexp(op: ir.OpView) -> AtenCall:
+    """`logcumsumexp`."""
+    return AtenCall("aten.logcumsumexp.default", (OperandRef(0), op.dim))
+
+
+@calls_aten("graph.cummax", "graph.cummin")
+def call_running_extremum(op: ir.OpView) -> AtenCall:
+    """`cummax` or `cummin`."""
+    return AtenCall(f"aten.{op.SHORT_NAME}.default", (OperandRef(0), op.dim))
+
+
 @calls_aten("graph.topk")
 def call_topk(op: ir.OpView) -> AtenCall:
     """`topk` along one dim."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from girih.dialects import graph
 from girih.dialects.definition import has
+from girih.dialects.tile.base import element_and_shape
 from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.arithmetic import extremum
@@ -47,7 +48,7 @@ def identity(combines: str, element: Element) -> bool | int | float:
             return 0
         case "mul" | "and":
             return 1
-        case "max":
+        case "max" | "logaddexp":
             return _lowest(element)
     return _highest(element)
 
@@ -100,7 +101,22 @@ def merge(b: Builder, combines: str, element: Element, lhs: Value, rhs: Value) -
     if combines in _COMBINING:
         float_op, integer_op = _COMBINING[combines]
         return b.same(float_op if element.is_float else integer_op, lhs, rhs)
+    if combines == "logaddexp":
+        return _log_of_sum(b, element, lhs, rhs)
     return extremum(b, element, "gt" if combines == "max" else "lt", lhs, rhs)
+
+
+def _log_of_sum(b: Builder, element: Element, lhs: Value, rhs: Value) -> Value:
+    """``log(e**lhs + e**rhs)``: the larger one and what the other adds to it.
+
+    The distance of equal infinities is NaN, so what equals adds is written out.
+    """
+    distance = b.same("math.absf", b.same("arith.subf", lhs, rhs))
+    power = b.same("math.exp", b.same("arith.negf", distance))
+    is_equal = b.compare_floats("oeq", lhs, rhs)
+    log_of_two = b.constant(math.log(2), str(element_and_shape(lhs.type)[0]))
+    added = b.select(is_equal, log_of_two, b.same("math.log1p", power))
+    return b.same("arith.addf", extremum(b, element, "gt", lhs, rhs), added)
 
 
 def _is_better(

@@ -1,8 +1,9 @@
 """Scans along vectors and across them: how one more element is taken in.
 
-Running sums and products of f32 are accumulated in f64, as eager's are. Along a vector
-the elements are combined in as many steps as its length has bits, each with those that
-lie twice as far apart; what comes from the vectors before is added at the end.
+Running sums, products and logarithms of sums of f32 are accumulated in f64, as eager's
+are. Along a vector the elements are combined in as many steps as its length has bits,
+each with those that lie twice as far apart; what comes from the vectors before is added
+at the end.
 """
 
 from girih.passes.tile.elements import Element
@@ -13,7 +14,7 @@ from girih.passes.tile.nodes import ScanNode
 
 def is_widened(node: ScanNode) -> bool:
     """Whether a scan is accumulated in f64, though its elements are f32."""
-    return node.element.name == "f32" and node.op.COMBINES in ("add", "mul")
+    return node.element.name == "f32" and node.op.COMBINES not in ("max", "min")
 
 
 def accumulator_name(node: ScanNode) -> str:
@@ -49,12 +50,14 @@ def take_in(
         value = b.op("arith.extf", name, value)
     if is_along:
         value = _along(b, node, value)
-        total = _shuffled(b, value, value, [b.width - 1] * b.width)
-    else:
-        total = value
     result = following = _merged(b, node, accumulator, value)
     if is_along:
-        following = _merged(b, node, accumulator, total)
+        last = [b.width - 1] * b.width
+        if node.op.COMBINES == "logaddexp":  # It takes longer than a shuffle.
+            following = _shuffled(b, result, result, last)
+        else:
+            total = _shuffled(b, value, value, last)
+            following = _merged(b, node, accumulator, total)
     if is_wide:
         result = b.op("arith.truncf", element.register_name, result)
     return result, following

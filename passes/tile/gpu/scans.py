@@ -1,6 +1,7 @@
 """Scans over blocks: what is carried from one block to the next."""
 
 from girih.dialects.bindings import ir
+from girih.dialects.tile.scan import COMBINATIONS
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.reduction import identity, merge, vector_kind
@@ -87,12 +88,18 @@ class BlockScans:
     def _scanned(
         self, b: Builder, node: ScanNode, value: ir.Value, before: ir.Value
     ) -> tuple[ir.Value, ir.Value]:
+        types = [value.type, before.type]
+        dim = b.int_attribute(self.indices.dim_of(self.along))
+        if node.op.COMBINES in COMBINATIONS:
+            combines = ir.StringAttr.get(node.op.COMBINES)
+            attributes = {"combines": combines, "dim": dim}
+            op = b.create("tile.block_scan", types, [value, before], attributes)
+            return op.results[0], op.results[1]
         kind = vector_kind(node.op.COMBINES, node.element)
         attributes = {
             "kind": b.parsed(f"#vector.kind<{kind}>"),
-            "reduction_dim": b.int_attribute(self.indices.dim_of(self.along)),
+            "reduction_dim": dim,
             "inclusive": ir.BoolAttr.get(True),
         }
-        types = [value.type, before.type]
         op = b.create("vector.scan", types, [value, before], attributes)
         return op.results[0], op.results[1]

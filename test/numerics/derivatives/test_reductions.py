@@ -112,6 +112,9 @@ REDUCTIONS = (
     Sample("topk", lambda x: x.topk(5, 1).values, (ROWS,)),
     Sample("cumprod", lambda x: x.cumprod(1), ((5, 7),)),
     Sample("cumprod-zeros", lambda x: (x * x.ge(-1)).cumprod(1), ((9, 7),)),
+    Sample("logcumsumexp", lambda x: x.logcumsumexp(1), (ROWS,)),
+    Sample("cummax", lambda x: x.cummax(1).values, (ROWS,)),
+    Sample("cummin-ties", lambda x: x.round().mul(x).cummin(0).values, (ROWS,)),
     Sample("median", lambda x: x.median(1).values, (ROWS,)),
 )
 

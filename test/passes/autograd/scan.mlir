@@ -30,6 +30,52 @@ func.func @cumprod(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32>
 
 // -----
 
+// The terms of positive gradients, then those of negative ones.
+// CHECK-LABEL: func.func @logcumsumexp
+// CHECK: [[Y:%.+]] = "graph.logcumsumexp"(%arg0) {dim = 1 : i64}
+// CHECK: [[LOG:%.+]] = "graph.log"
+// CHECK: [[TERMS:%.+]] = "graph.where"(%{{.*}}, [[LOG]], %{{.*}})
+// CHECK: [[DISTANCES:%.+]] = "graph.sub"([[TERMS]], [[Y]])
+// CHECK: [[BACKWARDS:%.+]] = "graph.flip"([[DISTANCES]]) {dims = array<i64: 1>}
+// CHECK: [[SUMS:%.+]] = "graph.logcumsumexp"([[BACKWARDS]]) {dim = 1 : i64}
+// CHECK: [[TOTAL:%.+]] = "graph.flip"([[SUMS]]) {dims = array<i64: 1>}
+// CHECK: [[LARGE:%.+]] = "graph.add"([[TOTAL]], %arg0)
+// CHECK: [[POSITIVE:%.+]] = "graph.exp"([[LARGE]])
+// CHECK: "graph.neg"(%arg1)
+// CHECK: "graph.logcumsumexp"
+// CHECK: [[NEGATIVE:%.+]] = "graph.exp"
+// CHECK: [[D:%.+]] = "graph.sub"([[POSITIVE]], [[NEGATIVE]])
+// CHECK: return [[Y]], [[D]]
+func.func @logcumsumexp(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
+  %0 = "graph.logcumsumexp"(%x) {dim = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @cummax
+// CHECK: [[R:%.+]]:2 = "graph.cummax"(%arg0)
+// CHECK: [[D:%.+]] = "graph.scatter_add"(%{{.*}}, [[R]]#1, %arg1) {dim = 0 : i64}
+// CHECK: return [[R]]#0, [[D]]
+func.func @cummax(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
+  %0:2 = "graph.cummax"(%x) {dim = 0 : i64} : (tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xi64>)
+  return %0#0 : tensor<3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scan_min
+// CHECK: [[Y:%.+]] = "graph.scan_min"(%arg0)
+// CHECK: [[R:%.+]]:2 = "graph.cummin"(%arg0) {dim = 1 : i64}
+// CHECK: [[D:%.+]] = "graph.scatter_add"(%{{.*}}, [[R]]#1, %arg1) {dim = 1 : i64}
+// CHECK: return [[Y]], [[D]]
+func.func @scan_min(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
+  %0 = "graph.scan_min"(%x) {dim = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @topk
 // CHECK: [[R:%.+]]:2 = "graph.topk"(%arg0)
 // CHECK: [[ZEROS:%.+]] = "graph.full"() {value = 0.000000e+00 : f64} : () -> tensor<3x4xf32>

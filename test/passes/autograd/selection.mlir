@@ -14,17 +14,6 @@ func.func @median_of_rows(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3
 
 // -----
 
-// CHECK-LABEL: func.func @cummax
-// CHECK: [[R:%.+]]:2 = "graph.extern"(%arg0)
-// CHECK: [[D:%.+]] = "graph.scatter_add"(%{{.*}}, [[R]]#1, %arg1) {dim = 0 : i64}
-// CHECK: return [[R]]#0, [[D]]
-func.func @cummax(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
-  %0:2 = "graph.extern"(%x) {op = "aten.cummax.default", args = [{operand = 0 : i64}, 0], kwargs = {}} : (tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xi64>)
-  return %0#0 : tensor<3x4xf32>
-}
-
-// -----
-
 // CHECK-LABEL: func.func @adaptive_max_pool
 // CHECK: [[R:%.+]]:2 = "graph.extern"(%arg0)
 // CHECK: [[G:%.+]] = "graph.reshape"(%arg1) : (tensor<1x2x2xf32>) -> tensor<1x4xf32>

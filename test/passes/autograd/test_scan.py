@@ -31,6 +31,23 @@ def test_cumprod_of_up_to_three_zeros():
     check_op("cumprod", [x], {"dim": 0})
 
 
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]
+)
+def test_logcumsumexp(shape, dim):
+    check_op("logcumsumexp", [randn(*shape)], {"dim": dim})
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin", "scan_max", "scan_min"])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1), ((1,), 0), ((), 0)]
+)
+def test_running_extrema(name, shape, dim):
+    if not shape and name.startswith("scan"):
+        return  # It needs a dim.
+    check_op(name, [randn(*shape).round()], {"dim": dim})
+
+
 @pytest.mark.parametrize(("shape", "dim"), [((3, 5), 1), ((3, 5), 0), ((2, 0), 1)])
 @pytest.mark.parametrize("descending", [True, False])
 def test_sort(shape, dim, descending):

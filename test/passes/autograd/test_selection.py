@@ -41,12 +41,6 @@ def test_no_dims(name):
     check_call(name, randn(), *given, 0)
 
 
-@pytest.mark.parametrize("name", ["aten.cummax.default", "aten.cummin.default"])
-@pytest.mark.parametrize("dim", [0, 1, -1])
-def test_running_extrema(name, dim):
-    check_call(name, randn(4, 5).round(), dim)
-
-
 @pytest.mark.parametrize("name", ["aten.median.default", "aten.nanmedian.default"])
 @pytest.mark.parametrize("shape", [(), (7,), (3, 5)])
 def test_median(name, shape):

@@ -22,7 +22,7 @@ from girih.passes.convert_graph_to_host.plan import VIEWS
 ELEMENTS = {getattr(torch, name): element for element, name in DTYPE_NAMES.items()}
 ALWAYS_VIEWS = {"graph.broadcast_to", "graph.permute", "graph.slice", "graph.window"}
 # Of integers, which every kernel computes with; ATen has no such op.
-ALWAYS_KERNELS = {"graph.philox"}
+ALWAYS_KERNELS = {"graph.philox", "graph.scan_max", "graph.scan_min"}
 
 
 def type_of(tensor):
@@ -259,6 +259,9 @@ def test_scans():
     x = torch.randn(3, 7)
     assert_same(call("cumsum", x, dim=1), x.cumsum(1))
     assert_same(call("cumprod", x, dim=1), x.cumprod(1))
+    assert_same(call("logcumsumexp", x, dim=1), x.logcumsumexp(1))
+    assert_same(call("cummax", x, dim=1), x.cummax(1))
+    assert_same(call("cummin", x, dim=0), x.cummin(0))
     assert_same(call("topk", x, k=2, dim=1, largest=False), x.topk(2, 1, False))
     got = call("sort", x, dim=0, descending=True, stable=True)
     assert_same(got, x.sort(dim=0, descending=True, stable=True))

@@ -106,3 +106,31 @@
     "tile.store"(%most, %z, %zero, %eight, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 2, 0>} : (vector<4x8xf32>, !tile.buffer<f32, [4, 8], [8, 1]>, index, index, index) -> ()
   }) : (index, index) -> ()
 }) {sym_name = "scans", symbols = [], outputs = 1 : i64, domain = [4, 8], reduced = array<i64>} : () -> ()
+
+// Logarithms of sums: the body calls the library, and so does what takes in the rest.
+// CHECK-LABEL: "tt.func"
+// CHECK: "tt.scan"
+// CHECK: ^{{.*}}([[A:%.+]]: f32, [[B:%.+]]: f32):
+// CHECK: arith.maximumf
+// CHECK: arith.minimumf
+// CHECK: "__nv_expf"
+// CHECK: "__nv_log1pf"
+// CHECK: arith.cmpf{{.*}}[[A]], [[B]]
+// CHECK: arith.select
+// CHECK: "tt.scan.return"
+// CHECK: }) {axis = 0 : i32, reverse = false} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NOT: "tt.reduce"
+// CHECK: "__nv_log1pf"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1], [1]>, %y: !tile.buffer<f32, [8], [1]>):
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  "tile.grid"(%one, %one) ({
+  ^bb0(%pid: index):
+    %s = "tile.load"(%x, %zero) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<f32, [1], [1]>, index) -> f32
+    %v = vector.broadcast %s : f32 to vector<8xf32>
+    %before = vector.broadcast %s : f32 to vector<f32>
+    %row, %after = "tile.block_scan"(%v, %before) {combines = "logaddexp", dim = 0 : i64} : (vector<8xf32>, vector<f32>) -> (vector<8xf32>, vector<f32>)
+    "tile.store"(%row, %y, %zero, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<8xf32>, !tile.buffer<f32, [8], [1]>, index, index) -> ()
+  }) : (index, index) -> ()
+}) {sym_name = "logarithms", symbols = [], outputs = 1 : i64, domain = [8], reduced = array<i64>} : () -> ()

@@ -99,6 +99,45 @@ def test_products(shape, dim, element, run):
 
 
 @pytest.mark.parametrize("run", [on_cpu, on_gpu])
+@pytest.mark.parametrize("element", ["f16", "f32", "f64", "i64", "i32", "ui8"])
+@pytest.mark.parametrize("shape, dim", SHAPES)
+def test_extrema(shape, dim, element, run):
+    dtype = DTYPES[element]
+    x = normal(shape, dtype)
+    if dtype.is_floating_point and x.numel() > 50:
+        flat = x.view(-1)
+        flat[3], flat[20], flat[-7] = float("inf"), -float("inf"), float("nan")
+    for name in ("max", "min"):
+        output = torch.full(shape, 77).to(dtype)
+        run(kernel_of(x, element, dim, name=f"scan_{name}"), x, output)
+        expected = getattr(x, f"cum{name}")(dim).values
+        torch.testing.assert_close(output, expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("run", [on_cpu, on_gpu])
+@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("shape, dim", SHAPES)
+def test_logarithms_of_sums(shape, dim, element, run):
+    dtype = DTYPES[element]
+    x = normal(shape, dtype)
+    if x.numel() > 50:
+        flat = x.view(-1)
+        flat[:2], flat[9], flat[20] = -float("inf"), -6e4, float("inf")
+        flat[-7] = float("nan")
+    output = torch.full(shape, 77).to(dtype)
+    run(kernel_of(x, element, dim, name="logcumsumexp"), x, output)
+    exact = x.double().logcumsumexp(dim)
+    # GPUs accumulate f32, as eager's do.
+    wide = torch.float32 if dtype is torch.float16 or run is on_gpu else dtype
+    wide = dtype if dtype is torch.float64 else wide
+    steps = 1 if dtype is torch.float32 and run is on_cpu else 16 + shape[dim] / 8
+    relative = torch.finfo(wide).eps * steps + torch.finfo(dtype).eps
+    torch.testing.assert_close(
+        output.double(), exact, rtol=relative, atol=relative, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("run", [on_cpu, on_gpu])
 @pytest.mark.parametrize("shape, dim", [((70, 90), 0), ((70, 90), 1), ((2, 5000), 1)])
 def test_what_is_no_number_stays_behind_itself(shape, dim, run):
     x = normal(shape, torch.float32)
