@@ -183,7 +183,7 @@ def _compile(model, *, options: Options, **settings):
     stance.follow_environment()
     load_installed()
     limits = Limits(**options.capture_limits())
-    return compile_callable(model, Settings(limits=limits, **settings))
+    return compile_callable(model, Settings(limits=limits, forced={}, **settings))
 
 
 def report(
@@ -231,7 +231,11 @@ def _reports_of(compiled: Callable | None, dispatcher: Any) -> Reports:
         return _report_of_torch(compiled)
     settings = dispatcher.girih_compiler.settings
     reports = getattr(settings.backend_fn, "reports", Reports())
-    return replace(reports, functions=settings.fallbacks)
+    forced = [
+        getattr(b, "reports", Reports()) for b in (settings.forced or {}).values()
+    ]
+    graphs = [*reports.graphs, *(graph for each in forced for graph in each.graphs)]
+    return replace(reports, graphs=graphs, functions=settings.fallbacks)
 
 
 def _report_of_torch(compiled: Any) -> Reports:

@@ -37,7 +37,7 @@ def follow_torch(reset: Callable[[], None]) -> None:
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
     _extend(compiler, "reset", reset)
-    if _follow_stances() and _their_stance() != "default":
+    if _follow_stances() and _is_set():
         _mirror_stance()
     capture_modules_of_torch()
 
@@ -149,8 +149,15 @@ def _their_stance() -> str:
     return theirs if theirs in stance.STANCES else "default"
 
 
+def _is_set() -> bool:
+    """Whether torch's stance is another one than at its start."""
+    theirs = sys.modules["torch._dynamo.eval_frame"]._stance
+    return theirs != type(theirs)()
+
+
 def _mirror_stance() -> None:
     theirs = sys.modules["torch._dynamo.eval_frame"]._stance
-    skips = getattr(theirs, "skip_guard_eval_unsafe", False)
-    stance.warn_of(skips, getattr(theirs, "backend", None))
-    stance.set_current(_their_stance())
+    if getattr(theirs, "skip_guard_eval_unsafe", False):
+        stance.warn_of_guards()
+    forced = stance.forced_by(getattr(theirs, "backend", None))
+    stance.set_current(_their_stance(), forced)
