@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -46,8 +47,7 @@ class Forced:
             TypeError: It is neither a name nor a callable.
             ValueError: The name is not known.
         """
-        from girih.backend import resolve  # it imports this file
-
+        resolve = import_module("girih.backend").resolve  # it imports this file
         return resolve(self.given, dynamic=dynamic)[0]
 
 

@@ -93,6 +93,7 @@ class Settings:
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
         fallbacks: What did so.
+        spec: What ``shapes_spec`` says of the arguments, or None.
     """
 
     fullgraph: bool
@@ -105,6 +106,7 @@ class Settings:
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
     fallbacks: list[Fallback] = field(default_factory=list)
+    spec: Any = None
 
     def for_copy(self) -> Settings:
         """The settings of a copy, whose reports are its own."""
@@ -176,7 +178,8 @@ class Compiler:
     def reset(self) -> None:
         """Forgets what was learned from calls."""
         most = max(1, self.settings.recompile_limit // 2) if self.goes_on else None
-        self.sizes = Sizes(self.settings.dynamic, most)
+        spec = None if self.is_callee or self.goes_on else self.settings.spec
+        self.sizes = Sizes(self.settings.dynamic, most, spec)
         self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0

@@ -322,8 +322,11 @@ class Graph:
     def number(self, value: int | float, source: Source) -> Value:
         """An int or float that existed before: one that may vary, or a constant."""
         if self.tracer.sizes.varies(value, source):
-            return NumberValue(self.tracer, value, source)
-        return Constant(value, source, self.tracer)
+            found = NumberValue(self.tracer, value, source)
+        else:
+            found = Constant(value, source, self.tracer)
+        self.tracer.sizes.note(found, source)
+        return found
 
     def place_number(self, value: NumberValue) -> Value:
         """What stands for a number in the graph."""

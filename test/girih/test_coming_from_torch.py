@@ -45,11 +45,6 @@ def test_names_of_torch_that_the_page_honours():
     run_after_torch(program + bodies)
 
 
-def test_arguments_that_are_not_there_yet():
-    with pytest.raises(TypeError, match="shapes_spec"):
-        girih.compile(torch.sin, shapes_spec=None)
-
-
 DOCUMENTED = {
     "epilogue_fusion": True,
     "max_autotune": False,
@@ -80,6 +75,25 @@ def test_documented_options_count_or_say_why_not(name, nothing_told):
         assert warning.category is girih.SwitchWarning
         assert warning.filename == __file__
         assert name in str(warning.message)
+
+
+def test_torch_filters_guards_and_girih_checks_all(nothing_told):
+    def none(entries):
+        return [False for _ in entries]
+
+    x, options = torch.ones(3), {"guard_filter_fn": none}
+
+    def function(x, n):
+        return x * n
+
+    torch.compiler.reset()
+    by_torch = torch.compile(function, backend="girih", options=dict(options))
+    assert torch.equal(by_torch(x, 2), x * 2)
+    assert torch.equal(by_torch(x, 3), x * 2)  # which is what was asked for
+    with pytest.warns(girih.SwitchWarning, match="girih checks all guards"):
+        by_girih = girih.compile(function, options=options)
+    assert torch.equal(by_girih(x, 2), x * 2)
+    assert torch.equal(by_girih(x, 3), x * 3)
 
 
 def test_other_options_of_inductor_have_no_effect(nothing_told):
