@@ -452,6 +452,8 @@ class Graph:
     def _node(self, kind: str, target, args: tuple, kwargs: dict):
         node = self.fx.create_node(kind, target, args, kwargs)
         node.meta["girih_location"] = self.tracer.location()
+        if names := self.tracer.state.recorded:
+            node.meta["girih_regions"] = names
         return node
 
     def _evaluate(self, kind: str, target, args: list, kwargs: dict) -> Any:
