@@ -34,8 +34,9 @@ class Event(NamedTuple):
             are symbolic, and for anything else.
         kind: "kernel", "call" (of a library) or "program".
         parts: Of a program, and of launches that are one event: all that is inside.
-        places: The positions that ``lines`` names, with the paths of files.
         regions: The user's ``record_function`` blocks around it, the outermost first.
+        places: The positions that ``lines`` names, with the paths of files; packages, which
+            leave the last field out, have none.
     """
 
     name: str
@@ -45,8 +46,8 @@ class Event(NamedTuple):
     flops: int | None = None
     kind: str = "kernel"
     parts: tuple[Event, ...] = ()
-    places: tuple[Position, ...] = ()
     regions: tuple[str, ...] = ()
+    places: tuple[Position, ...] = ()
 
 
 def record(event: Event) -> AbstractContextManager:
