@@ -35,8 +35,8 @@ class Event(NamedTuple):
         kind: "kernel", "call" (of a library) or "program".
         parts: Of a program, and of launches that are one event: all that is inside.
         regions: The user's ``record_function`` blocks around it, the outermost first.
-        places: The positions that ``lines`` names, with the paths of files; packages, which
-            leave the last field out, have none.
+        places: The positions that ``lines`` names, with the paths of files; packages,
+            which leave the last field out, have none.
     """
 
     name: str
