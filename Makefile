@@ -58,8 +58,10 @@ OVERWRITE_FREED := GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.pertu
 # Both runners run even when the first finds a failure; pytest's summary is last.
 # Threads of kernels that wait for one another must not keep the other processes' cores
 # busy meanwhile: in a suite of reductions that was a third of the processor time.
+# Bytecode is kept, also where the environment forbids it: hundreds of tests start Python,
+# and each process would compile a thousand files, for a second.
 test: install ## Run lit and pytest.
-	@status=0; export $(OVERWRITE_FREED); \
+	@status=0; export $(OVERWRITE_FREED); unset PYTHONDONTWRITEBYTECODE; \
 	$(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal \
 		$(PYTEST_FLAGS) || status=$$?; \

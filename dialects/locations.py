@@ -1,6 +1,6 @@
 """Locations: where in the user's program an op comes from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
@@ -60,9 +60,38 @@ def rename_file(root: ir.Operation, old: str, new: str) -> None:
     root.walk(visit)
 
 
+_REGION = "record_function:"
+"""What the name of a location begins with that stands for a block of the user's."""
+
+
+def location_in(regions: Sequence[str], place: ir.Location) -> ir.Location:
+    """A place inside of the user's ``record_function`` blocks, the outermost first."""
+    for name in reversed(regions):
+        place = ir.Location.name(_REGION + name, place)
+    return place
+
+
+def regions_of(location: ir.Location) -> Iterator[tuple[str, ...]]:
+    """The blocks around each place that a location names, the outermost first."""
+    match ir.Location.from_attr(location.attr, location.context):
+        case ir.NameLoc() as found:
+            own = (found.name_str,) if found.name_str.startswith(_REGION) else ()
+            names = tuple(name.removeprefix(_REGION) for name in own)
+            yield from (names + inner for inner in regions_of(found.child_loc))
+        case ir.CallSiteLoc() as found:
+            yield from regions_of(found.callee)
+        case ir.FusedLoc() as found:
+            for inner in found.locations:
+                yield from regions_of(inner)
+        case _:
+            yield ()
+
+
 def names_of(location: ir.Location) -> Iterator[str]:
     """The names in a location, the outermost first: of ATen ops, where it has any."""
     match ir.Location.from_attr(location.attr, location.context):
+        case ir.NameLoc() as found if found.name_str.startswith(_REGION):
+            yield from names_of(found.child_loc)
         case ir.NameLoc() as found:
             yield found.name_str
             yield from names_of(found.child_loc)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Callable:
     """Compiles a function or a module; use it as a function or as a decorator.
 
@@ -61,11 +63,12 @@ def compile(
             are not girih's get all but the options of capture.
         name: What the names of the graphs begin with in reports, logs and dumps, with
             ``_`` for what a folder can't be called. None: ``"graph"``.
-        disable: True: returns ``model`` as it is. ``torch._dynamo.config.disable`` does
-            the same.
+        disable: True: returns ``model`` as it is; so ``torch._dynamo.config.disable``.
         recompile_limit: How many compiled entries one function may have, as the option
             of this name, which it replaces.
         isolate_recompiles: torch's. In girih each compiled function has own entries.
+        shapes_spec: Instead of ``dynamic``: torch's objects that say which sizes and
+            numbers of the arguments vary. Other ones are fixed, up to a graph break.
 
     Returns:
         The compiled callable. For a module, a module with the same parameters,
@@ -75,23 +78,20 @@ def compile(
         ImportError: The package of the backend is not installed.
         TypeError: An argument has the wrong type.
         ValueError: A backend, mode or option name is not known; the message lists
-            the valid ones.
+            the valid ones. Or ``dynamic`` and ``shapes_spec`` are given.
         RuntimeError: Both ``mode`` and ``options`` are given.
         girih.UnsupportedError: At a call, with ``fullgraph=True`` or
             ``options={"fallback": False}``.
     """
-    _check_arguments(fullgraph, dynamic, mode, options, disable, isolate_recompiles)
-    _check_name_and_limit(name, recompile_limit)
+    again = {name: value for name, value in locals().items() if name != "model"}
+    _check_arguments(fullgraph, mode, options, disable, isolate_recompiles)
+    _check_values(dynamic, shapes_spec, name, recompile_limit)
     backend = registry.get_default_backend() if backend is None else backend
     given = (options, mode, dynamic, fullgraph, name)
     backend_fn, settings = backends.resolve(backend, *given)
     if model is None:
-        again = {"fullgraph": fullgraph, "dynamic": dynamic, "backend": backend}
-        again |= {"mode": mode, "options": options, "name": name, "disable": disable}
-        return lambda target: compile(target, recompile_limit=recompile_limit, **again)
-    if not callable(model) and not isinstance(model, classmethod):
-        kind = type(model).__name__
-        raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
+        return functools.partial(compile, **{**again, "backend": backend})
+    _check_model(model)
     theirs = switches()
     if disable or theirs.disable:
         return model
@@ -104,6 +104,7 @@ def compile(
         fails_at_limit=theirs.fails_at_limit,
         fallback=settings.falls_back(),
         options=settings,
+        shapes_spec=shapes_spec,
     )
 
 
@@ -141,9 +142,7 @@ def compile_module(module: Module, **options: Any) -> Module:
     return module
 
 
-def _check_arguments(
-    fullgraph, dynamic, mode, options, disable, isolate_recompiles
-) -> None:
+def _check_arguments(fullgraph, mode, options, disable, isolate_recompiles) -> None:
     bools = {
         "fullgraph": fullgraph,
         "disable": disable,
@@ -152,13 +151,26 @@ def _check_arguments(
     for name, value in bools.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} must be True or False, got {value!r}")
-    if dynamic is not None and not isinstance(dynamic, bool):
-        raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
     if mode is not None and options is not None:
         raise RuntimeError("mode and options can't both be given; use one of them")
 
 
-def _check_name_and_limit(name: str | None, recompile_limit: int | None) -> None:
+def _check_model(model: Any) -> None:
+    if not callable(model) and not isinstance(model, classmethod):
+        kind = type(model).__name__
+        raise TypeError(f"girih.compile expects a callable or a module, got {kind}")
+
+
+def _check_values(
+    dynamic: bool | None,
+    shapes_spec: Any,
+    name: str | None,
+    recompile_limit: int | None,
+) -> None:
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be True, False or None, got {dynamic!r}")
+    if dynamic is not None and shapes_spec is not None:
+        raise ValueError("dynamic and shapes_spec can't both be given; use one of them")
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a str, got {name!r}")
     limit = recompile_limit
@@ -171,7 +183,7 @@ def _limit(settings: Options, theirs: Switches) -> int:
     return given or config.recompile_limit()
 
 
-def _compile(model, *, options: Options, **settings):
+def _compile(model, *, options: Options, shapes_spec: Any, **settings):
     load_compiler()
     from girih.frontend.capture.api import Settings
     from girih.frontend.capture.budget import Limits
@@ -183,7 +195,18 @@ def _compile(model, *, options: Options, **settings):
     stance.follow_environment()
     load_installed()
     limits = Limits(**options.capture_limits())
-    return compile_callable(model, Settings(limits=limits, **settings))
+    if shapes_spec is not None:
+        settings["spec"] = _spec(shapes_spec, marks.innermost(model))
+        settings["dynamic"] = None
+    return compile_callable(model, Settings(limits=limits, forced={}, **settings))
+
+
+def _spec(given: Any, target: Callable) -> Any:
+    try:
+        from girih.frontend.capture.shapes_spec import ShapesSpec  # few give one
+    except ImportError as error:
+        raise TypeError("shapes_spec needs torch 2.13 or newer") from error
+    return ShapesSpec(given, target)
 
 
 def report(
@@ -231,7 +254,11 @@ def _reports_of(compiled: Callable | None, dispatcher: Any) -> Reports:
         return _report_of_torch(compiled)
     settings = dispatcher.girih_compiler.settings
     reports = getattr(settings.backend_fn, "reports", Reports())
-    return replace(reports, functions=settings.fallbacks)
+    forced = [
+        getattr(b, "reports", Reports()) for b in (settings.forced or {}).values()
+    ]
+    graphs = [*reports.graphs, *(graph for each in forced for graph in each.graphs)]
+    return replace(reports, graphs=graphs, functions=settings.fallbacks)
 
 
 def _report_of_torch(compiled: Any) -> Reports:

@@ -281,6 +281,7 @@ class _Recorder:
         own = replace(
             settings,
             backend_fn=self._compile,
+            forced=None,
             observer=self._observe,
             fallbacks=[],
         )

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from types import MethodType, ModuleType
 from typing import Any
 
 from girih import stance
+from girih.fallbacks import FallbackWarning
+from girih.torch_switches import users_level
+
+_told_of_replicas: list[str] = []
 
 # All of girih, but for what programs say in functions that TorchDynamo captures:
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
@@ -37,7 +42,7 @@ def follow_torch(reset: Callable[[], None]) -> None:
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
     _extend(compiler, "reset", reset)
-    if _follow_stances() and _their_stance() != "default":
+    if _follow_stances() and _is_set():
         _mirror_stance()
     capture_modules_of_torch()
 
@@ -85,8 +90,10 @@ def _frame_modules() -> None:
 
     @functools.wraps(original)
     def capture(self: Any, function: Any) -> Any:
-        if _is_for_girih(self) and _is_skipped(function):
-            function = _framed(function)
+        if _is_for_girih(self):
+            _warn_of_replicas(function)
+            if _is_skipped(function):
+                function = _framed(function)
         return original(self, function)
 
     context.__call__ = capture
@@ -107,6 +114,26 @@ def _is_skipped(function: Any) -> bool:
     forward = getattr(getattr(function, "__self__", None), "forward", None)
     rules = import_module("torch._dynamo.trace_rules")
     return isinstance(forward, MethodType) and bool(rules.check(forward))
+
+
+def _warn_of_replicas(function: Any) -> None:
+    """Warns, once, of a replica around which TorchDynamo skips every frame."""
+    replica = getattr(function, "__self__", function)
+    kind = import_module("torch.nn.parallel").DistributedDataParallel
+    if not isinstance(replica, kind) or _told_of_replicas:
+        return
+    rules = import_module("torch._dynamo.trace_rules")
+    if not all(rules.check(inner.forward) for inner in replica.module.modules()):
+        return
+    _told_of_replicas.append(replica.module.__class__.__name__)
+    text = (
+        f"DistributedDataParallel({_told_of_replicas[0]}) runs eager: TorchDynamo "
+        "hands nothing of it to girih, since it skips modules of torch's own classes "
+        "inside of a replica. Compile the module, and wrap the result: "
+        "DistributedDataParallel(torch.compile(module, backend='girih')). "
+        "docs/distributed.md has more."
+    )
+    warnings.warn(text, FallbackWarning, stacklevel=users_level())
 
 
 def _framed(function: Callable) -> Callable:
@@ -149,8 +176,15 @@ def _their_stance() -> str:
     return theirs if theirs in stance.STANCES else "default"
 
 
+def _is_set() -> bool:
+    """Whether torch's stance is another one than at its start."""
+    theirs = sys.modules["torch._dynamo.eval_frame"]._stance
+    return theirs != type(theirs)()
+
+
 def _mirror_stance() -> None:
     theirs = sys.modules["torch._dynamo.eval_frame"]._stance
-    skips = getattr(theirs, "skip_guard_eval_unsafe", False)
-    stance.warn_of(skips, getattr(theirs, "backend", None))
-    stance.set_current(_their_stance())
+    if getattr(theirs, "skip_guard_eval_unsafe", False):
+        stance.warn_of_guards()
+    forced = stance.forced_by(getattr(theirs, "backend", None))
+    stance.set_current(_their_stance(), forced)

@@ -6,7 +6,7 @@ Nothing of the compiler is loaded for this: programs that were packaged run with
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -34,7 +34,9 @@ class Event(NamedTuple):
             are symbolic, and for anything else.
         kind: "kernel", "call" (of a library) or "program".
         parts: Of a program, and of launches that are one event: all that is inside.
-        places: The positions that ``lines`` names, with the paths of files.
+        regions: The user's ``record_function`` blocks around it, the outermost first.
+        places: The positions that ``lines`` names, with the paths of files; packages,
+            which leave the last field out, have none.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Event(NamedTuple):
     flops: int | None = None
     kind: str = "kernel"
     parts: tuple[Event, ...] = ()
+    regions: tuple[str, ...] = ()
     places: tuple[Position, ...] = ()
 
 
@@ -51,7 +54,18 @@ def record(event: Event) -> AbstractContextManager:
     """An event of ``torch.profiler``."""
     found = {"operations": event.operations, "lines": event.lines}
     shown = {name: text for name, text in found.items() if text}
-    return torch._C._profiler._RecordFunctionFast(PREFIX + event.name, (), shown)
+    made = torch._C._profiler._RecordFunctionFast(PREFIX + event.name, (), shown)
+    return _within(event.regions, made) if event.regions else made
+
+
+@contextmanager
+def _within(regions: tuple[str, ...], made: AbstractContextManager):
+    """An event inside of those that the user's program has around it."""
+    with ExitStack() as stack:
+        for name in regions:
+            stack.enter_context(torch.autograd.profiler.record_function(name))
+        stack.enter_context(made)
+        yield
 
 
 def replay_of(program: object) -> AbstractContextManager:

@@ -10,18 +10,21 @@ from collections.abc import Iterable, Sequence
 
 from girih.dialects.bindings import ir
 from girih.dialects.dims import product
-from girih.dialects.locations import Position, names_of, positions_of
+from girih.dialects.locations import Position, names_of, positions_of, regions_of
 from girih.dialects.types import buffer_parts, byte_width, is_buffer
 
 from .event import Event
 from .flops import flops_of_call, flops_of_launch
+
+_Place = tuple[str, str, tuple[Position, ...], tuple[str, ...]]
+"""Operations, lines, positions, and blocks of the user's."""
 
 
 class Events:
     """Describes the launches and library calls of one program."""
 
     def __init__(self) -> None:
-        self._places: dict[ir.Attribute, tuple[str, str, tuple[Position, ...]]] = {}
+        self._places: dict[ir.Attribute, _Place] = {}
         self._all: dict[Event, None] = {}
 
     def of_program(self, name: str) -> Event:
@@ -38,7 +41,8 @@ class Events:
         if not others:
             return first
         name = f"{first.name} + {len(others)}"
-        return first._replace(name=name, parts=(first, *others))
+        regions = joined([each.regions for each in (first, *others)])
+        return first._replace(name=name, parts=(first, *others), regions=regions)
 
     def of_call(self, op: ir.OpView) -> Event:
         """An event for a call of an operator of a library."""
@@ -51,17 +55,33 @@ class Events:
         return self._noted(op.kernel, op.location, moved, flops_of_launch(op), "kernel")
 
     def _noted(self, name: str, location: ir.Location, *details: object) -> Event:
-        operations, lines, places = self._place_of(location)
-        event = Event(name, operations, lines, *details, places=places)
+        place = self._place_of(location)
+        event = Event(name, *place[:2], *details, places=place[2], regions=place[3])
         self._all.setdefault(event)
         return event
 
-    def _place_of(self, location: ir.Location) -> tuple[str, str, tuple[Position, ...]]:
+    def _place_of(self, location: ir.Location) -> _Place:
         key = location.attr
         if key not in self._places:
-            places = places_of(location)
-            self._places[key] = operations_of(location), lines_of(places), places
+            places, regions = places_of(location), joined([*regions_of(location)])
+            found = operations_of(location), lines_of(places), places, regions
+            self._places[key] = found
         return self._places[key]
+
+
+def joined(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The blocks around a kernel, given those around each of its operations.
+
+    Where they are in different ones, one name has all, after the blocks around both.
+    """
+    first, *others = dict.fromkeys(path for path in paths if path) or [()]
+    shared = 0
+    while others and all(p[: shared + 1] == first[: shared + 1] for p in others):
+        shared += 1
+    if not others:
+        return first
+    rest = (" / ".join(path[shared:]) for path in (first, *others) if path[shared:])
+    return (*first[:shared], " + ".join(rest))
 
 
 def operations_of(location: ir.Location) -> str:

@@ -29,6 +29,7 @@ static int Entry_traverse(Entry *self, visitproc visit, void *arg) {
     Py_VISIT(self->guards);
     Py_VISIT(self->call);
     Py_VISIT(self->again);
+    Py_VISIT(self->backend);
     return 0;
 }
 
@@ -36,6 +37,7 @@ static int Entry_clear(Entry *self) {
     Py_CLEAR(self->guards);
     Py_CLEAR(self->call);
     Py_CLEAR(self->again);
+    Py_CLEAR(self->backend);
     return 0;
 }
 
@@ -50,6 +52,8 @@ static PyMemberDef Entry_members[] = {
     {"call", T_OBJECT, offsetof(Entry, call), READONLY, "Called with the slots."},
     {"single", T_PYSSIZET, offsetof(Entry, single), READONLY,
      "If not negative: only that item of the result is returned."},
+    {"backend", T_OBJECT, offsetof(Entry, backend), 0,
+     "The backend that the stance forces where it may be used; without one: any."},
     {NULL},
 };
 
@@ -151,12 +155,17 @@ static PyObject *call_miss(Dispatcher *self, PyObject *function, PyObject *const
     return entry;
 }
 
+/* Whether the stance allows the entry: code of another backend does not count. */
+static int is_of_stance(Entry *entry) {
+    return !entry->backend || entry->backend == girih_backend;
+}
+
 static PyObject *run_entries(Dispatcher *self, PyObject *function, PyObject *const *locals,
                              Py_ssize_t count) {
     PyObject *entries = Py_NewRef(self->entries), *result = NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entries); i++) {
         PyObject *entry = Py_NewRef(PyList_GET_ITEM(entries, i));
-        result = try_entry((Entry *)entry, function, locals, count);
+        if (is_of_stance((Entry *)entry)) result = try_entry((Entry *)entry, function, locals, count);
         if (result && i) {  /* most recent first */
             PyObject *front = PyList_GetSlice(entries, i, i + 1);
             if (front && PyList_GET_SIZE(front) && PyList_GET_ITEM(front, 0) == entry)

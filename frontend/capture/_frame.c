@@ -15,6 +15,7 @@ _Thread_local Dispatcher *girih_active = NULL;
 _Thread_local PyObject *girih_skipped = NULL;
 _Thread_local PyObject **girih_handed_over = NULL;
 int girih_forced_eager = 0;
+PyObject *girih_backend = NULL;
 PyObject *girih_again = NULL;
 
 static Py_ssize_t watchers = 0;
@@ -211,6 +212,12 @@ static PyObject *force_eager(PyObject *module, PyObject *flag) {
     return PyBool_FromLong(before);
 }
 
+static PyObject *force_backend(PyObject *module, PyObject *backend) {
+    PyObject *before = girih_backend;
+    girih_backend = Py_NewRef(backend);
+    return before;
+}
+
 /* Calls anything with nothing below it watched. */
 static PyObject *call_unwatched(PyObject *module, PyObject *const *args, Py_ssize_t count,
                                 PyObject *kwnames) {
@@ -238,6 +245,8 @@ static PyObject *raise_again(PyObject *module, PyObject *error) {
 static PyMethodDef methods[] = {
     {"force_eager", force_eager, METH_O,
      "force_eager(flag) -> before: every compiled callable calls its function plainly."},
+    {"force_backend", force_backend, METH_O,
+     "force_backend(backend) -> before: entries of other backends are passed over."},
     {"call_unwatched", (PyCFunction)(void (*)(void))call_unwatched,
      METH_FASTCALL | METH_KEYWORDS,
      "call_unwatched(callable, *args, **kwargs): nothing it calls is captured."},
@@ -260,6 +269,7 @@ PyMODINIT_FUNC PyInit__frame(void) {
     if (PyModule_AddType(module, &Guards_Type) < 0 || PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 || PyModule_AddType(module, &Tail_Type) < 0)
         Py_CLEAR(module);
+    if (module && !girih_backend) girih_backend = Py_NewRef(Py_None);
     if (module && !girih_again) girih_again = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
     if (module && PyModule_AddObjectRef(module, "AGAIN", girih_again) < 0) Py_CLEAR(module);
     return module;

@@ -31,6 +31,7 @@ typedef struct {
     Guards *guards;
     PyObject *call;     /* called with the slots */
     PyObject *again;    /* None, or called with an exception that `call` raised */
+    PyObject *backend;  /* NULL, or what `girih_backend` has to be */
     Py_ssize_t single;  /* >= 0: the result is that item of what `call` returns */
 } Entry;
 
@@ -71,6 +72,9 @@ extern PyObject *girih_again;
 
 /* Not 0: every dispatcher calls its function as it was, unwatched. */
 extern int girih_forced_eager;
+
+/* The backend that the stance forces, or None. Entries of another one are passed over. */
+extern PyObject *girih_backend;
 
 /* Tries the entries, then `miss`, for bound locals. Returns the result, or NULL with an
  * exception, or NULL without one when the frame has to run as it was. */

@@ -85,28 +85,51 @@ class Settings:
         fullgraph: Raise where a call can't be captured in one graph.
         dynamic: As for ``girih.compile``.
         backend_fn: Compiles a graph.
+        forced: Backends that the stance forced instead, as they compile here. None: it
+            forces none.
         recompile_limit: Most entries of one function.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
         fallbacks: What did so.
+        spec: What ``shapes_spec`` says of the arguments, or None.
     """
 
     fullgraph: bool
     dynamic: bool | None
     backend_fn: Backend
+    forced: dict[stance.Forced, Backend] | None = None
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
     fails_at_limit: bool = False
     limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
     fallbacks: list[Fallback] = field(default_factory=list)
+    spec: Any = None
 
     def for_copy(self) -> Settings:
         """The settings of a copy, whose reports are its own."""
         anew = getattr(self.backend_fn, "girih_anew", lambda: self.backend_fn)
-        return replace(self, backend_fn=anew(), observer=None)
+        forced = None if self.forced is None else {}
+        return replace(self, backend_fn=anew(), forced=forced, observer=None)
+
+    def backend_of(self, forced: stance.Forced | None) -> Backend:
+        """What compiles graphs now."""
+        if forced is None:
+            return self.backend_fn
+        if forced not in self.forced:
+            self.forced[forced] = forced.resolve(self.dynamic)
+        return self.forced[forced]
+
+    def reset(self) -> None:
+        """Forgets what was found, and resets the backends that want to know."""
+        self.fallbacks.clear()
+        backends = [self.backend_fn, *(self.forced or {}).values()]
+        for backend_fn in backends:  # as TorchDynamo does
+            getattr(backend_fn, "reset", lambda: None)()
+        if self.forced:
+            self.forced.clear()
 
 
 @dataclass(frozen=True)
@@ -155,7 +178,8 @@ class Compiler:
     def reset(self) -> None:
         """Forgets what was learned from calls."""
         most = max(1, self.settings.recompile_limit // 2) if self.goes_on else None
-        self.sizes = Sizes(self.settings.dynamic, most)
+        spec = None if self.is_callee or self.goes_on else self.settings.spec
+        self.sizes = Sizes(self.settings.dynamic, most, spec)
         self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0
@@ -222,20 +246,26 @@ class Compiler:
         return self.left == "recompile limit" and self._is_full(dispatcher)
 
     def _is_full(self, dispatcher) -> bool:
-        return len(dispatcher.entries) >= self.settings.recompile_limit
+        of_stance = sum(map(self.is_of_stance, dispatcher.entries))
+        return of_stance >= self.settings.recompile_limit
+
+    def is_of_stance(self, entry: _frame.Entry) -> bool:
+        """Whether calls may use an entry: code of another backend does not count."""
+        return self.settings.forced is None or entry.backend is stance.forced()
 
     def _compile(self, dispatcher, function, arguments: tuple):
-        backend_fn = self.settings.backend_fn
+        forced = None if self.settings.forced is None else stance.forced()
         call = Call(
             function,
             arguments,
             self.sizes,
-            backend_fn,
+            self.settings.backend_of(forced),
             self.is_callee,
             may_break=not self.settings.fullgraph,
             limits=self.settings.limits,
         )
-        failures = [failure_of(f, function, arguments) for f in self.frames]
+        frames = [f for f in self.frames if self.is_of_stance(f.entry)]
+        failures = [failure_of(f, function, arguments) for f in frames]
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
         limit = self.settings.recompile_limit
@@ -255,6 +285,8 @@ class Compiler:
         tally.add("captures")
         if failures:
             tally.add("recompilations")
+        if self.settings.forced is not None:
+            captured.entry.backend = forced
         self.frames.insert(0, captured)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
@@ -519,7 +551,7 @@ class CompiledFunction(_frame.Dispatcher):
 
     def entry_for(self, function, arguments: tuple) -> _frame.Entry | None:
         """The entry whose guards hold for a call."""
-        entries = iter(self.entries)
+        entries = filter(self.girih_compiler.is_of_stance, self.entries)
         holds = (e for e in entries if e.guards.check(function, arguments) is not None)
         return next(holds, None)
 
@@ -529,9 +561,7 @@ class CompiledFunction(_frame.Dispatcher):
             self.entries.clear()
             self.callees.clear()
             self.girih_compiler.reset()
-            self.girih_compiler.settings.fallbacks.clear()
-            # TorchDynamo, too, resets the backends that want to know.
-            getattr(self.girih_compiler.settings.backend_fn, "reset", lambda: None)()
+            self.girih_compiler.settings.reset()
 
 
 def _goes_on_in_a_block(code: types.CodeType) -> bool:

@@ -146,6 +146,7 @@ class _Capture:
         self.tracer = Tracer(
             call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
         )
+        call.sizes.begin(call.function)
         code = original_code(call.function.__code__)
         self.tracer.minds_finalizers = is_observed(code)
         self.tracer.says_compiling = call.says_compiling
@@ -224,6 +225,7 @@ class _Capture:
 
     def _finish(self, result, frames, state_check) -> CapturedFrame:
         tracer = self.tracer
+        tracer.sizes.hold(tracer.graph)
         rebuilder, expression = self._rebuild(result, frames)
         graph = compiled = None
         for_now = False

@@ -322,8 +322,11 @@ class Graph:
     def number(self, value: int | float, source: Source) -> Value:
         """An int or float that existed before: one that may vary, or a constant."""
         if self.tracer.sizes.varies(value, source):
-            return NumberValue(self.tracer, value, source)
-        return Constant(value, source, self.tracer)
+            found = NumberValue(self.tracer, value, source)
+        else:
+            found = Constant(value, source, self.tracer)
+        self.tracer.sizes.note(found, source)
+        return found
 
     def place_number(self, value: NumberValue) -> Value:
         """What stands for a number in the graph."""
@@ -449,6 +452,8 @@ class Graph:
     def _node(self, kind: str, target, args: tuple, kwargs: dict):
         node = self.fx.create_node(kind, target, args, kwargs)
         node.meta["girih_location"] = self.tracer.location()
+        if names := self.tracer.state.recorded:
+            node.meta["girih_regions"] = names
         return node
 
     def _evaluate(self, kind: str, target, args: list, kwargs: dict) -> Any:

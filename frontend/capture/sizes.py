@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from girih.errors import unsupported
+from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import LITERALS
+
+if TYPE_CHECKING:
+    from girih.frontend.capture.shapes_spec import ShapesSpec
 
 # Accesses on the way from an argument to a number that the caller gave with it.
 _CONTAINERS = ("local", "index", "item", "dict_item")
@@ -30,6 +33,7 @@ _MOST_NESTED = 4
 _SCHEDULED = frozenset(("lr", "momentum", "betas", "weight_decay"))
 
 MARK_VIOLATED = "a marked size has to be fixed"
+SPEC_VIOLATED = "a call that shapes_spec does not allow"
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,17 @@ class Sizes:
         dynamic: As for ``girih.compile``.
         most_values: How many values of one number or string get entries of their own.
             None: as many as there are.
+        spec: What the program says of arguments.
     """
 
-    def __init__(self, dynamic: bool | None, most_values: int | None = None):
+    def __init__(
+        self,
+        dynamic: bool | None,
+        most_values: int | None = None,
+        spec: ShapesSpec | None = None,
+    ):
         self.dynamic = dynamic
+        self._spec = spec
         self._most_values = most_values
         self._values: dict[str, set] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -75,6 +86,9 @@ class Sizes:
         self, tensor: torch.Tensor, source: Source
     ) -> dict[int, DynamicDim]:
         """The dims of an input that get a symbolic size; 0 and 1 never do."""
+        if self._spec is not None:
+            given = self._spec.dims(tensor, source).items()
+            return {d: DynamicDim(must) for d, must in given if tensor.shape[d] > 1}
         dims = dict.fromkeys(self._varying_of(tensor, source), DynamicDim())
         if getattr(tensor, "_has_dynamo_dim_marking", False) or hasattr(
             tensor, "_dynamo_dynamic_indices"
@@ -109,6 +123,8 @@ class Sizes:
             return f"it was {before} at an earlier call, and then {now}"
         if self.dynamic:
             return "dynamic=True"
+        if self._spec is not None:
+            return "shapes_spec says so"
         if dim is None:
             return "schedules change this option of an optimizer"
         return "the program marks it"
@@ -139,6 +155,8 @@ class Sizes:
 
     def varies(self, number: int | float, source: Source) -> bool:
         """Whether a number is an input of the graph, and no constant."""
+        if self._spec is not None:
+            return self._spec.varies(number, source) and is_input(number)
         if self.dynamic is False:
             return False
         self._take_in()
@@ -163,7 +181,29 @@ class Sizes:
         A number that an operation fixed is, because it may have been compared with a
         size that is only later found to vary.
         """
+        if self._spec is not None and self._spec.varies(number, source):
+            raise spec_fixed(source, number)
         self._fixed.add((_key(source), number < 0))
+
+    def begin(self, function: FunctionType) -> None:
+        """Begins the capture of a call of a function."""
+        if self._spec is not None:
+            self._spec.begin(function)
+
+    def note(self, value: Any, source: Source) -> None:
+        """Notes what stands for a number."""
+        if self._spec is not None:
+            self._spec.note(source, value)
+
+    def hold(self, graph: Any) -> None:
+        """Guards what the program says of the arguments of a captured graph."""
+        if self._spec is not None:
+            self._spec.hold(graph)
+
+    def check_fixed(self) -> None:
+        """Raises where a number had to be fixed that varies by what was given."""
+        if self._spec is not None:
+            self._spec.check_fixed()
 
     def learn(self, guards: Iterable) -> None:
         """Notes the values that an entry holds for."""
@@ -210,6 +250,22 @@ class Sizes:
         if self._most_values is None:
             return False
         return len(self._values.get(key, ())) >= self._most_values
+
+
+def spec_violated(context: object, explanation: str) -> UnsupportedError:
+    """The error of a call for which ``shapes_spec`` does not hold; no break helps."""
+    return UnsupportedError(
+        SPEC_VIOLATED,
+        str(context),
+        f"By shapes_spec {explanation}.",
+        ("Change shapes_spec, or call with other arguments.",),
+    ).marked(is_final=True, break_points=())
+
+
+def spec_fixed(context: object, value: object) -> UnsupportedError:
+    """The error of a number that varies, but that the program fixes."""
+    text = f"it varies, but the captured program is right only for {value}"
+    return spec_violated(context, text)
 
 
 def _refuse_value(context: str):

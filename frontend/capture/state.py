@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
@@ -16,6 +16,12 @@ from torch.utils._device import DeviceContext
 from girih.errors import unsupported
 from girih.frontend.capture.switches import READS, AutocastState, Reading, Switch
 from girih.frontend.capture.values.tensor_members import replaced_member
+
+
+class Recorded(NamedTuple):
+    """What a region of the profiler's records is called."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class TorchState:
         self._graph = graph
         self.grad_at_start = torch.is_grad_enabled()
         self._regions: list[Region] = []  # innermost last
+        self.recorded: tuple[str, ...] = ()
         self.started: dict[Switch, tuple] = {}
         self._outer_device = _outer_device()
         self._is_inference_guarded = False
@@ -154,10 +161,15 @@ class TorchState:
         before = torch.is_grad_enabled()
         self._regions.append(Region(device, None, device.as_python(), None, before))
 
-    def enter_record(self, manager) -> None:
+    def enter_record(self, manager, name: str) -> None:
         """Enters a region that only has a name for the profiler."""
         before = torch.is_grad_enabled()
-        self._regions.append(Region(manager, None, None, None, before))
+        self._regions.append(Region(manager, None, Recorded(name), None, before))
+        self._note_recorded()
+
+    def _note_recorded(self) -> None:
+        modes = (region.mode for region in self._regions)
+        self.recorded = tuple(m.name for m in modes if isinstance(m, Recorded))
 
     def _enter(self, manager, enter: Callable, leave: Callable, args: tuple) -> None:
         before = torch.is_grad_enabled()
@@ -173,6 +185,8 @@ class TorchState:
                 explanation="The graph can hold only whole `with` blocks.",
             )
         region = self._regions.pop()
+        if isinstance(region.mode, Recorded):
+            self._note_recorded()
         if region.leave is not None:
             self._add_effect(region.leave, (region.node,))
             region.leave(region.mode)

@@ -222,6 +222,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
     def learn_numbers(self) -> None:
         """Notes for the next capture which numbers this one holds for."""
         self.graph.evaluator.check_marks()
+        self.sizes.check_fixed()
         for function, args, _ in self.graph.decisions:
             if function is is_same:
                 self.sizes.learn_computed(repr(args[0]), args[1])

@@ -47,6 +47,7 @@ def _overloads() -> tuple:
     return tuple(op for one in packets for op in (one.vec, one.default))
 
 
+@cache  # Reading the schema takes longer than most operations.
 def _whole(op: torch._ops.OpOverload) -> Callable:
     """The kernel of an overload that takes sizes or factors: one call with sizes."""
     default = op.overloadpacket.default

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import (
 from torch.utils._python_dispatch import _disable_current_modes
 
 from girih.dialects.bindings import ir
+from girih.dialects.locations import location_in
 from girih.dialects.rule_table import RuleMistake, blame
 from girih.errors import SourceLocation, UnsupportedError, is_exhaustion
 from girih.frontend.capture.held_warnings import held
@@ -25,6 +26,7 @@ from girih.frontend.fake.demands import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
+from girih.frontend.importer.regions import Regions
 from girih.frontend.importer.stand_ins import method, stand_in
 from girih.frontend.importer.symbols import fix_symbols
 
@@ -91,7 +93,7 @@ def execute(
 
 
 def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
-    builder = recorder.builder
+    builder, regions = recorder.builder, Regions()
     for node in gm.graph.nodes:
         if node.op == "placeholder":
             environment[node] = next(inputs)
@@ -101,7 +103,8 @@ def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
             return _load(node.args[0], environment)
         else:
             source = source_of(node)
-            builder.place = _location(source, builder.context)
+            place = _location(source, builder.context)
+            builder.place = location_in(regions.around(node), place)
             known = len(recorder.table.entries)
             environment[node] = _run_located(gm, node, environment, calls, source)
             recorder.table.adopt(environment[node], known)

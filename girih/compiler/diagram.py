@@ -1,8 +1,8 @@
 """A picture of a fused graph, as SVG: ``options={"graph_diagram": True}``.
 
-A box is a kernel, another operation, or an input or result of the program. An arrow is
-a tensor that goes from one to the other. Boxes lie in layers: each below all that it
-reads, and what depends on inputs alone just above its first use.
+A box is a kernel, a call of a library, a view, or an input or result of the program. An
+arrow is a tensor that goes from one to the other. Boxes lie in layers: each below all
+that it reads, and what depends on inputs alone just above its first use.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from xml.sax.saxutils import escape
 from girih.compiler.modules import functions_of
 from girih.dialects import keys
 from girih.dialects.bindings import ir
+from girih.passes.convert_graph_to_host.externs.rules import rule_for
+from girih.passes.convert_graph_to_host.kernel_ops import runs_in_kernel
+from girih.passes.convert_graph_to_host.plan import VIEWS
 
 _LETTER, _LINE, _MARGIN = 7.3, 16, 24
 _GAP, _RISE = 22, 46
@@ -37,7 +40,8 @@ text { font: 12px ui-monospace, monospace; fill: var(--text); text-anchor: middl
 .type { fill: var(--quiet); }
 rect { stroke: var(--line); }
 .kernel { fill: var(--kernel); }
-.operation { fill: var(--operation); }
+.library, .operation { fill: var(--operation); }
+.view { fill: var(--end); }
 .input, .result { fill: var(--end); stroke-dasharray: 4 3; }
 .arrow { fill: none; stroke: var(--line); }
 marker path { fill: var(--line); }
@@ -49,7 +53,7 @@ class _Box:
     """A box, or a place where an arrow passes a layer.
 
     Attributes:
-        kind: "kernel", "operation", "input" or "result"; "" for an arrow.
+        kind: As `_kind` says, "input" or "result"; "" for an arrow.
         lines: Its name, and the types of its results.
         reads: The boxes whose results it takes.
     """
@@ -124,11 +128,20 @@ def _boxes(module: ir.Module) -> list[_Box]:
                 text = [f"result {index}", _type(value)]
                 results.append(_Box("result", text, source))
             continue
-        kind = "kernel" if op.operation.name == "graph.fusion" else "operation"
-        box = _Box(kind, [_name(op), *map(_type, op.results)], reads)
+        box = _Box(_kind(op), [_name(op), *map(_type, op.results)], reads)
         made.update((result, box) for result in op.results)
         boxes.append(box)
     return boxes + results
+
+
+def _kind(op: ir.OpView) -> str:
+    """What an operation becomes; of products later passes may make kernels."""
+    name = op.operation.name
+    if name in VIEWS:
+        return "view"
+    if runs_in_kernel(op):
+        return "kernel"
+    return "library call" if rule_for(name) is not None else "operation"
 
 
 def _name(op: ir.OpView) -> str:

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 from girih import cache_artifacts
@@ -33,7 +33,7 @@ PROGRAM = """
 def saved(tmp_path):
     """Artifacts of another process, which compiled a program with gradients."""
     path = tmp_path / "artifacts"
-    run_python(
+    run_after_torch(
         PROGRAM
         + """
     assert girih.save_cache_artifacts() is None
@@ -49,7 +49,7 @@ def saved(tmp_path):
 
 
 def test_another_process_compiles_nothing(saved, tmp_path):
-    run_python(
+    run_after_torch(
         PROGRAM
         + """
     assert len(girih.load_cache_artifacts(artifacts.read_bytes()).artifacts) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 from girih import torch_options
@@ -42,12 +42,7 @@ def test_names_of_torch_that_the_page_honours():
     )
     program = "import torch, girih\nx = torch.ones(3)\n"
     program += "region = torch.compiler.nested_compile_region(lambda x: x + 1)\n"
-    run_python(program + bodies)
-
-
-def test_arguments_that_are_not_there_yet():
-    with pytest.raises(TypeError, match="shapes_spec"):
-        girih.compile(torch.sin, shapes_spec=None)
+    run_after_torch(program + bodies)
 
 
 DOCUMENTED = {
@@ -82,6 +77,25 @@ def test_documented_options_count_or_say_why_not(name, nothing_told):
         assert name in str(warning.message)
 
 
+def test_torch_filters_guards_and_girih_checks_all(nothing_told):
+    def none(entries):
+        return [False for _ in entries]
+
+    x, options = torch.ones(3), {"guard_filter_fn": none}
+
+    def function(x, n):
+        return x * n
+
+    torch.compiler.reset()
+    by_torch = torch.compile(function, backend="girih", options=dict(options))
+    assert torch.equal(by_torch(x, 2), x * 2)
+    assert torch.equal(by_torch(x, 3), x * 2)  # which is what was asked for
+    with pytest.warns(girih.SwitchWarning, match="girih checks all guards"):
+        by_girih = girih.compile(function, options=options)
+    assert torch.equal(by_girih(x, 2), x * 2)
+    assert torch.equal(by_girih(x, 3), x * 3)
+
+
 def test_other_options_of_inductor_have_no_effect(nothing_told):
     names = ["coordinate_descent_tuning", "triton.unique_kernel_names", "cpp.threads"]
     for name in names:
@@ -111,7 +125,7 @@ def test_wrong_options_have_suggestions_among_torchs_names(name, meant):
 
 
 def test_options_of_inductor_do_not_load_it():
-    run_python(
+    run_after_torch(
         """
         import sys, warnings, torch, girih
         warnings.simplefilter("ignore")
@@ -122,7 +136,7 @@ def test_options_of_inductor_do_not_load_it():
 
 
 def test_torchs_decorators_around_what_girih_compiles():
-    run_python(
+    run_after_torch(
         """
         import torch, torch._dynamo, girih
         from torch._dynamo.decorators import mark_unbacked
@@ -169,20 +183,117 @@ def decorated(x):
     return x.sin()
 
 
-@pytest.mark.parametrize("function", [scoped, decorated])
-@pytest.mark.parametrize("by_torch", [False, True])
-def test_scopes_of_the_profiler_break_no_graph(function, by_torch):
-    assert "`record_function` in compiled code" in PAGE.read_text()
+def sequence(x):
+    with torch.profiler.record_function("outer"):
+        y = x.sin() + 1
+        with torch.profiler.record_function("products"):
+            y = y @ x
+        y = y.softmax(-1)
+    return y @ x
+
+
+SCOPES = {scoped: {"inside"}, decorated: {"decorated"}, sequence: {"outer", "products"}}
+
+
+def compiled_with_scopes(function, by_torch):
+    if not by_torch:
+        return girih.compile(function, fullgraph=True)
     torch.compiler.reset()
-    if by_torch:
-        compiled = torch.compile(function, backend="girih")
-    else:
-        compiled = girih.compile(function, fullgraph=True)
-    x = torch.linspace(-1, 1, 8)
+    return torch.compile(function, backend="girih")
+
+
+@pytest.fixture
+def scopes_for_dynamo():
+    from torch._dynamo import config
+
+    with config.patch(capture_profiler_record_function=True):
+        yield
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize("function", SCOPES)
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_scopes_of_the_profiler_are_in_its_trace(function, by_torch, scopes_for_dynamo):
+    assert "`record_function` in compiled code" in PAGE.read_text()
+    compiled = compiled_with_scopes(function, by_torch)
+    x = torch.linspace(-1, 1, 64).view(8, 8)
     expected = function(x)
     torch.testing.assert_close(compiled(x), expected)
     with torch.profiler.profile() as trace, torch.profiler.record_function("around"):
+        torch.testing.assert_close(compiled(x), expected)
+    events = {event.name: event for event in trace.events()}
+    assert "around" in events
+    assert sum(name.startswith("girih::graph") for name in events) == 1
+    for name in SCOPES[function]:
+        assert events[name].is_user_annotation
+        assert events[name].cpu_children
+
+
+def parents_of(event):
+    while event.cpu_parent is not None:
+        event = event.cpu_parent
+        yield event.name
+
+
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_a_scope_is_around_its_own_kernels(by_torch, scopes_for_dynamo):
+    compiled = compiled_with_scopes(sequence, by_torch)
+    x = torch.linspace(-1, 1, 64).view(8, 8)
+    compiled(x)
+    with torch.profiler.profile() as trace:
         compiled(x)
-    names = [event.name for event in trace.events()]
-    assert "around" in names
-    assert sum(name.startswith("girih::graph") for name in names) == 1
+    around = {}
+    for event in trace.events():
+        if event.name.startswith("girih::") and "graph" not in event.name:
+            around.setdefault(event.name, []).append(
+                [name for name in parents_of(event) if name in SCOPES[sequence]]
+            )
+    products = around.pop("girih::aten.mm.default")
+    assert sorted(products) == [[], ["products", "outer"]]
+    assert [*around.values()] == [[["outer"]], [["outer"]]]
+
+
+def test_names_of_scopes_are_those_of_each_program():
+    def first(x):
+        with torch.profiler.record_function("first"):
+            return x.sin() + 1
+
+    def second(x):
+        with torch.profiler.record_function("second"):
+            y = x.sin()
+        with torch.profiler.record_function("third"):
+            return y + 1
+
+    x = torch.ones(7)
+    for function, name in ((first, "first"), (second, "second + third")):
+        compiled = girih.compile(function)
+        compiled(x)
+        with torch.profiler.profile() as trace:
+            compiled(x)
+        shown = [e.name for e in trace.events() if e.is_user_annotation]
+        assert shown == [name]
+
+
+def test_a_scope_that_is_open_at_a_break():
+    def function(x):
+        with torch.profiler.record_function("inside"):
+            y = x.sin()
+            girih.graph_break()
+            return y + 1
+
+    compiled, x = girih.compile(function), torch.ones(3)
+    compiled(x)
+    with torch.profiler.profile() as trace:
+        torch.testing.assert_close(compiled(x), function(x))
+    assert "inside" in [event.name for event in trace.events()]
+
+
+def test_a_scope_is_around_its_kernels_of_the_backward_pass():
+    compiled = girih.compile(lambda x: scoped(x).sum())
+    x = torch.linspace(-1, 1, 8, requires_grad=True)
+    compiled(x).backward()
+    with torch.profiler.profile() as trace:
+        compiled(x).backward()
+    inside = [e for e in trace.events() if e.name == "inside"]
+    programs = {name for e in inside for name in parents_of(e)}
+    assert {"girih::graph0", "girih::graph0.backward"} <= programs

@@ -40,10 +40,22 @@ def test_kernels_and_operations_are_boxes(tmp_path, option):
     found = boxes(path)
     assert ["input", "x", "5x8xf32"] in found
     assert ["kernel", "sin", "5x8xf32"] in found
-    assert ["operation", "sort", "5x8xf32", "5x8xi64"] in found
+    assert ["library call", "sort", "5x8xf32", "5x8xi64"] in found
+    assert ["library call", "mm", "5x8xf32"] in found
     assert [box[0] for box in found].count("result") == 2
     (softmax,) = [box for box in found if "reduce_max" in box[1]]
     assert softmax[0] == "kernel" and "exp" in softmax[1]
+
+
+def test_views_are_boxes_of_their_own(tmp_path):
+    drawn(
+        tmp_path,
+        lambda x: torch.sort(x.sin())[0].t(),
+        torch.ones(3, 4),
+        graph_diagram=True,
+    )
+    kinds = [box[0] for box in boxes(pictures(tmp_path)[0])]
+    assert kinds == ["input", "kernel", "library call", "view", "result"]
 
 
 def test_boxes_of_a_layer_are_apart(tmp_path):

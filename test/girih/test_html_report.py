@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 from girih.html_report.differences import difference, shortened, sizes
@@ -189,7 +189,7 @@ def test_what_compiled_nothing_has_a_page(make, tmp_path):
 
 
 def test_what_torch_captured_has_a_page_that_says_so(tmp_path):
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih

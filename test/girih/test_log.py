@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch, run_python
 
 import girih
 from girih import log
@@ -45,7 +45,7 @@ def test_help_is_a_text():
 def test_levels_of_ir_are_logs(name, texts):
     """Also where the kernels are in a cache."""
     for _ in range(2):
-        printed = run_python(PROGRAM, GIRIH_LOGS=name)
+        printed = run_after_torch(PROGRAM, GIRIH_LOGS=name)
         assert [text for text in texts if text not in printed] == []
         assert printed.count(f"[girih.{name}]") == printed.count("[girih.")
 

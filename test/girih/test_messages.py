@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch, run_python
 
 import girih
 from girih import config, log
@@ -310,7 +310,7 @@ _PROGRAM = """
 )
 def test_each_log_prints_what_it_says(name, words):
     program = f"import sys; sys.stderr = sys.stdout\n{_dedented(_PROGRAM)}"
-    printed = run_python(program, GIRIH_LOGS=name)
+    printed = run_after_torch(program, GIRIH_LOGS=name)
     for word in words:
         assert word in printed, printed
     assert all(
@@ -326,7 +326,7 @@ def _dedented(program):
 
 def test_without_logs_nothing_is_printed():
     program = f"import sys; sys.stderr = sys.stdout\n{_dedented(_PROGRAM)}"
-    assert run_python(program, GIRIH_LOGS="") == ""
+    assert run_after_torch(program, GIRIH_LOGS="") == ""
 
 
 def test_unknown_logs_are_refused():

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 from girih import registry
@@ -24,7 +24,7 @@ def test_names_are_torchs_and_girihs():
 
 
 def test_what_is_registered_is_found_by_both_and_listed():
-    run_python(
+    run_after_torch(
         """
         import torch, girih
         calls = []
@@ -79,7 +79,7 @@ def test_names_of_entry_points_are_found(tmp_path):
         "assert 'theirs' in girih.list_backends()\n"
         "girih.compile(lambda x: x + 1, backend='theirs')(torch.ones(3))\n"
     )
-    assert run_python(program) == "theirs\n"
+    assert run_after_torch(program) == "theirs\n"
 
 
 def test_a_package_that_registers_its_backend_on_import(tmp_path):
@@ -92,7 +92,7 @@ def test_a_package_that_registers_its_backend_on_import(tmp_path):
         "import torch, girih\n"
         "girih.compile(lambda x: x + 1, backend='migraphx')(torch.ones(3))\n"
     )
-    run_python(program)
+    run_after_torch(program)
 
 
 def test_a_package_that_does_not_register_its_backend(tmp_path):
@@ -103,7 +103,7 @@ def test_a_package_that_does_not_register_its_backend(tmp_path):
         "try: girih.compile(torch.sin, backend='migraphx')\n"
         "except ImportError as error: print(error)\n"
     )
-    assert "installed, but registers no backend 'migraphx'" in run_python(program)
+    assert "installed, but registers no backend 'migraphx'" in run_after_torch(program)
 
 
 @pytest.mark.parametrize("name", sorted(registry.PROVIDERS))
@@ -167,7 +167,7 @@ def test_torchs_default_is_for_torch_compile_alone():
 
 
 def test_torchs_compiler_is_loaded_for_its_names_only():
-    run_python(
+    run_after_torch(
         """
         import sys, torch, girih
         girih.set_default_backend("girih")

@@ -4,7 +4,7 @@ import functools
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 
 import girih
 
@@ -103,12 +103,12 @@ _PROGRAM = """
 
 def test_girih_over_torch():
     for backend in ("eager", "girih"):
-        assert run_python(_PROGRAM, backend, "girih").endswith("all\n")
+        assert run_after_torch(_PROGRAM, backend, "girih").endswith("all\n")
 
 
 def test_torch_over_girih():
     for backend in ("eager", "girih"):
-        assert run_python(_PROGRAM, backend, "torch").endswith("all\n")
+        assert run_after_torch(_PROGRAM, backend, "torch").endswith("all\n")
 
 
 class Steps:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch, run_python
 
 import girih
 
@@ -46,11 +46,11 @@ HONOURED = {
 
 @pytest.mark.parametrize("name", HONOURED)
 def test_a_switch_counts(name):
-    run_python(START + HONOURED[name])
+    run_after_torch(START + HONOURED[name])
 
 
 def test_a_switch_without_effect_is_told_once():
-    run_python(
+    run_after_torch(
         START
         + """
 for name in ("capture_scalar_outputs", "specialize_int", "specialize_float",
@@ -67,7 +67,7 @@ for name in ("capture_scalar_outputs", "specialize_int", "specialize_float",
 
 
 def test_torchs_compiler_is_not_loaded_for_this():
-    run_python(
+    run_after_torch(
         "import sys, torch, girih\n"
         "girih.compile(lambda x: x + 1)(torch.ones(3))\n"
         "assert 'torch._dynamo.config' not in sys.modules"

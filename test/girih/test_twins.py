@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch, run_python
 
 import girih
 from girih.backend import last_reports
@@ -161,3 +161,50 @@ def test_other_backends_get_what_they_got():
     layer.compile(backend=lambda gm, inputs: graphs.append(gm) or gm.forward)
     layer(torch.randn(2, 4))
     assert graphs == []
+
+
+def test_a_replica_of_which_nothing_is_captured_is_told():
+    run_after_torch(
+        """
+        import tempfile, warnings
+        import torch
+        import torch.distributed as dist
+        from torch.nn.parallel import DistributedDataParallel
+        import girih
+
+        class Own(torch.nn.Module):
+            def forward(self, x):
+                return self.inner(x).relu()
+
+        own = Own()
+        own.inner = torch.nn.Linear(4, 4)
+        nn = torch.nn
+        plain = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        where = f"file://{tempfile.mkdtemp()}/rendezvous"
+        dist.init_process_group("gloo", init_method=where, rank=0, world_size=1)
+
+        def told(module, in_place):
+            torch.compiler.reset()
+            replica = DistributedDataParallel(module)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                if in_place:
+                    replica.compile(backend="girih")
+                    compiled = replica
+                else:
+                    compiled = torch.compile(replica, backend="girih")
+                compiled(torch.ones(3, 4)).sum().backward()
+            caught = [w for w in caught if w.category is girih.FallbackWarning]
+            return [str(w.message) for w in caught], len(girih.report().graphs)
+
+        for in_place in (False, True):
+            assert told(own, in_place) == ([], 1)
+            assert told(nn.Sequential(own, own), in_place)[0] == []
+        for in_place in (False, True):
+            messages, graphs = told(plain, in_place)
+            assert graphs == 0 and len(messages) == (not in_place)
+            for message in messages:
+                assert "DistributedDataParallel(Sequential) runs eager" in message
+        dist.destroy_process_group()
+        """
+    )

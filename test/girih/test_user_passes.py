@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import torch
 import users_own_passes
 from emulated_device import emulated_device
+from processes import run_file_after_torch
 from users_own_passes import breaks, count, erases, fails, inside, renames
 
 import girih
@@ -281,14 +281,11 @@ def test_an_edited_pass_of_a_plugin_compiles_anew(place, tmp_path):
     def cache(factor=1, body=""):
         path = tmp_path / "script.py"
         path.write_text(SCRIPT.format(factor=factor, body=body, place=place))
-        environment = os.environ | {"GIRIH_CACHE_DIR": str(tmp_path / "cache")}
-        environment.pop("GIRIH_NO_CACHE", None)
-        command = [sys.executable, str(path)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, check=False
+        status, printed = run_file_after_torch(
+            path, GIRIH_CACHE_DIR=str(tmp_path / "cache"), GIRIH_NO_CACHE=""
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        assert status == 0, printed
+        return printed.strip()
 
     assert cache() == "compiled"
     assert cache() == "disk"
@@ -362,9 +359,8 @@ def test_ops_that_differ_in_an_attribute_are_two(tmp_path):
     """A kernel computed both with the first one's attribute."""
     path = tmp_path / "own.py"
     path.write_text(OP)
-    command = [sys.executable, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    status, printed = run_file_after_torch(path)
+    assert status == 0, printed
 
 
 _LEVELS = {

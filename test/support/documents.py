@@ -14,6 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from processes import run_file_after_torch
+
 _EXAMPLE = re.compile(
     r"^```python\n((?:(?!```).)*)```\n(?:\nprints\n)?\n```text\n(.*?)```",
     flags=re.DOTALL | re.MULTILINE,
@@ -150,17 +152,22 @@ def output_of(program: str, folder: Path) -> str:
     logs = _LOGS.match(program)
     file = folder / "example.py"
     file.write_text(program)
-    done = subprocess.run(
-        [sys.executable, "-u", str(file)],
-        cwd=folder,
-        env={**os.environ, "GIRIH_LOGS": logs[1] if logs else ""},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    printed = re.sub(r"^USDT:.*\n", "", done.stdout, flags=re.MULTILINE)  # Kineto's
+    environment = {"GIRIH_LOGS": logs[1] if logs else ""}
+    if re.search(r"^import torch$", program, flags=re.MULTILINE):
+        status, printed = run_file_after_torch(file, folder, **environment)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-u", str(file)],
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        status, printed = done.returncode, done.stdout
+    assert status == 0, printed
+    printed = re.sub(r"^USDT:.*\n", "", printed, flags=re.MULTILINE)  # Kineto's
     return printed.replace(f"{folder}{os.sep}", "")
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from operator_table import op_db
 from torch import Tensor
 from torch.testing._internal import common_methods_invocations as table
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
 from torch.utils import _pytree as pytree
 

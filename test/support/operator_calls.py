@@ -16,8 +16,8 @@ from typing import Any
 import op_samples
 import torch
 from op_samples import name_of
+from operator_table import op_db
 from torch import Tensor
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import girih

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import torch
+from operator_table import op_db
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from girih.frontend.fake import fake_like, make_fake_mode

@@ -151,7 +151,8 @@ def _exit_device(tracer, device, *exception):
 
 @models(record_function.__enter__)
 def _enter_record(tracer, record):
-    tracer.state.enter_record(record)
+    name = tracer.get_attr(record, "name").as_python()
+    tracer.state.enter_record(record, str(name))
     return record
 
 

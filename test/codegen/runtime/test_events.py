@@ -8,9 +8,10 @@ import torch
 
 import girih
 from girih.codegen.runtime.event import Event, observed
-from girih.codegen.runtime.events import lines_of, places_of
+from girih.codegen.runtime.events import joined, lines_of, operations_of, places_of
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
+from girih.dialects.locations import location_in, regions_of
 
 
 class Recorder:
@@ -212,3 +213,27 @@ def test_lines_by_file():
         assert lines_of(places_of(ir.Location.fused(named))) == "m.py:7, 8; n.py:3"
         assert lines_of(places_of(ir.Location.unknown())) == ""
         assert Event("k0").lines == ""
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ([()], ()),
+        ([(), ("a",), ("a",)], ("a",)),
+        ([("a",), ("b",)], ("a + b",)),
+        ([("a", "b"), ("a",), ()], ("a", "b")),
+        ([("a", "b", "c"), ("a", "d")], ("a", "b / c + d")),
+    ],
+)
+def test_blocks_around_a_kernel(paths, expected):
+    assert joined(paths) == expected
+
+
+def test_locations_hold_the_blocks_of_the_program():
+    with ir.Context():
+        place = ir.Location.file("model.py", 7, 0)
+        inner = ir.Location.name("aten.sin.default", location_in(("a", "b"), place))
+        fused = ir.Location.fused([inner, ir.Location.name("aten.add.Tensor", place)])
+        assert list(regions_of(fused)) == [("a", "b"), ()]
+        assert operations_of(fused) == "sin, add"
+        assert lines_of(places_of(fused)) == "model.py:7"

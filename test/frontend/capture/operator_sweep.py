@@ -17,15 +17,18 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import torch
-from torch.testing._internal import common_methods_invocations
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils._pytree import tree_flatten, tree_map
+sys.path[:0] = [str(Path(__file__).parents[2] / "support")]
 
-import girih
-from girih.errors import UnsupportedError
+import torch  # noqa: E402
+from operator_table import op_db  # noqa: E402
+from torch.testing._internal import common_methods_invocations  # noqa: E402
+from torch.utils._pytree import tree_flatten, tree_map  # noqa: E402
+
+import girih  # noqa: E402
+from girih.errors import UnsupportedError  # noqa: E402
 
 # The table wraps random operators in one that saves and restores the state.
 common_methods_invocations.wrapper_set_seed = lambda op, *args, **kw: op(*args, **kw)

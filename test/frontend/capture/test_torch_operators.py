@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("expecttest", reason="torch's table of operators needs it")
 
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from operator_table import op_db  # noqa: E402
 
 from . import operator_sweep as sweep  # noqa: E402
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
+from operator_table import op_db
 from torch.utils._pytree import tree_leaves
 
 import girih

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
+from operator_table import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo
 
 import girih
