@@ -30,8 +30,9 @@ def test_a_failure_is_told(name):
 
 def test_each_program_has_its_own_variables(monkeypatch):
     monkeypatch.setenv("GIRIH_LOGS", "graph")
-    code = "import os; print(os.environ.get('GIRIH_LOGS'), os.environ.get('NAME_OF_A_TEST'))"
-    assert run_after_torch(code, NAME_OF_A_TEST="1") == "graph 1\n"
+    names = "GIRIH_LOGS", "GIRIH_DUMP_DIR"
+    code = f"import os; print(*map(os.environ.get, {names}))"
+    assert run_after_torch(code, GIRIH_DUMP_DIR="1") == "graph 1\n"
     assert run_after_torch(code) == "graph None\n"
 
 
