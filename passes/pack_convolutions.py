@@ -41,12 +41,14 @@ from girih.dialects.dims import Dim
 from girih.dialects.rule_table import RuleTable
 from girih.passes.choose_convolution_layouts import (
     channels_innermost,
+    choose_layouts,
     choose_pooled_layouts,
 )
 from girih.passes.constant_values import constant_values
 from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.registry import register_pass
+from girih.passes.write_out_convolutions import is_of_pixels
 
 _PACK = "mkldnn._reorder_convolution_weight.default"
 _CALL = "mkldnn._convolution_pointwise.default"
@@ -102,6 +104,10 @@ def _pack_in(function: ir.OpView) -> None:
         return
     block, constants = function.regions[0].blocks[0], constant_values(function)
     found = [op for op in block.operations if _is_packed(op, constants)]
+    pixels = [op for op in block.operations if is_of_pixels(op)] if found else []
+    for op in pixels:
+        if "operand_strides" not in op.attributes:
+            choose_layouts(op, turn_weight=False)
     for op in found:
         _pack(op)
     for op in list(block.operations) if found else ():
@@ -114,6 +120,8 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
     if len(ty.shape_of(op.x.type)) != 4 or str(op.x.type.element_type) != "f32":
         return False
     if "operand_strides" in op.attributes or op.weight not in constants:
+        return False
+    if is_of_pixels(op):
         return False
     weight = ty.shape_of(op.weight.type)
     if any(isinstance(size, Dim) for size in (*op.padding, *weight)) or 0 in weight:

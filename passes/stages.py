@@ -142,6 +142,11 @@ WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
     "that is computed for this product. Fusion would otherwise store such a matrix.",
 )
+WRITE_OUT_CONVOLUTIONS = _stage(
+    "write-out-convolutions",
+    "On the CPU, products of matrices replace convolutions of single pixels. Each "
+    "becomes a kernel, together with the ops that follow it.",
+)
 PARTITION = _stage(
     "partition",
     "@main and @backward replace the joint function. @backward computes again the "
@@ -159,7 +164,14 @@ GRADIENTS = _stage(
     "autograd{derived-again=true}",
 )
 
-_FUSED = (WRITE_OUT_VECTOR_PRODUCTS, CLEAN_UP, SHARE, SEPARATE_REDUCTIONS, FUSE)
+_FUSED = (
+    WRITE_OUT_CONVOLUTIONS,
+    WRITE_OUT_VECTOR_PRODUCTS,
+    CLEAN_UP,
+    SHARE,
+    SEPARATE_REDUCTIONS,
+    FUSE,
+)
 
 INFERENCE = (
     CHOOSE_LAYOUTS,
@@ -365,6 +377,7 @@ CPU = CompilerTarget(
     launch_pipeline="host",
     kernel_pipeline="cpu",
     launch=(
+        FUSE_CONTRACTIONS,
         SELECT_PRODUCTS,
         NARROW_INTERMEDIATES,
         CONVERT_TO_HOST,

@@ -35,6 +35,7 @@ from girih.passes import stages
 from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
 from girih.passes.convert_tile_to_cpu.driver import ConvertTileToCpuOptions
 from girih.passes.expand_math.driver import ExpandMathOptions
+from girih.passes.fuse_contractions.choice import ContractionOptions
 from girih.passes.group_launches import GroupOptions
 from girih.passes.plan_memory import PlanMemoryOptions
 from girih.passes.select_products import ProductOptions
@@ -79,6 +80,7 @@ class CpuTarget:
             "convert-graph-to-host": ConvertGraphToHostOptions(
                 reuse_buffers=True, concat_operands=4, concat_row=128
             ),
+            "fuse-contractions": ContractionOptions(products="bounded"),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "plan-memory": memory,
             "select-products": ProductOptions(library=_product_library(self.processor)),

@@ -17,6 +17,7 @@ from girih.options import Options
 from girih.passes.fuse.plan import FuseOptions
 from girih.passes.partition.plan import PartitionOptions
 from girih.passes.stages import CompilerTarget
+from girih.passes.write_out_convolutions import ConvolutionOptions
 from girih.passes.write_out_vector_products import VectorProductOptions
 from girih.reports import Report
 
@@ -101,5 +102,6 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
             stores_weights=target == "cpu",
         ),
         "partition": PartitionOptions(target=target, memory_budget=budget),
+        "write-out-convolutions": ConvolutionOptions(target=target),
         "write-out-vector-products": VectorProductOptions(target=target),
     }

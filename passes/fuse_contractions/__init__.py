@@ -3,7 +3,8 @@
 Requires: fusions as ``fuse`` leaves them; products are library ops.
 Establishes: a product that was chosen, with the pointwise fusion that reads it, is one
 ``graph.fusion`` in normal form whose reduction sums ``a * b``; ``tile`` computes that
-on tensor cores. All others stay calls of the library.
+on tensor cores, or in the vector registers of a CPU. All others stay calls of the
+library.
 
 Before::
 

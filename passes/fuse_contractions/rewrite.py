@@ -10,7 +10,7 @@ from girih.passes.fuse_contractions.epilogue import Group
 from girih.passes.fuse_contractions.products import Product
 from girih.passes.fuse_contractions.region import ContractionRegion
 from girih.passes.graph_builder import make_fusion
-from girih.passes.tile.gpu.contraction_policy import CHOSEN
+from girih.passes.tile.contraction import CHOSEN
 
 
 def replace_group(group: Group) -> None:

@@ -28,7 +28,8 @@ Read in this order: ``options`` (the target), ``kernel`` (reading the IR), ``ind
 ``sizes`` (index expressions), ``nodes`` (formulas), ``access`` (how views become index
 expressions), ``domain`` (refined and merged coordinates), ``pieces`` (computed
 indices), ``plan`` (what a schedule is), ``subject``, ``cost``, ``widths``,
-``stretches``, ``keep``, ``split``, ``transpose``, ``choose`` (which schedule), ``emit``
+``stretches``, ``keep``, ``split``, ``transpose``, ``choose`` (which schedule),
+``contraction`` (what is a product of matrices), ``product`` (its schedule), ``emit``
 (IR), ``gpu`` (the same for GPUs), ``driver``.
 """
 

@@ -3,6 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
+from girih.passes.tile.contraction import CHOSEN
 from girih.passes.tile.domain import Formula, analyze
 from girih.passes.tile.emit.kernel import emit_kernel
 from girih.passes.tile.gpu.attention import (
@@ -15,6 +16,7 @@ from girih.passes.tile.gpu.contraction_choose import choose_contraction
 from girih.passes.tile.kernel import KernelSource, read_kernel
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
+from girih.passes.tile.product import choose_product
 from girih.passes.tile.subject import subject_of
 
 
@@ -28,7 +30,21 @@ def choose_gpu_schedule(
     return product or choose_block_schedule(formula, source, options)
 
 
-CHOOSERS = {"cpu": choose_schedule, "gpu": choose_gpu_schedule}
+def choose_cpu_schedule(
+    formula: Formula, source: KernelSource, options: TileOptions
+) -> SchedulePlan:
+    """Decides how a kernel runs on a CPU: its sums in registers where it is a product.
+
+    Raises:
+        ValueError: for closing reductions, which have a schedule on GPUs alone.
+    """
+    product = None
+    if formula.reduced and CHOSEN in source.tuning:
+        product = choose_product(subject_of(formula, source, options))
+    return product or choose_schedule(formula, source, options)
+
+
+CHOOSERS = {"cpu": choose_cpu_schedule, "gpu": choose_gpu_schedule}
 
 
 @register_pass("tile", options=TileOptions)

@@ -90,7 +90,7 @@ MIXED = [
     ("graph,tile", "'graph.mm' expected IR of level 'host'", "before pass 'tile'"),
     ("decompose,host,fuse", "'host.alloc' expected IR of level 'graph'", "'fuse'"),
     ("graph,host,convert-tile-to-cpu", "level 'tile'", "'convert-tile-to-cpu'"),
-    ("host", "'graph.softmax' expected IR of level 'fused'", "'select-products'"),
+    ("host", "'graph.softmax' expected IR of level 'fused'", "'fuse-contractions'"),
     (
         "canonicalize,llvm",
         "'graph.mm' expected IR of level 'cpu'",

@@ -5,6 +5,7 @@ from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
+from girih.passes.tile.emit.product import ProductProgram
 from girih.passes.tile.emit.program import Program, make_local
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.gpu.contraction_choose import ContractionGrid
@@ -15,6 +16,7 @@ from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
+from girih.passes.tile.product import ProductGrid
 
 Buffers = dict[int, tuple[ir.Value, Element]]
 
@@ -54,7 +56,8 @@ def _emit_lanes(
     indices = Indices(builder, stack, source.symbols)
     for grid in plan.grids:
         values = Values(builder, stack, indices, buffers)
-        Program(grid, private, builder, stack, indices, values).emit()
+        program = ProductProgram if isinstance(grid, ProductGrid) else Program
+        program(grid, private, builder, stack, indices, values).emit()
 
 
 def _emit_blocks(

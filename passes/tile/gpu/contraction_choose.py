@@ -3,14 +3,15 @@
 from dataclasses import dataclass, replace
 
 from girih.passes.tile.choose import split_passes
-from girih.passes.tile.gpu import contraction_policy as tilings
-from girih.passes.tile.gpu import policy
-from girih.passes.tile.gpu.contraction import (
+from girih.passes.tile.contraction import (
+    CHOSEN,
     Contraction,
+    Coordinates,
     Product,
     contraction_of,
-    size_of,
 )
+from girih.passes.tile.gpu import contraction_policy as tilings
+from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.contraction_policy import Shape, Tiling
 from girih.passes.tile.gpu.coordinates import columns_of
 from girih.passes.tile.gpu.plan import Block, BlockGrid
@@ -68,10 +69,10 @@ def _is_worth_tiles(found: Contraction, subject: Subject) -> bool:
     """False for products of few elements, and those with a vector that none chose."""
     rows, columns = size_of(found.rows), size_of(found.columns)
     tuning = set(subject.source.tuning)
-    is_row = tuning == {tilings.CHOSEN} and rows == 1
+    is_row = tuning == {CHOSEN} and rows == 1
     if is_row and (found.bits == 32 or _is_along_depth(found, subject)):
         return False
-    if {tilings.CHOSEN, "rows"} & tuning:
+    if {CHOSEN, "rows"} & tuning:
         return True
     narrow = min(rows, columns)
     wide = max(rows, columns)
@@ -104,6 +105,11 @@ def shape_of(found: Contraction, subject: Subject) -> Shape:
         shared_bytes=subject.options.shared_bytes,
         is_along_depth=_is_along_depth(found, subject),
     )
+
+
+def size_of(coordinates: Coordinates) -> int:
+    """The product of sizes, with a guess for those that are not known."""
+    return product(known(c.size, policy.GUESSED_SIZE) for c in coordinates)
 
 
 def _tiling(found: Contraction, subject: Subject) -> Tiling:

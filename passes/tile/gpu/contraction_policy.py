@@ -5,8 +5,6 @@ from dataclasses import dataclass, fields, replace
 
 from girih.passes.tile.gpu import policy
 
-# An entry of ``girih.tuning``: the kernel was made of a product, whatever else it is.
-CHOSEN = "product"
 # Tensor cores take at least so many rows, columns and summands.
 LEAST_SIDE = 16
 # Products with a vector are reductions: tiles would be mostly empty.

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from girih.dialects.bindings import ir
+from girih.passes.tile.contraction import Product
 from girih.passes.tile.elements import F32, Element
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import Frame, FrameStack
 from girih.passes.tile.emit.precision import narrowed
-from girih.passes.tile.gpu.contraction import Product
 from girih.passes.tile.gpu.contraction_choose import ContractionGrid
 from girih.passes.tile.gpu.indices import BlockIndices, is_whole
 from girih.passes.tile.gpu.plan import Block

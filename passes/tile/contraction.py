@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.elements import Element
-from girih.passes.tile.gpu import contraction_policy as policies
-from girih.passes.tile.gpu import policy
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import ComputeNode, LoadNode, Node, ReduceNode, sources_of
-from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.sizes import is_constant
 from girih.passes.tile.subject import Subject
 
 Coordinates = tuple[Coordinate, ...]
+CHOSEN = "product"
+"""An entry of ``girih.tuning``: the kernel was made of a product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,16 @@ def _parts(found: Contraction) -> tuple[Coordinates, ...]:
 
 
 def _product(node: ReduceNode, subject: Subject) -> Product | None:
-    """The product that a reduction sums up, if tensor cores can compute it."""
+    """The product that a reduction sums up, if the target multiplies such elements."""
     operand = _unrounded(node.operands[0])
     is_product = isinstance(operand, ComputeNode) and operand.name == "mul"
     if node.name != "reduce_sum" or not is_product or node.level != 1:
         return None
     a, b = (_narrow(each) for each in operand.operands)
-    is_precise = subject.options.allow_tf32 or policies.CHOSEN in subject.source.tuning
+    is_precise = subject.options.allow_tf32 or CHOSEN in subject.source.tuning
     widths = (16, 32) if is_precise else (16,)
+    if subject.options.target == "cpu":
+        widths = (16, 32, 64)
     fits = a.element == b.element and a.element.is_float and a.element.bits in widths
     if not fits or any(_is_looked_up(each, subject) for each in (a, b)):
         return None
@@ -188,8 +190,3 @@ def _is_turned(subject: Subject, found: Contraction) -> bool:
         if any(is_constant(store.offset.coefficient(c), 1) for c in columns):
             return False
     return False
-
-
-def size_of(coordinates: Coordinates) -> int:
-    """The product of sizes, with a guess for those that are not known."""
-    return product(known(c.size, policy.GUESSED_SIZE) for c in coordinates)

@@ -1,0 +1,361 @@
+"""The schedule of a product of matrices on a CPU.
+
+A program computes a part of the rows and columns. It goes through its columns in
+panels of a few vectors, and through its rows in blocks. The sums of a block by a panel
+stay in registers while a loop goes along the depth: each step loads the panel's vectors
+once, and multiplies them by one element of each row.
+"""
+
+from dataclasses import dataclass, replace
+
+from girih.passes.tile.choose import split_passes
+from girih.passes.tile.contraction import Contraction, Product, contraction_of
+from girih.passes.tile.elements import F64
+from girih.passes.tile.index import Affine, Coordinate, affine
+from girih.passes.tile.nodes import LoadNode, Node, sources_of
+from girih.passes.tile.plan import Axis, Grid, Local, SchedulePlan
+from girih.passes.tile.sizes import Size, is_constant, known, product
+from girih.passes.tile.subject import Subject
+
+# Registers of a processor with vectors of 512 bits, and of others.
+_REGISTERS = {512: 32}
+_FEWER_REGISTERS = 16
+# Processors with such vectors have registers for masks, and masked loads cost nothing.
+_MASKING_BITS = 512
+# Sums that are under way at a time, at least: an addition takes 4 or 5 cycles, and
+# there are one or two units.
+_SUMS_IN_FLIGHT = 8
+_MOST_VECTORS = 6
+_MOST_ROWS = 14
+# Multiplications of a program: some 5 microseconds of one core.
+_GRAIN = 1 << 19
+# Rows that a program has if it has a part of the columns: each panel of the columns is
+# loaded once for them.
+_MANY_ROWS = 256
+# Multiplications that take as long as one element of other kernels.
+_PER_ELEMENT = 8
+# Operations that follow the sums of a block, as often as they stand there.
+_MOST_AFTER = 100
+# What it costs, in cycles, that blocks or panels have a rest with code of its own.
+_REST = 1.04
+# Stands for a symbolic size.
+_GUESSED_SIZE = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductGrid(Grid):
+    """A grid whose programs compute blocks of products.
+
+    Attributes:
+        products: what is summed up.
+        rows: the coordinate of the blocks' rows.
+        block: rows of a block.
+        vectors: vectors of a panel, along ``lanes``; each has ``width`` lanes.
+        is_masked: all panels have masks, and the last one no code of its own.
+        panels: for each product the copy of a panel; None where it is read as it lies.
+        sums: the private buffer for the sums of a block, from which a loop over rows
+            goes on; None where what follows stands behind the sums at once.
+    """
+
+    products: tuple[Product, ...]
+    rows: Coordinate
+    block: int
+    vectors: int
+    is_masked: bool
+    panels: tuple["Panel | None", ...]
+    sums: Local | None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A private copy of some columns.
+
+    Attributes:
+        local: the buffer.
+        place: where the row of this step along the depth begins in it.
+        along: the coordinate of the depth along which the operand is contiguous, so
+            that squares of it are turned in registers; None where vectors are copied.
+    """
+
+    local: Local
+    place: Affine
+    along: Coordinate | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Sizes of a product.
+
+    Attributes:
+        rows, columns, depth: those of the matrices; symbolic ones are guessed.
+        count: products of these sizes that share a loop.
+        width: lanes of a vector.
+        registers: of the processor.
+        is_masked: whether the columns are no multiple of vectors, and masks are cheap.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    count: int
+    width: int
+    registers: int
+    is_masked: bool
+
+    @property
+    def vectors(self) -> int:
+        """Vectors in a row of results."""
+        return -(-self.columns // self.width)
+
+
+def choose_product(subject: Subject) -> SchedulePlan | None:
+    """The schedule of a kernel that is a product; None where it is none."""
+    found = contraction_of(subject)
+    if found is None or not found.rows or not found.columns:
+        return None
+    lanes = _lanes(subject, found)
+    if not isinstance(lanes.size, int):
+        return None
+    rows = max(reversed(found.rows), key=_known)
+    sizes = _sizes(subject, found, rows, lanes)
+    block, vectors = tile = tiles(sizes)
+    panels = _panels(subject, found, (rows, lanes), sizes, tile)
+    grid = _grid(subject, found, (rows, lanes), sizes, tile, panels)
+    if _has_much_after(subject, found, block * vectors):
+        grid = replace(grid, sums=_room_for_sums(grid, subject.buffers))
+    outside = product(c.size for c in _outside(found, rows, lanes))
+    depth = product(c.size for c in found.depth)
+    reason = (
+        f"{len(found.products)} of {rows.size} by {lanes.size}, sums of {depth}, "
+        f"{outside} times; blocks of {block} rows by {vectors} vectors of {sizes.width}"
+    )
+    copied = [panel for panel in panels if panel is not None]
+    if copied:
+        turned = sum(panel.along is not None for panel in copied)
+        reason += f", {len(copied)} panels copied, {turned} of them turned"
+    locals_ = [panel.local for panel in copied]
+    locals_ += [] if grid.sums is None else [grid.sums]
+    return SchedulePlan("product", reason, (grid,), tuple(locals_))
+
+
+def _has_much_after(subject: Subject, found: Contraction, sums: int) -> bool:
+    """Whether what follows the sums is too much code for each vector of a block."""
+    before = {node.number for each in found.products for node in reach(each.sum)}
+    after = [node for node in subject.nodes if node.number not in before]
+    return len(after) * sums > _MOST_AFTER
+
+
+def _room_for_sums(grid: ProductGrid, buffers: int) -> Local:
+    elements = grid.block * grid.vectors * grid.width * len(grid.products)
+    element = grid.products[0].sum.element.computing
+    return Local(buffers + len(grid.products), element, elements, is_shared=False)
+
+
+def reach(node: Node) -> list[Node]:
+    """A node and all that it is computed of."""
+    found, pending = {}, [node]
+    while pending:
+        node = pending.pop()
+        if node.number not in found:
+            found[node.number] = node
+            pending += sources_of(node)
+    return list(found.values())
+
+
+def _known(coordinate: Coordinate) -> int:
+    return known(coordinate.size, _GUESSED_SIZE)
+
+
+def _lanes(subject: Subject, found: Contraction) -> Coordinate:
+    """The columns' coordinate along which results lie, otherwise the longest."""
+    for store in subject.formula.stores:
+        for coordinate in found.columns:
+            if is_constant(store.offset.coefficient(coordinate), 1):
+                return coordinate
+    return max(reversed(found.columns), key=_known)
+
+
+def _outside(
+    found: Contraction, rows: Coordinate, lanes: Coordinate
+) -> list[Coordinate]:
+    every = found.batch + found.rows + found.columns
+    return [c for c in every if c not in (rows, lanes)]
+
+
+def _sizes(
+    subject: Subject, found: Contraction, rows: Coordinate, lanes: Coordinate
+) -> _Sizes:
+    options = subject.options
+    bits = 64 if found.products[0].sum.element == F64 else 32
+    width = options.vector_bits // bits
+    return _Sizes(
+        rows=_known(rows),
+        columns=lanes.size,
+        depth=product(map(_known, found.depth)),
+        count=len(found.products),
+        width=width,
+        registers=_REGISTERS.get(options.vector_bits, _FEWER_REGISTERS),
+        is_masked=options.vector_bits >= _MASKING_BITS and lanes.size % width != 0,
+    )
+
+
+def tiles(sizes: _Sizes) -> tuple[int, int]:
+    """Rows of a block and vectors of a panel: those with the fewest cycles."""
+    best, least = (1, 1), float("inf")
+    for vectors in range(1, min(_MOST_VECTORS, sizes.vectors) + 1):
+        free = sizes.registers - 1 - vectors * sizes.count
+        most = min(free // (vectors * sizes.count), _MOST_ROWS, sizes.rows)
+        for block in range(max(most, 1), max(most // 2, 0), -1):
+            cycles = _cycles(sizes, block, vectors)
+            if cycles < least:
+                best, least = (block, vectors), cycles
+    return best
+
+
+def _cycles(sizes: _Sizes, block: int, vectors: int) -> float:
+    """Cycles for one step along the depth of all blocks by all panels."""
+    whole, rest = divmod(sizes.rows, block)
+    panels, left = divmod(sizes.vectors, vectors)
+    if sizes.is_masked:
+        panels, left = panels + (left > 0), 0
+    blocks = [(block, whole)] + [(rest, 1)] * (rest > 0)
+    sides = [(vectors, panels)] + [(left, 1)] * (left > 0)
+    cycles = sum(
+        _step(rows * sizes.count, width, rows) * times * repeated
+        for rows, times in blocks
+        for width, repeated in sides
+    )
+    return cycles * _REST ** ((rest > 0) + (left > 0))
+
+
+def _step(sums: int, vectors: int, rows: int) -> float:
+    """Cycles of one step: multiplications, loads, or what waits for an addition."""
+    return max(sums * vectors, (rows + vectors) * 0.75, _SUMS_IN_FLIGHT * 0.5)
+
+
+def _panels(
+    subject: Subject,
+    found: Contraction,
+    along: tuple[Coordinate, Coordinate],
+    sizes: _Sizes,
+    tile: tuple[int, int],
+) -> tuple[Panel | None, ...]:
+    """The copies of panels that a program makes."""
+    block, vectors = tile
+    own, _ = _parts(sizes, block, vectors, subject.options.l2_bytes)
+    row = vectors * sizes.width
+    panels: list[Panel | None] = []
+    for each in found.products:
+        panel = None
+        depths = [c for c in found.depth if not isinstance(c.size, int)]
+        if not depths and sizes.depth * row * 4 <= subject.options.l2_bytes // 2:
+            turned = _turned(each.b, found, along[1])
+            place, elements = _place(found.depth, row, turned, sizes.width)
+            number = subject.buffers + len(panels)
+            local = Local(number, each.sum.element.computing, elements, is_shared=False)
+            if turned or _is_far(each.b, found, along[1]) or own > 2 * block:
+                panel = Panel(local, place, turned)
+        panels.append(panel)
+    return tuple(panels)
+
+
+def _place(
+    depth: tuple[Coordinate, ...], row: int, turned: Coordinate | None, side: int
+) -> tuple[Affine, int]:
+    """Where in a panel the row of a step along the depth begins, and the panel's size.
+
+    There is room for whole squares along the coordinate that is turned.
+    """
+    terms, step = {}, row
+    for coordinate in reversed(depth):
+        terms[coordinate] = step
+        size = coordinate.size
+        step *= _multiple(size, side) if coordinate == turned else size
+    return affine(terms), step
+
+
+def _turned(node: Node, found: Contraction, lanes: Coordinate) -> Coordinate | None:
+    """The coordinate of the depth along which an operand is contiguous."""
+    if not isinstance(node, LoadNode) or node.guards or lanes not in node.coordinates:
+        return None
+    if node.element.computing != node.element:
+        return None
+    for coordinate in found.depth:
+        if is_constant(node.offset.coefficient(coordinate), 1):
+            return coordinate
+    return None
+
+
+def _is_far(node: Node, found: Contraction, lanes: Coordinate) -> bool:
+    """Whether an operand is computed, or its vectors are gathered."""
+    if not isinstance(node, LoadNode):
+        return True
+    return not is_constant(node.offset.coefficient(lanes), 1)
+
+
+def _grid(
+    subject: Subject,
+    found: Contraction,
+    along: tuple[Coordinate, Coordinate],
+    sizes: _Sizes,
+    tile: tuple[int, int],
+    panels: tuple[Panel | None, ...],
+) -> ProductGrid:
+    rows, lanes = along
+    block, vectors = tile
+    formula = subject.formula
+    passes, final = split_passes(formula, subject.reductions, formula.reduced)
+    own, columns = _parts(sizes, block, vectors, subject.options.l2_bytes)
+    axes = [Axis(c) for c in _outside(found, rows, lanes)]
+    axes += [Axis(rows, own)] if own < sizes.rows or _is_symbolic(rows) else []
+    axes += [Axis(lanes, columns)] if columns < sizes.columns else []
+    return ProductGrid(
+        axes=tuple(axes),
+        loops=(),
+        reduced=formula.reduced,
+        lanes=lanes,
+        width=sizes.width,
+        passes=passes,
+        stores=final,
+        in_registers=False,
+        substitutes=(),
+        work=_work(found),
+        products=found.products,
+        rows=rows,
+        block=block,
+        vectors=vectors,
+        is_masked=sizes.is_masked,
+        panels=panels,
+        sums=None,
+    )
+
+
+def _is_symbolic(coordinate: Coordinate) -> bool:
+    return not isinstance(coordinate.size, int)
+
+
+def _parts(sizes: _Sizes, block: int, vectors: int, l2_bytes: int) -> tuple[int, int]:
+    """Rows and columns of a program.
+
+    If there are few columns, a program has all of them. Otherwise its rows stay in the
+    second-level cache, and it has as many panels as make it worth while.
+    """
+    per_row = sizes.columns * sizes.depth * sizes.count
+    rows = _multiple(max(_GRAIN // per_row, 1), block)
+    if rows >= min(sizes.rows, _MANY_ROWS):
+        return rows, sizes.columns
+    fitting = l2_bytes // (sizes.depth * 4)
+    rows = _multiple(min(max(fitting, block), _MANY_ROWS, sizes.rows), block)
+    panel = vectors * sizes.width
+    columns = _GRAIN // (rows * sizes.depth * sizes.count)
+    return rows, _multiple(max(columns, 1), panel)
+
+
+def _multiple(number: int, of: int) -> int:
+    return -(-number // of) * of
+
+
+def _work(found: Contraction) -> Size:
+    every = found.batch + found.rows + found.columns + found.depth
+    work = product(c.size for c in every) * len(found.products)
+    return work // _PER_ELEMENT

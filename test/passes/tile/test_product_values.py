@@ -1,0 +1,198 @@
+"""Products of matrices scheduled for the CPU, compiled, against torch."""
+
+import pytest
+import torch
+from tile_kernels import DTYPES, VECTOR_BITS, CompiledKernel, build_kernel, sizes
+
+from girih.dialects.bindings import ir
+from girih.dialects.types import element_type, shape_of, tensor_type
+
+
+def chosen(module):
+    with module.context:
+        one = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        tuning = ir.DictAttr.get({"product": one})
+        module.body.operations[0].attributes["girih.tuning"] = tuning
+    return module
+
+
+def wide(build, value, name="f32"):
+    type_ = tensor_type(shape_of(value.type), element_type(name))
+    return build("cast", value, results=[type_])
+
+
+def viewed(build, value, shape):
+    type_ = tensor_type(sizes(shape), value.type.element_type)
+    return build("reshape", value, results=[type_])
+
+
+def matmul(m, n, k, *, turned=(False, False), dtype="f32", body=None, **options):
+    """A kernel of ``x @ w``; turned operands lie column by column."""
+    strides = [1, m] if turned[0] else [k, 1], [1, k] if turned[1] else [n, 1]
+
+    def make(build, x, w, *others):
+        x = viewed(build, build("permute", x, permutation=(1, 0)), [k, m, 1])
+        w = viewed(build, w, [k, 1, n])
+        if dtype not in ("f32", "f64"):
+            x, w = wide(build, x), wide(build, w)
+        total = build("reduce_sum", build("mul", x, w), dims=(0,))
+        return [total if body is None else body(build, total, *others)]
+
+    rest = options.pop("rest", ())
+    inputs = [([m, k], dtype, strides[0]), ([k, n], dtype, strides[1]), *rest]
+    return chosen(build_kernel(inputs, [k, m, n], make, reduced=[0], **options))
+
+
+def drawn(m, n, turned, dtype):
+    torch.manual_seed(m * 1000 + n)
+    x = torch.randn(n, m) if turned else torch.randn(m, n)
+    x = x.to(DTYPES[dtype])
+    return x.t() if turned else x
+
+
+def run(module, tensors, shape, dtype="f32", symbols=(), options=None):
+    bits = f"tile{{vector-bits={VECTOR_BITS}}}"
+    kernel = CompiledKernel(module, options or bits)
+    assert kernel.schedule.startswith("product: ")
+    result = torch.full(shape, torch.nan, dtype=DTYPES[dtype])
+    assert kernel([*tensors, result], symbols) == 0
+    return kernel.schedule, result
+
+
+def close(actual, expected, *, tolerance=3e-6):
+    scale = expected.abs().max().clamp(min=1e-30)
+    assert ((actual.double() - expected).abs().max() / scale) < tolerance
+
+
+BOTH_TURNED = [(a, b) for a in (False, True) for b in (False, True)]
+SHAPES = [(2, 5, 3), (7, 19, 33), (64, 48, 80), (50, 49, 17), (130, 300, 64)]
+
+
+@pytest.mark.parametrize("turned", BOTH_TURNED)
+@pytest.mark.parametrize(("m", "n", "k"), [*SHAPES, (3, 16, 300), (600, 10, 100)])
+def test_product(m, n, k, turned):
+    x, w = drawn(m, k, turned[0], "f32"), drawn(k, n, turned[1], "f32")
+    _, actual = run(matmul(m, n, k, turned=turned), [x, w], (m, n))
+    close(actual, x.double() @ w.double())
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("turned", [(False, False), (False, True)])
+def test_vectors_of_each_width(bits, turned):
+    if bits > VECTOR_BITS:
+        pytest.skip(f"the processor has vectors of {VECTOR_BITS} bits")
+    m, n, k = 37, 53, 29
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, turned[1], "f32")
+    module = matmul(m, n, k, turned=turned)
+    options = f"tile{{vector-bits={bits}}}"
+    text, actual = run(module, [x, w], (m, n), options=options)
+    assert f"vectors of {bits // 32}" in text
+    close(actual, x.double() @ w.double())
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f64"])
+@pytest.mark.parametrize("turned", [(False, False), (False, True)])
+def test_other_elements(dtype, turned):
+    m, n, k = 40, 70, 90
+    x, w = drawn(m, k, False, dtype), drawn(k, n, turned[1], dtype)
+    result = "f64" if dtype == "f64" else "f32"
+    module = matmul(m, n, k, turned=turned, dtype=dtype)
+    _, actual = run(module, [x, w], (m, n), result)
+    tolerance = 1e-14 if dtype == "f64" else 3e-6
+    close(actual, x.double() @ w.double(), tolerance=tolerance)
+
+
+def test_what_follows_is_computed_of_the_sums():
+    m, n, k = 45, 50, 20
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    bias, other = torch.randn(n), torch.randn(m, n)
+
+    def body(build, total, bias, other):
+        return build("mul", build("tanh", build("add", total, bias)), other)
+
+    rest = [([n], "f32"), ([m, n], "f32")]
+    module = matmul(m, n, k, body=body, rest=rest)
+    _, actual = run(module, [x, w, bias, other], (m, n))
+    close(actual, torch.tanh(x.double() @ w.double() + bias) * other)
+
+
+def test_results_that_lie_across_turn_the_product():
+    m, n, k = 48, 80, 32
+    module = matmul(m, n, k, output_strides=[[m * n, 1, m]])
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    text, actual = run(module, [x, w], (n, m))
+    assert "1 of 80 by 48" in text
+    close(actual, (x.double() @ w.double()).t())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 13, 64, 500])
+def test_symbolic_rows(rows):
+    n, k = 40, 30
+    module = matmul("s0", n, k, symbols=["s0"])
+    x, w = drawn(rows, k, False, "f32"), drawn(k, n, False, "f32")
+    _, actual = run(module, [x, w], (rows, n), symbols=[rows])
+    close(actual, x.double() @ w.double())
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_products_share_a_loop(turned):
+    m, n, k = 33, 70, 40
+    strides = [1, k] if turned else [n, 1]
+
+    def make(build, x, w, v):
+        x = viewed(build, build("permute", x, permutation=(1, 0)), [k, m, 1])
+        sums = [
+            build("reduce_sum", build("mul", x, viewed(build, y, [k, 1, n])), dims=(0,))
+            for y in (w, v)
+        ]
+        return [build("mul", sums[0], build("tanh", sums[1]))]
+
+    inputs = [([m, k], "f32"), ([k, n], "f32", strides), ([k, n], "f32", strides)]
+    module = chosen(build_kernel(inputs, [k, m, n], make, reduced=[0]))
+    x = drawn(m, k, False, "f32")
+    w, v = drawn(k, n, turned, "f32"), drawn(k, n, turned, "f32") + 1
+    text, actual = run(module, [x, w, v], (m, n))
+    assert "2 of 33 by 70" in text
+    x, w, v = x.double(), w.double(), v.double()
+    close(actual, (x @ w) * torch.tanh(x @ v))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_batches_and_sums_over_two_dims(turned):
+    """b[i, m, n] = sum over j and k of x[i, j, m, k] * w[i, j, k, n]."""
+    i, j, m, n, k = 3, 4, 20, 35, 18
+    strides = [j * k * n, k * n, 1, k] if turned else [j * k * n, k * n, n, 1]
+
+    def make(build, x, w):
+        x = build("permute", x, permutation=(1, 3, 0, 2))
+        x = viewed(build, x, [j, k, i, m, 1])
+        w = build("permute", w, permutation=(1, 2, 0, 3))
+        w = viewed(build, w, [j, k, i, 1, n])
+        return [build("reduce_sum", build("mul", x, w), dims=(0, 1))]
+
+    inputs = [([i, j, m, k], "f32"), ([i, j, k, n], "f32", strides)]
+    domain = [j, k, i, m, n]
+    module = chosen(build_kernel(inputs, domain, make, reduced=[0, 1]))
+    x = torch.randn(i, j, m, k)
+    w = torch.randn(i, j, n, k).mT if turned else torch.randn(i, j, k, n)
+    _, actual = run(module, [x, w], (i, m, n))
+    close(actual, (x.double() @ w.double()).sum(1))
+
+
+def test_long_sums_are_as_exact_as_torchs():
+    m, n, k = 16, 32, 8192
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    _, actual = run(matmul(m, n, k), [x, w], (m, n))
+    expected = x.double() @ w.double()
+    errors = [(y.double() - expected).abs().mean() for y in (actual, x @ w)]
+    assert errors[0] < 1.5 * errors[1]
+
+
+def test_numbers_that_are_none():
+    m, n, k = 20, 40, 20
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    x[3, 4], x[5, 6], w[7, 8] = torch.nan, torch.inf, -torch.inf
+    _, actual = run(matmul(m, n, k), [x, w], (m, n))
+    expected = x.double() @ w.double()
+    assert torch.equal(actual.isnan(), expected.isnan())
+    assert torch.equal(actual.isinf(), expected.isinf())

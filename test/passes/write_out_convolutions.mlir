@@ -1,0 +1,49 @@
+// RUN: %girih-opt --write-out-convolutions=target=cpu %s | filecheck %s
+// RUN: %girih-opt --write-out-convolutions %s | filecheck %s --check-prefix=GPU
+
+// GPU-NOT: graph.mm
+
+// Images that lie row by row: pixels are columns.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: ([[X:%.+]]: tensor<1x8x5x6xf32>, [[W:%.+]]: tensor<16x8x1x1xf32>, [[B:%.+]]: tensor<16xf32>)
+// CHECK-DAG: [[WEIGHT:%.+]] = "graph.reshape"([[W]]) : (tensor<16x8x1x1xf32>) -> tensor<16x8xf32>
+// CHECK-DAG: [[PIXELS:%.+]] = "graph.reshape"([[X]]) : (tensor<1x8x5x6xf32>) -> tensor<8x30xf32>
+// CHECK: [[Y:%.+]] = "graph.mm"([[WEIGHT]], [[PIXELS]])
+// CHECK: [[IMAGES:%.+]] = "graph.reshape"([[Y]]) : (tensor<16x30xf32>) -> tensor<1x16x5x6xf32>
+// CHECK: [[BIAS:%.+]] = "graph.reshape"([[B]]) : (tensor<16xf32>) -> tensor<16x1x1xf32>
+// CHECK: "graph.add"([[IMAGES]], [[BIAS]])
+func.func @rows(%x: tensor<1x8x5x6xf32>, %w: tensor<16x8x1x1xf32>, %b: tensor<16xf32>) -> tensor<1x16x5x6xf32> {
+  %0 = "graph.convolution"(%x, %w, %b) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<1x8x5x6xf32>, tensor<16x8x1x1xf32>, tensor<16xf32>) -> tensor<1x16x5x6xf32>
+  return %0 : tensor<1x16x5x6xf32>
+}
+
+// Several images are a batch, and a stride leaves pixels out.
+// CHECK-LABEL: func.func @batch
+// CHECK: [[SOME:%.+]] = "graph.slice"({{.*}}) {starts = [0, 0, 0, 0], steps = array<i64: 1, 1, 2, 2>} : (tensor<3x8x5x6xf32>) -> tensor<3x8x3x3xf32>
+// CHECK: "graph.broadcast_to"({{.*}}) : (tensor<16x8xf32>) -> tensor<3x16x8xf32>
+// CHECK: "graph.bmm"({{.*}}) : (tensor<3x16x8xf32>, tensor<3x8x9xf32>) -> tensor<3x16x9xf32>
+func.func @batch(%x: tensor<3x8x5x6xf32>, %w: tensor<16x8x1x1xf32>) -> tensor<3x16x3x3xf32> {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 2, 2>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<3x8x5x6xf32>, tensor<16x8x1x1xf32>) -> tensor<3x16x3x3xf32>
+  return %0 : tensor<3x16x3x3xf32>
+}
+
+// Channels innermost: pixels are rows.
+// CHECK-LABEL: func.func @channels_innermost
+// CHECK: "graph.permute"(%arg0) {permutation = array<i64: 0, 2, 3, 1>}
+// CHECK: "graph.mm"({{.*}}) : (tensor<60x8xf32>, tensor<8x16xf32>) -> tensor<60x16xf32>
+// CHECK: "graph.permute"({{.*}}) {permutation = array<i64: 0, 3, 1, 2>}
+func.func @channels_innermost(%x: tensor<2x8x5x6xf32>, %w: tensor<16x8x1x1xf32>) -> tensor<2x16x5x6xf32> {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>, operand_strides = [[240, 1, 48, 8], [8, 1, 1, 1]], strides = [[480, 1, 96, 16]]} : (tensor<2x8x5x6xf32>, tensor<16x8x1x1xf32>) -> tensor<2x16x5x6xf32>
+  return %0 : tensor<2x16x5x6xf32>
+}
+
+// Larger windows, groups, padding and other dims stay convolutions.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-3: "graph.convolution"
+// CHECK-NOT: graph.mm
+func.func @others(%x: tensor<1x8x5x6xf32>, %w: tensor<16x8x3x3xf32>, %g: tensor<8x4x1x1xf32>, %p: tensor<8x8x1x1xf32>) -> (tensor<1x16x3x4xf32>, tensor<1x8x5x6xf32>, tensor<1x8x7x8xf32>) {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<1x8x5x6xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x3x4xf32>
+  %1 = "graph.convolution"(%x, %g) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<1x8x5x6xf32>, tensor<8x4x1x1xf32>) -> tensor<1x8x5x6xf32>
+  %2 = "graph.convolution"(%x, %p) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<1x8x5x6xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x7x8xf32>
+  return %0, %1, %2 : tensor<1x16x3x4xf32>, tensor<1x8x5x6xf32>, tensor<1x8x7x8xf32>
+}
