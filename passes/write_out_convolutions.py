@@ -1,8 +1,8 @@
 """``write-out-convolutions``: convolutions of single pixels are products of matrices.
 
 Such a convolution multiplies the channels of each pixel by the weights. As a product it
-becomes a kernel with all that follows it, and nobody copies its weights into a library's
-layout at each call.
+becomes a kernel with all that follows it, and nobody copies its weights into the layout
+of a library at each call.
 
 Requires: library ops and primitives, as ``decompose`` leaves them; layouts of
 convolutions are chosen.
