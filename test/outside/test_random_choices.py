@@ -15,22 +15,20 @@ from girih.passes import partition, plan_memory
 from girih.passes.partition.costs import Costs
 
 RUNNER = Path(__file__).parent / "random_modules"
-SEEDS = range(8, 14)
-"""Programs some of which show a defect."""
 
 
 def test_random_decisions_give_eagers_results():
     # The runner forks, so it has a process of its own.
-    options = ["--choices", "--seed", "20", "--count", "6"]
+    options = ["--choices", "--seed", "20", "--count", "4"]
     command = [sys.executable, str(RUNNER), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"[3-6] right", done.stdout), done.stdout
+    assert re.search(r"[2-4] right", done.stdout), done.stdout
 
 
-def failing():
+def failing(seeds):
     """The first program that is wrong under random decisions, and how."""
-    for seed in SEEDS:
+    for seed in seeds:
         drawn = program(seed, "girih")
         if drawn is None:
             continue
@@ -93,10 +91,12 @@ def spoil(op):
     return ir.WalkResult.INTERRUPT
 
 
-@pytest.mark.parametrize("plant", [wrong_workspace, wrong_backward])
-def test_a_defect_that_an_unusual_decision_shows_is_found(plant, monkeypatch):
+@pytest.mark.parametrize(
+    ("plant", "seeds"), [(wrong_workspace, (13, 3)), (wrong_backward, (8, 15))]
+)
+def test_a_defect_that_an_unusual_decision_shows_is_found(plant, seeds, monkeypatch):
     plant(monkeypatch)
-    found = failing()
+    found = failing(seeds)
     assert found is not None
     drawn, verdict = found
     assert verdict.kind.split()[0] in ("result", "gradient", "argument", "buffer")
