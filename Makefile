@@ -28,6 +28,7 @@ GPU_SHAPES ?= 1000
 GPU_PYTHON ?= $(BIN)/python
 GPU_FLAGS ?=
 FUZZ_PROGRAMS_FLAGS ?=
+FUZZ_CHOICES_FLAGS ?=
 NUMBER_ARGUMENTS_FLAGS ?=
 DISTRIBUTIONS_FLAGS ?=
 OPERATORS_FLAGS ?=
@@ -186,6 +187,12 @@ number-arguments: install ## Numbers of all operators made symbolic, against eag
 .PHONY: fuzz-programs
 fuzz-programs: install ## Random modules against eager, both entrances; hours.
 	@$(BIN)/python test/outside/random_modules $(FUZZ_PROGRAMS_FLAGS)
+
+# 5,000 programs; FUZZ_CHOICES_FLAGS="--count 100 --seed 7" runs others.
+.PHONY: fuzz-choices
+fuzz-choices: install ## Random modules under random decisions of passes; an hour.
+	@$(BIN)/python test/outside/random_modules --choices --count 5000 \
+		$(FUZZ_CHOICES_FLAGS)
 
 # In an environment of its own, for the libraries. Parts of it: BREADTH_FLAGS=--help.
 .PHONY: breadth

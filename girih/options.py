@@ -55,6 +55,17 @@ class Options:
     check: int = _option(0, int, unit="calls", least=0)
     """How many calls of each graph girih compares with eager, beginning with the first.
     Eager runs on copies of the inputs."""
+    choices_fuel: int | None = _option(None, int, unit="decisions", least=0)
+    """How many of its decisions a pass takes as usual, in each run: whether two ops
+    share a kernel, whether buffers share memory, what a schedule looks like. It takes
+    the rest the conservative way. With `choices_seed`, the first ones are random and
+    the rest as usual."""
+    choices_pass: str = _option("", str)
+    """The pass for which `choices_fuel` and `choices_seed` hold. An empty name means
+    each pass that takes decisions."""
+    choices_seed: int | None = _option(None, int, unit="any number", least=0)
+    """Seed of random decisions, any of which gives a right program. None means the
+    usual decisions."""
     codegen_seconds: float = _option(
         30.0, int, float, unit="seconds of processor time", least=0
     )
@@ -157,6 +168,10 @@ class Options:
             "seconds": self.capture_seconds,
         }
 
+    def chooses(self) -> bool:
+        """Whether passes take other decisions than the usual ones."""
+        return self.choices_fuel is not None or self.choices_seed is not None
+
     def falls_back(self) -> bool:
         """Whether a failed compilation runs eager."""
         return self.fallback and config.fallback()
@@ -254,6 +269,11 @@ def _check_option(name: str, value: Any) -> None:
         )
     if name in _FOLDERS and not config.can_be_a_name(str(value)):
         raise ValueError(f"option {name!r} can't be a folder's name: {value!r}")
+    if name == "choices_pass" and value:
+        from girih.passes.choices import CHOOSING  # few ask for it
+
+        if value not in CHOOSING:
+            raise ValueError(unknown_name("pass that takes decisions", value, CHOOSING))
     if name == "vector_bits" and value not in _VECTOR_BITS:
         raise ValueError(f"option 'vector_bits' must be in {_VECTOR_BITS}, got {value}")
     if name == "memory_budget" and not 0 <= value <= 1:

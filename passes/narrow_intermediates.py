@@ -26,6 +26,7 @@ It computes nothing that it did not: casts to a wider type are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
@@ -37,6 +38,7 @@ from girih.dialects.traits import (
     REDUCES,
     VIEW,
 )
+from girih.passes.choices import ChoiceOptions, Choices, place_text
 from girih.passes.graph_builder import erase_dead_ops, function_bodies, make_fusion
 from girih.passes.registry import register_pass
 
@@ -46,20 +48,26 @@ Steps = tuple[ir.OpView, ...]
 """Ops of the fusion that yields, in the order in which others compute them."""
 
 
-@register_pass("narrow-intermediates")
-def run(op: ir.Operation, options: None) -> None:
+@dataclass(frozen=True)
+class NarrowOptions(ChoiceOptions):
+    """Options of ``narrow-intermediates``."""
+
+
+@register_pass("narrow-intermediates", options=NarrowOptions)
+def run(op: ir.Operation, options: NarrowOptions) -> None:
     """Has fusions compute what others would hand over wider than need be."""
+    choices = Choices(options)
     for block in function_bodies(op):
         for fusion in list(block.operations):
             if fusion.operation.name == "graph.fusion":
-                _narrow(fusion)
+                _narrow(fusion, choices)
 
 
-def _narrow(fusion: ir.OpView) -> None:
+def _narrow(fusion: ir.OpView, choices: Choices) -> None:
     """Narrows what one fusion yields."""
     block = fusion.regions[0].blocks[0]
     *_, last = block.operations
-    plans = _plans(list(last.operands), list(fusion.results))
+    plans = _plans(list(last.operands), list(fusion.results), choices)
     if not any(steps for _, steps in plans):
         return
     kept = list(dict.fromkeys(source for source, _ in plans))
@@ -76,7 +84,7 @@ def _narrow(fusion: ir.OpView) -> None:
 
 
 def _plans(
-    values: Sequence[ir.Value], results: Sequence[ir.Value]
+    values: Sequence[ir.Value], results: Sequence[ir.Value], choices: Choices
 ) -> list[tuple[ir.Value, Steps]]:
     """For each result what to yield in its place, and what is computed of that."""
     plans: list[tuple[ir.Value, Steps]] = []
@@ -88,9 +96,22 @@ def _plans(
     # What was narrowed may be the only one that still needs a value to be yielded.
     yielded = [source for source, steps in plans if not steps]
     return [
-        (source, steps) if _is_gain(value, source, yielded) else (value, ())
+        (source, steps)
+        if _is_gain(value, source, yielded) and _is_chosen(value, steps, choices)
+        else (value, ())
         for value, (source, steps) in zip(values, plans, strict=True)
     ]
+
+
+def _is_chosen(value: ir.Value, steps: Steps, choices: Choices) -> bool:
+    """Whether readers compute the steps, if there are any."""
+    if not steps:
+        return True
+    op = value.owner.opview
+    name = op.operation.name.removeprefix("graph.")
+    return choices.takes(
+        lambda: f"narrow-intermediates: {name} in its readers{place_text(op.location)}"
+    )
 
 
 def _source(value: ir.Value, values: Sequence[ir.Value]) -> tuple[ir.Value, Steps]:

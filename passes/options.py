@@ -104,8 +104,17 @@ def documented(source: type | ModuleType) -> dict[str, str]:
     Args:
         source: a class or a module, whose source can be read.
     """
-    tree = ast.parse(textwrap.dedent(inspect.getsource(source)))
-    body = tree.body[0].body if isinstance(source, type) else tree.body
+    if not isinstance(source, type):
+        return _documented(ast.parse(inspect.getsource(source)).body)
+    docs: dict[str, str] = {}
+    for base in reversed(source.__mro__):
+        if dataclasses.is_dataclass(base) or base is source:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+            docs |= _documented(tree.body[0].body)
+    return docs
+
+
+def _documented(body: list[ast.stmt]) -> dict[str, str]:
     docs, name = {}, None
     for node in body:
         match node:

@@ -33,11 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from girih.dialects import host
 from girih.dialects.attributes import encode_size
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
+from girih.passes.choices import USUAL, ChoiceOptions, Choices, place_text
 from girih.passes.lifetimes import (
     buffer_bytes,
     donated_arguments,
@@ -48,7 +50,7 @@ from girih.passes.registry import register_pass
 
 
 @dataclass(frozen=True)
-class PlanMemoryOptions:
+class PlanMemoryOptions(ChoiceOptions):
     """What limits the workspace."""
 
     alignment: int = 64
@@ -91,7 +93,9 @@ class MemoryPlan:
     frees: Mapping[ir.OpView, tuple[ir.Value, ...]]
 
 
-def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
+def plan_memory(
+    function: ir.OpView, options: PlanMemoryOptions, choices: Choices = USUAL
+) -> MemoryPlan:
     """Plans the memory of a host function."""
     ops = list(function.regions[0].blocks[0].operations)
     donated = donated_arguments(function)
@@ -100,9 +104,13 @@ def plan_memory(function: ir.OpView, options: PlanMemoryOptions) -> MemoryPlan:
     workspaces, placed = [], set()
     for op in ops:
         if op.name == "host.native":
-            lifetimes = list(_private_lifetimes(op, roots, users, options))
+            lifetimes = [
+                lifetime
+                for lifetime in _private_lifetimes(op, roots, users, options)
+                if choices.takes(partial(_decision, "in a workspace", lifetime))
+            ]
             if lifetimes:
-                workspaces.append(_place(op, lifetimes, options))
+                workspaces.append(_place(op, lifetimes, choices))
                 placed.update(lifetime.buffer for lifetime in lifetimes)
     kept = placed | {v for v in roots.values() if not _is_owned(v, donated)}
     return MemoryPlan(tuple(workspaces), _frees(roots, users, kept))
@@ -170,18 +178,26 @@ def _is_owned(value: ir.Value, donated: Sequence[ir.Value]) -> bool:
 # Placement --------------------------------------------------------------------------
 
 
+def _decision(what: str, lifetime: Lifetime) -> str:
+    """The name of a decision on a buffer."""
+    op, size = lifetime.buffer.owner, lifetime.size
+    return f"plan-memory: {size} bytes {what}{place_text(op.location)}"
+
+
 def _place(
-    native: ir.OpView, lifetimes: Sequence[Lifetime], options: PlanMemoryOptions
+    native: ir.OpView, lifetimes: Sequence[Lifetime], choices: Choices
 ) -> WorkspacePlan:
     """Offsets such that buffers that are alive together do not overlap."""
     static = [lifetime for lifetime in lifetimes if isinstance(lifetime.size, int)]
     symbolic = [lifetime for lifetime in lifetimes if isinstance(lifetime.size, Dim)]
-    offsets, size = place_static(static)
-    more, size = place_symbolic(symbolic, size)
+    offsets, size = place_static(static, choices)
+    more, size = place_symbolic(symbolic, size, choices)
     return WorkspacePlan(native, {**offsets, **more}, size)
 
 
-def place_static(lifetimes: Sequence[Lifetime]) -> tuple[dict[ir.Value, Size], int]:
+def place_static(
+    lifetimes: Sequence[Lifetime], choices: Choices = USUAL
+) -> tuple[dict[ir.Value, Size], int]:
     """Largest first, each at the lowest offset that is free while it lives.
 
     Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net
@@ -189,20 +205,33 @@ def place_static(lifetimes: Sequence[Lifetime]) -> tuple[dict[ir.Value, Size], i
     """
     placed: list[tuple[int, Lifetime]] = []
     for lifetime in sorted(lifetimes, key=lambda item: -item.size):
-        offset = 0
-        for start, other in sorted(placed, key=lambda item: item[0]):
-            overlaps = lifetime.first <= other.last and other.first <= lifetime.last
-            if overlaps:
-                if start - offset >= lifetime.size:
-                    break
-                offset = max(offset, start + other.size)
+        alive = [
+            (start, other)
+            for start, other in placed
+            if lifetime.first <= other.last and other.first <= lifetime.last
+        ]
+        offset = _lowest(lifetime.size, alive)
+        end = max((start + other.size for start, other in placed), default=0)
+        text = partial(_decision, "share memory", lifetime)
+        if offset < end and not choices.takes(text):
+            offset = end
         placed.append((offset, lifetime))
     offsets = {lifetime.buffer: offset for offset, lifetime in placed}
     return offsets, max((o + item.size for o, item in placed), default=0)
 
 
+def _lowest(size: int, taken: Sequence[tuple[int, Lifetime]]) -> int:
+    """The lowest offset at which so many bytes are free."""
+    offset = 0
+    for start, other in sorted(taken, key=lambda item: item[0]):
+        if start - offset >= size:
+            break
+        offset = max(offset, start + other.size)
+    return offset
+
+
 def place_symbolic(
-    lifetimes: Sequence[Lifetime], start: Size
+    lifetimes: Sequence[Lifetime], start: Size, choices: Choices = USUAL
 ) -> tuple[dict[ir.Value, Size], Size]:
     """One after the other from `start`; buffers of one size take turns in a place."""
     free_from: dict[Size, list[tuple[int, Size]]] = {}
@@ -211,7 +240,8 @@ def place_symbolic(
     for lifetime in sorted(lifetimes, key=lambda item: item.first):
         places = free_from.setdefault(lifetime.size, [])
         reusable = [place for place in places if place[0] < lifetime.first]
-        if reusable:
+        text = partial(_decision, "share memory", lifetime)
+        if reusable and choices.takes(text):
             places.remove(reusable[0])
             offset = reusable[0][1]
         else:
@@ -264,6 +294,7 @@ def _insertion_after(op: ir.OpView) -> ir.InsertionPoint:
 @register_pass("plan-memory", options=PlanMemoryOptions)
 def run(op: ir.OpView, options: PlanMemoryOptions) -> None:
     """Puts buffers of native calls into workspaces, and frees all other buffers."""
+    choices = Choices(options)
     for function in op.regions[0].blocks[0].operations:
         if function.operation.name == "func.func":
-            apply_plan(plan_memory(function, options))
+            apply_plan(plan_memory(function, options, choices))

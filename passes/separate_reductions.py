@@ -35,6 +35,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import has_any, rule_name
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ASSEMBLES, GATHERS, Cost
+from girih.passes.choices import ChoiceOptions, Choices, place_text
 from girih.passes.fuse.program import Kind
 from girih.passes.fuse.reader import primitive_kind
 from girih.passes.graph_builder import function_bodies
@@ -45,7 +46,7 @@ _GATHERING = (ASSEMBLES, GATHERS)
 
 
 @dataclass(frozen=True)
-class SeparateOptions:
+class SeparateOptions(ChoiceOptions):
     """What a copy may cost."""
 
     max_ops: int = 32
@@ -58,10 +59,11 @@ class SeparateOptions:
 @register_pass("separate-reductions", options=SeparateOptions)
 def run(op: ir.Operation, options: SeparateOptions) -> None:
     """Copies the arithmetic before a sum, so that no other kernel need store it."""
+    choices = Choices(options)
     for block in function_bodies(op):
         program = _Program(list(block.operations))
         for family in program.closing_families():
-            _separate(program, family, options)
+            _separate(program, family, options, choices)
 
 
 def _name(op: ir.OpView) -> str:
@@ -209,7 +211,10 @@ def _is_stored(value: ir.Value) -> bool:
 
 
 def _separate(
-    program: _Program, family: list[ir.OpView], options: SeparateOptions
+    program: _Program,
+    family: list[ir.OpView],
+    options: SeparateOptions,
+    choices: Choices,
 ) -> None:
     """Looks at reductions of the same dims, which may share their copies."""
     before = [program.arithmetic_before(op) for op in family]
@@ -217,8 +222,13 @@ def _separate(
     copies: dict[ir.Value, ir.Value] = {}
     for reduction, own in zip(family, before, strict=True):
         cost = _Cost.of(reduction, own, members)
-        if cost.is_at_most(options) and program.has_rival(reduction, cost.shared):
+        is_gain = cost.is_at_most(options) and program.has_rival(reduction, cost.shared)
+        if is_gain and choices.takes(lambda op=reduction: _decision(op)):
             _copy(reduction, own, copies)
+
+
+def _decision(op: ir.OpView) -> str:
+    return f"separate-reductions: copies for {_name(op)}{place_text(op.location)}"
 
 
 @dataclass(frozen=True)

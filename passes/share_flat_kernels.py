@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 from girih.dialects.attributes import SIZES
 from girih.dialects.bindings import ir
@@ -40,13 +41,14 @@ from girih.dialects.types import (
     shape_of,
     tensor_type,
 )
+from girih.passes.choices import ChoiceOptions, Choices, place_text
 from girih.passes.registry import register_pass
 
 _LENGTH = symbol("s0")
 
 
 @dataclass(frozen=True)
-class ShareOptions:
+class ShareOptions(ChoiceOptions):
     """Options of `share-flat-kernels`."""
 
     least: int = 3
@@ -62,11 +64,21 @@ def run(op: ir.OpView, options: ShareOptions) -> None:
         if kernel.operation.name == "tile.kernel" and is_flat(kernel):
             groups.setdefault(_key(kernel), []).append(kernel)
     shared: dict[str, tuple[str, int]] = {}
+    choices = Choices(options)
     for kernels in groups.values():
-        if len(kernels) >= options.least:
+        text = partial(_decision, kernels)
+        if len(kernels) >= options.least and choices.takes(text):
             shared |= _share(kernels)
     if shared:
         _relaunch(body, shared)
+
+
+def _decision(kernels: list[ir.OpView]) -> str:
+    first = kernels[0]
+    return (
+        f"share-flat-kernels: {len(kernels)} kernels become {first.sym_name}"
+        f"{place_text(first.location)}"
+    )
 
 
 def _share(kernels: list[ir.OpView]) -> dict[str, tuple[str, int]]:

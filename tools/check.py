@@ -50,6 +50,10 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
         *"--seed 0 --seconds 4".split(),
     ),
     "fuzz-programs": ("test/outside/random_modules", *"--seed 0 --count 8".split()),
+    "fuzz-choices": (
+        "test/outside/random_modules",
+        *"--choices --seed 20 --count 8".split(),
+    ),
     "number-arguments": (
         "test/numerics/number_arguments.py",
         *"--limit 1 narrow constant_pad_nd roll --entrances".split(),

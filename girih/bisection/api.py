@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from girih import api, exclusive, marks
+from girih.bisection.decisions import decided
 from girih.bisection.found import Bisection, Culprit
 from girih.bisection.recording import Program, Recording
 from girih.bisection.reduction import reduced, refined
@@ -173,6 +174,13 @@ def _culprit(fault: Fault, folder: Path) -> Culprit:
             "result by itself"
         )
         return culprit
+    if (named := decided(fault, found)) is not None:
+        decision, found = named
+        culprit.decision = f"{decision.text} ({decision.answer})"
+        culprit.options = {
+            "choices_pass": decision.text.partition(":")[0],
+            "choices_fuel": decision.number,
+        }
     culprit.ops = len(found.part.ops)
     culprit.lines = _lines(found.part.module)
     try:

@@ -21,6 +21,11 @@ class Culprit:
             evaluated; none where no pass is at fault.
         differences: What differs right behind it: result, element, values.
         lines: The user's lines of the ops that show it: ``model.py:12``.
+        decision: The first decision of the pass that makes the repro wrong, and the
+            answer, if there is one: ``fuse: %0 exp into %1 reduce_sum at model.py:12
+            (yes)``.
+        options: Options of ``girih.compile`` with which the repro is right: the pass
+            takes only the decisions before this one as usual.
         ops: How many ops the repro has; 0 without one.
         files: What was written: the repro first.
         commands: What shows the fault again, for a shell.
@@ -33,6 +38,8 @@ class Culprit:
     passes: list[str]
     differences: list[str]
     lines: list[str] = field(default_factory=list)
+    decision: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
     ops: int = 0
     files: list[Path] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
@@ -46,6 +53,9 @@ class Culprit:
             names = ", ".join(self.passes)
             lines.append(f"  the fault is in one of the passes {names}")
         lines += [f"  {text}" for text in self.differences]
+        if self.decision:
+            lines.append(f"  decision: {self.decision}")
+            lines.append(f"  the repro is right with options={self.options}")
         lines += [f"  at {line}" for line in self.lines]
         if self.files:
             ops = "1 op" if self.ops == 1 else f"{self.ops} ops"

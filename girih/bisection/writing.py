@@ -70,7 +70,10 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
 
 def _told(culprit: Culprit) -> list[str]:
     passes = " or ".join(culprit.passes) or culprit.stage
-    return [f"Wrong after {passes}:", *(f"  {text}" for text in culprit.differences)]
+    lines = [f"Wrong after {passes}:", *(f"  {text}" for text in culprit.differences)]
+    if culprit.decision:
+        lines.append(f"Decision: {culprit.decision}")
+    return lines
 
 
 def _runs_wrong(path: Path, given: Given, expected: Sequence[Any]) -> bool:

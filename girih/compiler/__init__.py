@@ -15,6 +15,7 @@
 * ``hints``       logs which operations are library calls
 * ``rest``        a module of any level, such as dumped IR, becomes a program
 * ``failures``    what becomes of an error; ``mistakes`` where it is not girih's
+* ``decisions``   decisions of passes that the user limits, or draws
 * ``overrides``   edited files that take the place of what is compiled
 * ``first_inputs``  what a program is called with first, beside its dumped IR
 * ``diagram``     draws the fused graph

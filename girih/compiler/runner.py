@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from girih import log, signals
+from girih.compiler.decisions import with_choices
 from girih.compiler.first_inputs import FILE
 from girih.compiler.overrides import Overrides
 from girih.compiler.target import Target
@@ -91,7 +92,7 @@ class Runner:
         if not users.steps:
             return users
         found = stages.stages_of(self.kind, self.target.stages)
-        known = of_compilation(found, self.target.pass_options(self.options))
+        known = of_compilation(found, self._pass_options())
         return users.with_options(known)
 
     @property
@@ -202,8 +203,13 @@ class Runner:
         self, pipeline: str, options: Mapping[str, Any] | None = None
     ) -> list[Step]:
         """The steps of a named pipeline, with options, and users' passes among them."""
-        given = {**self.target.pass_options(self.options), **(options or {})}
+        given = {**self._pass_options(), **(options or {})}
         return self.users.around(self.kind, steps_of(pipeline, given))
+
+    def _pass_options(self) -> dict[str, Any]:
+        """Options of passes, with what the user says of their decisions."""
+        given = self.target.pass_options(self.options)
+        return with_choices(given, self.options) if self.options.chooses() else given
 
     def kernel_key(self) -> str:
         """What becomes of kernels, as text: for the cache of their code."""

@@ -50,6 +50,7 @@ What lives here, in the order to read it:
 from dataclasses import dataclass
 
 from girih.dialects.bindings import ir
+from girih.passes.choices import ChoiceOptions, Choices
 from girih.passes.registry import register_pass
 
 from . import print_layouts  # noqa: F401  (registers a pass)
@@ -59,7 +60,7 @@ from .prepare import prepare
 
 
 @dataclass(frozen=True)
-class ConvertGraphToHostOptions:
+class ConvertGraphToHostOptions(ChoiceOptions):
     """Options of `convert-graph-to-host`."""
 
     pad_products: bool = False
@@ -84,6 +85,7 @@ class ConvertGraphToHostOptions:
 @register_pass("convert-graph-to-host", options=ConvertGraphToHostOptions)
 def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
     """Turns the graph function into a launch program and unscheduled kernels."""
+    choices = Choices(options)
     for function in list(op.regions[0].blocks[0].operations):
         if function.operation.name == "func.func":
             prepare(function)
@@ -91,5 +93,6 @@ def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
                 function,
                 pad_products=options.pad_products,
                 reuse_buffers=options.reuse_buffers,
+                choices=choices,
             )
             convert(function, plan, options.concat_operands, options.concat_row)

@@ -16,6 +16,7 @@ from girih.dialects.definition import has, role_of
 from girih.dialects.dims import Size
 from girih.dialects.traits import PRODUCT, VIEW, Role
 from girih.dialects.types import contiguous_strides, shape_of
+from girih.passes.choices import USUAL, Choices, place_text
 from girih.passes.fresh_results import has_fresh_results
 from girih.passes.select_products import ONEDNN_LINEAR
 
@@ -60,7 +61,11 @@ class LayoutPlan:
 
 
 def plan_layouts(
-    function: ir.OpView, *, pad_products: bool = False, reuse_buffers: bool = False
+    function: ir.OpView,
+    *,
+    pad_products: bool = False,
+    reuse_buffers: bool = False,
+    choices: Choices = USUAL,
 ) -> LayoutPlan:
     """Plans the layouts of a graph function.
 
@@ -68,13 +73,14 @@ def plan_layouts(
         function: `func.func` of one block of graph ops, as `prepare` leaves it.
         pad_products: whether matrices that products read and make have padded rows.
         reuse_buffers: whether kernels write over what they are the last to read.
+        choices: whether a buffer that may be written over is.
     """
     block = function.regions[0].blocks[0]
     infos = result_infos(function)
     wanted = _wanted_strides(block, infos)
     if pad_products:
         wanted = padded_operands(block) | wanted
-    planner = _Planner(wanted, pad_products, reuse_buffers)
+    planner = _Planner(wanted, pad_products, reuse_buffers, choices)
     strides_of = argument_strides(function)
     for argument, strides in zip(block.arguments, strides_of, strict=True):
         if strides is not None:
@@ -159,6 +165,7 @@ class _Planner:
         wanted: Mapping[ir.Value, tuple[Size, ...]],
         pad_products: bool,
         reuse_buffers: bool,
+        choices: Choices,
     ):
         self._extern_layout = _product_layout if pad_products else _extern_layout
         self.places: dict[ir.Value, Place] = {}
@@ -167,6 +174,7 @@ class _Planner:
         self._made: set[ir.Value] = set()
         self._wanted = wanted
         self._reuse_buffers = reuse_buffers
+        self._choices = choices
         self._overwritten: dict[ir.Value, ir.Value] = {}
 
     def plan_writes(
@@ -185,7 +193,21 @@ class _Planner:
             if not (role_of(op) is Role.KERNEL or has(op, VIEW)) and runs_in_kernel(op)
         ]
         layouts = {value: place.layout for value, place in self.places.items()}
-        self._overwritten = plan_in_place(block, infos, kernels, layouts)
+        planned = plan_in_place(block, infos, kernels, layouts)
+        self._overwritten = {
+            result: argument
+            for result, argument in planned.items()
+            if self._is_chosen(result.owner.opview, "an argument")
+        }
+
+    def _is_chosen(self, op: ir.OpView, what: str) -> bool:
+        """Whether an op writes over what it may write over."""
+        name = op.operation.name.removeprefix("graph.")
+        return self._choices.takes(
+            lambda: (
+                f"convert-graph-to-host: {name} over {what}{place_text(op.location)}"
+            )
+        )
 
     def own(self, value: ir.Value, layout: Layout) -> None:
         self.places[value] = Place(value, layout)
@@ -216,7 +238,7 @@ class _Planner:
                 continue
             layout = self._kernel_layout(op, index)
             value = overwritten_by_kernel(op, result, layout, own, self.order)
-            if value is not None:
+            if value is not None and self._is_chosen(op, "what it reads"):
                 self._overwritten[result] = value
                 self.places[result] = Place(self.places[value].root, layout)
                 del own[value]
@@ -226,7 +248,8 @@ class _Planner:
         if len(op.results) != 1 or op.results[0] in self._overwritten:
             return
         value = reused_operand(op, self._made.__contains__, self.order)
-        if value is not None and self._is_laid_out_for(op, value):
+        fits = value is not None and self._is_laid_out_for(op, value)
+        if fits and self._is_chosen(op, "its operand"):
             self._overwritten[op.results[0]] = value
             self._made.add(op.results[0])
 

@@ -32,7 +32,10 @@ fits together), ``moved`` (what is computed again in a row), ``grouping`` (what 
 joined), ``order``, ``writer`` and ``region`` (how a region is built), ``rewrite``.
 """
 
+from dataclasses import replace
+
 from girih.dialects.bindings import ir
+from girih.passes.choices import USUAL, Choices
 from girih.passes.fuse.chain import Broadcast, Chain, Reshape
 from girih.passes.fuse.grouping import group_program, refusals
 from girih.passes.fuse.order import order_units, outputs_of
@@ -49,10 +52,12 @@ from girih.passes.registry import register_pass
 @register_pass("fuse", options=FuseOptions)
 def run(op: ir.Operation, options: FuseOptions) -> None:
     """Groups primitives into fusions."""
+    choices = Choices(options)
     for block in function_bodies(op):
         erase_dead_ops(block)
-        reader = _read(block, options)
-        plan = make_plan(reader.program, options)
+        limits = _limits(options, choices)
+        reader = _read(block, limits, choices)
+        plan = make_plan(reader.program, limits, choices)
         apply_plan(reader, plan, block)
         erase_dead_ops(block)
 
@@ -66,15 +71,46 @@ def print_fusion_plan(op: ir.Operation, options: FuseOptions) -> None:
         print(plan_text(reader, make_plan(reader.program, options), why))
 
 
-def _read(block: ir.Block, options: FuseOptions) -> ProgramReader:
-    return ProgramReader(block, options.max_concat_operands, options.stores_weights)
+def _limits(options: FuseOptions, choices: Choices) -> FuseOptions:
+    """Returns options with chosen limits of what only takes time."""
+    if choices.are_usual:
+        return options
+    chosen = {
+        name: choices.pick(
+            lambda name=name: f"fuse: {name.replace('_', '-')} of a function",
+            getattr(options, name),
+            (getattr(options, name), *others),
+        )
+        for name, others in _OTHER_LIMITS.items()
+    }
+    return replace(options, **chosen)
 
 
-def make_plan(program: Program, options: FuseOptions) -> FusionPlan:
+_OTHER_LIMITS = {
+    "max_concat_operands": (1, 64),
+    "max_expensive_recompute": (0, 16),
+    "max_recompute": (0, 64),
+    "parallel_rows": (1, 1000),
+    "small_row": (0, 4096),
+    "stores_weights": (False, True),
+}
+
+
+def _read(
+    block: ir.Block, options: FuseOptions, choices: Choices = USUAL
+) -> ProgramReader:
+    return ProgramReader(
+        block, options.max_concat_operands, options.stores_weights, choices
+    )
+
+
+def make_plan(
+    program: Program, options: FuseOptions, choices: Choices = USUAL
+) -> FusionPlan:
     """Decides which ops share a kernel, and the order of the kernels."""
     groups = [
         FusionGroup(placement, outputs_of(program, placement))
-        for placement in group_program(program, options)
+        for placement in group_program(program, options, choices)
         if not _is_lone_concat(program, placement)
     ]
     groups = [group for group in groups if group.outputs]

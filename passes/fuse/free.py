@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from girih.dialects.definition import full_name, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ASSEMBLES, GATHERS, REINDEXES
+from girih.passes.choices import USUAL, Choices
 from girih.passes.fuse.program import Kind, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
@@ -28,12 +29,15 @@ _ELEMENTS = 16384
 _ROW = 16
 
 
-def free_cheap_ops(program: Program, may_be_deep: Callable[[int], bool]) -> None:
+def free_cheap_ops(
+    program: Program, may_be_deep: Callable[[int], bool], choices: Choices = USUAL
+) -> None:
     """Makes the cheap ops of ``program`` free, as creation ops are.
 
     Args:
         program: the ops.
         may_be_deep: whether a value that reads no tensor, by its id, may take many ops.
+        choices: whether an op that can be free is.
     """
     stored = {
         read.value
@@ -49,13 +53,19 @@ def free_cheap_ops(program: Program, may_be_deep: Callable[[int], bool]) -> None
         if has_any(full_name(node.name), GATHERS):
             # An index that is computed, of a stored tensor: a view of it.
             is_view = node.results[0] in chained and _is_view(program, node, recipes)
-            if is_view or _looks_up_few_rows(program, node):
+            is_free = is_view or _looks_up_few_rows(program, node)
+            if is_free and _is_chosen(program, node, choices):
                 node.kind = Kind.FREE
         else:
             recipe = _recipe(program, node, recipes, may_be_deep)
-            if recipe is not None:
+            if recipe is not None and _is_chosen(program, node, choices):
                 node.kind = Kind.FREE
                 recipes[node.position] = recipe
+
+
+def _is_chosen(program: Program, node: Node, choices: Choices) -> bool:
+    """Returns whether every reader computes an op, and no kernel stores it."""
+    return choices.takes(lambda: f"fuse: {program.label(node.position)} in each reader")
 
 
 def _read_by_gathers_alone(program: Program) -> set[int]:

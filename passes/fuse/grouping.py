@@ -12,6 +12,7 @@ import itertools
 from dataclasses import dataclass
 
 from girih.dialects.dims import product
+from girih.passes.choices import USUAL, Choices
 from girih.passes.fuse.placement import fit, fit_siblings, own_placement
 from girih.passes.fuse.plan import FuseOptions, Placement, Reason, Refusal
 from girih.passes.fuse.program import Kind, Node, Program
@@ -40,18 +41,20 @@ class Group:
     successors: set[int]
 
 
-def group_program(program: Program, options: FuseOptions) -> list[Placement]:
+def group_program(
+    program: Program, options: FuseOptions, choices: Choices = USUAL
+) -> list[Placement]:
     """Returns the groups of ``program``, every op that can be in one in exactly one."""
-    return _grouped(program, options).placements()
+    return _grouped(program, options, choices).placements()
 
 
 def refusals(program: Program, options: FuseOptions) -> list[Refusal]:
     """Returns why groups of ``program`` do not join those that they read from."""
-    return _grouped(program, options).refusals()
+    return _grouped(program, options, USUAL).refusals()
 
 
-def _grouped(program: Program, options: FuseOptions) -> "_Grouper":
-    grouper = _Grouper(program, options)
+def _grouped(program: Program, options: FuseOptions, choices: Choices) -> "_Grouper":
+    grouper = _Grouper(program, options, choices)
     for node in program.nodes:
         if program.is_computed(node):
             grouper.add(node)
@@ -61,9 +64,10 @@ def _grouped(program: Program, options: FuseOptions) -> "_Grouper":
 
 
 class _Grouper:
-    def __init__(self, program: Program, options: FuseOptions):
+    def __init__(self, program: Program, options: FuseOptions, choices: Choices):
         self.program = program
         self.options = options
+        self.choices = choices
         self.group_of: dict[int, Group] = {}
         self._horizons: list[int] | None = None
         self._newest = -1
@@ -170,7 +174,20 @@ class _Grouper:
         placement = self._joint(producer, consumer)
         if not isinstance(placement, Placement):
             return None
+        if not self._is_chosen(producer, consumer):
+            return None
         return self._join(placement, producer, consumer)
+
+    def _is_chosen(self, first: Group, second: Group) -> bool:
+        """Returns whether groups that fit together join."""
+
+        def text() -> str:
+            nodes, label = self.program.nodes, self.program.label
+            return f"fuse: %{first.last} {nodes[first.last].name} into " + label(
+                second.first if second.first != first.first else second.last
+            )
+
+        return self.choices.takes(text)
 
     def _joint(
         self, producer: Group, consumer: Group
@@ -192,7 +209,9 @@ class _Grouper:
             return
         if self._is_path(first, second, direct=True):
             return
-        if len(self._joint_inputs(first, second)) <= self.options.max_inputs:
+        if len(self._joint_inputs(first, second)) > self.options.max_inputs:
+            return
+        if self._is_chosen(first, second):
             self._join(placement, first, second)
 
     def _prohibition(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from girih.passes.choices import ChoiceOptions
 from girih.passes.fuse.chain import (
     Reshape,
     extend,
@@ -16,7 +17,7 @@ from girih.passes.fuse.shapes import Shape, reduced_shape, without_leading_ones
 
 
 @dataclass(frozen=True)
-class FuseOptions:
+class FuseOptions(ChoiceOptions):
     """What limits a fusion."""
 
     max_inputs: int = 64

@@ -4,6 +4,7 @@ Everything that grouping asks is read from the IR once (see ``reader.py``); afte
 the analysis is pure Python on these records.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -92,10 +93,17 @@ class Node:
 
 @dataclass(slots=True)
 class Program:
-    """The body of a function as records; values are indices into ``values``."""
+    """The body of a function as records; values are indices into ``values``.
+
+    Attributes:
+        nodes: its ops.
+        values: its values.
+        label: what an op is called in the name of a decision, by its position.
+    """
 
     nodes: list[Node]
     values: list[Value]
+    label: Callable[[int], str] = str
 
     def is_computed(self, node: Node) -> bool:
         """Returns whether ``node`` belongs into a fusion."""

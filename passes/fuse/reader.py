@@ -11,6 +11,7 @@ from girih.dialects.definition import (
     rule_name,
 )
 from girih.dialects.traits import CREATES, REDUCES, REINDEXES, SCANS, Cost, Role
+from girih.passes.choices import USUAL, Choices, place_text
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
 from girih.passes.fuse.chain import (
@@ -58,9 +59,13 @@ class ProgramReader:
     """
 
     def __init__(
-        self, block: ir.Block, max_concat_operands: int, stores_weights: bool = False
+        self,
+        block: ir.Block,
+        max_concat_operands: int,
+        stores_weights: bool = False,
+        choices: Choices = USUAL,
     ):
-        self.program = Program([], [])
+        self.program = Program([], [], self._label)
         self.operations: list[ir.OpView] = []
         self.ir_values: list[ir.Value] = []
         self._ids: dict[ir.Value, int] = {}
@@ -74,9 +79,14 @@ class ProgramReader:
         for position, op in enumerate(operations):
             self._add_node(position, op)
         free_cheap_ops(
-            self.program, lambda n: not stores_weights or self._is_integer(n)
+            self.program, lambda n: not stores_weights or self._is_integer(n), choices
         )
         self._link()
+
+    def _label(self, position: int) -> str:
+        """An op, and where it is in the user's program."""
+        name = self.program.nodes[position].name
+        return f"%{position} {name}{place_text(self.operations[position].location)}"
 
     def _is_integer(self, value: int) -> bool:
         return isinstance(self.ir_values[value].type.element_type, ir.IntegerType)

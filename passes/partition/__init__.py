@@ -44,6 +44,7 @@ from collections.abc import Iterator
 
 from girih.dialects import keys
 from girih.dialects.bindings import ir
+from girih.passes.choices import Choices, place_text
 from girih.passes.partition.plan import PartitionOptions, make_plan
 from girih.passes.partition.reader import JointReader
 from girih.passes.partition.report import plan_text
@@ -56,9 +57,16 @@ __all__ = ["PartitionOptions", "print_partition", "run"]
 @register_pass("partition", options=PartitionOptions)
 def run(op: ir.Operation, options: PartitionOptions) -> None:
     """Splits joint functions into forward and backward functions."""
+    choices = Choices(options)
     for function in list(_joint_functions(op)):
         reader = JointReader(function, options.symbol_hint)
-        split(function, reader, make_plan(reader.program, options))
+        plan = make_plan(
+            reader.program,
+            options,
+            choices,
+            lambda position, ops=reader.operations: place_text(ops[position].location),
+        )
+        split(function, reader, plan)
 
 
 @register_pass("print-partition", options=PartitionOptions)

@@ -49,6 +49,9 @@ _ALWAYS_AGAIN = "philox"
 # Multiplications in the time that it takes to read a byte.
 _MULTIPLICATIONS = 8
 
+# Times what a value costs that is not to be saved if there is a way around it.
+_MUCH = 1 << 20
+
 # A library op without a known number of operations, times the bytes that it touches.
 _LIBRARY = 32
 
@@ -73,6 +76,23 @@ class Costs:
         self._target = target
         self._hold = target.hold if hold is None else hold
         self._is_frugal = is_frugal
+        self._forced: dict[int, bool] = {}
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether there are ops that `force` has been called for."""
+        return bool(self._forced)
+
+    def is_free(self, position: int) -> bool:
+        """Whether an op may run again, and its results may be kept instead."""
+        if not 0 < self.again(position) < INFINITE:
+            return False
+        results = self._program.nodes[position].results
+        return all(self.keep(value) < INFINITE for value in results)
+
+    def force(self, position: int, *, again: bool) -> None:
+        """Has an op that is free run again in any case, or never."""
+        self._forced[position] = again
 
     def is_reference(self, value: int) -> bool:
         """Whether it is kept as the caller's own argument or result.
@@ -100,6 +120,8 @@ class Costs:
         record, program = self._program.values[value], self._program
         node = program.producer(value)
         size = record.saved_bytes + _EACH
+        if record.node is not None and self._forced.get(record.node):
+            size *= _MUCH
         if node is None:
             is_reference = self.is_reference(value)
             return size * (READ if is_reference else READ + WRITE + self._hold)
@@ -123,6 +145,8 @@ class Costs:
     def again(self, position: int) -> int:
         """Running an op of the forward pass in the backward pass too."""
         node = self._program.nodes[position]
+        if position in self._forced:
+            return 0 if self._forced[position] else INFINITE
         if node.is_ordered:
             return INFINITE
         if position in self._usage.late or node.kind in (Kind.CREATION, Kind.VIEW):

@@ -1,7 +1,9 @@
 """Decides what is saved, and which ops run where."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from girih.passes.choices import USUAL, ChoiceOptions, Choices
 from girih.passes.partition.costs import TARGETS, Costs, Target
 from girih.passes.partition.cut import choose_saved
 from girih.passes.partition.order import backward_order, forward_order
@@ -10,7 +12,7 @@ from girih.passes.partition.usage import Usage, usage_of
 
 
 @dataclass(frozen=True)
-class PartitionOptions:
+class PartitionOptions(ChoiceOptions):
     """How much memory the forward pass may leave filled, and what computing costs."""
 
     target: str = "cpu"
@@ -48,17 +50,58 @@ class PartitionPlan:
 _WEIGHTS = tuple(2**exponent for exponent in range(32))
 
 
-def make_plan(program: Program, options: PartitionOptions) -> PartitionPlan:
-    """Chooses what is saved, within the budget."""
+def make_plan(
+    program: Program,
+    options: PartitionOptions,
+    choices: Choices = USUAL,
+    place: Callable[[int], str] = lambda position: "",
+) -> PartitionPlan:
+    """Chooses what is saved, within the budget.
+
+    Args:
+        program: The joint function.
+        options: Budget and target.
+        choices: Whether ops that may run again do.
+        place: Where an op, by its position, is in the user's program, as text.
+    """
     if options.target not in TARGETS:
         raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
     usage = usage_of(program)
     target = TARGETS[options.target]
-    plan = _plan_with(program, usage, Costs(program, usage, target))
+    costs = Costs(program, usage, target)
+    plan = _plan_with(program, usage, costs)
+    if not choices.are_usual:
+        _force_chosen(program, costs, plan, choices, place)
+        if costs.is_forced:
+            return _plan_with(program, usage, costs)
     most = options.memory_budget * plan.bytes
     if plan.bytes <= most:
         return plan
     return _frugal_plan(program, usage, target, most)
+
+
+def _force_chosen(
+    program: Program,
+    costs: Costs,
+    plan: PartitionPlan,
+    choices: Choices,
+    place: Callable[[int], str],
+) -> None:
+    """Has each op that may run again do so if that is chosen, and else never.
+
+    Without fuel values are saved. A memory budget counts for nothing then.
+    """
+    again = set(plan.forward).intersection(plan.backward)
+    for position, node in enumerate(program.nodes):
+        if position not in plan.forward or not costs.is_free(position):
+            continue
+        runs = position in again
+
+        def text(name: str = f"%{position} {node.name}", position: int = position):
+            return f"partition: {name} again in the backward pass{place(position)}"
+
+        if choices.takes(text, usual=runs) is not runs:
+            costs.force(position, again=not runs)
 
 
 def _frugal_plan(

@@ -7,6 +7,7 @@ it makes over a row, what is kept between them.
 from dataclasses import replace
 
 from girih.dialects.dims import ceildiv, maximum
+from girih.passes.choices import USUAL, Choices
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.keep import keep_values
@@ -16,7 +17,7 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, product
 from girih.passes.tile.split import should_split, split_grid
-from girih.passes.tile.stretches import choose_segments
+from girih.passes.tile.stretches import Segments, choose_segments
 from girih.passes.tile.subject import Subject, subject_of
 from girih.passes.tile.transpose import transposed_schedule, with_turned_rows
 from girih.passes.tile.widths import (
@@ -24,16 +25,21 @@ from girih.passes.tile.widths import (
     column_vectors,
     fits_registers,
     goes_by_elements,
+    legal_lanes,
     pointwise_vectors,
     power_of_two,
     scan_vectors,
+    vector_width,
     walks_with_lanes,
     without_idle_lanes,
 )
 
 
 def choose_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
 ) -> SchedulePlan:
     """Decides how a kernel runs.
 
@@ -45,22 +51,68 @@ def choose_schedule(
             f"the kernel has closing dims {sorted(source.closing)}, which girih can "
             "schedule only on GPUs"
         )
-    subject = subject_of(formula, source, options)
+    subject = subject_of(formula, source, options, choices)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         return SchedulePlan("empty", "the outputs have no elements", (), ())
+    if not choices.are_usual:
+        subject = _with_chosen_options(subject)
     if subject.scans:
         return _scan(subject)
     return _reduction(subject) if subject.reductions else _pointwise(subject)
 
 
-def _pointwise(subject: Subject) -> SchedulePlan:
+def _with_chosen_options(subject: Subject) -> Subject:
+    """The kernel for a target that it may as well be for."""
+    options = subject.options
+    widest = options.vector_bits
+    bits = [bits for bits in (128, 256, 512) if bits <= widest] or [widest]
+    grain = options.parallel_grain
+    chosen = replace(
+        options,
+        vector_bits=subject.pick("bits of vectors", widest, bits, bits[0]),
+        parallel_grain=subject.pick("parallel grain", grain, (grain, 1, 1 << 20)),
+    )
+    return replace(subject, options=chosen)
+
+
+def _lanes_of(subject: Subject) -> tuple[Coordinate | None, int]:
+    """The coordinate along which vectors lie, and the lanes of a full register."""
     formula = subject.formula
     lanes, width = choose_lanes(formula, subject.nodes, subject.options)
+    if subject.choices.are_usual or lanes is None:
+        return lanes, width
+    legal = legal_lanes(formula, subject.nodes)
+    names = {_name(coordinate): coordinate for coordinate in legal}
+    last = _name(legal[-1])
+    picked = names[subject.pick("lanes along", _name(lanes), [*names], last)]
+    if picked == lanes:
+        return lanes, width
+    stores = formula.stores
+    return picked, vector_width(subject.nodes, stores, subject.options, (picked,))
+
+
+def _factor(subject: Subject, usual: int) -> int:
+    """How many vectors a loop has at a time."""
+    if subject.choices.are_usual:
+        return usual
+    legal = sorted({usual, 1, 2, 4})
+    return subject.pick("vectors at a time", usual, legal, 1)
+
+
+def _segments(subject: Subject, lanes: Coordinate | None, width: int) -> Segments:
+    """The stretches of the lanes' coordinate, where there are some."""
+    found = choose_segments(subject, lanes, width)
+    return found if found and subject.takes(f"{len(found)} segments") else ()
+
+
+def _pointwise(subject: Subject) -> SchedulePlan:
+    formula = subject.formula
+    lanes, width = _lanes_of(subject)
     ordered = _last(formula.parallel + formula.reduced, lanes)
     plan = transposed_schedule(subject, ordered, width)
-    if plan is not None:
+    if plan is not None and subject.takes("blocks that are turned"):
         return plan
-    width *= pointwise_vectors(formula.stores, lanes, width)
+    width *= _factor(subject, pointwise_vectors(formula.stores, lanes, width))
     axes, loops = spread(ordered, lanes, width, 1, subject.options)
     grid = Grid(
         axes=axes,
@@ -73,7 +125,7 @@ def _pointwise(subject: Subject) -> SchedulePlan:
         in_registers=False,
         substitutes=(),
         work=product(c.size for c in ordered),
-        segments=choose_segments(subject, lanes, width),
+        segments=_segments(subject, lanes, width),
     )
     kind = "flat" if len(ordered) <= 1 else "pointwise"
     reason = f"{_sizes(ordered)} points, {width} lanes along {_name(lanes)}"
@@ -90,19 +142,20 @@ def _reduction(subject: Subject) -> SchedulePlan:
         f"{_sizes(parallel)} results of {_sizes(grid.reduced)} elements,"
         f" {len(grid.passes)} passes, {grid.width} lanes along {_name(grid.lanes)}"
     )
-    if should_split(grid, subject.options):
+    if should_split(grid, subject.options) and subject.takes("split reduction"):
         grids, locals_ = split_grid(grid, subject)
         parts = grids[0].axes[0]
         reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
         return SchedulePlan(f"split {kind}", reason, grids, locals_)
     if not grid.in_registers:
         width = max(walk.width for walk in grid.passes)
-        segments = choose_segments(subject, grid.lanes, width)
+        segments = _segments(subject, grid.lanes, width)
         grid = replace(grid, segments=segments)
         reason += _segments_text(grid)
     if rows:
-        grid, locals_ = with_turned_rows(subject, grid, locals_, parallel)
-        if grid.stages:
+        turned = with_turned_rows(subject, grid, locals_, parallel)
+        if turned[0].stages and subject.takes("rows that are turned"):
+            grid, locals_ = turned
             reason += f", {len(grid.stages)} inputs turned in registers"
     return SchedulePlan(kind, reason, (grid,), locals_)
 
@@ -110,7 +163,7 @@ def _reduction(subject: Subject) -> SchedulePlan:
 def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
     """The schedule of a reduction in one grid."""
     formula, options = subject.formula, subject.options
-    lanes, width = choose_lanes(formula, subject.nodes, options)
+    lanes, width = _lanes_of(subject)
     rows = lanes in formula.reduced
     parallel = _last(formula.parallel, lanes)
     reduced = _last(formula.reduced, lanes)
@@ -118,11 +171,14 @@ def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
     # A row that is read once is better read in stretches than gathered.
     is_cut = len(passes) == 1 and bool(choose_segments(subject, lanes, width))
     in_registers = rows and fits_registers(reduced, width) and not is_cut
+    in_registers = in_registers and subject.takes("rows in registers")
     locals_: tuple[Local, ...] = ()
     if in_registers:
         width = power_of_two(reduced[-1].size)
     else:
-        width *= 1 if rows else column_vectors(subject.reductions, lanes, width)
+        if not rows:
+            vectors = column_vectors(subject.reductions, lanes, width)
+            width *= _factor(subject, vectors)
         passes, locals_ = keep_values(subject, passes, reduced, lanes)
         passes = walks_with_lanes(passes, width, reduced, lanes)
     row_work = product(c.size for c in reduced)
@@ -148,10 +204,10 @@ def _scan(subject: Subject) -> SchedulePlan:
     Lanes lie along other points, each with a scan of its own, or along the scan.
     """
     formula, options = subject.formula, subject.options
-    lanes, width = choose_lanes(formula, subject.nodes, options)
+    lanes, width = _lanes_of(subject)
     is_along = lanes in formula.reduced
     if not is_along:
-        width *= scan_vectors(lanes, width)
+        width *= _factor(subject, scan_vectors(lanes, width))
     if lanes is not None and isinstance(lanes.size, int):
         width = min(width, power_of_two(lanes.size))
         if is_along and goes_by_elements(subject.scans, lanes.size):

@@ -1,6 +1,7 @@
 """The passes ``tile`` and ``print-schedules``."""
 
 from girih.dialects.bindings import ir
+from girih.passes.choices import USUAL, Choices
 from girih.passes.registry import register_pass
 from girih.passes.tile.choose import choose_schedule
 from girih.passes.tile.contraction import CHOSEN
@@ -21,9 +22,12 @@ from girih.passes.tile.subject import subject_of
 
 
 def choose_gpu_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions
+    formula: Formula, source: KernelSource, options: TileOptions, _: Choices = USUAL
 ) -> SchedulePlan:
-    """Decides how a kernel runs on a GPU: on tensor cores where it is a product."""
+    """Decides how a kernel runs on a GPU: on tensor cores where it is a product.
+
+    None of this is left to choices.
+    """
     product = None
     if formula.reduced:
         product = choose_contraction(subject_of(formula, source, options))
@@ -50,12 +54,13 @@ CHOOSERS = {"cpu": choose_cpu_schedule, "gpu": choose_gpu_schedule}
 @register_pass("tile", options=TileOptions)
 def run(op: ir.Operation, options: TileOptions) -> None:
     """Gives each kernel a schedule: loops and vectors, or grids and blocks."""
+    choices = Choices(options)
     for kernel in unscheduled_kernels(op):
         with kernel.location:
             if options.target == "gpu" and has_attention(kernel):
                 schedule_attention(kernel, options)
                 continue
-            source, plan = make_plan(kernel, options)
+            source, plan = make_plan(kernel, options, choices)
             emit_kernel(kernel, source, plan, options)
 
 
@@ -72,7 +77,7 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
 
 
 def make_plan(
-    kernel: ir.Operation, options: TileOptions
+    kernel: ir.Operation, options: TileOptions, choices: Choices = USUAL
 ) -> tuple[KernelSource, SchedulePlan]:
     """Reads a kernel and decides how it runs.
 
@@ -82,7 +87,7 @@ def make_plan(
     if options.target not in CHOOSERS:
         raise ValueError(f"no target {options.target!r}; one of {', '.join(CHOOSERS)}")
     source = read_kernel(kernel)
-    return source, CHOOSERS[options.target](analyze(source), source, options)
+    return source, CHOOSERS[options.target](analyze(source), source, options, choices)
 
 
 def unscheduled_kernels(op: ir.Operation) -> list[ir.Operation]:

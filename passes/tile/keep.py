@@ -31,6 +31,8 @@ def keep_values(
     for number in range(len(passes) - 1):
         chosen = []
         for node in chooser.shared(passes, number):
+            if not subject.takes(f"a value kept behind pass {number}"):
+                continue
             keep = chooser.place(node, passes[number + 1 :])
             if keep is not None:
                 chosen.append(keep)

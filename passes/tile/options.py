@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from girih.passes.choices import ChoiceOptions
+
 
 @dataclass(frozen=True)
-class TileOptions:
+class TileOptions(ChoiceOptions):
     """What the target is like."""
 
     target: str = "cpu"

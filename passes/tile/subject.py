@@ -1,7 +1,9 @@
 """What the schedule choosers look at: one kernel and the target."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from girih.passes.choices import USUAL, Choices, T, place_text
 from girih.passes.tile.domain import Formula, reachable
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode, ScanNode
@@ -14,12 +16,28 @@ class Subject:
 
     Attributes:
         nodes: what the kernel computes, operands first.
+        choices: decides where several schedules are right.
     """
 
     formula: Formula
     source: KernelSource
     options: TileOptions
     nodes: tuple[Node, ...]
+    choices: Choices = USUAL
+
+    def takes(self, what: str) -> bool:
+        """Whether the schedule has what it may have."""
+        return self.choices.takes(lambda: self._text(what))
+
+    def pick(
+        self, what: str, usual: T, legal: Sequence[T], conservative: T | None = None
+    ) -> T:
+        """A value of the schedule."""
+        return self.choices.pick(lambda: self._text(what), usual, legal, conservative)
+
+    def _text(self, what: str) -> str:
+        place = place_text(self.formula.stores[0].location)
+        return f"tile: {what} in {self.source.name}{place}"
 
     @property
     def loads(self) -> list[LoadNode]:
@@ -42,6 +60,12 @@ class Subject:
         return len(self.source.buffers)
 
 
-def subject_of(formula: Formula, source: KernelSource, options: TileOptions) -> Subject:
+def subject_of(
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
+) -> Subject:
     """A kernel and the target, with what the kernel computes."""
-    return Subject(formula, source, options, tuple(reachable(formula.stores)))
+    nodes = tuple(reachable(formula.stores))
+    return Subject(formula, source, options, nodes, choices)

@@ -55,12 +55,17 @@ def choose_lanes(
     formula: Formula, nodes: list[Node], options: TileOptions
 ) -> tuple[Coordinate | None, int]:
     """The coordinate along which vectors lie, and the lanes of a full register."""
-    coordinates = formula.parallel + formula.reduced
-    if len(formula.reduced) > 1 and any(isinstance(n, ScanNode) for n in nodes):
-        coordinates = formula.parallel
+    coordinates = legal_lanes(formula, nodes)
     guess = vector_width(nodes, formula.stores, options, coordinates)
     lanes = _best_lanes(formula, nodes, coordinates, guess, options)
     return lanes, vector_width(nodes, formula.stores, options, (lanes,))
+
+
+def legal_lanes(formula: Formula, nodes: list[Node]) -> tuple[Coordinate, ...]:
+    """The coordinates along which vectors can lie."""
+    if len(formula.reduced) > 1 and any(isinstance(n, ScanNode) for n in nodes):
+        return formula.parallel
+    return formula.parallel + formula.reduced
 
 
 def vector_width(

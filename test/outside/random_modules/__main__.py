@@ -6,6 +6,10 @@ modules change during the call.
 A failure is shrunk and printed as a program that can be run. The exit code is 1 where
 there was one. A seed is a program: --seed N --count 1 runs it again.
 
+With --choices each program is compiled under decisions that are drawn from its seed
+(the option `choices_seed`), and a program that is wrong under the usual ones, too, does
+not count: `make fuzz-choices`.
+
 A process that crashes or hangs is a failure, unless eager alone ends so, too. A run can
 be split into processes with ranges of their own, here two: --seed 0 --count 500 --json
 a.json and --seed 500 --count 500 --json b.json. Compiled code is not kept on disk
@@ -39,6 +43,7 @@ def _parsed() -> argparse.Namespace:
     add("--seconds", type=float, default=float("inf"), help="at most")
     add("--seed", type=int, default=0, help="of the first program; default: 0")
     add("--door", choices=("girih", "torch"), default="", help="default: both")
+    add("--choices", action="store_true", help="compile under random decisions")
     add("--jobs", type=int, default=1, help="child processes; default: 1")
     add("--limit", type=float, default=60, help="seconds of a program; default: 60")
     add("--ignore", default="$^", metavar="REGEX", help="failures that are known")
@@ -67,6 +72,7 @@ def main() -> int:
         options.jobs,
         options.limit,
         totals,
+        options.choices,
     ):
         text = f"{failure.verdict.kind}: {failure.verdict.detail}"
         if re.search(options.ignore, text):

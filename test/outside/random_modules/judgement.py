@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from breadth.notices import fallbacks, notices
@@ -74,6 +74,10 @@ def judge(program: Program) -> Verdict:
         refused = _refused(program, compiled)
     if wrong and program.door == "torch" and _fails_in_dynamo(program):
         return Verdict("invalid", "TorchDynamo fails, with eager as its backend, too")
+    if wrong and program.choices is not None:
+        usual = judge(replace(program, choices=None))
+        if usual.is_failure:
+            return Verdict("invalid", f"usual decisions, too: {usual.kind}")
     if wrong:
         return Verdict(*wrong, refused)
     if refused and not heard:
@@ -138,8 +142,10 @@ def _first_difference(program, inputs, modules) -> tuple[str, str] | None:
 
 def _compiled(program: Program, module: torch.nn.Module) -> Callable:
     if program.door == "girih":
-        return girih.compile(module, dynamic=program.dynamic)
-    return torch.compile(module, backend="girih", dynamic=program.dynamic)
+        return girih.compile(module, dynamic=program.dynamic, options=program.options)
+    return torch.compile(
+        module, backend="girih", dynamic=program.dynamic, options=program.options
+    )
 
 
 def _wide_module(program: Program, module: torch.nn.Module):

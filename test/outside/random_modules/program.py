@@ -87,6 +87,7 @@ class Program:
         training: Whether the module trains.
         dynamic: For the compiler.
         door: "girih" or "torch".
+        choices: Seed of the compiler's decisions; None: the usual ones.
     """
 
     seed: int
@@ -98,6 +99,12 @@ class Program:
     training: bool = True
     dynamic: bool | None = None
     door: str = "girih"
+    choices: int | None = None
+
+    @property
+    def options(self) -> dict[str, int]:
+        """For the compiler."""
+        return {} if self.choices is None else {"choices_seed": self.choices}
 
     @property
     def source(self) -> str:
@@ -178,9 +185,13 @@ torch.manual_seed({program.seed})
 module = Program().train({program.training})
 mine = copy.deepcopy(module)
 if "{program.door}" == "girih":
-    compiled = girih.compile(mine, dynamic={program.dynamic})
+    compiled = girih.compile(
+        mine, dynamic={program.dynamic}, options={program.options}
+    )
 else:
-    compiled = torch.compile(mine, backend="girih", dynamic={program.dynamic})
+    compiled = torch.compile(
+        mine, backend="girih", dynamic={program.dynamic}, options={program.options}
+    )
 
 
 def observe(function, module, n):

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -89,6 +89,7 @@ def failures(
     jobs: int = 1,
     limit: float = 60.0,
     totals: Totals | None = None,
+    choices: bool = False,
 ) -> Iterator[Failure]:
     """Runs programs; gives those that fail.
 
@@ -100,6 +101,7 @@ def failures(
         jobs: Children at a time.
         limit: Seconds for one program.
         totals: Counts what is seen.
+        choices: Whether the compiler takes random decisions, drawn from the same seed.
     """
     totals = Totals() if totals is None else totals
     seeds = _Seeds(first, count, time.monotonic() + seconds)
@@ -110,6 +112,8 @@ def failures(
                 break
             send((seed, None))
             program = draw(seed, door)
+            if program and choices:
+                program = replace(program, choices=seed)
             send((seed, program))
             send((seed, _judged(program)))
 
