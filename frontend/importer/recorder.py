@@ -52,12 +52,13 @@ from girih.frontend.importer.writing_calls import (
     tensors_of,
     written_tensors,
 )
+from girih.frontend.importer.written_windows import is_uniform, write_window
 
 # Ops that give a tensor other memory, or its memory another size.
 _CHANGES_MEMORY = ("set_", "resize_", "_resize_")
 
 # Views that share no history with what they are views of.
-_DETACH = ("detach", "detach_")
+_DETACH = ("detach", "detach_", "view.dtype")
 
 # Ops that give nothing, and raise where their data is wrong.
 _CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
@@ -428,7 +429,8 @@ class Recorder(TorchDispatchMode):
             if shape != tuple(target.shape):
                 self._make_anew(func, target, value)
             else:
-                self.write(target, value, unseen=unseen)
+                even = is_uniform(info.name, args)
+                self.write(target, value, unseen=unseen, is_uniform=even)
         return result
 
     def _make_anew(self, func, target: torch.Tensor, value: Operand) -> None:
@@ -469,7 +471,12 @@ class Recorder(TorchDispatchMode):
         return b.permute(drawn, inverse)
 
     def write(
-        self, target: torch.Tensor, value: Operand, *, unseen: bool = False
+        self,
+        target: torch.Tensor,
+        value: Operand,
+        *,
+        unseen: bool = False,
+        is_uniform: bool = False,
     ) -> None:
         """Writes a value to a tensor, cast and broadcast to fit.
 
@@ -477,6 +484,7 @@ class Recorder(TorchDispatchMode):
             target: What is written.
             value: What it becomes.
             unseen: The op writes inside, where autograd does not see it.
+            is_uniform: All elements become the same.
         """
         b = self.builder
         value = b.broadcast_to(
@@ -484,7 +492,8 @@ class Recorder(TorchDispatchMode):
         )
         entry, derivatives = self.tracked(target), self.derivatives
         hide = derivatives and derivatives.hide_of(entry, value, unseen=unseen)
-        entry.write(value, hide)
+        if not write_window(self, entry, value, hide, is_uniform=is_uniform):
+            entry.write(value, hide)
 
 
 def _counted_from_start(name: str, args: tuple) -> tuple:
@@ -517,7 +526,10 @@ UNRECORDED_WRITES = ("logical_and_", "logical_not_", "logical_or_", "logical_xor
 
 # Eager has no derivative of these, and says so in the backward pass; rules make them of
 # ops that have one.
-_WITHOUT_DERIVATIVE = ("floor_divide", "floor_divide.Scalar")
+_WITHOUT_DERIVATIVE = (
+    *("floor_divide", "floor_divide.Scalar"),
+    "native_channel_shuffle",
+)
 
 
 def _may_run(twin) -> bool:
