@@ -76,6 +76,7 @@ class Recorder(TorchDispatchMode):
         derivatives: What is known about derivatives, None where nobody asks for one.
         arguments: The entries of all tensors that are arguments.
         numbers: Symbols of the tensors that stand for a number, by identity.
+        memories: All of the memory of tensors that were resized, by identity.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Recorder(TorchDispatchMode):
         self.derivatives = derivatives
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
+        self.memories: dict[int, tuple[torch.Tensor, Operand]] = {}
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._locations: dict[tuple, ir.Location] = {}

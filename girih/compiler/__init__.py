@@ -34,7 +34,7 @@ import torch
 from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
-from girih.compiler.aliases import aliases_of
+from girih.compiler.aliases import aliases_of, shown_as_another_dtype
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
@@ -227,6 +227,7 @@ def _compile_for(
             gradients=gradients,
             device=device,
             random="eager" if options.fallback_random else None,
+            shown=shown_as_another_dtype(gm),
         )
     kind = "joint" if gradients else "inference"
     spent = time.perf_counter() - start
