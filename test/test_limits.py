@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.autograd import forward_ad
 
 import girih
 
@@ -304,6 +305,20 @@ def test_overlapping_windows():
         return x.unfold(0, 3, 1).mul_(2)
 
     assert eager_calls(function, torch.ones(5)) == {"import"}
+
+
+def test_meta_tensors():
+    assert eager_calls(lambda x: x.to("meta") + 1, torch.ones(5)) == {"import"}
+    assert eager_calls(lambda x: x + 1, torch.ones(5, device="meta")) == {"device"}
+
+
+def test_dual_level():
+    def function(x):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, x)
+            return forward_ad.unpack_dual(dual * dual).tangent
+
+    assert eager_calls(function, torch.ones(5)) == {"mode"}
 
 
 def test_hooks_for_saved_tensors():

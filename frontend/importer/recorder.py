@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from girih.dialects.bindings import ir
@@ -552,12 +551,12 @@ def _is_question(name: str) -> bool:
 
 
 def _is_about_shapes(args: tuple, kwargs: dict) -> bool:
-    """Whether forward mode looks how shapes broadcast, by tensors without data."""
-    if forward_ad._current_level < 0:
-        return False
-    if kwargs:
-        return kwargs.get("device") == _META
-    return bool(args) and getattr(args[0], "fake_device", None) == _META
+    """Whether a call makes a meta tensor, which has no data and leads to none."""
+    if kwargs.get("device") is not None:
+        return torch.device(kwargs["device"]) == _META
+    first = args[0] if args else None
+    first = first[0] if isinstance(first, (list, tuple)) and first else first
+    return getattr(first, "fake_device", None) == _META
 
 
 # Handlers of calls that compute nothing, or that are asked in parts.
