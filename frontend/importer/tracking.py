@@ -299,7 +299,7 @@ class Table:
             known: How many tensors there were before it.
         """
         entry = self.entries.get(id(result))
-        if entry is None or entry.step is not WHOLE:
+        if entry is None or entry.cut is None or entry.step is not WHOLE:
             return
         owner = entry.parent
         made = itertools.islice(self.entries.values(), known, None)
