@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.autograd import forward_ad
 
 import girih
 
@@ -266,7 +267,11 @@ def test_history_in_a_text():
 
 
 def test_view_of_another_dtype():
-    assert eager_calls(lambda x: x.view(torch.int32), torch.ones(3)) == {"import"}
+    def function(x):
+        y = x * 2
+        return y[1:].view(torch.int32), y[:1]
+
+    assert eager_calls(function, torch.ones(3)) == {"import"}
 
 
 def steps(x):
@@ -295,20 +300,25 @@ def test_sparse_gradient():
     assert eager_calls(lambda i: table(i), torch.tensor([1])) == {"derivative"}
 
 
-def test_written_strides():
-    def function(x, count):
-        diagonal = torch.as_strided(x, (count,), (x.size(1) + 1,))
-        diagonal.fill_(-1)
-        return diagonal
+def test_overlapping_windows():
+    def function(x):
+        return x.unfold(0, 3, 1).mul_(2)
 
-    girih.reset()
-    compiled = girih.compile(function, dynamic=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for count in (3, 4):
-            x = torch.zeros(count, count)
-            assert compiled(x, count).sum() == x.sum() == -count
-    assert set(girih.counters()["eager_calls"]) == {"import"}
+    assert eager_calls(function, torch.ones(5)) == {"import"}
+
+
+def test_meta_tensors():
+    assert eager_calls(lambda x: x.to("meta") + 1, torch.ones(5)) == {"import"}
+    assert eager_calls(lambda x: x + 1, torch.ones(5, device="meta")) == {"device"}
+
+
+def test_dual_level():
+    def function(x):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, x)
+            return forward_ad.unpack_dual(dual * dual).tangent
+
+    assert eager_calls(function, torch.ones(5)) == {"mode"}
 
 
 def test_hooks_for_saved_tensors():

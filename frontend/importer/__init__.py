@@ -26,8 +26,8 @@ What lives here, in the order to read it:
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
   ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
   ``classification``, ``shape``, ``borders``, ``indexing``, ``searching``, ``creation``,
-  ``random``, ``pooling``, ``foreach`` (lists of tensors), ``backward`` (of activations
-  and losses), ``view_gradients`` (of views)
+  ``random``, ``pooling``, ``resizing``, ``foreach`` (lists of tensors), ``backward``
+  (of activations and losses), ``view_gradients`` (of views)
 """
 
 from girih.frontend.importer import (  # noqa: F401  (they register their rules)
@@ -47,6 +47,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     pooling,
     random,
     reduction,
+    resizing,
     searching,
     shape,
     view_gradients,

@@ -103,6 +103,7 @@ def import_graph(
     gradients: bool = False,
     device: torch.device = CPU,
     random: str | None = None,
+    shown: frozenset[int] = frozenset(),
 ) -> ImportedGraph:
     """Imports a graph module.
 
@@ -120,6 +121,7 @@ def import_graph(
         random: Where random numbers come from: ``"eager"`` draws them as eager does,
             ``"philox"`` makes them of seeds, inside of kernels. By default ``"eager"``
             on the CPU, ``"philox"`` on other devices.
+        shown: Places of results that the caller makes of others; here they are None.
 
     Raises:
         UnsupportedError: The program cannot be compiled, or fails.
@@ -132,7 +134,8 @@ def import_graph(
         known = _facts(shape_env)
         try:
             attempt = _Import(
-                gm, example_inputs, name, required, gradients, grad_mode, device, random
+                *(gm, example_inputs, name, required, gradients, grad_mode, device),
+                *(random, shown),
             )
             # Capture may have left casts there, of the same fake tensors.
             torch.clear_autocast_cache()
@@ -213,6 +216,7 @@ class _Import:
     grad_mode: bool
     device: torch.device
     random: str | None = None
+    shown: frozenset[int] = frozenset()
     symbols: Symbols = field(default_factory=Symbols)
     lifted: list[torch.Tensor] = field(default_factory=list)
     arguments: list[dict] = field(default_factory=list)
@@ -236,6 +240,8 @@ class _Import:
             )
             output = self._execute(self._bind_inputs())
             values, tree = flatten_output(output)
+            for place in self.shown:
+                values[place] = None
             results = Results(self.recorder, self.fakes)
             pairs = [results.without_bits(value) for value in values]
             results.share_views([value for value, _ in pairs])

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from girih.dialects.bindings import ir
@@ -52,12 +51,13 @@ from girih.frontend.importer.writing_calls import (
     tensors_of,
     written_tensors,
 )
+from girih.frontend.importer.written_windows import is_uniform, write_window
 
 # Ops that give a tensor other memory, or its memory another size.
 _CHANGES_MEMORY = ("set_", "resize_", "_resize_")
 
 # Views that share no history with what they are views of.
-_DETACH = ("detach", "detach_")
+_DETACH = ("detach", "detach_", "view.dtype")
 
 # Ops that give nothing, and raise where their data is wrong.
 _CHECKS = ("aten::_assert_async", "aten::_linalg_check_errors")
@@ -75,6 +75,7 @@ class Recorder(TorchDispatchMode):
         derivatives: What is known about derivatives, None where nobody asks for one.
         arguments: The entries of all tensors that are arguments.
         numbers: Symbols of the tensors that stand for a number, by identity.
+        memories: All of the memory of tensors that were resized, by identity.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Recorder(TorchDispatchMode):
         self.derivatives = derivatives
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
+        self.memories: dict[int, tuple[torch.Tensor, Operand]] = {}
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
         self._locations: dict[tuple, ir.Location] = {}
@@ -428,7 +430,8 @@ class Recorder(TorchDispatchMode):
             if shape != tuple(target.shape):
                 self._make_anew(func, target, value)
             else:
-                self.write(target, value, unseen=unseen)
+                even = is_uniform(info.name, args)
+                self.write(target, value, unseen=unseen, is_uniform=even)
         return result
 
     def _make_anew(self, func, target: torch.Tensor, value: Operand) -> None:
@@ -469,7 +472,12 @@ class Recorder(TorchDispatchMode):
         return b.permute(drawn, inverse)
 
     def write(
-        self, target: torch.Tensor, value: Operand, *, unseen: bool = False
+        self,
+        target: torch.Tensor,
+        value: Operand,
+        *,
+        unseen: bool = False,
+        is_uniform: bool = False,
     ) -> None:
         """Writes a value to a tensor, cast and broadcast to fit.
 
@@ -477,6 +485,7 @@ class Recorder(TorchDispatchMode):
             target: What is written.
             value: What it becomes.
             unseen: The op writes inside, where autograd does not see it.
+            is_uniform: All elements become the same.
         """
         b = self.builder
         value = b.broadcast_to(
@@ -484,7 +493,8 @@ class Recorder(TorchDispatchMode):
         )
         entry, derivatives = self.tracked(target), self.derivatives
         hide = derivatives and derivatives.hide_of(entry, value, unseen=unseen)
-        entry.write(value, hide)
+        if not write_window(self, entry, value, hide, is_uniform=is_uniform):
+            entry.write(value, hide)
 
 
 def _counted_from_start(name: str, args: tuple) -> tuple:
@@ -517,7 +527,10 @@ UNRECORDED_WRITES = ("logical_and_", "logical_not_", "logical_or_", "logical_xor
 
 # Eager has no derivative of these, and says so in the backward pass; rules make them of
 # ops that have one.
-_WITHOUT_DERIVATIVE = ("floor_divide", "floor_divide.Scalar")
+_WITHOUT_DERIVATIVE = (
+    *("floor_divide", "floor_divide.Scalar"),
+    "native_channel_shuffle",
+)
 
 
 def _may_run(twin) -> bool:
@@ -538,12 +551,12 @@ def _is_question(name: str) -> bool:
 
 
 def _is_about_shapes(args: tuple, kwargs: dict) -> bool:
-    """Whether forward mode looks how shapes broadcast, by tensors without data."""
-    if forward_ad._current_level < 0:
-        return False
-    if kwargs:
-        return kwargs.get("device") == _META
-    return bool(args) and getattr(args[0], "fake_device", None) == _META
+    """Whether a call makes a meta tensor, which has no data and leads to none."""
+    if kwargs.get("device") is not None:
+        return torch.device(kwargs["device"]) == _META
+    first = args[0] if args else None
+    first = first[0] if isinstance(first, (list, tuple)) and first else first
+    return getattr(first, "fake_device", None) == _META
 
 
 # Handlers of calls that compute nothing, or that are asked in parts.

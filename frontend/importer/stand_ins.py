@@ -46,12 +46,14 @@ def _without_checkpoint(module, *args: Any) -> Any:
     return module(*args)
 
 
-def _channel_shuffle(tensor: torch.Tensor, groups: int) -> torch.Tensor:
+def _channel_shuffle(
+    target: Callable, tensor: torch.Tensor, groups: int
+) -> torch.Tensor:
     """``channel_shuffle``; the CPU's kernel keeps channels innermost, ATen's math not.
 
     Source: ``channel_shuffle_cpu`` in ChanelShuffle.cpp (2.13)
     """
-    made = torch.channel_shuffle(tensor, groups)
+    made = target(tensor, groups)
     is_image = tensor.device.type == "cpu" and tensor.dim() in (4, 5)
     if not is_image or suggested_strides(tensor, tuple(tensor.shape)) is None:
         return made
@@ -216,12 +218,13 @@ def _exit_dual_level(level: int) -> None:
     forward_ad.exit_dual_level(level=level)
 
 
+_SHUFFLES = (torch.channel_shuffle, torch.native_channel_shuffle)
+
 # They tell Python, too, which level is on.
 _STAND_INS: dict[Callable, Callable] = {
     **dict.fromkeys(known("_enter_dual_level"), forward_ad.enter_dual_level),
     **dict.fromkeys(known("_exit_dual_level"), _exit_dual_level),
-    torch.channel_shuffle: _channel_shuffle,
-    torch.native_channel_shuffle: _channel_shuffle,
+    **{shuffle: partial(_channel_shuffle, shuffle) for shuffle in _SHUFFLES},
     F.one_hot: _one_hot,
     **{pad: partial(_pad, pad) for pad in (F.pad, torch._C._nn.pad)},
     F.scaled_dot_product_attention: _attention,

@@ -312,7 +312,7 @@ def as_strided(recorder, func, args, kwargs):
     inside = isinstance(offset, Dim) or offset >= 0
     is_argument = base.storage.argument is not None
     is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
-    order = _memory_order(base.tensor, recorder.symbols)
+    order = memory_order(base.tensor, recorder.symbols)
     is_moved = order is not None and order != sorted(order)
     strides = [size(stride) for stride in result.stride()]
     sizes = list(recorder.symbols.shape(result.shape))
@@ -332,20 +332,33 @@ def as_strided(recorder, func, args, kwargs):
         )
     recorder.expect([result])
     where = (sizes, strides, offset, is_moved or not is_argument)
-    # Names of codegen/runtime/windows.py.
-    copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
-    if not _is_apart(result):
-        scatter = None  # a write to some of its elements is one to others, too
-    step = _extern_step(recorder.builder, copy, where, scatter, where)
-    if is_moved:
-        step = _chained([_permute_step(recorder.builder, order), step])
+    # A write to some elements of windows that overlap is one to others, too.
+    is_written = is_apart(result, recorder.symbols)
+    step = window_step(recorder.builder, order, where, is_written=is_written)
     if bits_of(result) != bits_of(base.tensor):
         step = _chained([step, *_toggles(recorder.builder, result, base.tensor)])
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
 
 
-def _memory_order(tensor: torch.Tensor, symbols: Symbols) -> list[int] | None:
+def window_step(b: Builder, order: list[int], where: tuple, *, is_written: bool):
+    """The elements at sizes, strides and an offset of a tensor without gaps in memory.
+
+    Args:
+        b: The builder, which knows what eager gives.
+        order: The dims of the tensor, from the slowest in memory to the fastest.
+        where: Sizes, strides, offset, and whether nothing lies around the tensor.
+        is_written: Whether the step has a way back.
+    """
+    # Names of codegen/runtime/windows.py.
+    copy, scatter = "girih.as_strided_copy.default", "girih.as_strided_scatter.default"
+    step = _extern_step(b, copy, where, scatter if is_written else None, where)
+    if order == sorted(order):
+        return step
+    return _chained([_permute_step(b, order), step])
+
+
+def memory_order(tensor: torch.Tensor, symbols: Symbols) -> list[int] | None:
     """The dims from the slowest in memory to the fastest; None where there are gaps."""
     if is_contiguous(tensor):
         return list(range(tensor.dim()))
@@ -385,18 +398,31 @@ def _toggles(b: Builder, view: torch.Tensor, base: torch.Tensor) -> list[ViewSte
     return steps
 
 
-def _is_apart(window: torch.Tensor) -> bool:
-    """Whether it is evident that elements of a window have a place each."""
-    dims = [*zip(window.stride(), window.shape, strict=True)]
-    if any(isinstance(n, torch.SymInt) for pair in dims for n in pair):
-        strides = window.stride()
-        is_vector = len(dims) == 1 and type(strides[0]) is int and strides[0] > 0
-        return is_vector or is_contiguous(window)
-    end = 0
-    for stride, size in sorted(dims):
-        if size > 1 and stride <= end:
+def is_apart(window: torch.Tensor, symbols: Symbols) -> bool:
+    """Whether elements of a window have a place each; guards say so of symbolic sizes.
+
+    Dims that interleave (of 2 and 3 elements, 3 and 2 apart) are not looked at.
+    """
+    sizes = symbols.shape(window.shape)
+    if any(symbols.same((size,), (0,)) for size in sizes):
+        return True
+    strides = [symbols.size(stride) for stride in window.stride()]
+    rest = [
+        (stride, size)
+        for stride, size in zip(strides, sizes, strict=True)
+        if not symbols.same((size,), (1,))
+    ]
+    end: Size = 0
+    while rest:
+        fastest = rest[0]
+        for dim in rest[1:]:
+            if symbols.is_negative(dim[0] - fastest[0]):
+                fastest = dim
+        stride, size = fastest
+        if symbols.is_negative(stride - end - 1):
             return False
-        end += (size - 1) * stride
+        end = end + (size - 1) * stride
+        rest.remove(fastest)
     return True
 
 
@@ -441,8 +467,13 @@ def _put_windows(b: Builder, dim: int, step: int, base: Operand, new: Operand):
 @views("view.dtype")
 def view_dtype(b: Builder, shape: Shape, dtype: torch.dtype) -> ViewStep:
     """The same bytes as elements of another type."""
-    copy = torch.ops.aten.view_copy.dtype
-    return _extern_step(b, copy, (dtype,))
+    copy, specs = torch.ops.aten.view_copy.dtype, list(b.out)
+
+    def inverse(base: Operand, new: Operand) -> Operand:
+        spec = specs[0]._replace(shape=base.shape, dtype=base.dtype)
+        return _extern(b, [spec], copy, (new, base.dtype))
+
+    return _extern_step(b, copy, (dtype,))._replace(inverse=inverse)
 
 
 @views("view_as_real")

@@ -35,7 +35,7 @@ import torch
 from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
-from girih.compiler.aliases import aliases_of
+from girih.compiler.aliases import aliases_of, shown_as_another_dtype
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
@@ -47,7 +47,12 @@ from girih.compiler.devices import CPU, device_of, example_results, why_not_on
 from girih.compiler.eager_graph import Eager, read_eager_graph
 from girih.compiler.failures import kind_of, leave
 from girih.compiler.frozen import freezes, frozen_program
-from girih.compiler.inference import inside_inference_mode, writes_inference_tensors
+from girih.compiler.inference import (
+    inside_inference_mode,
+    made_in_another_mode,
+    with_results_made_anew,
+    writes_inference_tensors,
+)
 from girih.compiler.lowering import Lowering
 from girih.compiler.mistakes import raises_in_eager, told_after_eager
 from girih.compiler.pieces import compile_pieces, may_be_broken, needs_pieces
@@ -131,13 +136,15 @@ def compile_graph(
         return _run_eagerly(gm, report, kind)
     if needs_pieces(gm):
         return compile_pieces(gm, example_inputs, options, report, compile_graph)
+    anew = made_in_another_mode(gm, _made_by(gm)) or ()
     try:
         with collector.paused(), signals.in_steps():
             compiled = _compile(gm, example_inputs, options, report, site)
+            compiled = with_results_made_anew(compiled, anew)
     except Warning:  # the program made errors of warnings
         raise
     except Exception as error:
-        if may_be_broken(gm, error):
+        if may_be_broken(gm, error) and not anew:
             return compile_pieces(
                 gm, example_inputs, options, report, compile_graph, error
             )
@@ -228,6 +235,7 @@ def _compile_for(
             gradients=gradients,
             device=device,
             random="eager" if options.fallback_random else None,
+            shown=shown_as_another_dtype(gm),
         )
     kind = "joint" if gradients else "inference"
     spent = time.perf_counter() - start
@@ -281,8 +289,8 @@ def _why_eager(
     gm: torch.fx.GraphModule, example_inputs: Sequence[Any], site: Site, report: Report
 ) -> str | None:
     """The kind of fallback of a graph that is not even looked at, or None."""
-    mode = torch.is_inference_mode_enabled()
-    if any(result.is_inference() != mode for result in _made_by(gm)):
+    anew = made_in_another_mode(gm, _made_by(gm))
+    if anew is None or (anew and needs_pieces(gm)):
         kind = "inference mode"
         why = "a result is made in another inference mode than that of the call"
     elif why := why_not_on(device_of(gm, example_inputs)):

@@ -4,6 +4,9 @@ Whether a tensor calls itself a view, of what, and which counter its writes coun
 decided by how it was made. So these results are made as the program says, by its own
 nodes, from the argument or the other result that they show.
 
+So are results of another dtype than that which they show: ``x.view(torch.int32)``,
+``z.real`` beside ``z``. A program gives results that share memory one dtype.
+
 So are views of arguments with gradients whose elements repeat in memory, such as
 expanded ones: what autograd derives of an ``as_strided`` of these is another gradient.
 """
@@ -77,7 +80,7 @@ def _alias(
         step = _step_of(node)
         if step is None:
             return None
-        is_apart = is_apart or _leaves_views(node)
+        is_apart = is_apart or _leaves_views(node) or _changes_dtype(node)
         steps.append(step)
         node = node.args[0]
     steps = tuple(reversed(steps))
@@ -115,14 +118,45 @@ def _leaves_views(node: Node) -> bool:
     return name_of(node) in ("detach", "_get_data_attr") or _is_data(node)
 
 
+def shown_as_another_dtype(gm: torch.fx.GraphModule) -> frozenset[int]:
+    """The places of results that show another tensor in another dtype than its own.
+
+    A program has no such results: ``aliases_of`` tells how each of them is made.
+    """
+    (output,) = gm.graph.find_nodes(op="output")
+    outputs, _ = pytree.tree_flatten(output.args[0])
+    inputs = gm.graph.find_nodes(op="placeholder")
+    return frozenset(
+        alias.place
+        for alias in aliases_of(gm)
+        if value_of(outputs[alias.place]).dtype
+        != value_of((inputs if alias.is_input else outputs)[alias.source]).dtype
+    )
+
+
+def _changes_dtype(node: Node) -> bool:
+    """Whether a node shows a tensor of another dtype."""
+    made, shown = value_of(node), value_of(node.args[0])
+    if not isinstance(made, torch.Tensor) or not isinstance(shown, torch.Tensor):
+        return False
+    return made.dtype != shown.dtype
+
+
+_PARTS = ("real", "imag")
+
+
+def _is_part(node: Node) -> bool:
+    return node.target is getattr and node.args[1] in _PARTS
+
+
 def _is_data(node: Node) -> bool:
     return node.target is getattr and node.args[1:] == ("data",)
 
 
 _VIEWS = frozenset(
     """H T _conj _neg_view adjoint chunk conj diagonal expand getitem mH mT movedim
-    narrow permute select split squeeze swapaxes t transpose unbind unfold unsqueeze
-    view""".split()
+    narrow permute real imag select split squeeze swapaxes t transpose unbind unfold
+    unsqueeze view view_as_complex view_as_real""".split()
 )
 
 
@@ -135,7 +169,7 @@ def _step_of(node: Node) -> Callable | None:
         return None
     if may_write(node) and value_of(node) is value_of(first):
         return _itself
-    if not _leaves_views(node) and name_of(node) not in _VIEWS:
+    if not (_leaves_views(node) or _is_part(node) or name_of(node) in _VIEWS):
         return None
     target, args, kwargs = node.target, node.args[1:], node.kwargs
     if node.op == "call_method":
@@ -147,10 +181,13 @@ def _itself(value: torch.Tensor) -> torch.Tensor:
     return value
 
 
+_NUMBERS = (int, str, torch.dtype)
+
+
 def _is_plain(value: Any) -> bool:
-    """Whether an argument is a number or an index of a view, not a list or a tensor."""
+    """Whether an argument is a number, an index or a dtype, not a list or a tensor."""
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
     if isinstance(value, slice):
         return all(map(_is_plain, (value.start, value.stop, value.step)))
-    return value is None or value is ... or type(value) in (int, str)
+    return value is None or value is ... or type(value) in _NUMBERS

@@ -179,3 +179,70 @@ def test_a_write_to_a_view_of_repeated_elements_is_seen():
         (gradient,) = torch.autograd.grad(x.sum(), leaf)
         found.append((x.tolist(), gradient.tolist()))
     assert found[0] == found[1]
+
+
+OTHER_DTYPES = {
+    "bits": lambda x: x.view(torch.int32),
+    "bits beside": lambda x: (x * 2, (x * 2).view(torch.int32)),
+    "bytes": lambda x: x.view(torch.uint8)[..., :2],
+    "complex": lambda x: torch.view_as_complex(x.view(-1, 2)),
+}
+OF_COMPLEX = {
+    "real": lambda z: z.real,
+    "parts": lambda z: (z.real, z, z.imag),
+    "pairs": lambda z: (torch.view_as_real(z), z),
+    "a row": lambda z: (z[0].real, torch.real(z).t()),
+}
+
+
+def made_beside(z):
+    w = z * 2
+    w.real.mul_(3)
+    return w.real, w, w.imag
+
+
+def written_later(z):
+    part = z.real
+    z.mul_(2)
+    return part
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", [*OTHER_DTYPES, *OF_COMPLEX, "made", "later"])
+def test_results_of_another_dtype_share_memory(name, dynamic):
+    function = {**OTHER_DTYPES, **OF_COMPLEX, "made": made_beside}.get(name)
+    function = function or written_later
+    dtype = torch.float32 if name in OTHER_DTYPES else torch.complex64
+    compiled = girih.compile(function, dynamic=dynamic, fullgraph=True)
+    for shape in ((2, 4), (3, 6), (5, 2)):
+        found, x = [], torch.randn(shape, dtype=dtype)
+        for f in (function, compiled):
+            mine = x.clone()
+            results = f(mine)
+            results = results if isinstance(results, tuple) else (results,)
+            first = results[0]
+            places = [
+                r.untyped_storage()._cdata == mine.untyped_storage()._cdata
+                for r in results
+            ]
+            values = [r.clone() for r in (*results, mine)]
+            first.zero_()
+            after = [r.clone() for r in (*results, mine)]
+            found.append((values, after, places, [r.stride() for r in results]))
+        torch.testing.assert_close(found[1][:2], found[0][:2], equal_nan=True)
+        assert found[1][2:] == found[0][2:]
+
+
+def test_gradients_of_parts():
+    def function(z):
+        w = z * (2 + 1j)
+        return w.real, w, w.imag
+
+    found = []
+    for f in (function, girih.compile(function, fullgraph=True)):
+        torch.manual_seed(0)
+        z = torch.randn(3, dtype=torch.complex128, requires_grad=True)
+        real, w, imag = f(z)
+        (real.square().sum() + w.abs().sum() + imag.sin().sum()).backward()
+        found.append(z.grad)
+    torch.testing.assert_close(*found)

@@ -123,3 +123,92 @@ def test_what_eager_allows_in_the_mode_is_compiled(door, name, is_inference):
     compiled = DOORS[door](PROGRAMS[name])
     expected = outcome(PROGRAMS[name], is_inference, True)
     assert outcome(compiled, is_inference, True) == expected
+
+
+def whole(x):
+    with torch.inference_mode():
+        return x * 3
+
+
+def part(x):
+    with torch.inference_mode():
+        y = x * 2
+        view = y[1:]
+    return y, x + 1, view, y
+
+
+def out_of_it(x):
+    with torch.inference_mode():
+        y = x + 1
+        with torch.inference_mode(False):
+            z = x + 2
+    return y, z
+
+
+def argument(x):
+    with torch.inference_mode():
+        return x[1:], x * 5
+
+
+def _seen(results, x):
+    results = results if isinstance(results, tuple) else (results,)
+    memory = results[0].untyped_storage().data_ptr()
+    return [
+        (
+            (
+                y.tolist(),
+                y.stride(),
+                y.is_inference(),
+                y.requires_grad,
+                y is results[0],
+            ),
+            (y.untyped_storage().data_ptr() == memory, y is x),
+        )
+        for y in results
+    ]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("mode", [False, True])
+@pytest.mark.parametrize("function", [whole, part, out_of_it, argument])
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+def test_results_are_made_in_their_mode(function, mode, dynamic):
+    compiled = girih.compile(function, dynamic=dynamic, fullgraph=True)
+    for size in (2, 5, 7, 1):
+        x = torch.randn(size)
+        with torch.inference_mode(mode):
+            assert _seen(compiled(x), x) == _seen(function(x), x)
+    with torch.inference_mode(not mode):
+        assert _seen(compiled(x), x) == _seen(function(x), x)
+
+
+def test_what_was_made_in_inference_mode_is_not_saved_or_written():
+    def saved(x):
+        with torch.inference_mode():
+            y = x * 2
+        return (x * y).sum()
+
+    def written(x):
+        with torch.inference_mode():
+            y = x * 2
+        return y.add_(1)
+
+    for function, needs_gradient in ((saved, True), (written, False)):
+        for f in (function, girih.compile(function)):
+            x = torch.ones(3, requires_grad=needs_gradient)
+            with pytest.raises(RuntimeError, match="[Ii]nference tensor"):
+                f(x)
+
+
+def test_gradients_beside_inference_tensors():
+    def function(x):
+        with torch.inference_mode():
+            scale = x.abs().max()
+        return x * x, scale
+
+    x = torch.tensor([1.0, -3.0], requires_grad=True)
+    y, scale = girih.compile(function, fullgraph=True)(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, -6]
+    assert scale.is_inference()
+    assert scale == 3

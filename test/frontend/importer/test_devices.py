@@ -4,6 +4,7 @@ import pytest
 import torch
 from importing import op_names
 
+import girih
 from girih.errors import UnsupportedError
 from girih.frontend.fake import make_fake_mode
 from girih.frontend.importer import import_graph
@@ -60,3 +61,31 @@ def test_what_leaves_the_device_is_refused(function):
 def test_an_input_elsewhere_is_refused():
     with pytest.raises(UnsupportedError, match="several devices"):
         imported(lambda x: x + 1, (3,), device=torch.device("cpu"))
+
+
+META = {
+    "made": lambda x: x.new_zeros(torch.empty(x.shape, device="meta").sum(0).shape) + x,
+    "moved": lambda x: x.reshape(x.to("meta").transpose(0, 1).reshape(-1).shape) * 2,
+    "joined": lambda x: x * torch.cat([torch.ones(2, 3, device="meta")] * 2).shape[0],
+    "written": lambda x: x + torch.zeros(3, device="meta").add_(1).size(0),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", META)
+def test_meta_tensors_that_only_give_sizes(name, dynamic):
+    compiled = girih.compile(META[name], dynamic=dynamic, fullgraph=True)
+    for shape in ((4, 3), (7, 5)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), META[name](x))
+
+
+@pytest.mark.filterwarnings("ignore::girih.FallbackWarning")
+def test_meta_tensors_that_are_returned():
+    def function(x):
+        return x * 2, x.to("meta") + 1, torch.zeros_like(x.to("meta"), device="cpu")
+
+    x = torch.randn(3)
+    for made, expected in zip(girih.compile(function)(x), function(x), strict=True):
+        assert made.device == expected.device
+        assert made.is_meta or made.equal(expected)

@@ -45,3 +45,23 @@ def test_classes_that_eager_refuses(compile, dynamic):
             compiled(index, count)
         assert str(found.value) == str(expected.value)
     assert compile(function, dynamic=dynamic, **options)(nothing, 2).shape == (0, 2)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_shuffle_of_channels_without_a_derivative(dynamic):
+    compiled = girih.compile(torch.native_channel_shuffle, dynamic=dynamic)
+    derived = girih.compile(torch.channel_shuffle, dynamic=dynamic)
+    for size in (3, 5):
+        x = torch.rand(2, 4, size, 3, requires_grad=True)
+        with pytest.raises(RuntimeError) as expected:
+            torch.native_channel_shuffle(x, 2).sum().backward()
+        with pytest.raises(RuntimeError) as found:
+            compiled(x, 2).sum().backward()
+        assert str(found.value) == str(expected.value)
+        derived(x, 2).square().sum().backward()
+        torch.testing.assert_close(x.grad, 2 * x.detach())
+        image = x.detach().to(memory_format=torch.channels_last)
+        for y in (x.detach(), image):
+            eager = torch.native_channel_shuffle(y, 2)
+            torch.testing.assert_close(compiled(y, 2), eager)
+            assert compiled(y, 2).stride() == eager.stride()
