@@ -23,7 +23,7 @@ from girih.codegen.cpu.symbols import openmp_symbols, resolve
 from girih.codegen.cpu.target import Target
 from girih.codegen.runtime import _runtime
 from girih.codegen.runtime.assembler import Assembler
-from girih.errors import PackageError
+from girih.errors import PackageError, unsupported
 from girih.packaging import constants
 from girih.packaging.container import Container
 
@@ -79,14 +79,47 @@ def check_processor(where: str, wanted: Mapping, here: Target) -> None:
 # Writing ------------------------------------------------------------------------------
 
 
-def encode(
-    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
-) -> tuple[bytes, bytes]:
-    """The parts with constants and counts, in JSON, and with words.
+class Parts:
+    """Parts of a package that is written; what is equal is one part."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes] = {}
+
+    def add(self, name: str, content: bytes) -> str:
+        """Takes a part; returns its name, which may have a number."""
+        stem, _, ending = name.partition(".")
+        number = 1
+        while self.content.setdefault(name, content) != content:
+            number += 1
+            name = f"{stem}{number}.{ending}"
+        return name
+
+
+def encode(program: Any, parts: Parts) -> dict[str, Any]:
+    """Writes a program to parts; returns what the manifest says of it.
 
     Raises:
-        constants.UnknownConstant: A constant can't be written.
+        UnsupportedError: A constant can't be written.
     """
+    try:
+        text, words_ = _encoded(program.assembler, program.details, program.operators)
+    except constants.UnknownConstant as error:
+        kind = "a constant that no package can hold"
+        unsupported(kind=kind, explanation=str(error))
+    linked = program.code
+    return {
+        "constants": parts.add("program.json", text),
+        "instructions": parts.add("program.bin", words_),
+        "kernels": parts.add("kernels.o", linked.data) if linked else None,
+        "exports": list(linked.exports) if linked else [],
+        "imports": list(linked.imports) if linked else [],
+        "operators": sorted(set(program.operators.values())),
+    }
+
+
+def _encoded(
+    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
+) -> tuple[bytes, bytes]:
     counts = {name: details.get(name, getattr(assembler, name, 0)) for name in _COUNTS}
     known = {
         "constants": [constants.encode(x, operators) for x in assembler.constants],
@@ -105,27 +138,27 @@ def encode(
 
 
 def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
-    """The program of a package, linked.
+    """A program of a package, linked.
 
     Args:
         container: The package.
-        written: What its manifest says of the code.
+        written: What its manifest says of the program.
         fallback: Called with the kind of check that failed, and the inputs.
 
     Raises:
         PackageError: It can't run here.
         ValueError: It is wrong; so do LookupError and TypeError.
     """
-    known = json.loads(bytes(container.part("program.json")))
+    known = json.loads(bytes(container.part(written["constants"])))
     if known["words"] != words():
         text = f"{container.path} has instructions of another girih"
         raise PackageError(f"{text} than {girih.__version__}. Make it again.")
     code = array("q")
-    code.frombytes(container.part("program.bin"))
+    code.frombytes(container.part(written["instructions"]))
     library = None
     addresses: list[int] = []
     if written["exports"]:
-        library = _linked(container, written["exports"], written["imports"])
+        library = _linked(container, written)
         addresses = [library.address(name) for name in written["exports"]]
     _relocate(code, known["runs"], addresses)
     found = tuple(map(_constant(container.path), known["constants"]))
@@ -141,12 +174,11 @@ def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
     )
 
 
-def _linked(
-    container: Container, exports: Sequence[str], imports: Sequence[str]
-) -> Library:
+def _linked(container: Container, written: Mapping) -> Library:
     try:
-        addresses = openmp_symbols() | resolve(imports, {})
-        return link(bytes(container.part("kernels.o")), exports, addresses)
+        addresses = openmp_symbols() | resolve(written["imports"], {})
+        content = bytes(container.part(written["kernels"]))
+        return link(content, written["exports"], addresses)
     except CodegenError as error:
         version = f"torch {torch.__version__}"
         text = f"{container.path} can't be linked here ({version}): {error}"

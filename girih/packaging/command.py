@@ -113,11 +113,27 @@ def described(found: container.Container) -> str:
 
 
 def _lines(found: container.Container) -> Iterator[str]:
-    manifest, entry = found.manifest, found.manifest["entry"]
+    manifest = found.manifest
     made_by = ", ".join(f"{k} {v}" for k, v in manifest["made_by"].items())
-    target = manifest["target"]
     yield f"{manifest['name']}: {found.size} bytes, made by {made_by}"
-    yield f"target: {target['system']}, {target['machine']}, {target['processor']}"
+    for target in manifest["targets"]:
+        yield f"target: {target['system']}, {target['machine']}, {target['processor']}"
+    yield f"weights: {len(manifest['weights'])}"
+    state = [name for name, each in manifest["weights"].items() if each["written"]]
+    yield f"state: {', '.join(state) or 'none'}"
+    for name, entry in manifest["entries"].items():
+        yield f"entry point {name}:"
+        yield from (f"  {line}" for line in _lines_of_entry(entry))
+        for target in manifest["targets"]:
+            program = target["code"][name]
+            calls = ", ".join(program["operators"]) or "none"
+            yield f"  kernels: {len(program['exports'])} functions"
+            yield f"  library calls: {calls}"
+    yield "parts:"
+    yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
+
+
+def _lines_of_entry(entry: Mapping) -> Iterator[str]:
     yield "arguments:"
     names = {name: each["text"] for name, each in entry["symbols"].items()}
     yield from (f"  {_argument(each, names)}" for each in entry["inputs"])
@@ -127,12 +143,6 @@ def _lines(found: container.Container) -> Iterator[str]:
     for guard in entry["guards"]:
         yield f"sizes: {sizes.text_of(guard, names)}"
     yield f"results: {len(entry['outputs'])}"
-    yield f"weights: {len(manifest['weights'])}"
-    code = manifest["code"]
-    yield f"kernels: {len(code['exports'])} functions"
-    yield f"library calls: {', '.join(code['operators']) or 'none'}"
-    yield "parts:"
-    yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
 
 
 def _argument(entry: Mapping, names: Mapping[str, str]) -> str:
