@@ -19,5 +19,6 @@ What lives here, in the order to read it:
 * ``weights``    tensors that are no arguments, each memory once
 * ``exported``   programs of ``torch.export`` as input
 * ``building``   ``package``: from a function to a file; loads the compiler
+* ``adding``     code for another processor; loads the compiler
 * ``command``    ``girih-package``
 """

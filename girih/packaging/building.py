@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 import girih
-from girih.codegen.cpu.target import host_target
+from girih import processors
+from girih.codegen.cpu.target import Target
 from girih.loading import load_compiler
 from girih.options import Options, make_options
 from girih.packaging import capturing, code, container, tensors
@@ -29,6 +30,7 @@ def package(
     *,
     path: str | os.PathLike,
     dynamic_shapes: Any = None,
+    targets: Sequence[str] = (processors.NATIVE,),
     options: Mapping[str, Any] | None = None,
 ) -> Path:
     """Compiles functions or modules, and writes them to one file with their weights.
@@ -52,6 +54,9 @@ def package(
             ``torch.export.export``: by name or in order of the arguments, for each
             tensor from dim to ``torch.export.Dim``. Sizes begin at 2. For several entry
             points a dict from name to these.
+        targets: Processors that code is made for: ``"native"``, the one that runs
+            Python, and the levels ``"x86-64-v2"``, ``"x86-64-v3"`` and ``"x86-64-v4"``.
+            ``girih.load`` takes the best one that runs there.
         options: As for ``girih.compile``.
 
     Returns:
@@ -59,23 +64,43 @@ def package(
 
     Raises:
         TypeError: An argument has the wrong type, or can't be described in a file.
-        ValueError: A size does not fit its ``Dim``, or an option or a name is wrong.
+        ValueError: A size does not fit its ``Dim``, or a target, an option or a name
+            is wrong.
         girih.UnsupportedError: A call is no single graph (the message has each break),
             or no package can hold what it does.
     """
-    made = make_options(options)
+    made, chosen = make_options(options), _processors(targets)
     examples = examples_of(model, args, kwargs, dynamic_shapes)
     load_compiler()
     from girih.plugins import load_installed
 
     load_installed()
+    manifest, parts = _built(examples, made, chosen)
+    manifest["options"] = {name: repr(value) for name, value in (options or {}).items()}
+    container.write(path, manifest, parts.content)
+    return Path(path)
+
+
+def _built(
+    examples: Mapping[str, Example], options: Options, targets: Sequence[Target]
+) -> tuple[dict[str, Any], code.Parts]:
+    """The manifest, without the options, and the parts."""
+    from girih.compiler.packaged import can_be_repeated
+    from girih.compiler.sources import added
+
     weights = Weights({name: each.target for name, each in examples.items()})
-    parts, entries, programs = code.Parts(), {}, {}
+    parts, entries = code.Parts(), {}
+    written = [code.processor(each) | {"code": {}} for each in targets]
     for name, example in examples.items():
         weights.begin()
-        captured = _captured(example, made)
+        captured = _captured(example, options, targets)
+        graph = captured.program
         entries[name] = described(captured, example.arguments, weights)
-        programs[name] = code.encode(captured.program, parts)
+        for target, program in zip(written, graph.programs, strict=True):
+            target["code"][name] = code.encode(program, parts)
+        entries[name] |= {"graph": None, "program": graph.name}
+        if can_be_repeated(options):
+            entries[name]["graph"] = parts.add("program.mlir", graph.text.encode())
     table, stored = weights.written()
     parts.add("weights.safetensors", tensors.encode(stored))
     made_by = {"girih": girih.__version__, "torch": torch.__version__}
@@ -83,13 +108,12 @@ def package(
         "format": FORMAT,
         "name": ", ".join(_names(examples)),
         "made_by": made_by | {"python": platform.python_version()},
-        "options": {name: repr(value) for name, value in (options or {}).items()},
+        "plugins": added(),
         "weights": table,
         "entries": entries,
-        "targets": [code.processor(host_target()) | {"code": programs}],
+        "targets": written,
     }
-    container.write(path, manifest, parts.content)
-    return Path(path)
+    return manifest, parts
 
 
 def _names(examples: Mapping[str, Example]) -> Sequence[str]:
@@ -99,13 +123,27 @@ def _names(examples: Mapping[str, Example]) -> Sequence[str]:
     return list(examples)
 
 
-def _captured(example: Example, options: Options) -> capturing.WholeCall:
-    from girih.compiler.packaged import packaged_program
+def _processors(targets: Sequence[str]) -> list[Target]:
+    if isinstance(targets, str) or not isinstance(targets, Sequence):
+        raise TypeError(f"targets must be a tuple of names, got {targets!r}")
+    found = [
+        processors.named(name, f"girih.package makes no code for {name!r}")
+        for name in targets
+    ]
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"targets must be different names, got {targets!r}")
+    return found
+
+
+def _captured(
+    example: Example, options: Options, targets: Sequence[Target]
+) -> capturing.WholeCall:
+    from girih.compiler.packaged import packaged_graph
 
     reports, arguments = Reports(name=example.name), example.arguments
 
     def compile_(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
-        return packaged_program(gm, inputs, options, reports.begin())
+        return packaged_graph(gm, inputs, options, reports.begin(), targets)
 
     with capturing.marked(arguments.leaves, arguments.dims):
         call = (example.target, example.args, example.kwargs)

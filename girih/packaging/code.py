@@ -19,13 +19,14 @@ import torch
 import girih
 from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.link import Library, link
-from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.codegen.cpu.target import Target
+from girih.codegen.cpu.symbols import own_symbols, resolve
+from girih.codegen.cpu.target import Target, level_of
 from girih.codegen.runtime import _runtime
 from girih.codegen.runtime.assembler import Assembler
 from girih.errors import PackageError, unsupported
 from girih.packaging import constants
 from girih.packaging.container import Container
+from girih.processors import NATIVE
 
 _COUNTS = ("inputs", "values", "registers", "kernels", "launches", "externs")
 
@@ -47,7 +48,11 @@ _WORDS = ("OP_", "ITEM_")
 
 def processor(target: Target) -> dict[str, Any]:
     """What object code for a processor needs."""
-    features = sorted(flag for flag in target.flags if _INSTRUCTIONS.match(flag))
+    features = sorted(
+        flag
+        for flag in target.flags
+        if target.level is not None or _INSTRUCTIONS.match(flag)
+    )
     return {
         "machine": platform.machine(),
         "system": sys.platform,
@@ -56,34 +61,59 @@ def processor(target: Target) -> dict[str, Any]:
     }
 
 
-def check_processor(where: str, wanted: Mapping, here: Target) -> None:
-    """Checks that this machine can run code of a package.
+def chosen(
+    where: str, targets: Sequence[Mapping], here: Target, name: str | None
+) -> Mapping[str, Any]:
+    """The target of a package that suits this processor best.
+
+    Args:
+        where: The package.
+        targets: Its targets.
+        here: This processor.
+        name: That of the target; None for the one that uses most features.
 
     Raises:
-        PackageError: It can't; the message says what is missing.
+        PackageError: None can run here; the message says what is missing.
     """
+    if name is not None:
+        targets = [target for target in targets if target["processor"] == name]
+    reasons = [_missing(target, here) for target in targets]
+    fitting = [t for t, reason in zip(targets, reasons, strict=True) if not reason]
+    if fitting:
+        return max(fitting, key=lambda target: len(target["features"]))
+    pairs = zip(targets, reasons, strict=True)
+    has = "; ".join(f"{target['processor']} ({reason})" for target, reason in pairs)
+    level = level_of(here)
+    own = here.name if level in (None, here.name) else f"{here.name}, {level}"
+    raise PackageError(
+        f"{where} can't run here. This processor is {own}. The package has code for "
+        f"{has or 'none'}. Make it for this processor, too: girih-package add-target "
+        f"{where} {level or NATIVE}"
+    )
+
+
+def _missing(target: Mapping, here: Target) -> str:
+    """Why code of a target can't run here, or ""."""
     own = {"machine": platform.machine(), "system": sys.platform}
-    for name, value in own.items():
-        if wanted[name] != value:
-            what = f"it has code for {wanted['system']} on {wanted['machine']}"
-            here_is = f"this is {own['system']} on {own['machine']}"
-            raise PackageError(f"{where} can't run here: {what}, and {here_is}")
-    if missing := sorted(set(wanted["features"]) - here.flags):
-        raise PackageError(
-            f"{where} can't run here: its code is for {wanted['processor']}, and this "
-            f"processor ({here.name}) lacks {', '.join(missing)}. Make the package on "
-            "a processor like this one."
-        )
+    if any(target[name] != value for name, value in own.items()):
+        here_is = f"this is {own['system']} on {own['machine']}"
+        return f"{target['system']} on {target['machine']}, and {here_is}"
+    missing = sorted(set(target["features"]) - here.flags)
+    return f"this processor lacks {', '.join(missing)}" if missing else ""
 
 
 # Writing ------------------------------------------------------------------------------
 
 
 class Parts:
-    """Parts of a package that is written; what is equal is one part."""
+    """Parts of a package that is written; what is equal is one part.
 
-    def __init__(self) -> None:
-        self.content: dict[str, bytes] = {}
+    Args:
+        content: Parts that are there already.
+    """
+
+    def __init__(self, content: Mapping[str, bytes | memoryview] | None = None):
+        self.content = dict(content or {})
 
     def add(self, name: str, content: bytes) -> str:
         """Takes a part; returns its name, which may have a number."""
@@ -176,7 +206,7 @@ def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
 
 def _linked(container: Container, written: Mapping) -> Library:
     try:
-        addresses = openmp_symbols() | resolve(written["imports"], {})
+        addresses = own_symbols() | resolve(written["imports"], {})
         content = bytes(container.part(written["kernels"]))
         return link(content, written["exports"], addresses)
     except CodegenError as error:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import girih
-from girih.codegen.cpu.target import host_target
+from girih import processors
 from girih.errors import PackageError
 from girih.packaging import code, container, tensors
 from girih.packaging.quick import QuickArguments, builder
@@ -90,22 +90,26 @@ class Package:
         weights: Its weights and constants, by name. They lie in the file, and are
             copied where somebody writes them.
         entry_points: Its programs, by name.
+        target: The processor that the code was made for.
     """
 
     path: str
     manifest: Mapping[str, Any]
     weights: Mapping[str, torch.Tensor]
     entry_points: Mapping[str, EntryPoint]
+    target: str
 
     def __init__(
         self,
         found: container.Container,
+        target: str,
         entry_points: Mapping[str, EntryPoint],
         weights: Mapping[str, torch.Tensor],
         original: Mapping[str, torch.Tensor],
     ):
         self.path = found.path
         self.manifest = found.manifest
+        self.target = target
         self.weights = dict(weights)
         self.entry_points = MappingProxyType(dict(entry_points))
         self._original = original
@@ -216,7 +220,7 @@ def _given(
         yield value, None
 
 
-def load(path: str | os.PathLike) -> Package:
+def load(path: str | os.PathLike, *, target: str | None = None) -> Package:
     """Loads what ``girih.package`` wrote.
 
     torch and girih's run time are all that it needs: no MLIR, no Triton, no compiler.
@@ -226,6 +230,9 @@ def load(path: str | os.PathLike) -> Package:
 
     Args:
         path: The file.
+        target: The processor whose code is taken, as ``girih-package inspect`` prints
+            it. None takes the code that uses most features of this processor, or of
+            those that ``GIRIH_CPU`` names.
 
     Returns:
         A callable that takes what the packaged function took, and returns what it
@@ -235,18 +242,24 @@ def load(path: str | os.PathLike) -> Package:
         OSError: The file can't be read.
         girih.PackageError: It is no package, is damaged, was made by another version of
             girih or torch, or has no code for this processor.
+        ValueError: The package has no such target, or ``GIRIH_CPU`` is wrong.
     """
+    here = processors.processor()
     found = container.read(path)
     where = found.path
     try:
         check_versions(where, found.manifest)
-        (target,) = found.manifest["targets"]
-        code.check_processor(where, target, host_target())
-        return _loaded(found, target)
+        targets = found.manifest["targets"]
+        names = {each["processor"] for each in targets}
+        if target is None or target in names:
+            taken = code.chosen(where, targets, here, target)
+            return _loaded(found, taken)
     except PackageError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         raise PackageError(f"{where} is no package of girih: {e!r}") from e
+    known = ", ".join(sorted(map(repr, names)))
+    raise ValueError(f"{where} has no code for {target!r}; it has {known}")
 
 
 def check_versions(where: str, manifest: Mapping) -> None:
@@ -284,7 +297,7 @@ def _loaded(found: container.Container, target: Mapping) -> Package:
     if not entries or target["code"].keys() != entries.keys():
         raise ValueError("there is code of other entry points")
     programs = {name: _entry_point(found, name, target, weights) for name in entries}
-    return Package(found, programs, weights, original)
+    return Package(found, target["processor"], programs, weights, original)
 
 
 def _entry_point(
