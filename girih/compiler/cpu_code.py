@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
@@ -18,6 +19,7 @@ import torch
 from girih import config, processors
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
+from girih.codegen.cpu.fma import write_out_fma
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import own_symbols, resolve
@@ -125,6 +127,8 @@ class CpuTarget:
         """Makes object code, linked into the process."""
         if self.processor.level is not None:
             mark_processor(kernels, self.processor.level)
+        if platform.machine() == "x86_64" and "fma" not in self.processor.flags:
+            write_out_fma(kernels)
         return compile_module(kernels, seconds=options.codegen_seconds)
 
     def load(
