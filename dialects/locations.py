@@ -1,6 +1,7 @@
 """Locations: where in the user's program an op comes from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from girih.dialects.bindings import ir
@@ -49,12 +50,39 @@ def rename_file(root: ir.Operation, old: str, new: str) -> None:
                 return ir.Location.file(new, found.start_line, found.start_col)
         return location
 
+    _change_all(root, renamed)
+
+
+def remove_folders(root: ir.Operation) -> None:
+    """Leaves the last part of each file's name in the locations under an op."""
+
+    def shorter(location: ir.Location) -> ir.Location:
+        match ir.Location.from_attr(location.attr, location.context):
+            case ir.FileLineColLoc() as found:
+                name = PurePath(found.filename).name
+                return ir.Location.file(name, found.start_line, found.start_col)
+            case ir.NameLoc() as found:
+                return ir.Location.name(found.name_str, shorter(found.child_loc))
+            case ir.CallSiteLoc() as found:
+                caller = shorter(found.caller)
+                return ir.Location.callsite(shorter(found.callee), [caller])
+            case ir.FusedLoc() as found:
+                return ir.Location.fused(list(map(shorter, found.locations)))
+        return location
+
+    with root.context:
+        _change_all(root, shorter)
+
+
+def _change_all(
+    root: ir.Operation, change: Callable[[ir.Location], ir.Location]
+) -> None:
     def visit(op: ir.Operation) -> ir.WalkResult:
-        op.location = renamed(op.location)
+        op.location = change(op.location)
         for region in op.regions:
             for block in region:
                 for argument in block.arguments:
-                    argument.set_location(renamed(argument.location))
+                    argument.set_location(change(argument.location))
         return ir.WalkResult.ADVANCE
 
     root.walk(visit)

@@ -36,6 +36,7 @@ What lives here, in the order to read it:
 * ``plugins``   ops, rules and passes of others: ``plugin``
 * ``signals``   handlers of the program, which wait while girih compiles
 * ``config``    environment variables, read in one place
+* ``processors``  for which processors code is made: this one, or levels
 * ``private_folder``  folders that nobody but the user can change, for caches and such
 * ``cache_artifacts``  compiled code as bytes for another machine
 * ``packaging``  ``package`` and ``load``: a program as one file

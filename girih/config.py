@@ -40,6 +40,12 @@ CACHE_DIR = Variable(
     "Folder of the disk cache, where girih keeps compiled objects. The option "
     "`cache_dir` takes precedence.",
 )
+CPU = Variable(
+    "GIRIH_CPU",
+    "this processor",
+    "`x86-64-v2`, `x86-64-v3` or `x86-64-v4`: girih compiles for all processors of "
+    "this level, and `girih.load` takes code for it or a lower one.",
+)
 NO_CACHE = Variable(
     "GIRIH_NO_CACHE",
     "`0`",
@@ -116,6 +122,7 @@ TEST_DEVICE = Variable(
 )
 VARIABLES = (
     CACHE_DIR,
+    CPU,
     DISABLE,
     DUMP_DIR,
     FALLBACK,
@@ -144,6 +151,11 @@ def cache_dir() -> Path | None:
     if not os.path.isabs(base):  # such a value is to be ignored, says its standard
         base = os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "girih" if os.path.isabs(base) else None
+
+
+def cpu() -> str:
+    """The level of processors that code is made for, or ""."""
+    return CPU.value().strip()
 
 
 def reproducer_dir() -> Path | None:

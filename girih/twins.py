@@ -27,9 +27,9 @@ _told_of_replicas: list[str] = []
 _NOT_FOR_DYNAMO = tuple(
     "backend bisection cache_artifacts checking codegen collector compiler config "
     "dialects errors evaluation exclusive explanation fallbacks frontend html_report "
-    "loading log option_list options packaging passes plugins private_folder profiling "
-    "registry reports running signals stance tally tools torch_backend torch_compiled "
-    "torch_options torch_switches twins".split()
+    "loading log option_list options packaging passes plugins private_folder "
+    "processors profiling registry reports running signals stance tally tools "
+    "torch_backend torch_compiled torch_options torch_switches twins".split()
 )
 
 

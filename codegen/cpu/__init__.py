@@ -4,5 +4,6 @@ Read in this order: `compile` (module to object code and a loaded library), `gua
 (LLVM in a thread that may be lost, by `_guard.c`), `culprit` (which kernel it was),
 `link` (object code to a loaded library, by `_loader.c`), `cache` (objects on disk),
 `symbols` (what compiled code may call), `_openmp.c` (parallel loops on PyTorch's thread
-pool), `target` (which processor this is).
+pool), `fma` and `_half.c` (what old processors lack), `target` (which processor this
+is, and levels of processors).
 """

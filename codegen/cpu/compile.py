@@ -18,7 +18,7 @@ from girih.codegen.cpu.errors import CodegenError, UnknownSymbols
 from girih.codegen.cpu.guard import LostCompilation, object_code
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
-from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.codegen.cpu.symbols import own_symbols, resolve
 from girih.dialects.bindings import ir
 
 
@@ -48,7 +48,7 @@ def compile_module(
     """
     exports, imports = _interface(module)
     try:
-        addresses = openmp_symbols() | resolve(imports, symbols or {})
+        addresses = own_symbols() | resolve(imports, symbols or {})
     except UnknownSymbols as error:
         callers = name_callers(module, error.names)
         is_one = len(error.names) == 1

@@ -1,8 +1,9 @@
 """Addresses of the functions that compiled kernels call.
 
-Three sources, in this order: addresses that the caller gives, the OpenMP adapter
-(`_openmp.c`), and shared libraries already in the process: libm and libc, then
-PyTorch's `libtorch_cpu`, which exports the vector functions of Sleef.
+Three sources, in this order: addresses that the caller gives; the OpenMP adapter
+(`_openmp.c`) and conversions of halves (`_half.c`); shared libraries already in the
+process: libm and libc, then PyTorch's `libtorch_cpu`, which exports the vector
+functions of Sleef.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from girih.codegen.cpu import _openmp
+from girih.codegen.cpu import _half, _openmp
 from girih.codegen.cpu.errors import UnknownSymbols
 
 
-def openmp_symbols() -> dict[str, int]:
-    """The `__kmpc_*` entry points; import torch first, it brings the runtime."""
-    return _openmp.symbols()
+def own_symbols() -> dict[str, int]:
+    """Functions that LLVM calls on its own: `__kmpc_*`, and conversions of halves.
+
+    Import torch first, it brings the OpenMP runtime.
+    """
+    return _openmp.symbols() | _half.symbols()
 
 
 def resolve(names: Iterable[str], given: Mapping[str, int]) -> dict[str, int]:

@@ -17,6 +17,17 @@ _VECTOR_BITS = (
 )
 _BASELINE_BITS = 128
 
+# Microarchitecture levels of the x86-64 psABI, by the names of /proc/cpuinfo: pni is
+# SSE3 and abm has LZCNT.
+_V2 = frozenset({"cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"})
+_V3 = _V2 | {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
+_V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+LEVELS = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+"""Features that LLVM uses for a level, least first.
+
+Source: https://gitlab.com/x86-psABIs/x86-64-ABI, section 3.1.1
+"""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -28,6 +39,7 @@ class Target:
         is_intel: whether MKL, made by Intel, uses all of it.
         fingerprint: changes whenever code for it might; part of cache keys.
         flags: its features, by the names of Linux.
+        level: of `LEVELS`, where it stands for all processors of a level.
     """
 
     name: str
@@ -35,6 +47,7 @@ class Target:
     is_intel: bool
     fingerprint: str
     flags: frozenset[str] = frozenset()
+    level: str | None = None
 
 
 @functools.cache
@@ -45,6 +58,22 @@ def host_target() -> Target:
     identity = "\n".join((platform.machine(), name, *sorted(flags)))
     fingerprint = hashlib.sha256(identity.encode()).hexdigest()
     return Target(name, bits, vendor == "GenuineIntel", fingerprint, flags)
+
+
+@functools.cache
+def level_target(level: str) -> Target:
+    """All processors of a level of `LEVELS`; libraries are those of this host."""
+    flags = LEVELS[level]
+    bits = next((b for need, b in _VECTOR_BITS if need <= flags), _BASELINE_BITS)
+    fingerprint = hashlib.sha256(level.encode()).hexdigest()
+    return Target(level, bits, host_target().is_intel, fingerprint, flags, level)
+
+
+def level_of(target: Target) -> str | None:
+    """The highest level whose features a processor has, or None."""
+    if platform.machine() != "x86_64":
+        return None
+    return next((n for n in reversed(LEVELS) if LEVELS[n] <= target.flags), None)
 
 
 def _read_cpuinfo(path: Path) -> tuple[str, str, frozenset[str]]:

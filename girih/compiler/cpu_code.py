@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
@@ -15,14 +16,14 @@ from weakref import WeakValueDictionary
 
 import torch
 
-from girih import config
+from girih import config, processors
 from girih.codegen.cpu.cache import ObjectCache, cache_key
 from girih.codegen.cpu.compile import compile_module
+from girih.codegen.cpu.fma import write_out_fma
 from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
-from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.codegen.cpu.symbols import own_symbols, resolve
 from girih.codegen.cpu.target import Target as Processor
-from girih.codegen.cpu.target import host_target
 from girih.codegen.runtime._runtime import Program
 from girih.codegen.runtime.program import build_program
 from girih.compiler.float8 import saturates_float8
@@ -30,6 +31,7 @@ from girih.compiler.modules import kernel_text
 from girih.compiler.sources import added, versions
 from girih.compiler.target import graph_options
 from girih.dialects.bindings import ir
+from girih.errors import unsupported
 from girih.options import Options
 from girih.passes import stages
 from girih.passes.convert_graph_to_host import ConvertGraphToHostOptions
@@ -62,9 +64,11 @@ class CpuTarget:
     level = "llvm"
     takes_launches = True
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(
+        self, device: torch.device, processor: Processor | None = None
+    ) -> None:
         self.device = device
-        self.processor = host_target()
+        self.processor = processor or _processor()
 
     def pass_options(self, options: Options) -> dict[str, Any]:
         """Options of passes, each an object of the pass's own class."""
@@ -114,7 +118,7 @@ class CpuTarget:
             code = ObjectCache(folder).load(key)
             if code is None:
                 return None
-            addresses = openmp_symbols() | resolve(code.imports, {})
+            addresses = own_symbols() | resolve(code.imports, {})
             library = link(code.data, code.exports, addresses)
         report.cache = "disk"
         return _remembered(key, library)
@@ -123,6 +127,10 @@ class CpuTarget:
         self, kernels: ir.Module, options: Options
     ) -> tuple[ObjectCode, Library]:
         """Makes object code, linked into the process."""
+        if self.processor.level is not None:
+            mark_processor(kernels, self.processor.level)
+        if platform.machine() == "x86_64" and "fma" not in self.processor.flags:
+            write_out_fma(kernels)
         return compile_module(kernels, seconds=options.codegen_seconds)
 
     def load(
@@ -158,6 +166,29 @@ class CpuTarget:
             owner=code,
             name=name,
         )
+
+
+def _processor() -> Processor:
+    try:
+        return processors.processor()
+    except ValueError as error:
+        unsupported(
+            kind="a level of processors in GIRIH_CPU",
+            context=str(error),
+            explanation="girih makes code for a level that this processor has.",
+            hints=("Unset GIRIH_CPU, or name another level.",),
+        )
+
+
+def mark_processor(kernels: ir.Module, name: str) -> None:
+    """Has LLVM make code for a processor; it would take the one that it runs on."""
+    with kernels.context:
+        # Without any feature, LLVM would add those of the processor that it runs on.
+        features = ir.Attribute.parse('#llvm.target_features<["+cx8"]>')
+        for op in kernels.body.operations:
+            if op.operation.name == "llvm.func" and op.operation.regions[0].blocks:
+                op.attributes["target_cpu"] = ir.StringAttr.get(name)
+                op.attributes["target_features"] = features
 
 
 def _remembered(key: str, library: Library) -> Library:

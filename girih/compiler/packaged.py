@@ -4,12 +4,15 @@
 
     graph ── Lowering ──► launch program ──► instructions
                      └──► kernels ─────────► object code
+
+The graph is lowered once for each kind of processor. Its text goes into the package, so
+that another one can be added later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +20,7 @@ import torch
 from girih.codegen.cpu.cache import ObjectCache
 from girih.codegen.cpu.link import Library
 from girih.codegen.cpu.object_code import ObjectCode
+from girih.codegen.cpu.target import Target as Processor
 from girih.codegen.runtime import torch_entry
 from girih.codegen.runtime.assembler import Assembler
 from girih.codegen.runtime.program import assemble
@@ -26,7 +30,10 @@ from girih.compiler.devices import CPU, device_of
 from girih.compiler.lowering import Lowering
 from girih.compiler.pieces import needs_pieces
 from girih.compiler.runner import Runner
+from girih.dialects import context as contexts
+from girih.dialects.assembly.modules import parse_module, print_module
 from girih.dialects.bindings import ir
+from girih.dialects.locations import remove_folders
 from girih.errors import unsupported
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.frontend.importer.masks import simplify_masks
@@ -45,14 +52,12 @@ class PackagedProgram:
         code: Its object code; None where there are no kernels.
         operators: The names of the operators that it calls.
         details: What reports and profilers see.
-        imported: How its arguments and results are those of the graph.
     """
 
     assembler: Assembler
     code: ObjectCode | None
     operators: dict[Callable, str]
     details: dict[str, Any]
-    imported: ImportedGraph | None = field(default=None)
 
     def __getattr__(self, name: str) -> Any:
         """What a linked program says of itself: ``kernels``, ``event``, ..."""
@@ -61,12 +66,30 @@ class PackagedProgram:
         return self.details[name]
 
 
-def packaged_program(
+@dataclass
+class PackagedGraph:
+    """A graph that is packaged.
+
+    Attributes:
+        imported: How arguments and results of its programs are those of the graph.
+        name: What profilers call its programs.
+        text: The graph.
+        programs: Its programs, for one processor each.
+    """
+
+    imported: ImportedGraph
+    name: str
+    text: str
+    programs: list[PackagedProgram]
+
+
+def packaged_graph(
     gm: torch.fx.GraphModule,
     example_inputs: Sequence[Any],
     options: Options,
     report: Report,
-) -> PackagedProgram:
+    processors: Sequence[Processor],
+) -> PackagedGraph:
     """Compiles a captured graph, with the stages of ``girih.compile``.
 
     Raises:
@@ -83,10 +106,30 @@ def packaged_program(
             device=CPU,
             random="eager" if options.fallback_random else None,
         )
+    remove_folders(imported.module.operation)
+    text = print_module(imported.module, debug_info=True)
+    programs = [
+        packaged_program(text, options, report, processor) for processor in processors
+    ]
+    return PackagedGraph(imported, report.name, text, programs)
+
+
+def packaged_program(
+    text: str, options: Options, report: Report, processor: Processor
+) -> PackagedProgram:
+    """Compiles the text of a graph for a processor.
+
+    Raises:
+        CompileError: A stage failed.
+    """
     options = replace(options, cudagraphs=False, dump_inputs=False)
-    program = _Lowering(options, report).program(imported.module, "graph", None)
-    program.imported = imported
-    return program
+    module = parse_module(text, contexts.shared())
+    return _Lowering(options, report, processor).program(module, "graph", None)
+
+
+def can_be_repeated(options: Options) -> bool:
+    """Whether the text of a graph and options say all that becomes of it."""
+    return options.passes is None and options.override_folder() is None
 
 
 def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
@@ -123,12 +166,13 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
 class _Lowering(Lowering):
     """A lowering whose program is not linked."""
 
-    def __init__(self, options: Options, report: Report):
-        Runner.__init__(self, options, report, _Target(CPU), "inference")
+    def __init__(self, options: Options, report: Report, processor: Processor):
+        target = _Target(CPU, processor)
+        Runner.__init__(self, options, report, target, "inference")
 
 
 class _Target(CpuTarget):
-    """The processor that runs Python, for code that is written to a file."""
+    """A processor, for code that is written to a file."""
 
     def find(self, key: str, options: Options, report: Report) -> ObjectCode | None:
         """The object code that is kept on disk."""

@@ -14,7 +14,11 @@ What lives here, in the order to read it:
 * ``code``       instructions and machine code, written and linked
 * ``loading``    ``load``: from a file to a callable
 * ``capturing``  from a function and its arguments to a graph; loads the compiler
+* ``examples``   what is packaged: functions with the arguments of one call
+* ``describing`` what the manifest says of an entry point
+* ``weights``    tensors that are no arguments, each memory once
 * ``exported``   programs of ``torch.export`` as input
 * ``building``   ``package``: from a function to a file; loads the compiler
+* ``adding``     code for another processor; loads the compiler
 * ``command``    ``girih-package``
 """

@@ -1,50 +1,62 @@
-"""``girih.package``: a function or a module as one file."""
+"""``girih.package``: functions or modules as one file."""
 
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
-from girih import marks
+import girih
+from girih import processors
+from girih.codegen.cpu.target import Target
 from girih.loading import load_compiler
-from girih.options import make_options
-from girih.packaging import capturing, container
-from girih.packaging.describing import ExampleArguments, described, name_of
-from girih.packaging.exported import Exported
+from girih.options import Options, make_options
+from girih.packaging import capturing, code, container, tensors
+from girih.packaging.describing import described
+from girih.packaging.examples import Example, examples_of
+from girih.packaging.loading import FORMAT
+from girih.packaging.weights import Weights
 from girih.reports import Reports
 
 
 def package(
-    model: Callable,
+    model: Callable | Mapping[str, Any],
     args: tuple = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
     path: str | os.PathLike,
     dynamic_shapes: Any = None,
+    targets: Sequence[str] = (processors.NATIVE,),
     options: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Compiles a function or a module, and writes it to one file with its weights.
+    """Compiles functions or modules, and writes them to one file with their weights.
 
     ``girih.load`` loads the file where torch and girih are, without a compiler. The
-    call is captured and not run. It has to be one graph, for inference: results have no
-    gradients, and a module is packaged in the mode that it is in, so call ``eval()``.
+    calls are captured and not run. Each has to be one graph, for inference: results
+    have no gradients, and a module is packaged in the mode that it is in, so call
+    ``eval()``.
 
     Args:
         model: A function, method or ``nn.Module``, or what ``torch.export.export``
             returned: its sizes are symbolic as they are there, and its own example
-            arguments are taken where ``args`` and ``kwargs`` are empty.
+            arguments are taken where ``args`` and ``kwargs`` are empty. For several
+            entry points a dict from name to ``(model, args)`` or ``(model, args,
+            kwargs)``: they share weights and state.
         args: Example arguments. Tensors stand for all of the same dtype and sizes;
             numbers, texts and None are fixed.
         kwargs: Likewise, by name.
         path: The file; it is replaced.
         dynamic_shapes: Which sizes may differ from call to call, as for
             ``torch.export.export``: by name or in order of the arguments, for each
-            tensor from dim to ``torch.export.Dim``. Sizes begin at 2.
+            tensor from dim to ``torch.export.Dim``. Sizes begin at 2. For several entry
+            points a dict from name to these.
+        targets: Processors that code is made for: ``"native"``, the one that runs
+            Python, and the levels ``"x86-64-v2"``, ``"x86-64-v3"`` and ``"x86-64-v4"``.
+            ``girih.load`` takes the best one that runs there.
         options: As for ``girih.compile``.
 
     Returns:
@@ -52,65 +64,87 @@ def package(
 
     Raises:
         TypeError: An argument has the wrong type, or can't be described in a file.
-        ValueError: A size does not fit its ``Dim``, or an option is not known.
-        girih.UnsupportedError: The call is no single graph (the message has each
-            break), or no package can hold what it does.
+        ValueError: A size does not fit its ``Dim``, or a target, an option or a name
+            is wrong.
+        girih.UnsupportedError: A call is no single graph (the message has each break),
+            or no package can hold what it does.
     """
-    dims: Mapping[int, Mapping[int, Any]] = {}
-    if is_exported := isinstance(model, torch.export.ExportedProgram):
-        if dynamic_shapes is not None:
-            raise TypeError(
-                "dynamic_shapes must be left out for an exported program, which has "
-                "its own"
-            )
-        exported = Exported.of(model, args, kwargs or {})
-        model, args, kwargs = exported.module, exported.args, exported.kwargs
-        dims = exported.dims
-    if not callable(model):
-        kind = type(model).__name__
-        raise TypeError(f"girih.package expects a callable or a module, got {kind}")
-    if not isinstance(args, (tuple, list)):
-        raise TypeError(f"args must be a tuple, got {type(args).__name__}")
-    made = make_options(options)
-    target, args, kwargs = marks.innermost(model), tuple(args), dict(kwargs or {})
-    parameters = capturing.parameters_of(target, len(args))
-    names = capturing.names_of_leaves(args, kwargs, parameters)
-    conditions = exported.conditions(names) if is_exported else ()
-    leaves, tree = pytree.tree_flatten((args, kwargs))
-    capturing.check_leaves(leaves, names)
-    if not is_exported:
-        dims = capturing.dims_of(dynamic_shapes, args, kwargs, parameters)
-    _check_dims(leaves, names, dims)
+    made, chosen = make_options(options), _processors(targets)
+    examples = examples_of(model, args, kwargs, dynamic_shapes)
     load_compiler()
-    from girih.compiler.packaged import packaged_program
     from girih.plugins import load_installed
 
     load_installed()
-    reports = Reports(name=name_of(target))
-
-    def compile_(gm: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
-        return packaged_program(gm, examples, made, reports.begin())
-
-    with capturing.marked(leaves, dims):
-        captured = capturing.capture_whole(target, args, kwargs, made, compile_)
-    arguments = ExampleArguments(leaves, names, dims, tree, parameters, conditions)
-    manifest, parts = described(captured, target, arguments)
-    manifest["options"] = {k: repr(v) for k, v in (options or {}).items()}
-    container.write(path, manifest, parts)
+    manifest, parts = _built(examples, made, chosen)
+    manifest["options"] = {name: repr(value) for name, value in (options or {}).items()}
+    container.write(path, manifest, parts.content)
     return Path(path)
 
 
-def _check_dims(
-    leaves: Sequence[Any], names: Sequence[str], dims: Mapping[int, Mapping[int, Any]]
-) -> None:
-    for value, name in zip(leaves, names, strict=True):
-        for dim, size in dims.get(id(value), {}).items():
-            least, most = capturing.range_of(size)
-            now = value.shape[dim]
-            if now < least or (most is not None and now > most):
-                limit = "" if most is None else f" to {most}"
-                raise ValueError(
-                    f"{name}.size({dim}) is {now}, and its Dim allows sizes from "
-                    f"{least}{limit}. girih compiles sizes 0 and 1 for themselves, so "
-                    "give an example of another size."
-                )
+def _built(
+    examples: Mapping[str, Example], options: Options, targets: Sequence[Target]
+) -> tuple[dict[str, Any], code.Parts]:
+    """The manifest, without the options, and the parts."""
+    from girih.compiler.packaged import can_be_repeated
+    from girih.compiler.sources import added
+
+    weights = Weights({name: each.target for name, each in examples.items()})
+    parts, entries = code.Parts(), {}
+    written = [code.processor(each) | {"code": {}} for each in targets]
+    for name, example in examples.items():
+        weights.begin()
+        captured = _captured(example, options, targets)
+        graph = captured.program
+        entries[name] = described(captured, example.arguments, weights)
+        for target, program in zip(written, graph.programs, strict=True):
+            target["code"][name] = code.encode(program, parts)
+        entries[name] |= {"graph": None, "program": graph.name}
+        if can_be_repeated(options):
+            entries[name]["graph"] = parts.add("program.mlir", graph.text.encode())
+    table, stored = weights.written()
+    parts.add("weights.safetensors", tensors.encode(stored))
+    made_by = {"girih": girih.__version__, "torch": torch.__version__}
+    manifest = {
+        "format": FORMAT,
+        "name": ", ".join(_names(examples)),
+        "made_by": made_by | {"python": platform.python_version()},
+        "plugins": added(),
+        "weights": table,
+        "entries": entries,
+        "targets": written,
+    }
+    return manifest, parts
+
+
+def _names(examples: Mapping[str, Example]) -> Sequence[str]:
+    """The names of entry points, or that of the function where there is one alone."""
+    if len(examples) == 1:
+        return [example.name for example in examples.values()]
+    return list(examples)
+
+
+def _processors(targets: Sequence[str]) -> list[Target]:
+    if isinstance(targets, str) or not isinstance(targets, Sequence):
+        raise TypeError(f"targets must be a tuple of names, got {targets!r}")
+    found = [
+        processors.named(name, f"girih.package makes no code for {name!r}")
+        for name in targets
+    ]
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"targets must be different names, got {targets!r}")
+    return found
+
+
+def _captured(
+    example: Example, options: Options, targets: Sequence[Target]
+) -> capturing.WholeCall:
+    from girih.compiler.packaged import packaged_graph
+
+    reports, arguments = Reports(name=example.name), example.arguments
+
+    def compile_(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
+        return packaged_graph(gm, inputs, options, reports.begin(), targets)
+
+    with capturing.marked(arguments.leaves, arguments.dims):
+        call = (example.target, example.args, example.kwargs)
+        return capturing.capture_whole(*call, options, compile_)

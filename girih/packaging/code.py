@@ -19,13 +19,14 @@ import torch
 import girih
 from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.link import Library, link
-from girih.codegen.cpu.symbols import openmp_symbols, resolve
-from girih.codegen.cpu.target import Target
+from girih.codegen.cpu.symbols import own_symbols, resolve
+from girih.codegen.cpu.target import Target, level_of
 from girih.codegen.runtime import _runtime
 from girih.codegen.runtime.assembler import Assembler
-from girih.errors import PackageError
+from girih.errors import PackageError, unsupported
 from girih.packaging import constants
 from girih.packaging.container import Container
+from girih.processors import NATIVE
 
 _COUNTS = ("inputs", "values", "registers", "kernels", "launches", "externs")
 
@@ -47,7 +48,11 @@ _WORDS = ("OP_", "ITEM_")
 
 def processor(target: Target) -> dict[str, Any]:
     """What object code for a processor needs."""
-    features = sorted(flag for flag in target.flags if _INSTRUCTIONS.match(flag))
+    features = sorted(
+        flag
+        for flag in target.flags
+        if target.level is not None or _INSTRUCTIONS.match(flag)
+    )
     return {
         "machine": platform.machine(),
         "system": sys.platform,
@@ -56,37 +61,95 @@ def processor(target: Target) -> dict[str, Any]:
     }
 
 
-def check_processor(where: str, wanted: Mapping, here: Target) -> None:
-    """Checks that this machine can run code of a package.
+def chosen(
+    where: str, targets: Sequence[Mapping], here: Target, name: str | None
+) -> Mapping[str, Any]:
+    """The target of a package that suits this processor best.
+
+    Args:
+        where: The package.
+        targets: Its targets.
+        here: This processor.
+        name: That of the target; None for the one that uses most features.
 
     Raises:
-        PackageError: It can't; the message says what is missing.
+        PackageError: None can run here; the message says what is missing.
     """
+    if name is not None:
+        targets = [target for target in targets if target["processor"] == name]
+    reasons = [_missing(target, here) for target in targets]
+    fitting = [t for t, reason in zip(targets, reasons, strict=True) if not reason]
+    if fitting:
+        return max(fitting, key=lambda target: len(target["features"]))
+    pairs = zip(targets, reasons, strict=True)
+    has = "; ".join(f"{target['processor']} ({reason})" for target, reason in pairs)
+    level = level_of(here)
+    own = here.name if level in (None, here.name) else f"{here.name}, {level}"
+    raise PackageError(
+        f"{where} can't run here. This processor is {own}. The package has code for "
+        f"{has or 'none'}. Make it for this processor, too: girih-package add-target "
+        f"{where} {level or NATIVE}"
+    )
+
+
+def _missing(target: Mapping, here: Target) -> str:
+    """Why code of a target can't run here, or ""."""
     own = {"machine": platform.machine(), "system": sys.platform}
-    for name, value in own.items():
-        if wanted[name] != value:
-            what = f"it has code for {wanted['system']} on {wanted['machine']}"
-            here_is = f"this is {own['system']} on {own['machine']}"
-            raise PackageError(f"{where} can't run here: {what}, and {here_is}")
-    if missing := sorted(set(wanted["features"]) - here.flags):
-        raise PackageError(
-            f"{where} can't run here: its code is for {wanted['processor']}, and this "
-            f"processor ({here.name}) lacks {', '.join(missing)}. Make the package on "
-            "a processor like this one."
-        )
+    if any(target[name] != value for name, value in own.items()):
+        here_is = f"this is {own['system']} on {own['machine']}"
+        return f"{target['system']} on {target['machine']}, and {here_is}"
+    missing = sorted(set(target["features"]) - here.flags)
+    return f"this processor lacks {', '.join(missing)}" if missing else ""
 
 
 # Writing ------------------------------------------------------------------------------
 
 
-def encode(
-    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
-) -> tuple[bytes, bytes]:
-    """The parts with constants and counts, in JSON, and with words.
+class Parts:
+    """Parts of a package that is written; what is equal is one part.
+
+    Args:
+        content: Parts that are there already.
+    """
+
+    def __init__(self, content: Mapping[str, bytes | memoryview] | None = None):
+        self.content = dict(content or {})
+
+    def add(self, name: str, content: bytes) -> str:
+        """Takes a part; returns its name, which may have a number."""
+        stem, _, ending = name.partition(".")
+        number = 1
+        while self.content.setdefault(name, content) != content:
+            number += 1
+            name = f"{stem}{number}.{ending}"
+        return name
+
+
+def encode(program: Any, parts: Parts) -> dict[str, Any]:
+    """Writes a program to parts; returns what the manifest says of it.
 
     Raises:
-        constants.UnknownConstant: A constant can't be written.
+        UnsupportedError: A constant can't be written.
     """
+    try:
+        text, words_ = _encoded(program.assembler, program.details, program.operators)
+    except constants.UnknownConstant as error:
+        kind = "a constant that no package can hold"
+        unsupported(kind=kind, explanation=str(error))
+    linked = program.code
+    return {
+        "constants": parts.add("program.json", text),
+        "instructions": parts.add("program.bin", words_),
+        "kernels": parts.add("kernels.o", linked.data) if linked else None,
+        "exports": list(linked.exports) if linked else [],
+        "imports": list(linked.imports) if linked else [],
+        "operators": sorted(set(program.operators.values())),
+    }
+
+
+def _encoded(
+    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
+) -> tuple[bytes, bytes]:
     counts = {name: details.get(name, getattr(assembler, name, 0)) for name in _COUNTS}
     known = {
         "constants": [constants.encode(x, operators) for x in assembler.constants],
@@ -105,27 +168,27 @@ def encode(
 
 
 def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
-    """The program of a package, linked.
+    """A program of a package, linked.
 
     Args:
         container: The package.
-        written: What its manifest says of the code.
+        written: What its manifest says of the program.
         fallback: Called with the kind of check that failed, and the inputs.
 
     Raises:
         PackageError: It can't run here.
         ValueError: It is wrong; so do LookupError and TypeError.
     """
-    known = json.loads(bytes(container.part("program.json")))
+    known = json.loads(bytes(container.part(written["constants"])))
     if known["words"] != words():
         text = f"{container.path} has instructions of another girih"
         raise PackageError(f"{text} than {girih.__version__}. Make it again.")
     code = array("q")
-    code.frombytes(container.part("program.bin"))
+    code.frombytes(container.part(written["instructions"]))
     library = None
     addresses: list[int] = []
     if written["exports"]:
-        library = _linked(container, written["exports"], written["imports"])
+        library = _linked(container, written)
         addresses = [library.address(name) for name in written["exports"]]
     _relocate(code, known["runs"], addresses)
     found = tuple(map(_constant(container.path), known["constants"]))
@@ -141,12 +204,11 @@ def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
     )
 
 
-def _linked(
-    container: Container, exports: Sequence[str], imports: Sequence[str]
-) -> Library:
+def _linked(container: Container, written: Mapping) -> Library:
     try:
-        addresses = openmp_symbols() | resolve(imports, {})
-        return link(bytes(container.part("kernels.o")), exports, addresses)
+        addresses = own_symbols() | resolve(written["imports"], {})
+        content = bytes(container.part(written["kernels"]))
+        return link(content, written["exports"], addresses)
     except CodegenError as error:
         version = f"torch {torch.__version__}"
         text = f"{container.path} can't be linked here ({version}): {error}"

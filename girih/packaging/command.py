@@ -3,6 +3,7 @@
 girih-package inspect model.girih
 girih-package verify model.girih
 girih-package extract model.girih folder
+girih-package add-target model.girih x86-64-v3
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from girih.errors import PackageError
+from girih.errors import GirihError, PackageError
 from girih.packaging import container, sizes
 
 _EXAMPLES = """
@@ -43,6 +44,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         "inspect": "print arguments, results, weights and parts",
         "verify": "check all bytes, and whether it can be loaded here",
         "extract": "write the parts and manifest.json to a folder",
+        "add-target": "make code for another processor, too; needs the compiler",
     }
     for name, text in helps.items():
         command = commands.add_parser(name, help=text, description=text)
@@ -53,6 +55,9 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
             )
         if name == "extract":
             command.add_argument("folder", type=Path, help="where the parts go")
+        if name == "add-target":
+            text = "native, x86-64-v2, x86-64-v3 or x86-64-v4"
+            command.add_argument("target", help=text)
     return parser.parse_args(argv)
 
 
@@ -67,13 +72,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command == "verify":
             print(_verified(arguments.file))
             return 0
+        if arguments.command == "add-target":
+            _add(arguments.file, arguments.target)
+            return 0
         found = container.read(arguments.file, thorough=arguments.command == "extract")
         if arguments.command == "inspect":
             text = json.dumps(found.manifest, indent=2) if arguments.json else None
             print(text or described(found))
         else:
             _extract(found, arguments.folder)
-    except (OSError, PackageError) as error:
+    except (OSError, GirihError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
@@ -87,6 +95,15 @@ def _verified(path: str) -> str:
     container.read(path, thorough=True)
     load(path)
     return f"{path}: all checksums are right, and it can be loaded here"
+
+
+def _add(path: str, target: str) -> None:
+    import torch  # noqa: F401  (the compiler lives in its process)
+
+    from girih.packaging.adding import add_target
+
+    add_target(path, target)
+    print(f"{path}: it has code for {target}, too")
 
 
 def _extract(found: container.Container, folder: Path) -> None:
@@ -113,11 +130,27 @@ def described(found: container.Container) -> str:
 
 
 def _lines(found: container.Container) -> Iterator[str]:
-    manifest, entry = found.manifest, found.manifest["entry"]
+    manifest = found.manifest
     made_by = ", ".join(f"{k} {v}" for k, v in manifest["made_by"].items())
-    target = manifest["target"]
     yield f"{manifest['name']}: {found.size} bytes, made by {made_by}"
-    yield f"target: {target['system']}, {target['machine']}, {target['processor']}"
+    for target in manifest["targets"]:
+        yield f"target: {target['processor']} ({target['system']}, {target['machine']})"
+    yield f"weights: {len(manifest['weights'])}"
+    state = [name for name, each in manifest["weights"].items() if each["written"]]
+    yield f"state: {', '.join(state) or 'none'}"
+    for name, entry in manifest["entries"].items():
+        yield f"entry point {name}:"
+        yield from (f"  {line}" for line in _lines_of_entry(entry))
+        programs = [target["code"][name] for target in manifest["targets"]]
+        operators = {each for program in programs for each in program["operators"]}
+        kernels = ", ".join(str(len(program["exports"])) for program in programs)
+        yield f"  kernels, by target: {kernels}"
+        yield f"  library calls: {', '.join(sorted(operators)) or 'none'}"
+    yield "parts:"
+    yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
+
+
+def _lines_of_entry(entry: Mapping) -> Iterator[str]:
     yield "arguments:"
     names = {name: each["text"] for name, each in entry["symbols"].items()}
     yield from (f"  {_argument(each, names)}" for each in entry["inputs"])
@@ -127,12 +160,6 @@ def _lines(found: container.Container) -> Iterator[str]:
     for guard in entry["guards"]:
         yield f"sizes: {sizes.text_of(guard, names)}"
     yield f"results: {len(entry['outputs'])}"
-    yield f"weights: {len(manifest['weights'])}"
-    code = manifest["code"]
-    yield f"kernels: {len(code['exports'])} functions"
-    yield f"library calls: {', '.join(code['operators']) or 'none'}"
-    yield "parts:"
-    yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
 
 
 def _argument(entry: Mapping, names: Mapping[str, str]) -> str:

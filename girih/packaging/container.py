@@ -126,7 +126,7 @@ def write(path: str | os.PathLike, manifest: Mapping, parts: Mapping) -> None:
     head = b""
     for _ in range(8):  # offsets in the manifest depend on its length
         whole = {**manifest, "parts": table}
-        head = json.dumps(whole, sort_keys=True, allow_nan=False).encode()
+        head = json.dumps(whole, allow_nan=False).encode()
         placed = _placed(_HEAD_BYTES + len(head), parts, checksums)
         if placed == table:
             break

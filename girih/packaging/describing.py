@@ -1,8 +1,7 @@
-"""What a package's manifest says of arguments, results, sizes, weights and code."""
+"""What a package's manifest says of an entry point: arguments, results and sizes."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +9,10 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-import girih
-from girih.codegen.cpu.target import host_target
 from girih.errors import unsupported
 from girih.frontend.importer.lazy_bits import NONE
-from girih.packaging import capturing, code, constants, sizes, tensors
+from girih.packaging import capturing, constants, sizes
 from girih.packaging.capturing import WholeCall
-from girih.packaging.loading import FORMAT
 from girih.packaging.weights import Weights
 
 
@@ -48,23 +44,21 @@ class ExampleArguments:
                 self.numbers.setdefault(id(value), number)
 
 
-def name_of(target: Any) -> str:
-    """What a package is called."""
-    if isinstance(target, torch.nn.Module):
-        return type(target).__name__
-    return getattr(target, "__name__", type(target).__name__)
-
-
 def described(
-    captured: WholeCall, target: Any, arguments: ExampleArguments
-) -> tuple[dict, dict[str, bytes]]:
-    """The manifest, and the parts of the file.
+    captured: WholeCall, arguments: ExampleArguments, weights: Weights
+) -> dict[str, Any]:
+    """An entry point, as the manifest has it.
+
+    Args:
+        captured: Its call.
+        arguments: The example arguments.
+        weights: Takes the tensors that are no arguments.
 
     Raises:
         TypeError: The structure of arguments or results can't be written.
         UnsupportedError: No package can hold what the program does.
     """
-    program, imported = captured.program, captured.program.imported
+    imported = captured.program.imported
     if any(not isinstance(given, torch.Tensor) for given in captured.inputs):
         why = "A size or number of the arguments is an input of the graph."
         _refuse("a package with symbolic numbers", why, "Give a constant.")
@@ -72,10 +66,10 @@ def described(
         why = "An input is a lazily conjugated or negated tensor."
         how = "Pass x.resolve_conj().resolve_neg()."
         _refuse("a package of lazily conjugated tensors", why, how)
-    weights = Weights(target)
     given = _given(captured, arguments, weights)
     written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
     state = {given[n][1] for n in written if given[n][0] == "weight"}
+    weights.write(state)
     written = {given[n][1] for n in written if given[n][0] == "input"}
     symbols = _Symbols(arguments)
     examples = dict(zip(map(id, captured.inputs), captured.examples, strict=True))
@@ -84,8 +78,7 @@ def described(
         for number, value in enumerate(arguments.leaves)
     ]
     outputs, tree = _results(captured, arguments, weights, symbols)
-    table, stored = weights.written(state)
-    entry = {
+    return {
         "parameters": list(arguments.parameters),
         "tree": _text_of(arguments.tree, "arguments"),
         "inputs": inputs,
@@ -96,36 +89,6 @@ def described(
         "outputs": outputs,
         "result_tree": _text_of(tree, "results"),
     }
-    manifest = _manifest(program, target) | {"weights": table, "entry": entry}
-    return manifest, _parts(program, stored)
-
-
-def _manifest(program: Any, target: Any) -> dict[str, Any]:
-    made_by = {"girih": girih.__version__, "torch": torch.__version__}
-    return {
-        "format": FORMAT,
-        "name": name_of(target),
-        "made_by": made_by | {"python": platform.python_version()},
-        "target": code.processor(host_target()),
-        "code": {
-            "exports": list(program.code.exports) if program.code else [],
-            "imports": list(program.code.imports) if program.code else [],
-            "operators": sorted(set(program.operators.values())),
-        },
-    }
-
-
-def _parts(program: Any, stored: Mapping[str, torch.Tensor]) -> dict[str, bytes]:
-    try:
-        text, instructions = code.encode(
-            program.assembler, program.details, program.operators
-        )
-    except constants.UnknownConstant as error:
-        _refuse("a constant that no package can hold", str(error))
-    parts = {"program.json": text, "program.bin": instructions}
-    if program.code is not None:
-        parts["kernels.o"] = program.code.data
-    return parts | {"weights.safetensors": tensors.encode(stored)}
 
 
 def _given(captured: WholeCall, arguments: ExampleArguments, weights: Weights) -> list:

@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 import girih
-from girih.codegen.cpu.target import host_target
+from girih import processors
 from girih.errors import PackageError
 from girih.packaging import code, container, tensors
 from girih.packaging.quick import QuickArguments, builder
 from girih.packaging.signature import Signature, outputs_of, tree_of
 
-FORMAT = 1
+FORMAT = 2
+MAIN = "main"
+"""The name of an entry point that stands alone."""
 
 
-class Package:
-    """A program that was loaded; call it as what it was made of.
-
-    Several threads may call it, unless it has state: what it writes from call to call,
-    such as a cache, or the averages of a batch norm in training. Each load has state of
-    its own, which begins as it was when the package was made. It computes without
-    gradients.
+class EntryPoint:
+    """A program of a package; call it as what it was made of.
 
     Attributes:
-        path: The file that it comes from.
-        manifest: What the file says of it: ``docs/package-format.md``.
-        weights: Its weights and constants, by name. They lie in the file, and are
-            copied where somebody writes them.
+        name: Its name in the package.
     """
 
     def __init__(
         self,
-        found: container.Container,
+        name: str,
+        written: Mapping,
         program: Callable,
         signature: Signature,
         weights: Mapping[str, torch.Tensor],
-        original: Mapping[str, torch.Tensor],
+        path: str,
     ):
-        self.path = found.path
-        self.manifest = found.manifest
-        self.weights = dict(weights)
-        self._original = original
+        self.name = name
+        self._where = signature.where
         self._program = program
         self._arguments = QuickArguments(signature)
-        entry = found.manifest["entry"]
-        self._given = tuple(_given(entry["given"], signature, weights))
-        self._outputs = outputs_of(entry, len(signature.leaves), weights)
-        tree = tree_of(self.path, entry["result_tree"])
+        self._given = tuple(_given(written["given"], signature, weights))
+        self._outputs = outputs_of(written, len(signature.leaves), weights)
+        tree = tree_of(path, written["result_tree"])
         if tree.num_leaves != len(self._outputs):
             raise ValueError("the structure of results has other leaves")
         self._build = builder(tree)
@@ -74,6 +68,92 @@ class Package:
             for kind, value in self._outputs
         ]
         return self._build(values)
+
+    def __repr__(self) -> str:
+        return f"<girih entry point {self._where}>"
+
+
+class Package:
+    """Programs that were loaded.
+
+    A package with one program is called as what it was made of. One with several has
+    them by name: ``package["decode"](x)`` or ``package.decode(x)``.
+
+    Several threads may call it, unless it has state: what it writes from call to call,
+    such as a cache, or the averages of a batch norm in training. All entry points have
+    the same state. Each load has state of its own, which begins as it was when the
+    package was made. It computes without gradients.
+
+    Attributes:
+        path: The file that it comes from.
+        manifest: What the file says of it: ``docs/package-format.md``.
+        weights: Its weights and constants, by name. They lie in the file, and are
+            copied where somebody writes them.
+        entry_points: Its programs, by name.
+        target: The processor that the code was made for.
+    """
+
+    path: str
+    manifest: Mapping[str, Any]
+    weights: Mapping[str, torch.Tensor]
+    entry_points: Mapping[str, EntryPoint]
+    target: str
+
+    def __init__(
+        self,
+        found: container.Container,
+        target: str,
+        entry_points: Mapping[str, EntryPoint],
+        weights: Mapping[str, torch.Tensor],
+        original: Mapping[str, torch.Tensor],
+    ):
+        self.path = found.path
+        self.manifest = found.manifest
+        self.target = target
+        self.weights = dict(weights)
+        self.entry_points = MappingProxyType(dict(entry_points))
+        self._original = original
+        self._only = None
+        if len(entry_points) == 1:
+            (self._only,) = entry_points.values()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program.
+
+        Raises:
+            IndexError: An index is out of range.
+            TypeError: An argument has another type, dtype, rank or device, or there are
+                several programs.
+            ValueError: An argument has another size, or is fixed.
+        """
+        if self._only is None:
+            names = ", ".join(map(repr, self.entry_points))
+            raise TypeError(
+                f"{self.path} has several entry points ({names}): call one of them, as "
+                f"package[{next(iter(self.entry_points))!r}](...)"
+            )
+        return self._only(*args, **kwargs)
+
+    def __getitem__(self, name: str) -> EntryPoint:
+        """The program of a name; KeyError if there is none."""
+        try:
+            return self.entry_points[name]
+        except KeyError:
+            names = ", ".join(map(repr, self.entry_points))
+            text = f"{self.path} has no entry point {name!r}; it has {names}"
+            raise KeyError(text) from None
+
+    def __getattr__(self, name: str) -> EntryPoint:
+        """As ``package[name]``."""
+        entry_points = vars(self).get("entry_points", {})
+        if name in entry_points:
+            return entry_points[name]
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.entry_points]
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """The state, by name: weights that the program writes, and no others.
@@ -109,6 +189,21 @@ class Package:
         return f"<girih package {self.manifest['name']} of {self.path}>"
 
 
+def check_name(name: Any) -> None:
+    """Checks the name of an entry point.
+
+    Raises:
+        ValueError: It can't be an attribute of a package.
+    """
+    known = {*dir(Package), *Package.__annotations__}
+    is_name = isinstance(name, str) and name.isidentifier() and name[0] != "_"
+    if not is_name or keyword.iskeyword(name) or name in known:
+        raise ValueError(
+            f"an entry point can't be called {name!r}: expected a name of Python that "
+            "girih.load's result does not have itself"
+        )
+
+
 def _given(
     written: Sequence, signature: Signature, weights: Mapping[str, torch.Tensor]
 ) -> Iterator[tuple[int | None, Any]]:
@@ -125,7 +220,7 @@ def _given(
         yield value, None
 
 
-def load(path: str | os.PathLike) -> Package:
+def load(path: str | os.PathLike, *, target: str | None = None) -> Package:
     """Loads what ``girih.package`` wrote.
 
     torch and girih's run time are all that it needs: no MLIR, no Triton, no compiler.
@@ -135,6 +230,9 @@ def load(path: str | os.PathLike) -> Package:
 
     Args:
         path: The file.
+        target: The processor whose code is taken, as ``girih-package inspect`` prints
+            it. None takes the code that uses most features of this processor, or of
+            those that ``GIRIH_CPU`` names.
 
     Returns:
         A callable that takes what the packaged function took, and returns what it
@@ -144,17 +242,24 @@ def load(path: str | os.PathLike) -> Package:
         OSError: The file can't be read.
         girih.PackageError: It is no package, is damaged, was made by another version of
             girih or torch, or has no code for this processor.
+        ValueError: The package has no such target, or ``GIRIH_CPU`` is wrong.
     """
+    here = processors.processor()
     found = container.read(path)
     where = found.path
     try:
         check_versions(where, found.manifest)
-        code.check_processor(where, found.manifest["target"], host_target())
-        return _loaded(found)
+        targets = found.manifest["targets"]
+        names = {each["processor"] for each in targets}
+        if target is None or target in names:
+            taken = code.chosen(where, targets, here, target)
+            return _loaded(found, taken)
     except PackageError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         raise PackageError(f"{where} is no package of girih: {e!r}") from e
+    known = ", ".join(sorted(map(repr, names)))
+    raise ValueError(f"{where} has no code for {target!r}; it has {known}")
 
 
 def check_versions(where: str, manifest: Mapping) -> None:
@@ -181,20 +286,35 @@ def _release(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _loaded(found: container.Container) -> Package:
-    entry = found.manifest["entry"]
-    where = f"{found.manifest['name']} ({found.path})"
-    signature = Signature.read(where, entry)
+def _loaded(found: container.Container, target: Mapping) -> Package:
     table = found.manifest["weights"]
     weights = _weights(found.part("weights.safetensors"), table)
     state = {name: place for name, place in table.items() if place["written"]}
     original = {}
     if state:
         original = _weights(found.unwritten("weights.safetensors"), state)
-    program = code.decode(found, found.manifest["code"], _fallback(where))
-    if program.inputs != len(entry["given"]):
+    entries = found.manifest["entries"]
+    if not entries or target["code"].keys() != entries.keys():
+        raise ValueError("there is code of other entry points")
+    programs = {name: _entry_point(found, name, target, weights) for name in entries}
+    return Package(found, target["processor"], programs, weights, original)
+
+
+def _entry_point(
+    found: container.Container,
+    name: str,
+    target: Mapping,
+    weights: Mapping[str, torch.Tensor],
+) -> EntryPoint:
+    check_name(name)
+    written = found.manifest["entries"][name]
+    is_alone = len(found.manifest["entries"]) == 1
+    where = f"{found.manifest['name'] if is_alone else name} ({found.path})"
+    signature = Signature.read(where, written)
+    program = code.decode(found, target["code"][name], _fallback(where))
+    if program.inputs != len(written["given"]):
         raise ValueError("the program takes another number of tensors")
-    return Package(found, program, signature, weights, original)
+    return EntryPoint(name, written, program, signature, weights, found.path)
 
 
 def _weights(content: memoryview, table: Mapping) -> dict[str, torch.Tensor]:

@@ -1,7 +1,8 @@
-"""Weights and constants of a program, collected for the file: each memory once."""
+"""Weights and constants of programs, collected for the file: each memory once."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 import torch
@@ -13,28 +14,66 @@ from girih.packaging.tensors import can_store
 class Weights:
     """Tensors that are no arguments, with names.
 
+    Entry points share what is the same memory, seen with the same sizes and strides.
+
     Args:
-        target: What is packaged; a module's tensors have their names in it.
+        targets: What is packaged, by entry point; a module's tensors have their names
+            in it. Where another module has a tensor of the same name, the name of the
+            entry point stands before it.
     """
 
-    def __init__(self, target: Any):
+    def __init__(self, targets: Mapping[str, Any]):
         self._names: dict[int, str] = {}
-        if isinstance(target, torch.nn.Module):
-            for found in (target.named_parameters(), target.named_buffers()):
-                for name, tensor in found:
-                    self._names.setdefault(id(tensor), name)
+        for entry, target in targets.items():
+            module = getattr(target, "__self__", target)
+            if isinstance(module, torch.nn.Module):
+                self._name(entry, module)
         self._tensors: dict[str, torch.Tensor] = {}
+        self._originals: list[torch.Tensor] = []  # an id is one's while it lives
+        self._views: dict[tuple, list[str]] = {}
         self._known: dict[int, str] = {}
+        self._entries: list[set[str]] = []
+        self._written: list[set[str]] = []
+
+    def _name(self, entry: str, module: torch.nn.Module) -> None:
+        taken = set(self._names.values())
+        for found in (module.named_parameters(), module.named_buffers()):
+            for name, tensor in found:
+                free = f"{entry}.{name}" if name in taken else name
+                self._names.setdefault(id(tensor), free)
+
+    def begin(self) -> None:
+        """What is added from here on belongs to the next entry point."""
+        self._known = {}
+        self._entries.append(set())
+        self._written.append(set())
+
+    def write(self, names: Set[str]) -> None:
+        """Notes which weights the entry point writes: they are state."""
+        self._written[-1] |= names
 
     def add(self, tensor: torch.Tensor) -> str:
-        """Takes a tensor; returns its name.
+        """Takes a tensor of the entry point; returns its name.
 
         Raises:
             UnsupportedError: The file can't hold it.
         """
         if id(tensor) in self._known:
             return self._known[id(tensor)]
-        name = self._names.get(id(tensor)) or f"constant.{len(self._tensors)}"
+        view = _view(tensor)
+        used = self._entries[-1]
+        # Two tensors of one program are two to it, also where they are one in memory.
+        same = (name for name in self._views.get(view, ()) if name not in used)
+        name = next(same, None) or self._take(tensor, view)
+        self._known[id(tensor)] = name
+        self._originals.append(tensor)
+        used.add(name)
+        return name
+
+    def _take(self, tensor: torch.Tensor, view: tuple) -> str:
+        name = self._names.get(id(tensor), "")
+        if not name or name in self._tensors:
+            name = f"constant.{len(self._tensors)}"
         is_plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
         is_plain = is_plain and not (tensor.is_conj() or tensor.is_neg())
         if not is_plain or not can_store(tensor.dtype):
@@ -44,32 +83,26 @@ class Weights:
                 explanation="Weights are strided tensors of the cpu, of a dtype that "
                 "safetensors has.",
             )
-        self._known[id(tensor)] = name
         self._tensors[name] = tensor.detach()
+        self._views.setdefault(view, []).append(name)
         return name
 
-    def written(
-        self, state: set[str]
-    ) -> tuple[dict[str, dict], dict[str, torch.Tensor]]:
+    def written(self) -> tuple[dict[str, dict], dict[str, torch.Tensor]]:
         """The table of weights for the manifest, and the tensors that are stored.
 
         Weights that overlap in memory lie in one stored tensor.
 
-        Args:
-            state: Names of those that the program writes.
-
         Raises:
-            UnsupportedError: One of these shares memory with another weight.
+            UnsupportedError: An entry point writes one that shares memory with another
+                one of its weights, or with one that can't lie in the same tensor.
         """
         table: dict[str, dict] = {}
         stored: dict[str, torch.Tensor] = {}
-        for group in self._groups():
-            if len(group) > 1 and not state.isdisjoint(group):
-                unsupported(
-                    kind="a package that writes a weight which shares memory",
-                    context=", ".join(group),
-                    explanation="The program writes one of them, and reads another.",
-                )
+        state = set().union(*self._written)
+        groups = self._groups()
+        self._check_apart(groups, state)
+        for group in groups:
+            self._check(group)
             first = min(_start(self._tensors[name]) for name in group)
             end = max(_end(self._tensors[name]) for name in group)
             name = min(group, key=lambda each: -self._tensors[each].numel())
@@ -89,6 +122,28 @@ class Weights:
         order = list(self._tensors)
         return {name: table[name] for name in order}, stored
 
+    def _check(self, group: list[str]) -> None:
+        for names, state in zip(self._entries, self._written, strict=True):
+            used = names.intersection(group)
+            if len(used) > 1 and not state.isdisjoint(used):
+                _refuse(used)
+
+    def _check_apart(self, groups: list[list[str]], state: set[str]) -> None:
+        """Refuses state in two stored tensors, as an array that has two dtypes."""
+        spans = sorted(
+            (*_bytes_of(self._tensors[name]), number, name)
+            for number, group in enumerate(groups)
+            for name in group
+            if self._tensors[name].numel()
+        )
+        written = {n for n, group in enumerate(groups) if not state.isdisjoint(group)}
+        for at, (_, end, one, name) in enumerate(spans):
+            for start, _, two, other in spans[at + 1 :]:
+                if start >= end:
+                    break
+                if one != two and not written.isdisjoint((one, two)):
+                    _refuse({name, other})
+
     def _groups(self) -> list[list[str]]:
         """Names of weights whose elements overlap."""
         groups: list[list[str]] = []
@@ -104,6 +159,29 @@ class Weights:
                 groups.append(last[memory])
             ends[memory] = max(ends.get(memory, 0), _end(tensor))
         return groups
+
+
+def _refuse(names: Set[str]) -> None:
+    unsupported(
+        kind="a package that writes a weight which shares memory",
+        context=", ".join(sorted(names)),
+        explanation="The program writes one of them, and reads another.",
+    )
+
+
+def _bytes_of(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where a tensor begins in memory, and ends."""
+    start = tensor.data_ptr()
+    return start, start + (_end(tensor) - _start(tensor)) * tensor.element_size()
+
+
+def _view(tensor: torch.Tensor) -> tuple:
+    """Which elements of which memory a tensor has; itself where it has no memory."""
+    if tensor.layout is not torch.strided or not tensor.numel():
+        return (id(tensor),)
+    memory = tensor.untyped_storage()._cdata
+    place = (tensor.storage_offset(), tensor.shape, tensor.stride())
+    return (memory, tensor.dtype, tensor.device, *place)
 
 
 def _start(tensor: torch.Tensor) -> int:

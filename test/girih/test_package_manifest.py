@@ -54,12 +54,17 @@ def an_operator_in_place_of(text, value):
 WEIGHT = "0.weight"
 
 
+def code(manifest):
+    (target,) = manifest["targets"]
+    return target["code"]["main"]
+
+
 def weight(**fields):
     return lambda manifest, parts: manifest["weights"][WEIGHT].update(fields)
 
 
 def entry(change):
-    return lambda manifest, parts: change(manifest["entry"])
+    return lambda manifest, parts: change(manifest["entries"]["main"])
 
 
 def tensor(**fields):
@@ -76,9 +81,9 @@ CHANGES = {
     "a run outside": lambda m, parts: changed_json(
         parts, lambda known: known["runs"].append(1 << 40)
     ),
-    "an export that is not there": lambda m, parts: m["code"]["exports"].append("f"),
-    "fewer exports": lambda m, parts: m["code"].update(exports=["no_such"]),
-    "an import that is not there": lambda m, parts: m["code"].update(imports=["f?"]),
+    "an export that is not there": lambda m, parts: code(m)["exports"].append("f"),
+    "fewer exports": lambda m, parts: code(m).update(exports=["no_such"]),
+    "an import that is not there": lambda m, parts: code(m).update(imports=["f?"]),
     "a function that is none": an_operator_in_place_of("aten", {"entry": "os_system"}),
     "a function of the module": an_operator_in_place_of("aten", {"entry": "torch"}),
     "a name of torch that is no constant": an_operator_in_place_of(
@@ -86,6 +91,21 @@ CHANGES = {
     ),
     "a kind that is none": an_operator_in_place_of("aten", {"pickle": "x"}),
     "two kinds": an_operator_in_place_of("aten", {"list": [], "tuple": []}),
+    "instructions that are not there": lambda m, parts: code(m).update(
+        instructions="program2.bin"
+    ),
+    "kernels that are not there": lambda m, parts: code(m).update(kernels=None),
+    "no entry point": lambda m, parts: m.update(entries={}),
+    "an entry point without code": lambda m, parts: m["entries"].update(
+        other=m["entries"]["main"]
+    ),
+    "code without an entry point": lambda m, parts: m["targets"][0]["code"].update(
+        other=code(m)
+    ),
+    "an entry point that hides a method": lambda m, parts: (
+        m["entries"].update(reset=m["entries"].pop("main")),
+        m["targets"][0].update(code={"reset": code(m)}),
+    ),
     "a negative size": weight(sizes=[-1, 8]),
     "a negative stride": weight(strides=[-8, 1]),
     "a negative offset": weight(offset=-1),
@@ -205,7 +225,7 @@ def test_a_size_of_the_manifest_that_is_too_large(example, tmp_path):
 def test_calls_of_kernels_that_are_not_there(example, tmp_path, number):
     def change(manifest, parts):
         words = array("q", parts["program.bin"])
-        assert len(manifest["code"]["exports"]) == 1
+        assert len(code(manifest)["exports"]) == 1
         words[json.loads(parts["program.json"])["runs"][0]] = number
         parts["program.bin"] = words.tobytes()
 

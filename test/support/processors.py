@@ -18,17 +18,6 @@ PROCESSORS = ("ivybridge", "haswell", "icelake-server", "sapphirerapids", "znver
 _SECONDS = 20.0
 
 
-def compile_for(module: ir.Module, processor: str) -> None:
-    """Marks the functions of a module of LLVM's dialect with a processor."""
-    with module.context:
-        # Features of the processor alone: without any, the host's would be added.
-        features = ir.Attribute.parse('#llvm.target_features<["+cx8"]>')
-        for op in module.body.operations:
-            if op.operation.name == "llvm.func" and op.operation.regions[0].blocks:
-                op.attributes["target_cpu"] = ir.StringAttr.get(processor)
-                op.attributes["target_features"] = features
-
-
 def failures(function: Callable, arguments: tuple[Any, ...], bits: int) -> list[str]:
     """What goes wrong where a function's kernels are compiled for each processor."""
     found: list[str] = []
@@ -38,7 +27,7 @@ def failures(function: Callable, arguments: tuple[Any, ...], bits: int) -> list[
         for processor in PROCESSORS:
             with module.context:
                 copy = ir.Module.parse(text)
-            compile_for(copy, processor)
+            cpu_code.mark_processor(copy, processor)
             try:
                 compile_module(copy, seconds=_SECONDS)
             except CodegenError as error:

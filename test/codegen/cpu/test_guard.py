@@ -12,13 +12,13 @@ import warnings
 import pytest
 import torch
 from processes import run_python
-from processors import compile_for
 
 import girih
 from girih.codegen.cpu import _guard, guard
 from girih.codegen.cpu.compile import compile_module
 from girih.codegen.cpu.errors import CodegenError
 from girih.compiler import cpu_code
+from girih.compiler.cpu_code import mark_processor
 from girih.dialects import context
 from girih.dialects.bindings import ir
 from girih.errors import CompileError
@@ -56,7 +56,7 @@ PROCESSOR = "icelake-server"
 def compiled(*functions: str, seconds: float = 0.0):
     with context.make_context():
         module = ir.Module.parse("\n".join(functions))
-        compile_for(module, PROCESSOR)
+        mark_processor(module, PROCESSOR)
         return compile_module(module, seconds=seconds)
 
 
@@ -164,7 +164,7 @@ def flipped(x):
 
 
 def wrong_processor(module, **arguments):
-    compile_for(module, PROCESSOR)
+    mark_processor(module, PROCESSOR)
     return compile_module(module, **arguments)
 
 

@@ -10,7 +10,7 @@ from kernel_harness import Kernels, compile_kernels
 
 from girih.codegen.cpu.errors import CodegenError
 from girih.codegen.cpu.link import link
-from girih.codegen.cpu.symbols import openmp_symbols, resolve
+from girih.codegen.cpu.symbols import own_symbols, resolve
 from girih.codegen.cpu.target import host_target
 
 
@@ -28,7 +28,7 @@ def doubled():
 
 def _relinked(kernels: Kernels) -> Kernels:
     code = kernels.code
-    symbols = openmp_symbols() | resolve(code.imports, {})
+    symbols = own_symbols() | resolve(code.imports, {})
     return Kernels(kernels.module, code, link(code.data, code.exports, symbols))
 
 
@@ -55,7 +55,7 @@ def _is_mapped(address: int) -> bool:
 
 
 def test_code_is_freed_with_its_last_reference(doubled):
-    library = link(doubled.code.data, ["k"], openmp_symbols() | resolve(["pow"], {}))
+    library = link(doubled.code.data, ["k"], own_symbols() | resolve(["pow"], {}))
     address = library.address("k")
     assert _is_mapped(address)
     del library
@@ -77,7 +77,7 @@ def test_code_is_not_writable(doubled):
 
 def test_damaged_objects_are_refused_or_harmless(doubled):
     """No damage to the file's tables makes the loader leave its bounds."""
-    data, symbols = doubled.code.data, openmp_symbols() | resolve(["pow"], {})
+    data, symbols = doubled.code.data, own_symbols() | resolve(["pow"], {})
     generator = np.random.default_rng(0)
     outcomes = set()
     for _ in range(3000):
@@ -114,7 +114,7 @@ def test_given_addresses_win():
 
 
 def test_unknown_exports_are_an_error(doubled):
-    symbols = openmp_symbols() | resolve(["pow"], {})
+    symbols = own_symbols() | resolve(["pow"], {})
     with pytest.raises(CodegenError, match="linking failed"):
         link(doubled.code.data, ["k", "missing"], symbols)
 
