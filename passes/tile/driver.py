@@ -35,7 +35,10 @@ def choose_gpu_schedule(
 
 
 def choose_cpu_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
 ) -> SchedulePlan:
     """Decides how a kernel runs on a CPU: its sums in registers where it is a product.
 
@@ -44,8 +47,8 @@ def choose_cpu_schedule(
     """
     product = None
     if formula.reduced and CHOSEN in source.tuning:
-        product = choose_product(subject_of(formula, source, options))
-    return product or choose_schedule(formula, source, options)
+        product = choose_product(subject_of(formula, source, options, choices))
+    return product or choose_schedule(formula, source, options, choices)
 
 
 CHOOSERS = {"cpu": choose_cpu_schedule, "gpu": choose_gpu_schedule}

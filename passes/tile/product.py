@@ -118,7 +118,9 @@ def choose_product(subject: Subject) -> SchedulePlan | None:
         return None
     rows = max(reversed(found.rows), key=_known)
     sizes = _sizes(subject, found, rows, lanes)
-    block, vectors = tile = tiles(sizes)
+    if not subject.takes("sums in registers, as of a product"):
+        return None
+    block, vectors = tile = _tile(subject, sizes)
     panels = _panels(subject, found, (rows, lanes), sizes, tile)
     grid = _grid(subject, found, (rows, lanes), sizes, tile, panels)
     if _has_much_after(subject, found, block * vectors):
@@ -199,6 +201,14 @@ def _sizes(
     )
 
 
+def _tile(subject: Subject, sizes: _Sizes) -> tuple[int, int]:
+    usual = tiles(sizes)
+    if subject.choices.are_usual:
+        return usual
+    legal = [(block, vectors) for block in (1, 2, 5, 8) for vectors in (1, 2, 3)]
+    return subject.pick("rows by vectors", usual, [usual, *legal], (1, 1))
+
+
 def tiles(sizes: _Sizes) -> tuple[int, int]:
     """Rows of a block and vectors of a panel: those with the fewest cycles."""
     best, least = (1, 1), float("inf")
@@ -253,7 +263,8 @@ def _panels(
             place, elements = _place(found.depth, row, turned, sizes.width)
             number = subject.buffers + len(panels)
             local = Local(number, each.sum.element.computing, elements, is_shared=False)
-            if turned or _is_far(each.b, found, along[1]) or own > 2 * block:
+            is_copied = bool(turned) or _is_far(each.b, found, along[1])
+            if (is_copied or own > 2 * block) and subject.takes("a copy of columns"):
                 panel = Panel(local, place, turned)
         panels.append(panel)
     return tuple(panels)
