@@ -34,7 +34,7 @@ from typing import Any
 from girih.dialects import attributes as attr
 from girih.dialects import keys
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef
+from girih.dialects.attributes import OperandRef, TorchConstant
 from girih.dialects.bindings import ir
 from girih.dialects.definition import rule_name
 from girih.dialects.dims import Dim
@@ -50,6 +50,8 @@ from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.registry import register_pass
 from girih.passes.write_out_convolutions import is_of_pixels
 
+_COPY = "aten.clone.default"
+_CONTIGUOUS = TorchConstant("memory_format", "contiguous_format")
 _PACK = "mkldnn._reorder_convolution_weight.default"
 _CALL = "mkldnn._convolution_pointwise.default"
 _CALL_WITH_SUM = "mkldnn._convolution_pointwise.binary"
@@ -108,6 +110,8 @@ def _pack_in(function: ir.OpView) -> None:
     for op in pixels:
         if "operand_strides" not in op.attributes:
             choose_layouts(op, turn_weight=False)
+            if op.weight in constants:
+                _turn_weight(op)
     for op in found:
         _pack(op)
     for op in list(block.operations) if found else ():
@@ -127,6 +131,26 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
     if any(isinstance(size, Dim) for size in (*op.padding, *weight)) or 0 in weight:
         return False
     return not overruns_channels_last(weight, op.stride)
+
+
+def _turn_weight(op: ir.OpView) -> None:
+    """Gives a convolution of pixels its weights with the results' channels innermost.
+
+    They are the columns of the product that ``write-out-convolutions`` makes.
+    """
+    b, shape = GraphBuilder(op), ty.shape_of(op.weight.type)
+    turned = b.op("permute", b.reshape(op.weight, shape[:2]), permutation=(1, 0))
+    copy = b.typed(
+        "extern",
+        [[turned]],
+        ty.shape_of(turned.type),
+        turned.type.element_type,
+        op=_COPY,
+        args=(OperandRef(0),),
+        kwargs={"memory_format": _CONTIGUOUS},
+    )
+    weight = b.reshape(b.op("permute", copy, permutation=(1, 0)), shape)
+    op.operation.operands[1] = weight
 
 
 def _pack(op: ir.OpView) -> None:
