@@ -29,6 +29,7 @@ convolutions, and those with which oneDNN would write outside of its memory
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from girih.dialects import attributes as attr
@@ -48,7 +49,7 @@ from girih.passes.constant_values import constant_values
 from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.registry import register_pass
-from girih.passes.write_out_convolutions import is_of_pixels
+from girih.passes.write_out_convolutions import is_of_channels, is_of_pixels
 
 _COPY = "aten.clone.default"
 _CONTIGUOUS = TorchConstant("memory_format", "contiguous_format")
@@ -106,8 +107,8 @@ def _pack_in(function: ir.OpView) -> None:
         return
     block, constants = function.regions[0].blocks[0], constant_values(function)
     found = [op for op in block.operations if _is_packed(op, constants)]
-    pixels = [op for op in block.operations if is_of_pixels(op)] if found else []
-    for op in pixels:
+    own = [op for op in block.operations if is_of_pixels(op) or is_of_channels(op)]
+    for op in own if found or any(map(is_of_channels, own)) else ():
         if "operand_strides" not in op.attributes:
             choose_layouts(op, turn_weight=False)
             if op.weight in constants:
@@ -125,7 +126,7 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
         return False
     if "operand_strides" in op.attributes or op.weight not in constants:
         return False
-    if is_of_pixels(op):
+    if is_of_pixels(op) or is_of_channels(op):
         return False
     weight = ty.shape_of(op.weight.type)
     if any(isinstance(size, Dim) for size in (*op.padding, *weight)) or 0 in weight:
@@ -136,10 +137,13 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
 def _turn_weight(op: ir.OpView) -> None:
     """Gives a convolution of pixels its weights with the results' channels innermost.
 
-    They are the columns of the product that ``write-out-convolutions`` makes.
+    They are the lanes of the kernel that ``write-out-convolutions`` leads to.
     """
     b, shape = GraphBuilder(op), ty.shape_of(op.weight.type)
-    turned = b.op("permute", b.reshape(op.weight, shape[:2]), permutation=(1, 0))
+    results, *others = shape
+    rest = prod(others)
+    turned = b.reshape(op.weight, (results, rest))
+    turned = b.op("permute", turned, permutation=(1, 0))
     copy = b.typed(
         "extern",
         [[turned]],

@@ -144,8 +144,9 @@ WRITE_OUT_VECTOR_PRODUCTS = _stage(
 )
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
-    "On the CPU, products of matrices replace convolutions of single pixels. Each "
-    "becomes a kernel, together with the ops that follow it.",
+    "On the CPU, products of matrices replace convolutions of single pixels, and sums "
+    "over windows those of single channels. Each becomes a kernel, together with the "
+    "ops that follow it.",
 )
 PARTITION = _stage(
     "partition",

@@ -1,14 +1,16 @@
-"""``write-out-convolutions``: convolutions of single pixels are products of matrices.
+"""``write-out-convolutions``: convolutions of pixels or of channels become kernels.
 
-Such a convolution multiplies the channels of each pixel by the weights. As a product it
-becomes a kernel with all that follows it, and nobody copies its weights into the layout
-of a library at each call.
+A convolution whose window is one pixel multiplies the channels of each pixel by the
+weights. As a product it becomes a kernel with all that follows it, and nobody copies
+its weights into the layout of a library at each call. A convolution of each channel by
+itself is a sum over windows.
 
 Requires: library ops and primitives, as ``decompose`` leaves them; layouts of
 convolutions are chosen.
 Establishes: with ``target=cpu``, no ``graph.convolution`` of f32 images has a window of
-one pixel, unless it is transposed, has groups or padding, or its channels are symbolic.
-Otherwise nothing changes.
+one pixel, unless it is transposed, has groups or padding, or its sizes are symbolic;
+and none with the channels innermost has a group for each of at least 8 channels, unless
+it is transposed or dilated, or its sizes are symbolic. Otherwise nothing changes.
 
 Before::
 
@@ -22,7 +24,14 @@ After, where images lie row by row::
     %2 = "graph.mm"(%1, %0) : ... -> tensor<256x3136xf32>
 
 Where their channels are innermost, pixels are the rows of the product, and the weights
-its right operand. A convolution with a stride reads some of the pixels.
+its right operand. A convolution with a stride reads some of the pixels. A convolution
+of channels becomes::
+
+    %0 = "graph.pad"(%x) ...
+    %1 = "graph.window"(%0) {dim = 1, ...} : ...
+    %2 = "graph.window"(%1) {dim = 2, ...} : ... -> tensor<1x56x56x72x3x3xf32>
+    %3 = "graph.mul"(%2, %w) : ...
+    %4 = "graph.reduce_sum"(%3) {dims = array<i64: 4, 5>} : ...
 """
 
 from __future__ import annotations
@@ -37,6 +46,9 @@ from girih.passes.choose_convolution_layouts import channels_innermost
 from girih.passes.graph_builder import GraphBuilder, function_bodies
 from girih.passes.registry import register_pass
 
+_LEAST_CHANNELS = 8
+"""With fewer, most lanes of vectors along the channels would be idle."""
+
 
 @dataclass(frozen=True)
 class ConvolutionOptions:
@@ -48,12 +60,15 @@ class ConvolutionOptions:
 
 @register_pass("write-out-convolutions", options=ConvolutionOptions)
 def run(op: ir.Operation, options: ConvolutionOptions) -> None:
-    """Replaces convolutions of single pixels."""
+    """Replaces convolutions of pixels and of channels."""
     if options.target != "cpu":
         return
     for block in function_bodies(op):
         for inner in [each for each in block.operations if is_of_pixels(each)]:
             _replace(inner)
+        for inner in [each for each in block.operations if is_of_channels(each)]:
+            if _has_channels_innermost(inner):
+                _sum_windows(inner)
 
 
 def is_of_pixels(op: ir.OpView) -> bool:
@@ -74,6 +89,46 @@ def _has_channels_innermost(op: ir.OpView) -> bool:
         return False
     own = attr.LAYOUTS.decode(op.attributes["operand_strides"])[0]
     return own == channels_innermost(ty.shape_of(op.x.type))
+
+
+def is_of_channels(op: ir.OpView) -> bool:
+    """Whether an op is a convolution of each channel of images by itself."""
+    if op.operation.name != "graph.convolution" or op.transposed:
+        return False
+    images, weight = (ty.shape_of(value.type) for value in (op.x, op.weight))
+    if len(weight) != 4 or tuple(op.dilation) != (1, 1):
+        return False
+    sizes = (*images, *weight, *op.padding)
+    if any(isinstance(size, Dim) for size in sizes) or 0 in (*images, *weight):
+        return False
+    is_own = op.groups == images[1] == weight[0] and images[1] >= _LEAST_CHANNELS
+    return is_own and str(op.x.type.element_type) == "f32"
+
+
+def _sum_windows(op: ir.OpView) -> None:
+    """Writes a convolution of channels as sums over windows."""
+    b = GraphBuilder(op)
+    count, channels, height, width = ty.shape_of(op.x.type)
+    *_, rows, columns = ty.shape_of(op.weight.type)
+    element = op.x.type.element_type
+    x = b.op("permute", op.x, permutation=(0, 2, 3, 1))
+    up, left = op.padding
+    if (up, left) != (0, 0):
+        sides = (0, up, left, 0)
+        shape = (count, height + 2 * up, width + 2 * left, channels)
+        x = b.typed("pad", [x], shape, element, low=sides, high=sides, value=0.0)
+    _, _, high, wide = ty.shape_of(op.results[0].type)
+    down, right = op.stride
+    shape = (count, high, *ty.shape_of(x.type)[2:], rows)
+    x = b.typed("window", [x], shape, element, dim=1, step=down)
+    shape = (count, high, wide, channels, rows, columns)
+    x = b.typed("window", [x], shape, element, dim=2, step=right)
+    weight = b.reshape(op.weight, (channels, rows, columns))
+    y = b.op("reduce_sum", b.op("mul", x, weight), dims=(4, 5))
+    y = b.reshape(y, (count, high, wide, channels))
+    if op.bias is not None:
+        y = b.op("add", y, op.bias)
+    b.replace(op, b.op("permute", y, permutation=(0, 3, 1, 2)))
 
 
 def _replace(op: ir.OpView) -> None:

@@ -29,8 +29,9 @@ Read in this order: ``options`` (the target), ``kernel`` (reading the IR), ``ind
 expressions), ``domain`` (refined and merged coordinates), ``pieces`` (computed
 indices), ``plan`` (what a schedule is), ``subject``, ``cost``, ``widths``,
 ``stretches``, ``keep``, ``split``, ``transpose``, ``choose`` (which schedule),
-``contraction`` (what is a product of matrices), ``product`` (its schedule), ``emit``
-(IR), ``gpu`` (the same for GPUs), ``driver``.
+``contraction`` (what is a product of matrices), ``product`` (its schedule),
+``window_sums`` (that of convolutions of single channels), ``emit`` (IR), ``gpu`` (the
+same for GPUs), ``driver``.
 """
 
 from girih.passes.tile.driver import print_schedules, run

@@ -19,6 +19,7 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import SchedulePlan
 from girih.passes.tile.product import choose_product
 from girih.passes.tile.subject import subject_of
+from girih.passes.tile.window_sums import choose_window_sums
 
 
 def choose_gpu_schedule(
@@ -45,10 +46,12 @@ def choose_cpu_schedule(
     Raises:
         ValueError: for closing reductions, which have a schedule on GPUs alone.
     """
-    product = None
-    if formula.reduced and CHOSEN in source.tuning:
-        product = choose_product(subject_of(formula, source, options, choices))
-    return product or choose_schedule(formula, source, options, choices)
+    found = None
+    if formula.reduced and not formula.closing:
+        subject = subject_of(formula, source, options, choices)
+        is_chosen = CHOSEN in source.tuning
+        found = (choose_product if is_chosen else choose_window_sums)(subject)
+    return found or choose_schedule(formula, source, options, choices)
 
 
 CHOOSERS = {"cpu": choose_cpu_schedule, "gpu": choose_gpu_schedule}

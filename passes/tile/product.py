@@ -55,6 +55,7 @@ class ProductGrid(Grid):
         panels: for each product the copy of a panel; None where it is read as it lies.
         sums: the private buffer for the sums of a block, from which a loop over rows
             goes on; None where what follows stands behind the sums at once.
+        is_by_lanes: rows' factors vary along the lanes, too.
     """
 
     products: tuple[Product, ...]
@@ -64,6 +65,7 @@ class ProductGrid(Grid):
     is_masked: bool
     panels: tuple["Panel | None", ...]
     sums: Local | None
+    is_by_lanes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class _Sizes:
         width: lanes of a vector.
         registers: of the processor.
         is_masked: whether the columns are no multiple of vectors, and masks are cheap.
+        most_vectors: of a panel, such that a copy of it fits half of the second-level
+            cache.
     """
 
     rows: int
@@ -101,6 +105,7 @@ class _Sizes:
     width: int
     registers: int
     is_masked: bool
+    most_vectors: int
 
     @property
     def vectors(self) -> int:
@@ -190,14 +195,17 @@ def _sizes(
     options = subject.options
     bits = 64 if found.products[0].sum.element == F64 else 32
     width = options.vector_bits // bits
+    depth = product(map(_known, found.depth))
+    fitting = options.l2_bytes // 2 // (depth * options.vector_bits // 8)
     return _Sizes(
         rows=_known(rows),
         columns=lanes.size,
-        depth=product(map(_known, found.depth)),
+        depth=depth,
         count=len(found.products),
         width=width,
         registers=_REGISTERS.get(options.vector_bits, _FEWER_REGISTERS),
         is_masked=options.vector_bits >= _MASKING_BITS and lanes.size % width != 0,
+        most_vectors=min(max(fitting, 1), _MOST_VECTORS),
     )
 
 
@@ -212,7 +220,7 @@ def _tile(subject: Subject, sizes: _Sizes) -> tuple[int, int]:
 def tiles(sizes: _Sizes) -> tuple[int, int]:
     """Rows of a block and vectors of a panel: those with the fewest cycles."""
     best, least = (1, 1), float("inf")
-    for vectors in range(1, min(_MOST_VECTORS, sizes.vectors) + 1):
+    for vectors in range(1, min(sizes.most_vectors, sizes.vectors) + 1):
         free = sizes.registers - 1 - vectors * sizes.count
         most = min(free // (vectors * sizes.count), _MOST_ROWS, sizes.rows)
         for block in range(max(most, 1), max(most // 2, 0), -1):
@@ -260,7 +268,7 @@ def _panels(
         depths = [c for c in found.depth if not isinstance(c.size, int)]
         if not depths and sizes.depth * row * 4 <= subject.options.l2_bytes // 2:
             turned = _turned(each.b, found, along[1])
-            place, elements = _place(found.depth, row, turned, sizes.width)
+            place, elements = place_in_panel(found.depth, row, turned, sizes.width)
             number = subject.buffers + len(panels)
             local = Local(number, each.sum.element.computing, elements, is_shared=False)
             is_copied = bool(turned) or _is_far(each.b, found, along[1])
@@ -270,7 +278,7 @@ def _panels(
     return tuple(panels)
 
 
-def _place(
+def place_in_panel(
     depth: tuple[Coordinate, ...], row: int, turned: Coordinate | None, side: int
 ) -> tuple[Affine, int]:
     """Where in a panel the row of a step along the depth begins, and the panel's size.

@@ -88,7 +88,7 @@ def test_activations(activation):
     for _ in range(2):
         assert_like(compiled, module, torch.randn(2, 8, 9, 7))
     (report,) = girih.report(compiled).graphs[:1]
-    assert report.constants.kernels == 1 and report.constants.externs == 3
+    assert report.constants.kernels == 1 and report.constants.externs == 4
 
 
 @pytest.mark.parametrize("groups", [1, 2, 8])

@@ -37,6 +37,18 @@ func.func @channels_innermost(%x: tensor<2x8x5x6xf32>, %w: tensor<16x8x1x1xf32>)
   return %0 : tensor<2x16x5x6xf32>
 }
 
+// Convolutions of single channels, with these innermost, are sums over windows.
+// CHECK-LABEL: func.func @channels
+// CHECK: "graph.pad"({{.*}}) {high = [0, 1, 1, 0], low = [0, 1, 1, 0], value = 0.000000e+00 : f64}
+// CHECK: "graph.window"({{.*}}) {dim = 1 : i64, step = 2 : i64}
+// CHECK: [[WINDOWS:%.+]] = "graph.window"({{.*}}) {dim = 2 : i64, step = 1 : i64} : {{.*}} -> tensor<1x3x6x8x3x3xf32>
+// CHECK: [[SUMMANDS:%.+]] = "graph.mul"([[WINDOWS]], {{.*}})
+// CHECK: "graph.reduce_sum"([[SUMMANDS]]) {dims = array<i64: 4, 5>}
+func.func @channels(%x: tensor<1x8x5x6xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x3x6xf32> {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 2, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 8 : i64, operandSegmentSizes = array<i32: 1, 1, 0>, operand_strides = [[240, 1, 48, 8], [9, 9, 3, 1]], strides = [[144, 1, 48, 8]]} : (tensor<1x8x5x6xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x3x6xf32>
+  return %0 : tensor<1x8x3x6xf32>
+}
+
 // Larger windows, groups, padding and other dims stay convolutions.
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-3: "graph.convolution"

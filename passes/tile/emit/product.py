@@ -129,18 +129,20 @@ class ProductProgram(Program):
         others = [c for c in self.grid.reduced if c != panel.along]
         (walk,) = (w for w in self.grid.passes if w.reductions)
 
-        def turn(carried: list[ir.Value]) -> list[ir.Value]:
-            rows = self.stack.top.mask
-            for number, vector in enumerate(vectors):
+        for number, vector in enumerate(vectors):
+            # One vector of columns after the other: so few rows of memory are read at a
+            # time that the processor fetches them ahead.
+            def turn(carried: list[ir.Value], number=number, vector=vector):
+                rows = self.stack.top.mask
                 with self._bound(self.grid.lanes, vector.start):
                     self._turn_square_of(load, panel, number, (vector.mask, rows))
-            return []
+                return carried
 
-        def along(carried: list[ir.Value]) -> list[ir.Value]:
-            self._lanes_loop(panel.along, self.grid.width, turn)
-            return []
+            def along(carried: list[ir.Value], turn=turn):
+                self._lanes_loop(panel.along, self.grid.width, turn)
+                return carried
 
-        self._reduced_loops(others, walk, [], along)
+            self._reduced_loops(others, walk, [], along)
 
     def _turn_square_of(self, load, panel: Panel, number: int, masks) -> None:
         width, lanes = self.grid.width, self.grid.lanes
@@ -249,6 +251,8 @@ class ProductProgram(Program):
     ) -> list[ir.Value]:
         """The sums after one step along the depth."""
         results, left = [], iter(sums)
+        if self.grid.is_by_lanes:
+            return self._multiplied_by_lanes(rows, vectors, sums)
         for each, copy in zip(self.grid.products, self.grid.panels, strict=True):
             factors = [self._in_row(each.a, row) for row in rows]
             if copy is None:
@@ -262,6 +266,25 @@ class ProductProgram(Program):
                 for factor in factors
                 for other in panel
             ]
+        return results
+
+    def _multiplied_by_lanes(
+        self, rows: Sequence[ir.Value], vectors: Sequence[_Vector], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """As ``_multiplied``, of vectors by vectors."""
+        (each,), (copy,) = self.grid.products, self.grid.panels
+        if copy is None:
+            others = [self._in_lanes(each.b, vector) for vector in vectors]
+        else:
+            others = [self._load_from(copy, n) for n in range(len(vectors))]
+        results, left = [], iter(sums)
+        for row in rows:
+            for vector, other in zip(vectors, others, strict=True):
+                with self._bound(self.grid.rows, row):
+                    factor = self._in_lanes(each.a, vector)
+                self.builder.location = each.sum.location
+                b = self.indices.at(self.stack.depth, self.grid.width)
+                results.append(b.same("math.fma", factor, other, next(left)))
         return results
 
     def _load_from(self, panel: Panel, number: int) -> ir.Value:
