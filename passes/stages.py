@@ -60,13 +60,13 @@ IMPORT = _act(
 )
 LAYOUTS = _act(
     "layouts",
-    "The driver measures, for shapes that are new to it, which memory layout makes "
-    "a convolution fastest, and writes the answer on the op.",
+    "The driver measures, for new shapes, which memory layout makes a convolution "
+    "fastest, and writes the answer on the op.",
 )
 TUNE = _act(
     "tune",
-    "With max_autotune the driver measures tilings of large products and kernels on "
-    "the device, and writes the fastest one on the op.",
+    "With max_autotune the driver measures tilings on the device, and writes the "
+    "fastest one on the op.",
     option="max_autotune",
 )
 
@@ -97,12 +97,11 @@ CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, SPLIT_CONSTANTS)
 CHOOSE_LAYOUTS = _stage(
     "choose-convolution-layouts",
     "Convolutions get images and weights in the layout that girih measured to be "
-    "fastest. Ops convert the layouts, so that later stages can fuse the conversions.",
+    "fastest. Ops convert the layouts, and later stages fuse them.",
 )
 RECOGNIZE_ATTENTION = _stage(
     "recognize-attention",
-    "One op replaces attention that the program writes out. The stage stands before "
-    "`autograd`, so that the op's own kernel computes the derivative, too.",
+    "One op replaces attention that the program writes out, and later its derivative.",
 )
 AUTOGRAD = _stage(
     "autograd",
@@ -140,13 +139,12 @@ FUSE = _stage(
 WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "write-out-vector-products",
     "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
-    "that is computed for this product. Fusion would otherwise store such a matrix.",
+    "that is computed for this product.",
 )
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
-    "On the CPU, products of matrices replace convolutions of single pixels, and sums "
-    "over windows those of single channels. Each becomes a kernel, together with the "
-    "ops that follow it.",
+    "On the CPU, products of matrices and sums over windows replace convolutions that "
+    "kernels compute faster than a library.",
 )
 PARTITION = _stage(
     "partition",
@@ -161,7 +159,7 @@ DROP_ZERO = _stage(
 GRADIENTS = _stage(
     "gradients",
     "The module holds the joint function's gradients alone, as a function of arguments "
-    "and cotangents. Its own derivative is that of the next higher order.",
+    "and cotangents.",
     "autograd{derived-again=true}",
 )
 
@@ -221,8 +219,8 @@ CONVERT_TO_HOST = _stage(
 )
 SHARE_FLAT_KERNELS = _stage(
     "share-flat-kernels",
-    "Kernels that differ only in their sizes are one kernel. An optimizer's step then "
-    "has one kernel for all parameters, and little to compile.",
+    "Kernels that differ only in their sizes are one kernel, as those of an "
+    "optimizer's step.",
 )
 LAUNCH_PRODUCTS = _stage(
     "launch-products",
@@ -262,8 +260,8 @@ TILE_FOR_GPU = _stage(
 )
 EXPAND_MATH = _stage(
     "expand-math",
-    "No math function such as exp is left. Arithmetic computes it in the kernel. If "
-    "girih has no formula for it, a call of a library of vector functions does.",
+    "No math function such as exp is left. Arithmetic computes it in the kernel, or a "
+    "call of a library of vector functions.",
 )
 CONVERT_TO_CPU = _stage(
     "convert-tile-to-cpu",

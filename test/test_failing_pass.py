@@ -314,15 +314,15 @@ llvm.func @caller() { llvm.call @nowhere() : () -> () llvm.return }
 """
 BREAKING = {
     puts_host_ops_into_graphs: ("graph", 5, "'host.workspace' expected IR of level"),
-    ends_fusions_without_yield: ("graph", 10, "'graph.fusion' expected"),
+    ends_fusions_without_yield: ("graph", 11, "'graph.fusion' expected"),
     ends_functions_without_return: ("graph", 3, "to end in func.return, got 'graph."),
     moves_ops_behind_their_uses: ("graph", 3, "does not dominate this use"),
     launches_what_is_not_there: (
         "host",
-        3,
+        4,
         "a tile.kernel of the module, got @nowhere",
     ),
-    runs_what_is_not_there: ("host", 5, "'host.native' expected function to name"),
+    runs_what_is_not_there: ("host", 6, "'host.native' expected function to name"),
     calls_what_is_not_declared: ("cpu", 3, "'nowhere' does not reference a symbol"),
     casts_vectors_to_numbers: ("cpu", 3, "op requires the same shape for all operands"),
 }

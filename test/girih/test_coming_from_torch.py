@@ -238,7 +238,8 @@ def parents_of(event):
 @pytest.mark.parametrize("by_torch", [False, True])
 def test_a_scope_is_around_its_own_kernels(by_torch, scopes_for_dynamo):
     compiled = compiled_with_scopes(sequence, by_torch)
-    x = torch.linspace(-1, 1, 64).view(8, 8)
+    # Products of float64 are calls of a library.
+    x = torch.linspace(-1, 1, 64, dtype=torch.float64).view(8, 8)
     compiled(x)
     with torch.profiler.profile() as trace:
         compiled(x)

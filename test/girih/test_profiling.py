@@ -13,7 +13,8 @@ from girih.profiling import bandwidth, records
 from girih.profiling.found import Profile, Timed, rows_of
 
 FEW = {"calls": 3, "warmup": 2}
-X, W = torch.rand(40, 30), torch.rand(30, 50)
+# Products of float64 are calls of a library.
+X, W = (torch.rand(size, dtype=torch.float64) for size in ((40, 30), (30, 50)))
 
 
 @pytest.fixture(autouse=True)
@@ -56,10 +57,10 @@ def test_kernels_and_library_calls_are_rows(way):
     assert (softmax.kind, softmax.calls, softmax.flops) == ("kernel", 1, None)
     assert softmax.operations == "add, softmax"
     assert softmax.lines == line(program, 1)
-    assert softmax.bytes == 2 * 4 * X.numel()
+    assert softmax.bytes == 2 * 8 * X.numel()
     assert (product.kind, product.lines) == ("call", line(program, 2))
     assert product.flops == 2 * 40 * 30 * 50
-    assert product.bytes == 4 * (40 * 30 + 30 * 50 + 40 * 50)
+    assert product.bytes == 8 * (40 * 30 + 30 * 50 + 40 * 50)
     assert product.flops_per_second == product.flops / product.seconds
     assert relu.name == "k1_relu"
     assert (rest.name, rest.graph, rest.lines) == ("between kernels", "", "")

@@ -141,14 +141,14 @@ def events_of(compiled, *args):
 
 def test_calls_of_libraries_are_events():
     compiled = girih.compile(lambda x, w: torch.bmm(x, w).exp())
-    x, w = torch.rand(2, 3, 4), torch.rand(2, 4, 5)
+    x, w = torch.rand(2, 3, 4).double(), torch.rand(2, 4, 5).double()
     compiled(x, w)
     found = events_of(compiled, x, w)
     assert list(found) == ["graph0", "aten.bmm.default", "k0_exp"]
     call = found["aten.bmm.default"]
     assert (call.kind, call.operations) == ("call", "bmm")
     assert call.lines.startswith("test_events.py:")
-    assert call.bytes == 4 * (2 * 3 * 4 + 2 * 4 * 5 + 2 * 3 * 5)
+    assert call.bytes == 8 * (2 * 3 * 4 + 2 * 4 * 5 + 2 * 3 * 5)
     assert call.flops == 2 * 2 * 3 * 4 * 5
     assert found["graph0"].parts == (call, found["k0_exp"])
     assert found["graph0"].kind == "program"
@@ -156,7 +156,7 @@ def test_calls_of_libraries_are_events():
 
 def test_torchs_profiler_has_a_librarys_call_inside_of_its_event():
     compiled = girih.compile(lambda x, w: torch.bmm(x, w).exp())
-    x, w = torch.rand(2, 3, 4), torch.rand(2, 4, 5)
+    x, w = torch.rand(2, 3, 4).double(), torch.rand(2, 4, 5).double()
     compiled(x, w)
     activities = [torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=activities) as profiler:
