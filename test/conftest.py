@@ -30,6 +30,14 @@ def _same_numbers_each_time():
     torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _little_to_collect():
+    # Hundreds of tests collect garbage, and each time looked at what all tests before
+    # them had left alive: half a million objects.
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _warns_anew():
     # What ran eager in a test before this one has been told there.

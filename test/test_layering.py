@@ -4,7 +4,7 @@ import pkgutil
 from pathlib import Path
 
 import pytest
-from processes import run_python
+from processes import run_after_torch, run_python
 
 ROOT = Path(__file__).parent.parent
 STAGES = {"passes", "codegen", "frontend", "tools"}
@@ -41,7 +41,7 @@ def test_folder_loads_only_what_is_below_it(folder):
 
 
 def test_compiling_loads_neither_dynamo_nor_inductor_nor_sympy():
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih
@@ -59,7 +59,7 @@ def test_compiling_loads_neither_dynamo_nor_inductor_nor_sympy():
 
 
 def test_first_call_imports_nothing():
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih
@@ -76,7 +76,7 @@ def test_first_call_imports_nothing():
 
 def test_importing_loads_no_compiler():
     """What programs say in functions, options and logs is there; torch's reset, too."""
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih
@@ -94,7 +94,7 @@ def test_importing_loads_no_compiler():
 
 
 def test_importing_starts_no_thread():
-    run_python(
+    run_after_torch(
         """
         import os
         import torch

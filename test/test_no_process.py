@@ -1,7 +1,7 @@
 """Compiling and running starts no process, and needs no tool on the PATH."""
 
 import pytest
-from processes import run_python
+from processes import run_after_torch
 
 AUDIT = """
 import sys
@@ -37,14 +37,18 @@ assert report.kernels > 0, report
 
 
 def run_program(compile_, reported, cache, audit=""):
-    code = audit + PROGRAM.replace("COMPILE", compile_)
+    code = (
+        "import os; os.environ['PATH'] = ''\n"
+        + audit
+        + PROGRAM.replace("COMPILE", compile_)
+    )
     code += CHECK_REPORT.replace("REPORTED", reported)
-    run_python(code, PATH="", GIRIH_CACHE_DIR=str(cache))
+    run_after_torch(code, GIRIH_CACHE_DIR=str(cache))
 
 
 def test_the_audit_hook_catches_processes():
     with pytest.raises(AssertionError, match="called with"):
-        run_python(AUDIT + "import os; os.system('true')")
+        run_after_torch(AUDIT + "import os; os.system('true')")
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

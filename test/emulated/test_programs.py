@@ -28,19 +28,19 @@ def run(program, dynamic):
         program.assert_right(compiled(*program.inputs))
 
 
-@bounded(extent(80, long=250))
+@bounded(extent(40, long=250))
 @given(programs())
 def test_static_sizes(program):
     run(program, dynamic=False)
 
 
-@bounded(extent(40, long=100))
+@bounded(extent(20, long=100))
 @given(programs(max_steps=6))
 def test_symbolic_sizes(program):
     run(program, dynamic=True)
 
 
-@bounded(extent(20, long=40))
+@bounded(extent(10, long=40))
 @given(programs(max_steps=6), st.data())
 def test_inputs_stay_as_they_were(program, data):
     before = [x.clone() for x in program.inputs]
@@ -49,7 +49,7 @@ def test_inputs_stay_as_they_were(program, data):
         assert torch.equal(x, copy)
 
 
-@bounded(extent(15, long=25))
+@bounded(extent(8, long=25))
 @given(gradient_programs(on_data=False))
 def test_gradients_and_writes(program):
     try:

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 import pytest
-from processes import run_python
+from processes import COMPILERS, run_after_torch
 
 NAMES = [
     line.removeprefix("def ").partition("(")[0]
@@ -36,18 +36,20 @@ ONLY_GIRIHS_NAMES = ("unknown_stance",)
 @functools.cache
 def observed(names: str, compiler: str) -> dict | str:
     """What all scenarios did, or the error text of the process."""
+    folder = str(Path(__file__).parent.parent / "support")
     program = f"""
         import json
+        import sys
         import torch
         import girih
+        sys.path.insert(0, {folder!r})
         from compiler_scenarios import observe_all, torch_names
 
         names = {names}
         print(json.dumps(observe_all(names, {compiler}.compile)))
         """
-    folder = Path(__file__).parent.parent / "support"
     try:
-        printed = run_python(program, PYTHONPATH=str(folder))
+        printed = run_after_torch(program, loaded=COMPILERS)
     except AssertionError as failed:
         return str(failed)
     return json.loads(printed.splitlines()[-1])
@@ -67,7 +69,7 @@ def test_means_what_torch_means(name, names):
 
 
 def test_breaks_may_be_errors_in_a_region():
-    run_python(
+    run_after_torch(
         """
         import torch, torch._dynamo
         import girih
@@ -103,12 +105,13 @@ def test_breaks_may_be_errors_in_a_region():
         for function in (behind, nested):
             compiled = girih.compile(function, backend="eager")
             torch.testing.assert_close(compiled(x), function(x))
-        """
+        """,
+        loaded=COMPILERS,
     )
 
 
 def test_nothing_of_girih_loads_torchs_compiler():
-    run_python(
+    run_after_torch(
         """
         import sys
         import torch, girih
@@ -137,7 +140,7 @@ def test_nothing_of_girih_loads_torchs_compiler():
 
 
 def test_what_torch_compiled_or_disabled_is_called():
-    run_python(
+    run_after_torch(
         """
         import torch
         import girih
@@ -179,5 +182,6 @@ def test_what_torch_compiled_or_disabled_is_called():
         theirs = torch.compile(ours, backend=(graphs := Graphs()))
         torch.testing.assert_close(theirs(x), sine(x))
         assert graphs.operations == [2]
-        """
+        """,
+        loaded=COMPILERS,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from processes import run_python
+from processes import run_after_torch
 from torch import nn
 
 import girih
@@ -172,5 +172,5 @@ def test_a_second_process_measures_nothing(tmp_path):
             girih.compile(model, options=options)(torch.randn(1, 3, 9, 9))
         assert len(measured) == int(sys.argv[2]), measured
     """
-    run_python(text, str(tmp_path), "2")
-    run_python(text, str(tmp_path), "0")
+    run_after_torch(text, str(tmp_path), "2")
+    run_after_torch(text, str(tmp_path), "0")

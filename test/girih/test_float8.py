@@ -3,6 +3,7 @@
 import pytest
 import torch
 from emulated_device import RecordingDevice, emulated_device
+from extent import spread
 
 import girih
 from girih.codegen.gpu.compile import assembly, compile_kernels
@@ -137,8 +138,7 @@ def _written(x, y):
     return z
 
 
-@pytest.mark.parametrize("float8", ALL_TYPES)
-@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize(("name", "float8"), spread(MOVES, ALL_TYPES, every=2))
 def test_what_moves_float8_keeps_its_bits(target, name, float8):
     f = MOVES[name]
     x = BYTES.view(float8).reshape(16, 16)

@@ -12,6 +12,7 @@ import weakref
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import spread
 from torch import nn
 
 import girih
@@ -91,10 +92,14 @@ def test_activations(activation):
     assert report.constants.kernels == 1 and report.constants.externs == 4
 
 
-@pytest.mark.parametrize("groups", [1, 2, 8])
-@pytest.mark.parametrize("stride", [1, 2, (2, 1)])
-@pytest.mark.parametrize("kernel, padding", [(1, 0), (3, 1), (5, 2), ((3, 1), (1, 0))])
-def test_geometry(groups, stride, kernel, padding):
+WINDOWS = [(1, 0), (3, 1), (5, 2), ((3, 1), (1, 0))]
+
+
+@pytest.mark.parametrize(
+    ("groups", "stride", "window"), spread([1, 2, 8], [1, 2, (2, 1)], WINDOWS, every=2)
+)
+def test_geometry(groups, stride, window):
+    kernel, padding = window
     torch.manual_seed(0)
     module = nn.Sequential(
         nn.Conv2d(8, 16, kernel, stride, padding, groups=groups),

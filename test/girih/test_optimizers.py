@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import logging
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from processes import COMPILERS, run_after_torch
 from torch.optim import lr_scheduler
 
 import girih
@@ -429,7 +428,7 @@ for _ in range(2):
     step()
 assert len(girih.report(step).graphs) == 1
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_after_torch(code, loaded=COMPILERS)
 
 
 def test_training_iteration(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from emulated_device import RecordingDevice, emulated_device
+from extent import spread
 
 import girih
 from girih.codegen.gpu.compile import compile_kernels
@@ -38,10 +39,10 @@ DTYPES = [torch.float32, torch.bfloat16, torch.int32, torch.bool, torch.uint8]
 SCANS = ["cumsum", "cumprod"]
 
 
-@pytest.mark.parametrize("name", SCANS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("name", "dtype", "dim", "dynamic"),
+    spread(SCANS, DTYPES, [0, 1, -1], [False, True], every=3),
+)
 def test_one_launch_with_what_is_around(target, name, dtype, dim, dynamic):
     torch.manual_seed(0)
     x = (torch.randn(20, 9, 30) * 3).to(dtype)
@@ -152,11 +153,12 @@ def assert_equal(f, x, dynamic=False):
     return report.launches, report.externs
 
 
-@pytest.mark.parametrize("name", EXTREMA)
+ALL_DTYPES = [*DTYPES, torch.float16, torch.float64, torch.int8, torch.int64]
+
+
 @pytest.mark.parametrize(
-    "dtype", [*DTYPES, torch.float16, torch.float64, torch.int8, torch.int64]
+    ("name", "dtype", "dynamic"), spread(EXTREMA, ALL_DTYPES, [False, True], every=3)
 )
-@pytest.mark.parametrize("dynamic", [False, True])
 def test_running_extrema_and_their_places(target, name, dtype, dynamic):
     torch.manual_seed(0)
     x = (torch.randn(20, 9, 31) * 3).round().to(dtype)
@@ -251,16 +253,17 @@ def test_derivatives_of_any_order(target):
 def test_triton_compiles_scans():
     pytest.importorskip("triton", reason="Triton compiles the kernels")
     with emulated_device(RecordingDevice) as device:
-        for shape in ((64, 1000), (64, 5001), (33, 8)):
-            for dtype in (torch.float32, torch.bfloat16, torch.int64):
-                x = torch.ones(shape, dtype=dtype)
-                girih.compile(lambda x: (x + 1).cumsum(0))(x)
-                girih.compile(lambda x: (x + 1).cumsum(1))(x)
-                if dtype.is_floating_point:
-                    girih.compile(lambda x: (x + 1).logcumsumexp(0))(x)
-                    girih.compile(lambda x: (x + 1).logcumsumexp(1))(x)
-                girih.compile(lambda x: (x + 1).cummax(0))(x)
-                girih.compile(lambda x: (x + 1).cummin(1))(x)
+        shapes = ((64, 1000), (64, 5001), (33, 8))
+        dtypes = (torch.float32, torch.bfloat16, torch.int64)
+        for shape, dtype in spread(shapes, dtypes, every=3):
+            x = torch.ones(shape, dtype=dtype)
+            girih.compile(lambda x: (x + 1).cumsum(0))(x)
+            girih.compile(lambda x: (x + 1).cumsum(1))(x)
+            if dtype.is_floating_point:
+                girih.compile(lambda x: (x + 1).logcumsumexp(0))(x)
+                girih.compile(lambda x: (x + 1).logcumsumexp(1))(x)
+            girih.compile(lambda x: (x + 1).cummax(0))(x)
+            girih.compile(lambda x: (x + 1).cummin(1))(x)
     texts = [kernel.text for kernel in device.kernels]
     assert texts and all("tt.scan" in text for text in texts)
     binaries = compile_kernels(device.kernels, parse_target("sm_90"))

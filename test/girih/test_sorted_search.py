@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -21,9 +22,11 @@ def compiled(function, *args, dynamic=False):
     return made(*args), girih.report(made).graphs[0].externs
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 101])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "size", "way"),
+    spread(DTYPES, [1, 2, 3, 7, 16, 101], WAYS, every=3),
+    ids=str,
+)
 def test_equals_eager(dtype, size, way):
     values = draw((3, 11), dtype)
     row = draw((size,), dtype).sort().values

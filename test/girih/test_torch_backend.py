@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -127,8 +128,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "dynamic"), spread(PROGRAMS, [None, True], every=2))
 @pytest.mark.filterwarnings("error::girih.fallbacks.FallbackWarning")
 def test_results_and_gradients_are_eagers(name, dynamic, backend):
     function, calls = PROGRAMS[name]

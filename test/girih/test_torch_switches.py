@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from processes import run_after_torch, run_python
+from processes import run_after_torch
 
 import girih
 
@@ -97,9 +97,9 @@ assert "disables" in str(girih.report(model))
     "name", ["GIRIH_DISABLE", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"]
 )
 def test_a_variable_disables_everything(name):
-    run_python(DISABLED, **{name: "1"})
+    run_after_torch(DISABLED, **{name: "1"})
     with pytest.raises(BaseException, match="Assertion"):
-        run_python(DISABLED, **{name: "0"})
+        run_after_torch(DISABLED, **{name: "0"})
 
 
 # Arguments ----------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """TorchDynamo leaves the files of girih alone, also inside of its functions."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -114,7 +113,7 @@ def test_dynamo_is_not_loaded_for_this():
         "girih.compile(torch.sin)(x).sum().backward()\n"
         "assert 'torch._dynamo' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_after_torch(program)
 
 
 MODULES_OF_TORCH = {
@@ -127,7 +126,8 @@ MODULES_OF_TORCH = {
 @pytest.mark.parametrize("imports", ["torch", "girih, torch", "torch._dynamo"])
 def test_modules_of_torch_compile_in_place(imports):
     """Also where torch itself imports girih, in the middle of ``module.compile``."""
-    run_python(f"""
+    run = run_python if imports.startswith("girih") else run_after_torch
+    run(f"""
 import {imports}
 from torch import nn
 x = torch.randn(2, 3, 4)

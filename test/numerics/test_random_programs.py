@@ -29,19 +29,19 @@ def run(program: Program, dynamic: bool) -> None:
             program.assert_right(compiled(*program.inputs))
 
 
-@bounded(extent(100, long=250))
+@bounded(extent(50, long=250))
 @given(programs())
 def test_static_sizes(program):
     run(program, dynamic=False)
 
 
-@bounded(extent(50, long=100))
+@bounded(extent(25, long=100))
 @given(programs(max_steps=6))
 def test_symbolic_sizes(program):
     run(program, dynamic=True)
 
 
-@bounded(extent(30, long=60))
+@bounded(extent(15, long=60))
 @given(programs(max_steps=6), st.data())
 def test_inputs_stay_as_they_were(program, data):
     before = [x.clone() for x in program.inputs]

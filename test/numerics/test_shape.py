@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import spread
 from samples import check
 from tensors import ALL, LAYOUTS, normal
 
@@ -152,11 +153,12 @@ PADS = {
     2: [(2, 1, 0, 3), (4, 0, 4, 4), (1, -1, 2, 0)],
     3: [(2, 1, 0, 3, 1, 1)],
 }
-BORDERS = [(n, mode) for n in PADS for mode in ("reflect", "replicate", "circular")]
+BORDERS = ("reflect", "replicate", "circular")
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(("rank", "mode"), BORDERS)
+@pytest.mark.parametrize(
+    ("rank", "mode", "dynamic"), spread(PADS, BORDERS, [False, True], every=2)
+)
 def test_padding_with_elements(rank, mode, dynamic):
     """Values and their strides, and derivatives; alone and before arithmetic."""
 

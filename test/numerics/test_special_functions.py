@@ -10,6 +10,7 @@ import math
 import pytest
 import torch
 from compiled_gradients import check_gradients
+from extent import spread
 from special_functions import BOUNDS, CASES, EXACT, FUNCTIONS, IS_LONG, SOME
 from tensors import LAYOUTS
 
@@ -31,8 +32,8 @@ WRONG = {
 }
 
 
-def _named(case):
-    return case.name
+def _named(value):
+    return getattr(value, "name", None) or str(value)
 
 
 @pytest.fixture(autouse=True)
@@ -117,8 +118,7 @@ def test_tails_of_the_normal_distribution(name, points, most, dtype):
     assert max(case.errors(x, case.compiled()(x))) <= most
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("case", SOME, ids=_named)
+@pytest.mark.parametrize(("case", "layout"), spread(SOME, LAYOUTS, every=3), ids=_named)
 def test_layouts_and_sizes(case, layout):
     f = case.compiled()
     close = {"rtol": 2e-5, "atol": 0}
@@ -129,8 +129,11 @@ def test_layouts_and_sizes(case, layout):
         torch.testing.assert_close(f(x), case(x), **close)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.uint8], ids=str)
-@pytest.mark.parametrize("case", SOME, ids=_named)
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    spread(SOME, [torch.int64, torch.bool, torch.uint8], every=2),
+    ids=_named,
+)
 def test_integers_become_floats(case, dtype):
     x = torch.tensor([0, 1, 0, 1]).to(dtype)
     torch.testing.assert_close(case.compiled()(x), case(x), equal_nan=True)

@@ -19,11 +19,11 @@ RUNNER = Path(__file__).parent / "random_modules"
 
 def test_random_decisions_give_eagers_results():
     # The runner forks, so it has a process of its own.
-    options = ["--choices", "--seed", "20", "--count", "4"]
+    options = ["--choices", "--seed", "20", "--count", "2"]
     command = [sys.executable, str(RUNNER), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"[2-4] right", done.stdout), done.stdout
+    assert re.search(r"[12] right", done.stdout), done.stdout
 
 
 def failing(seeds):

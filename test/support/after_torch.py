@@ -1,10 +1,14 @@
 """An interpreter that has imported torch, and forks for each program that it is given.
 
+Its arguments name further modules to import.
+
 ``processes.run_after_torch`` starts it. A line of its standard input is a task in JSON;
 the answer is a line with the exit code. The fork runs the program as ``__main__`` and
 ends as any interpreter does.
 """
 
+import gc
+import importlib
 import json
 import os
 import sys
@@ -41,7 +45,9 @@ def _begin(task: dict) -> None:
 def _program(task: dict) -> object:
     """The code of the task; the names of this file are not the program's."""
     names = globals()
-    for name in ("_task", "_begin", "_program", "json", "os", "sys", "torch"):
+    for name in ("_task", "_begin", "_program", "_load"):
+        del names[name]
+    for name in ("gc", "importlib", "json", "os", "sys", "torch"):
         del names[name]
     names["__doc__"] = None
     if "file" in task:
@@ -52,6 +58,14 @@ def _program(task: dict) -> object:
     return compile(task["code"], name, "exec", dont_inherit=True)
 
 
+def _load() -> None:
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
+    # The collections at the end of each program look at what is the program's.
+    gc.freeze()
+
+
+_load()
 _given = _task()
 _begin(_given)
 _given = _program(_given)

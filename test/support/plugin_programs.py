@@ -1,10 +1,9 @@
 """Programs that define plugins, each run in a process of its own."""
 
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
+
+from processes import COMPILERS, run_file_after_torch
 
 START = """
 import torch, girih
@@ -45,15 +44,13 @@ def error_of(function, grad=False):
 """
 
 
-def run(text: str, tmp_path: Path, python: Path | str = sys.executable, **environment):
+def run(text: str, tmp_path: Path, **environment: str) -> str:
     """Runs a program in a process of its own; gives what it prints."""
     path = tmp_path / "program.py"
     text = textwrap.dedent(text)
     if not path.exists() or path.read_text() != text:  # its time says it was edited
         path.write_text(text)
-    given = os.environ | {"GIRIH_CACHE_DIR": str(tmp_path / "cache")} | environment
-    done = subprocess.run(
-        [str(python), str(path)], env=given, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    environment = {"GIRIH_CACHE_DIR": str(tmp_path / "cache")} | environment
+    status, printed = run_file_after_torch(path, loaded=COMPILERS, **environment)
+    assert status == 0, printed
+    return printed

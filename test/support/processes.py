@@ -14,6 +14,8 @@ from pathlib import Path
 
 _SECONDS = 300
 _SERVER = Path(__file__).parent / "after_torch.py"
+COMPILERS = ("girih.compiler.rest", "girih.plugins", "torch._dynamo")
+"""What loads most of girih's compiler, and torch's, which custom operators load."""
 
 
 def run_python(code: str, *arguments: str, **environment: str) -> str:
@@ -38,7 +40,9 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-def run_after_torch(code: str, *arguments: str, **environment: str) -> str:
+def run_after_torch(
+    code: str, *arguments: str, loaded: tuple[str, ...] = (), **environment: str
+) -> str:
     """Like ``run_python``, for programs that import torch before anything else.
 
     The interpreter is a fork of one that has imported torch, and nothing of girih: the
@@ -47,9 +51,13 @@ def run_after_torch(code: str, *arguments: str, **environment: str) -> str:
     Args:
         code: As for ``run_python``.
         arguments: As for ``run_python``.
-        environment: Variables of girih; torch has read its own already.
+        loaded: Further modules that are imported already: for programs that do not
+            test imports, and set no variables that these read.
+        environment: Variables of girih, or of torch's compiler where this is not
+            loaded; torch has read its own already.
     """
-    assert all(name.startswith("GIRIH_") for name in environment), environment
+    known = ("GIRIH_",) if loaded else ("GIRIH_", "TORCH_COMPILE_", "TORCHDYNAMO_")
+    assert all(name.startswith(known) for name in environment), environment
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("out", "err")]
         task = {
@@ -58,20 +66,24 @@ def run_after_torch(code: str, *arguments: str, **environment: str) -> str:
             "outputs": [str(file) for file in files],
             "folder": os.getcwd(),
         }
-        status = _ended(task, environment)
+        status = _ended(task, environment, loaded)
         printed, errors = (file.read_text(errors="replace") for file in files)
     assert status == 0, errors
     return printed
 
 
 def run_file_after_torch(
-    file: Path, working_folder: Path | None = None, **environment: str
+    file: Path,
+    working_folder: Path | None = None,
+    loaded: tuple[str, ...] = (),
+    **environment: str,
 ) -> tuple[int, str]:
     """Runs a program of a file, as ``run_after_torch`` does.
 
     Args:
         file: The program.
         working_folder: Where it runs; None stands for where this process is.
+        loaded: As for ``run_after_torch``.
         environment: As for ``run_after_torch``.
 
     Returns:
@@ -86,13 +98,13 @@ def run_file_after_torch(
             "outputs": [str(output)] * 2,
             "folder": str(working_folder or os.getcwd()),
         }
-        status = _ended(task, environment)
+        status = _ended(task, environment, loaded)
         return status, output.read_text(errors="replace")
 
 
-def _ended(task: dict, environment: dict[str, str]) -> int:
+def _ended(task: dict, environment: dict[str, str], loaded: tuple[str, ...]) -> int:
     """The exit code of a task."""
-    server = _server(os.getpid())
+    server = _server(os.getpid(), loaded)
     task["environment"] = {**os.environ, **environment}
     server.stdin.write(json.dumps(task).encode() + b"\n")
     server.stdin.flush()
@@ -104,7 +116,7 @@ def _ended(task: dict, environment: dict[str, str]) -> int:
 
 
 @cache
-def _server(process: int) -> subprocess.Popen:
+def _server(process: int, loaded: tuple[str, ...]) -> subprocess.Popen:
     """The interpreter that forks; it ends with this process."""
-    command = [sys.executable, str(_SERVER)]
+    command = [sys.executable, str(_SERVER), *loaded]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -5,13 +5,12 @@ import functools
 import gc
 import logging
 import pickle
-import subprocess
-import sys
 import weakref
 
 import pytest
 import torch
 from capture_differential import assert_same, check, compile_eagerly, run_graph
+from processes import run_after_torch
 from torch import nn
 
 from girih.config import DEFAULT_RECOMPILE_LIMIT
@@ -429,7 +428,7 @@ compiled(torch.ones(3, 4), torch.ones(3, 4))
 loaded = {"torch._dynamo", "torch._inductor", "sympy"} & set(sys.modules)
 assert not loaded, loaded
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    run_after_torch(program)
 
 
 def test_backend_is_called_once_per_entry():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import run_after_torch
 
 import girih
 
@@ -147,7 +145,4 @@ print(sorted({"sympy", "torch._dynamo", "torch._inductor"} & sys.modules.keys())
 
 
 def test_symbols_do_not_load_dynamo():
-    command = [sys.executable, "-c", FRESH]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['sympy']"
+    assert run_after_torch(FRESH).strip() == "['sympy']"

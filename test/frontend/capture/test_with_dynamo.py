@@ -1,7 +1,6 @@
 """Capture in a process in which TorchDynamo is loaded: it changes torch.nn.Module."""
 
-import subprocess
-import sys
+from processes import COMPILERS, run_after_torch
 
 _PROGRAM = """
 import torch
@@ -21,7 +20,4 @@ torch.testing.assert_close(compiled(x, target), loss_of(x, target))
 
 
 def test_modules_are_made_while_tracing():
-    result = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
+    run_after_torch(_PROGRAM, loaded=COMPILERS)

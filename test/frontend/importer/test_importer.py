@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
-import textwrap
 
 import pytest
 import torch
@@ -17,6 +14,7 @@ from importing import (
     import_function,
     op_names,
 )
+from processes import run_after_torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from girih.dialects.verifier import verify
@@ -28,17 +26,9 @@ from girih.frontend.importer import import_graph
 HEAVY = ("sympy", "torch._dynamo", "torch._inductor", "torch.distributed.tensor")
 
 
-def in_fresh_process(program: str) -> str:
-    """What a program prints."""
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_loads_nothing_heavy():
     """A transformer block with cross-entropy: neither sympy nor Dynamo."""
-    printed = in_fresh_process(
+    printed = run_after_torch(
         f"""
         import sys, torch
         import torch.nn.functional as F

@@ -75,25 +75,25 @@ def _assert_same(actual: list, expected: list) -> None:
             assert given is None, f"observation {number}: {mine} for {theirs}"
 
 
-@bounded(extent(50, long=100))
+@bounded(extent(25, long=100))
 @given(gradient_programs(on_data=False))
 def test_first_order(program):
     run(program, 1, fullgraph=True)
 
 
-@bounded(extent(25, long=50))
+@bounded(extent(12, long=50))
 @given(gradient_programs(max_statements=5, on_data=False))
 def test_second_order(program):
     run(program, 2, fullgraph=True)
 
 
-@bounded(extent(25, long=50))
+@bounded(extent(12, long=50))
 @given(gradient_programs())
 def test_decisions_on_data(program):
     run(program, 1)
 
 
-@bounded(extent(12, long=25))
+@bounded(extent(8, long=25))
 @given(gradient_programs(max_statements=5), st.integers(1, 2))
 def test_symbolic_sizes(program, order):
     run(program, order, dynamic=True)

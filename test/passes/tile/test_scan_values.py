@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from extent import spread
 from tensors import normal
 from tile_kernels import DTYPES, CompiledKernel, build_kernel, schedule
 
@@ -58,10 +59,12 @@ def on_gpu(module, x, output, symbols=()):
     return text
 
 
-@pytest.mark.parametrize("run", [on_cpu, on_gpu])
-@pytest.mark.parametrize("element", ["f16", "f32", "f64", "i64", "ui8"])
-@pytest.mark.parametrize("shape, dim", SHAPES)
-def test_sums(shape, dim, element, run):
+@pytest.mark.parametrize(
+    ("place", "element", "run"),
+    spread(SHAPES, ["f16", "f32", "f64", "i64", "ui8"], [on_cpu, on_gpu], every=3),
+)
+def test_sums(place, element, run):
+    shape, dim = place
     dtype = DTYPES[element]
     x = normal(shape, dtype)
     output = torch.full(shape, 77).to(dtype)
@@ -76,10 +79,12 @@ def test_sums(shape, dim, element, run):
     assert ((output.double() - exact).abs() <= bound).all()
 
 
-@pytest.mark.parametrize("run", [on_cpu, on_gpu])
-@pytest.mark.parametrize("element", ["f16", "f32", "f64", "i64", "ui8"])
-@pytest.mark.parametrize("shape, dim", SHAPES)
-def test_products(shape, dim, element, run):
+@pytest.mark.parametrize(
+    ("place", "element", "run"),
+    spread(SHAPES, ["f16", "f32", "f64", "i64", "ui8"], [on_cpu, on_gpu], every=3),
+)
+def test_products(place, element, run):
+    shape, dim = place
     dtype = DTYPES[element]
     x = normal(shape, dtype)
     if dtype.is_floating_point:
@@ -98,10 +103,14 @@ def test_products(shape, dim, element, run):
     assert (error <= exact.abs() * relative + smallest)[is_number].all()
 
 
-@pytest.mark.parametrize("run", [on_cpu, on_gpu])
-@pytest.mark.parametrize("element", ["f16", "f32", "f64", "i64", "i32", "ui8"])
-@pytest.mark.parametrize("shape, dim", SHAPES)
-def test_extrema(shape, dim, element, run):
+@pytest.mark.parametrize(
+    ("place", "element", "run"),
+    spread(
+        SHAPES, ["f16", "f32", "f64", "i64", "i32", "ui8"], [on_cpu, on_gpu], every=3
+    ),
+)
+def test_extrema(place, element, run):
+    shape, dim = place
     dtype = DTYPES[element]
     x = normal(shape, dtype)
     if dtype.is_floating_point and x.numel() > 50:
@@ -114,10 +123,12 @@ def test_extrema(shape, dim, element, run):
         torch.testing.assert_close(output, expected, rtol=0, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("run", [on_cpu, on_gpu])
-@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
-@pytest.mark.parametrize("shape, dim", SHAPES)
-def test_logarithms_of_sums(shape, dim, element, run):
+@pytest.mark.parametrize(
+    ("place", "element", "run"),
+    spread(SHAPES, ["f16", "f32", "f64"], [on_cpu, on_gpu], every=3),
+)
+def test_logarithms_of_sums(place, element, run):
+    shape, dim = place
     dtype = DTYPES[element]
     x = normal(shape, dtype)
     if x.numel() > 50:

@@ -49,7 +49,10 @@ def native(function: Callable) -> Callable:
     return girih.compile(function, options={"cache": False})
 
 
-def check(program: Program, backends: tuple[Compile, ...] = (eager, native)) -> None:
+BACKENDS: tuple[Compile, ...] = (eager, native)
+
+
+def check(program: Program, backends: tuple[Compile, ...] = BACKENDS) -> None:
     """Asserts that a program does the same when it is captured.
 
     Args:
@@ -101,6 +104,8 @@ def run(program: Program, compile: Compile, repeats: bool = True) -> list[Node]:
 def check_varied(program: Program, variations: int = VARIATIONS) -> None:
     """Asserts the same for calls with arguments that differ in one place each.
 
+    The program's own calls follow.
+
     Args:
         program: The program.
         variations: Varied calls, which are some of all that could be made.
@@ -111,6 +116,7 @@ def check_varied(program: Program, variations: int = VARIATIONS) -> None:
     calls = [program.calls[0]]
     for call in varied(calls[0], variations):
         calls += [call, program.calls[0]]
+    calls += program.calls[1:]
     other = replace(program, calls=calls)
     found = compare(other, eager, run(other, plain))
     assert not found, "\n" + "\n".join(found)

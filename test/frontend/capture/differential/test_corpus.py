@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from extent import extent
+from extent import IS_LONG, extent
 
 from differential import coverage, session
 from differential.known_failures import KNOWN_FAILURES
@@ -71,12 +71,14 @@ def test_tables_name_programs():
 
 @pytest.mark.parametrize("program", list(_parameters()))
 def test_same_as_plain(program):
-    session.check(program)
+    # The other test runs all calls captured and not compiled; not where it may fail.
+    is_both = IS_LONG or program.name in KNOWN_FAILURES
+    session.check(program, session.BACKENDS if is_both else session.BACKENDS[1:])
 
 
 @pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
 def test_same_with_varied_arguments(program):
-    session.check_varied(program, extent(2, long=session.VARIATIONS))
+    session.check_varied(program, extent(1, long=session.VARIATIONS))
 
 
 @pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=lambda p: p.name)
