@@ -128,8 +128,8 @@ SHARE = _stage(
 )
 SEPARATE_REDUCTIONS = _stage(
     "separate-reductions",
-    "A gradient's sum along columns has its own copy of the arithmetic. Otherwise it "
-    "would force a row kernel to store its intermediate.",
+    "A gradient's sum along columns has its own copy of the arithmetic, so that no row "
+    "kernel has to store its intermediate.",
 )
 FUSE = _stage(
     "fuse",
