@@ -1,10 +1,10 @@
 """Packages run from C and C++, without Python and torch: ``libgirih_runtime.so``.
 
-Read ``include/girih_runtime.h`` (what users call), ``package.c`` (loading), ``container.c`` (the
-file and its checksums), ``signature.c`` and ``arguments.c`` (how an entry point is
-called, and tensors of a call), ``code.c`` (kernels linked), ``program.h`` (instructions),
-``program_read.c`` and ``program.c`` (instructions checked and run). ``loader_core.c``,
-``openmp_core.c`` and ``half_core.c`` of ``codegen/cpu`` are built into it, too.
+Read ``include/girih_runtime.h`` (what users call), ``package.c`` (loading),
+``container.c`` (the file and its checksums), ``signature.c`` and ``arguments.c`` (how
+an entry point is called, and tensors of a call), ``code.c`` (kernels linked),
+``program.h`` (instructions), ``program_read.c`` and ``program.c`` (instructions checked
+and run). Some C files of ``codegen/cpu`` are built into it, too.
 """
 
 from __future__ import annotations

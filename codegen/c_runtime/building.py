@@ -13,7 +13,7 @@ _LIBRARY = "libgirih_runtime"
 
 
 class BuildExtensions(build_ext):
-    """Builds extensions; the library is none of Python's, so its name has no version."""
+    """Builds extensions; the name of the library has no version of Python in it."""
 
     def get_ext_filename(self, fullname: str) -> str:
         """The file of an extension."""

@@ -11,6 +11,8 @@ bool fail(girih_error *error, int code, const char *format, ...) {
     error->code = code;
     vsnprintf(error->text, sizeof(error->text), format, arguments);
     va_end(arguments);
+    for (char *at = error->text; *at != '\0'; at++) /* names may come from a file */
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = '?';
     return false;
 }
 

@@ -127,8 +127,12 @@ static bool read_point(reader_t *reader, uint32_t *point) {
     if (!read_hex(reader, point)) return false;
     if (*point == 0) return refuse(reader, "a NUL in a text");
     if (*point < 0xd800 || *point > 0xdfff) return true;
-    if (*point > 0xdbff || !take_word(reader, "\\u") || !read_hex(reader, &low) ||
-        low < 0xdc00 || low > 0xdfff)
+    bool has_low = *point < 0xdc00 && reader->end - reader->at >= 6 &&
+                   memcmp(reader->at, "\\u", 2) == 0;
+    if (!has_low) return refuse(reader, "half of a character in a text");
+    reader->at += 2;
+    if (!read_hex(reader, &low)) return false;
+    if (low < 0xdc00 || low > 0xdfff)
         return refuse(reader, "half of a character in a text");
     *point = 0x10000 + ((*point - 0xd800) << 10) + (low - 0xdc00);
     return true;
@@ -150,6 +154,32 @@ static bool read_escape(reader_t *reader, char **to) {
     return true;
 }
 
+/* How many bytes a character has that begins here; 0 where it is none of UTF-8. */
+static int utf8_length(const unsigned char *at, size_t room) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+    if (length <= 1 || *at > 0xf4 || (size_t)length > room) return length == 1;
+    uint32_t code = *at & (0xffu >> (length + 1));
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    bool is_half = code >= 0xd800 && code <= 0xdfff;
+    return code < least[length] || code > 0x10ffff || is_half ? 0 : length;
+}
+
+/* Copies the character that begins here. */
+static bool read_character(reader_t *reader, const char *stop, char **to) {
+    const unsigned char *at = (const unsigned char *)reader->at;
+    int length = utf8_length(at, (size_t)(stop - reader->at));
+    if (length == 0) return refuse(reader, "a text that is not UTF-8");
+    if (*at < 0x20) return refuse(reader, "a control character in a text");
+    memcpy(*to, at, (size_t)length);
+    *to += length;
+    reader->at += length;
+    return true;
+}
+
 static const char *read_text(reader_t *reader) {
     const char *stop = reader->at;
     while (stop < reader->end && *stop != '"') stop += *stop == '\\' ? 2 : 1;
@@ -159,14 +189,9 @@ static const char *read_text(reader_t *reader) {
     }
     char *found = take(reader, (size_t)(stop - reader->at) + 1), *to = found;
     while (found != NULL && reader->at < stop) {
-        char given = *reader->at++;
-        if ((unsigned char)given < 0x20) {
-            refuse(reader, "a control character in a text");
-            return NULL;
-        }
-        if (given != '\\')
-            *to++ = given;
-        else if (!read_escape(reader, &to))
+        bool is_escape = *reader->at == '\\';
+        reader->at += is_escape;
+        if (!(is_escape ? read_escape(reader, &to) : read_character(reader, stop, &to)))
             return NULL;
     }
     if (found == NULL) return NULL;

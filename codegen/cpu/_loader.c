@@ -55,7 +55,7 @@ set_exception(const load_error_t *error)
     if (PyErr_Occurred())
         return;
     if (error->number == 0)
-        PyErr_SetString(PyExc_ValueError, error->text);
+        PyErr_Format(PyExc_ValueError, "%s", error->text);
     else {
         errno = error->number;
         PyErr_SetFromErrno(PyExc_OSError);

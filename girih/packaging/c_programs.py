@@ -118,8 +118,9 @@ class _Translation:
     def _item(self) -> Any:
         """An item: a ``_Slot``, a list of items, or the constant itself."""
         word = self._next()
-        kind, index = word & ((1 << _runtime.ITEM_KIND_BITS) - 1), word >> (
-            _runtime.ITEM_KIND_BITS
+        kind, index = (
+            word & ((1 << _runtime.ITEM_KIND_BITS) - 1),
+            word >> (_runtime.ITEM_KIND_BITS),
         )
         if kind == _runtime.ITEM_CONSTANT:
             constant = self._given.constants[index]
@@ -183,7 +184,9 @@ class _Translation:
         dims = self._dims(sizes, strides)
         self._emit(Instruction.EMPTY, destination, code | bits << 8, *dims)
 
-    def _view(self, destination: int, items: Sequence, *, absolute: bool = False) -> None:
+    def _view(
+        self, destination: int, items: Sequence, *, absolute: bool = False
+    ) -> None:
         base, sizes, strides, offset = items
         start = self._register(offset)
         dims = self._dims(sizes, strides)

@@ -140,10 +140,10 @@ def encode(program: Any, parts: Parts) -> dict[str, Any]:
     operators = sorted(set(program.operators.values()))
     for_c = None if operators else c_programs.encode(program.assembler)
     return {
-        "c_instructions": for_c and parts.add("cprogram.bin", for_c),
         "constants": parts.add("program.json", text),
         "instructions": parts.add("program.bin", words_),
         "kernels": parts.add("kernels.o", linked.data) if linked else None,
+        "c_instructions": for_c and parts.add("cprogram.bin", for_c),
         "exports": list(linked.exports) if linked else [],
         "imports": list(linked.imports) if linked else [],
         "operators": operators,

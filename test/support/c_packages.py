@@ -1,4 +1,4 @@
-"""Packages that run from C: a program that is built once, and its answers as tensors."""
+"""Packages that run from C: a program that is built once, and what it answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def built(source: Path, target: Path, *flags: str, compiler: str = "cc") -> Path
     """Compiles a program that uses the library as it is installed."""
     folder = c_runtime.LIBRARY.parent
     command = [compiler, "-O1", "-Wall", "-Wextra", "-Werror", str(source), *flags]
-    command += [f"-I{c_runtime.HEADER.parent}", str(c_runtime.LIBRARY), f"-Wl,-rpath,{folder}"]
+    command += [
+        f"-I{c_runtime.HEADER.parent}",
+        str(c_runtime.LIBRARY),
+        f"-Wl,-rpath,{folder}",
+    ]
     subprocess.run([*command, "-pthread", "-o", str(target)], check=True)
     return target
 
@@ -38,7 +42,9 @@ class Runner:
     def __init__(self, program: Path, target: str | None = None):
         command = [str(program)] + ([target] if target else [])
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, errors="replace"
+        )
 
     def __enter__(self) -> Runner:
         return self
@@ -48,11 +54,16 @@ class Runner:
         assert self._process.wait(60) == 0
 
     def load(self, path: Path) -> str:
-        """"0", or the code and the text of an error."""
+        """ "0", or the code and the text of an error."""
         return self._answer(f"load {path}\n")
 
     def reset(self) -> str:
+        """``girih_reset``."""
         return self._answer("reset\n")
+
+    def call_in_threads(self, outputs: int, entry: str = "main") -> str:
+        """How many of 800 calls by eight threads succeeded; there are no inputs."""
+        return self._answer(f"threads {entry} {outputs}\n")
 
     def call(self, inputs: Sequence, outputs: int, entry: str = "main"):
         """The outputs, or the code and the text of an error; inputs are written."""

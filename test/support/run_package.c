@@ -2,6 +2,8 @@
  *
  *   load PATH               frees the package before; "0" or a code and a text
  *   reset
+ *   threads ENTRY m         eight threads call an entry point without inputs; how many
+ *                           of 800 calls succeeded
  *   call ENTRY n m          followed by n lines, one for each input:
  *     CODE BITS DIMS size... stride... BYTES HEX
  *
@@ -9,6 +11,7 @@
  * form, or by a code and a text. */
 #include "girih_runtime.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +103,41 @@ static void call(const girih_package *package) {
     }
 }
 
+typedef struct {
+    const girih_entry *entry;
+    size_t outputs, done;
+} caller_t;
+
+static void *call_often(void *given) {
+    caller_t *caller = given;
+    DLManagedTensor *out[MOST];
+    for (int i = 0; i < 100; i++) {
+        if (girih_call(caller->entry, NULL, 0, out, caller->outputs, NULL)) continue;
+        caller->done++;
+        for (size_t k = 0; k < caller->outputs; k++) out[k]->deleter(out[k]);
+    }
+    return NULL;
+}
+
+static void call_in_threads(const girih_package *package) {
+    char name[200];
+    size_t outputs, done = 0;
+    pthread_t threads[8];
+    caller_t callers[8];
+    const girih_entry *entry;
+    if (scanf("%199s %zu", name, &outputs) != 2 || outputs > MOST) exit(2);
+    if (girih_entry_point(package, name, &entry, NULL)) exit(2);
+    for (int i = 0; i < 8; i++) {
+        callers[i] = (caller_t){entry, outputs, 0};
+        if (pthread_create(&threads[i], NULL, call_often, &callers[i])) exit(2);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        done += callers[i].done;
+    }
+    printf("%zu\n", done);
+}
+
 static girih_package *load(const char *target) {
     char path[4096];
     girih_package *package;
@@ -124,6 +162,8 @@ int main(int count, char **arguments) {
             package = load(target);
         } else if (package != NULL && strcmp(word, "reset") == 0) {
             answer(girih_reset(package, NULL), NULL);
+        } else if (package != NULL && strcmp(word, "threads") == 0) {
+            call_in_threads(package);
         } else if (package != NULL && strcmp(word, "call") == 0) {
             call(package);
         } else {
