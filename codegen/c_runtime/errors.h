@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "include/girih_runtime.h"
+#include "library/girih_runtime.h"
 
 /* Sets an error, if there is a place for it; returns false. */
 __attribute__((format(printf, 3, 4))) bool fail(girih_error *error, int code,

@@ -286,8 +286,8 @@ def test_versions(tmp_path, runner):
 def test_c_and_python_agree():
     """Numbers that stand in both."""
     header = c_runtime.HEADER.read_text()
-    assert f'#define GIRIH_VERSION "{girih.__version__}"' in header
-    folder = c_runtime.LIBRARY.parent
+    assert re.findall(r'_VERSION "(.+)"', header) == [girih.__version__]
+    folder = c_runtime.LIBRARY.parents[1]
     assert f"#define FORMAT {loading.FORMAT}\n" in (folder / "package.c").read_text()
     text = (folder / "program.h").read_text()
     listed = re.findall(r"^    C_(\w+)[ ,}]?", text, flags=re.MULTILINE)

@@ -37,7 +37,7 @@ def sanitized(folder: Path) -> Path:
         if each["name"].endswith("libgirih_runtime")
     )
     sources = [str(ROOT / source) for source in library["sources"]]
-    include = ROOT / "codegen" / "c_runtime" / "include"
+    include = ROOT / "codegen" / "c_runtime" / "library"
     command = [c_packages.COMPILER, *_FLAGS.split(), f"-I{include}"]
     command += [str(c_packages.SUPPORT / "run_package.c"), *sources, "-lm", "-ldl"]
     subprocess.run([*command, "-o", str(folder / "run")], check=True)
