@@ -124,8 +124,10 @@ int girih_call(const girih_entry *entry, DLManagedTensor *const *in, size_t n,
     girih_error own;
     if (error == NULL) error = &own;
     error->code = GIRIH_OK;
-    for (size_t i = 0; i < m; i++) out[i] = NULL;
-    if (n != entry->leaf_count || m != entry->output_count)
+    for (size_t i = 0; i < m; i++) out[i] = NULL; /* also after an error */
+    if (entry == NULL)
+        fail(error, GIRIH_ERROR_ARGUMENT, "there is no entry point");
+    else if (n != entry->leaf_count || m != entry->output_count)
         fail(error, GIRIH_ERROR_ARGUMENT,
              "%s: expected %zu inputs and %zu outputs, got %zu and %zu", entry->where,
              entry->leaf_count, entry->output_count, n, m);

@@ -230,6 +230,9 @@ def test_library_calls_are_named(tmp_path, runner):
     answer = runner.load(path)
     assert answer.startswith("4 "), answer
     assert "can't run without torch, because it calls aten.sort" in answer
+    assert "  runs from C: no" in command.described(container.read(path))
+    path = packaged(tmp_path, lambda x: x + 1, torch.randn(5))
+    assert "  runs from C: yes" in command.described(container.read(path))
 
 
 def test_functions_that_torch_brings_are_named(tmp_path, runner):
