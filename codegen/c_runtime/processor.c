@@ -7,6 +7,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -94,23 +95,36 @@ static const feature_t features[] = {
     {"xsaves", 0xd, 1, EAX, 3, PLAIN},
 };
 
-/* The registers that the system saves; 0 where it does not say so. */
-static uint64_t saved_registers(void) {
-    uint32_t found[4] = {0}, low, high;
-    if (!__get_cpuid_count(1, 0, &found[EAX], &found[EBX], &found[ECX], &found[EDX]) ||
-        !(found[ECX] >> 27 & 1))
-        return 0;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (uint64_t)high << 32 | low;
+/* What the processor says, asked once: under a hypervisor each CPUID takes long. */
+static struct {
+    uint32_t leaf, part, found[4];
+} leaves[] = {{.leaf = 1}, {.leaf = 7}, {.leaf = 7, .part = 1}, {.leaf = 0xd, .part = 1},
+              {.leaf = EXTENDED}, {.leaf = 0x80000008u}};
+#define LEAVES (sizeof(leaves) / sizeof(leaves[0]))
+static uint64_t saved_registers; /* 0 where the system does not say so */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void ask(void) {
+    for (size_t i = 0; i < LEAVES; i++) {
+        uint32_t *found = leaves[i].found;
+        if (!__get_cpuid_count(leaves[i].leaf, leaves[i].part, &found[EAX], &found[EBX],
+                               &found[ECX], &found[EDX]))
+            memset(found, 0, sizeof(leaves[i].found));
+    }
+    if (leaves[0].found[ECX] >> 27 & 1) {
+        uint32_t low, high;
+        __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+        saved_registers = (uint64_t)high << 32 | low;
+    }
 }
 
 static bool is_there(const feature_t *feature) {
-    uint32_t found[4] = {0};
-    if (!__get_cpuid_count(feature->leaf, feature->part, &found[EAX], &found[EBX],
-                           &found[ECX], &found[EDX]))
-        return false;
-    return found[feature->output] >> feature->bit & 1 &&
-           (saved_registers() & feature->saved) == feature->saved;
+    pthread_once(&once, ask);
+    for (size_t i = 0; i < LEAVES; i++)
+        if (leaves[i].leaf == feature->leaf && leaves[i].part == feature->part)
+            return leaves[i].found[feature->output] >> feature->bit & 1 &&
+                   (saved_registers & feature->saved) == feature->saved;
+    return false;
 }
 
 bool has_feature(const char *name) {
