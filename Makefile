@@ -158,6 +158,9 @@ fuzz-ir: install ## girih-opt on inputs with mistakes for FUZZ_SECONDS (600).
 fuzz-package: install ## Damaged packages for FUZZ_SECONDS (600): all are refused.
 	@$(BIN)/python test/support/fuzz_package.py --seconds $(FUZZ_SECONDS)
 
+fuzz-c-package: install ## The same from C, under AddressSanitizer; hostile ones, too.
+	@$(BIN)/python test/support/fuzz_c_package.py --seconds $(FUZZ_SECONDS)
+
 fuzz-gradients: install ## The same for programs with gradients, writes and control flow.
 	@$(BIN)/python test/numerics/derivatives/fuzz.py --seconds $(FUZZ_SECONDS)
 

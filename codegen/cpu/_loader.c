@@ -1,351 +1,24 @@
-/* Loads relocatable ELF objects into this process.
- *
- * The objects are those that LLVM makes for its JIT: code and constants of a few
- * functions, in the large code model, so nearly all relocations are absolute
- * addresses. Sections go to one mapping, grouped by their permissions; nothing is
- * writable and executable at a time. Unwind tables are left out: kernels raise nothing.
- *
- * Every offset and index of the file is checked before it is used.
- *
- * Source: System V ABI, chapters 4 and 5, and its AMD64 supplement, section 4.4.
- */
-#define _GNU_SOURCE
+/* Loads relocatable ELF objects into this process: loader_core.c for Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef SHT_X86_64_UNWIND
-#define SHT_X86_64_UNWIND 0x70000001
-#endif
-
-enum group { READ_ONLY, EXECUTABLE, WRITABLE, GROUPS };
-static const int group_protection[GROUPS] = {
-    [READ_ONLY] = PROT_READ,
-    [EXECUTABLE] = PROT_READ | PROT_EXEC,
-    [WRITABLE] = PROT_READ | PROT_WRITE,
-};
-
-typedef struct {
-    unsigned char *base;
-    size_t size;
-} mapping_t;
-
-typedef struct {
-    const unsigned char *data;
-    size_t size;
-    const Elf64_Ehdr *header;
-    const Elf64_Shdr *sections;
-    size_t count;
-    unsigned char **placed; /* where each section lies now, or NULL */
-    const Elf64_Sym *symbols;
-    size_t symbol_count;
-    const char *names;
-    size_t names_size;
-    PyObject *imports; /* dict: name -> address */
-} object_t;
+#include "loader_core.h"
 
 static bool
-bad(const char *what)
+import_address(void *imports, const char *name, uint64_t *address)
 {
-    PyErr_Format(PyExc_ValueError, "not a loadable object: %s", what);
-    return false;
-}
-
-/* --- reading the file ---------------------------------------------------------- */
-
-static const void *
-span(const object_t *object, uint64_t offset, uint64_t size)
-{
-    if (offset > object->size || size > object->size - offset || offset % 8 != 0)
-        return NULL;
-    return object->data + offset;
+    PyObject *number = PyDict_GetItemString(imports, name);
+    *address = number == NULL ? 0 : PyLong_AsUnsignedLongLong(number);
+    return !PyErr_Occurred();
 }
 
 static bool
-read_header(object_t *object)
+export_address(void *table, const char *name, uint64_t address)
 {
-    const Elf64_Ehdr *header = span(object, 0, sizeof(Elf64_Ehdr));
-    if (header == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return bad("no ELF header");
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL)
-        return bad("not a relocatable 64-bit object");
-    if (header->e_machine != EM_X86_64)
-        return bad("made for another processor");
-    object->header = header;
-    object->count = header->e_shnum;
-    object->sections =
-        span(object, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
-    if (object->sections == NULL || header->e_shentsize != sizeof(Elf64_Shdr))
-        return bad("no section table");
-    return true;
-}
-
-static bool
-read_symbols(object_t *object)
-{
-    for (size_t i = 0; i < object->count; i++) {
-        const Elf64_Shdr *section = &object->sections[i];
-        if (section->sh_type != SHT_SYMTAB)
-            continue;
-        if (section->sh_link >= object->count)
-            return bad("no symbol names");
-        const Elf64_Shdr *names = &object->sections[section->sh_link];
-        object->symbols = span(object, section->sh_offset, section->sh_size);
-        object->symbol_count = section->sh_size / sizeof(Elf64_Sym);
-        if (names->sh_offset > object->size ||
-            names->sh_size > object->size - names->sh_offset || names->sh_size == 0)
-            return bad("no symbol names");
-        object->names = (const char *)object->data + names->sh_offset;
-        object->names_size = names->sh_size;
-        if (object->symbols == NULL || object->names[names->sh_size - 1] != '\0')
-            return bad("damaged symbol table");
-        return true;
-    }
-    return bad("no symbol table");
-}
-
-static const char *
-symbol_name(const object_t *object, const Elf64_Sym *symbol)
-{
-    return symbol->st_name < object->names_size ? object->names + symbol->st_name : "";
-}
-
-/* --- placing sections ------------------------------------------------------------ */
-
-static bool
-is_loaded(const Elf64_Shdr *section)
-{
-    return (section->sh_flags & SHF_ALLOC) && section->sh_size > 0 &&
-           section->sh_type != SHT_X86_64_UNWIND;
-}
-
-static enum group
-group_of(const Elf64_Shdr *section)
-{
-    if (section->sh_flags & SHF_EXECINSTR)
-        return EXECUTABLE;
-    return section->sh_flags & SHF_WRITE ? WRITABLE : READ_ONLY;
-}
-
-static size_t
-round_up(size_t offset, size_t alignment)
-{
-    return (offset + alignment - 1) / alignment * alignment;
-}
-
-/* Sets each loaded section's offset, and where groups begin; returns the end. */
-static size_t
-lay_out(const object_t *object, size_t *offsets, size_t *begins, size_t page)
-{
-    size_t end = 0;
-    for (int group = 0; group < GROUPS; group++) {
-        begins[group] = end = round_up(end, page);
-        for (size_t i = 0; i < object->count; i++) {
-            const Elf64_Shdr *section = &object->sections[i];
-            if (!is_loaded(section) || (int)group_of(section) != group)
-                continue;
-            end = round_up(end, section->sh_addralign ? section->sh_addralign : 1);
-            offsets[i] = end;
-            end += section->sh_size;
-        }
-    }
-    begins[GROUPS] = round_up(end, page);
-    return begins[GROUPS];
-}
-
-static bool
-check_sections(const object_t *object, size_t page)
-{
-    const uint64_t limit = (uint64_t)1 << 32;
-    for (size_t i = 0; i < object->count; i++) {
-        const Elf64_Shdr *section = &object->sections[i];
-        if (!is_loaded(section))
-            continue;
-        if (section->sh_size > limit || section->sh_addralign > page)
-            return bad("a section is too large");
-        if (section->sh_type != SHT_NOBITS &&
-            (section->sh_offset > object->size ||
-             section->sh_size > object->size - section->sh_offset))
-            return bad("a section is cut off");
-    }
-    return true;
-}
-
-static bool
-copy_sections(object_t *object, const mapping_t *mapping, const size_t *offsets)
-{
-    for (size_t i = 0; i < object->count; i++) {
-        const Elf64_Shdr *section = &object->sections[i];
-        if (!is_loaded(section))
-            continue;
-        object->placed[i] = mapping->base + offsets[i];
-        if (section->sh_type != SHT_NOBITS)
-            memcpy(object->placed[i], object->data + section->sh_offset,
-                   section->sh_size);
-    }
-    return true;
-}
-
-/* --- relocations ------------------------------------------------------------------ */
-
-static bool
-import_address(const object_t *object, const char *name, uint64_t *address)
-{
-    PyObject *number = PyDict_GetItemString(object->imports, name);
-    if (number != NULL) {
-        *address = PyLong_AsUnsignedLongLong(number);
-        return !PyErr_Occurred();
-    }
-    *address = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, name);
-    if (*address == 0)
-        PyErr_Format(PyExc_ValueError, "no address is known for '%s'", name);
-    return *address != 0;
-}
-
-static bool
-symbol_address(const object_t *object, uint64_t index, uint64_t *address)
-{
-    if (index >= object->symbol_count)
-        return bad("a symbol that does not exist");
-    const Elf64_Sym *symbol = &object->symbols[index];
-    if (symbol->st_shndx == SHN_UNDEF)
-        return import_address(object, symbol_name(object, symbol), address);
-    if (symbol->st_shndx >= object->count || !object->placed[symbol->st_shndx])
-        return bad("a symbol outside of the loaded sections");
-    *address = (uint64_t)(uintptr_t)object->placed[symbol->st_shndx] + symbol->st_value;
-    return true;
-}
-
-static bool
-relocate(unsigned char *place, uint64_t type, uint64_t value)
-{
-    uint64_t here = (uint64_t)(uintptr_t)place;
-    int64_t distance = (int64_t)(value - here);
-    int32_t narrow = (int32_t)distance;
-
-    switch (type) {
-    case R_X86_64_64:
-        memcpy(place, &value, sizeof(value));
-        return true;
-    case R_X86_64_PC64:
-        memcpy(place, &distance, sizeof(distance));
-        return true;
-    case R_X86_64_PC32:
-    case R_X86_64_PLT32:
-        if (narrow != distance)
-            return bad("a call over more than 2 GiB");
-        memcpy(place, &narrow, sizeof(narrow));
-        return true;
-    default:
-        PyErr_Format(PyExc_ValueError, "relocation type %llu is not supported",
-                     (unsigned long long)type);
-        return false;
-    }
-}
-
-static bool
-apply_relocations(const object_t *object, const Elf64_Shdr *table)
-{
-    unsigned char *target = object->placed[table->sh_info];
-    uint64_t limit = object->sections[table->sh_info].sh_size;
-    const Elf64_Rela *entries = span(object, table->sh_offset, table->sh_size);
-    if (entries == NULL)
-        return bad("relocations are cut off");
-    for (size_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
-        const Elf64_Rela *entry = &entries[i];
-        uint64_t address;
-        if (limit < 8 || entry->r_offset > limit - 4 ||
-            (entry->r_offset > limit - 8 &&
-             ELF64_R_TYPE(entry->r_info) != R_X86_64_PC32 &&
-             ELF64_R_TYPE(entry->r_info) != R_X86_64_PLT32))
-            return bad("a relocation outside of its section");
-        if (!symbol_address(object, ELF64_R_SYM(entry->r_info), &address) ||
-            !relocate(target + entry->r_offset, ELF64_R_TYPE(entry->r_info),
-                      address + (uint64_t)entry->r_addend))
-            return false;
-    }
-    return true;
-}
-
-static bool
-relocate_all(const object_t *object)
-{
-    for (size_t i = 0; i < object->count; i++) {
-        const Elf64_Shdr *section = &object->sections[i];
-        if (section->sh_type != SHT_RELA || section->sh_info >= object->count ||
-            object->placed[section->sh_info] == NULL)
-            continue;
-        if (!apply_relocations(object, section))
-            return false;
-    }
-    return true;
-}
-
-/* --- loading ----------------------------------------------------------------------- */
-
-static bool
-protect(const mapping_t *mapping, const size_t *begins)
-{
-    for (int group = 0; group < GROUPS; group++) {
-        size_t size = begins[group + 1] - begins[group];
-        if (size != 0 &&
-            mprotect(mapping->base + begins[group], size, group_protection[group])) {
-            PyErr_SetFromErrno(PyExc_OSError);
-            return false;
-        }
-    }
-    __builtin___clear_cache((char *)mapping->base, (char *)mapping->base + mapping->size);
-    return true;
-}
-
-static bool
-map_object(object_t *object, mapping_t *mapping, size_t *offsets)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t begins[GROUPS + 1];
-    if (!check_sections(object, page))
-        return false;
-    mapping->size = lay_out(object, offsets, begins, page);
-    if (mapping->size == 0)
-        return bad("it is empty");
-    mapping->base = mmap(NULL, mapping->size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping->base == MAP_FAILED) {
-        mapping->base = NULL;
-        PyErr_SetFromErrno(PyExc_OSError);
-        return false;
-    }
-    return copy_sections(object, mapping, offsets) && relocate_all(object) &&
-           protect(mapping, begins);
-}
-
-static PyObject *
-exported_addresses(const object_t *object)
-{
-    PyObject *table = PyDict_New();
-    for (size_t i = 0; table != NULL && i < object->symbol_count; i++) {
-        const Elf64_Sym *symbol = &object->symbols[i];
-        uint64_t address;
-        if (ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL ||
-            symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= object->count ||
-            object->placed[symbol->st_shndx] == NULL)
-            continue;
-        if (!symbol_address(object, i, &address))
-            Py_CLEAR(table);
-        PyObject *number = table ? PyLong_FromUnsignedLongLong(address) : NULL;
-        if (number == NULL ||
-            PyDict_SetItemString(table, symbol_name(object, symbol), number) < 0)
-            Py_CLEAR(table);
-        Py_XDECREF(number);
-    }
-    return table;
+    PyObject *number = PyLong_FromUnsignedLongLong(address);
+    bool done = number != NULL && PyDict_SetItemString(table, name, number) == 0;
+    Py_XDECREF(number);
+    return done;
 }
 
 static const char capsule_name[] = "girih.codegen.cpu._loader.code";
@@ -354,13 +27,13 @@ static void
 unload(PyObject *capsule)
 {
     mapping_t *mapping = PyCapsule_GetPointer(capsule, capsule_name);
-    munmap(mapping->base, mapping->size);
+    unload_object(mapping);
     PyMem_Free(mapping);
 }
 
 /* The owner of a mapping; takes the mapping over, and frees it on failure. */
 static PyObject *
-make_owner(const mapping_t *mapping)
+make_owner(mapping_t *mapping)
 {
     mapping_t *kept = PyMem_Malloc(sizeof(*kept));
     PyObject *owner = NULL;
@@ -370,32 +43,41 @@ make_owner(const mapping_t *mapping)
     } else
         PyErr_NoMemory();
     if (owner == NULL) {
-        munmap(mapping->base, mapping->size);
+        unload_object(mapping);
         PyMem_Free(kept);
     }
     return owner;
 }
 
-static PyObject *
-load_object(object_t *object)
+static void
+set_exception(const load_error_t *error)
 {
-    mapping_t mapping = {NULL, 0};
-    size_t *offsets = PyMem_Calloc(object->count + 1, sizeof(*offsets));
-    object->placed = PyMem_Calloc(object->count + 1, sizeof(*object->placed));
-    PyObject *table = NULL, *owner = NULL;
+    if (PyErr_Occurred())
+        return;
+    if (error->number == 0)
+        PyErr_Format(PyExc_ValueError, "%s", error->text);
+    else {
+        errno = error->number;
+        PyErr_SetFromErrno(PyExc_OSError);
+    }
+}
 
-    if (offsets == NULL || object->placed == NULL)
-        PyErr_NoMemory();
-    else if (map_object(object, &mapping, offsets))
-        table = exported_addresses(object);
-    if (table != NULL)
+static PyObject *
+load_buffer(const Py_buffer *buffer, PyObject *imports)
+{
+    PyObject *table = PyDict_New(), *owner = NULL;
+    imports_t from = {import_address, imports};
+    exports_t to = {export_address, table};
+    mapping_t mapping;
+    load_error_t error;
+    if (table == NULL)
+        return NULL;
+    if (load_object(buffer->buf, (size_t)buffer->len, &from, &to, &mapping, &error))
         owner = make_owner(&mapping);
-    else if (mapping.base != NULL)
-        munmap(mapping.base, mapping.size);
-    PyMem_Free(offsets);
-    PyMem_Free(object->placed);
+    else
+        set_exception(&error);
     if (owner == NULL) {
-        Py_XDECREF(table);
+        Py_DECREF(table);
         return NULL;
     }
     return Py_BuildValue("NN", owner, table);
@@ -405,22 +87,11 @@ static PyObject *
 load(PyObject *module, PyObject *args)
 {
     Py_buffer buffer;
-    object_t object = {0};
-    PyObject *result = NULL;
+    PyObject *imports;
 
-    if (!PyArg_ParseTuple(args, "y*O!", &buffer, &PyDict_Type, &object.imports))
+    if (!PyArg_ParseTuple(args, "y*O!", &buffer, &PyDict_Type, &imports))
         return NULL;
-    /* Tables are read in place, so the copy is aligned as malloc aligns. */
-    unsigned char *copy = PyMem_Malloc(buffer.len ? buffer.len : 1);
-    if (copy != NULL) {
-        memcpy(copy, buffer.buf, buffer.len);
-        object.data = copy;
-        object.size = buffer.len;
-        if (read_header(&object) && read_symbols(&object))
-            result = load_object(&object);
-    } else
-        PyErr_NoMemory();
-    PyMem_Free(copy);
+    PyObject *result = load_buffer(&buffer, imports);
     PyBuffer_Release(&buffer);
     return result;
 }

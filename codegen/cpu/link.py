@@ -1,6 +1,6 @@
 """Object code linked into this process.
 
-`_loader.c` reads the object, resolves its symbols and maps it: 0.1 ms for a kernel,
+`loader_core.c` reads the object, resolves its symbols and maps it: 0.1 ms for a kernel,
 and some pages of memory (2026-11-20). LLVM's own linkers need 50 ms to start when the
 object comes from the disk cache, and keep 1.4 MB for each library.
 """

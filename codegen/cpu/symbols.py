@@ -1,8 +1,8 @@
 """Addresses of the functions that compiled kernels call.
 
 Three sources, in this order: addresses that the caller gives; the OpenMP adapter
-(`_openmp.c`) and conversions of halves (`_half.c`); shared libraries already in the
-process: libm and libc, then PyTorch's `libtorch_cpu`, which exports the vector
+(`openmp_core.c`) and conversions of halves (`half_core.c`); shared libraries already in
+the process: libm and libc, then PyTorch's `libtorch_cpu`, which exports the vector
 functions of Sleef.
 """
 

@@ -24,7 +24,7 @@ from girih.codegen.cpu.target import Target, level_of
 from girih.codegen.runtime import _runtime
 from girih.codegen.runtime.assembler import Assembler
 from girih.errors import PackageError, unsupported
-from girih.packaging import constants
+from girih.packaging import c_programs, constants
 from girih.packaging.container import Container
 from girih.processors import NATIVE
 
@@ -137,13 +137,16 @@ def encode(program: Any, parts: Parts) -> dict[str, Any]:
         kind = "a constant that no package can hold"
         unsupported(kind=kind, explanation=str(error))
     linked = program.code
+    operators = sorted(set(program.operators.values()))
+    for_c = None if operators else c_programs.encode(program.assembler)
     return {
         "constants": parts.add("program.json", text),
         "instructions": parts.add("program.bin", words_),
         "kernels": parts.add("kernels.o", linked.data) if linked else None,
+        "c_instructions": for_c and parts.add("cprogram.bin", for_c),
         "exports": list(linked.exports) if linked else [],
         "imports": list(linked.imports) if linked else [],
-        "operators": sorted(set(program.operators.values())),
+        "operators": operators,
     }
 
 

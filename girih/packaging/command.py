@@ -4,17 +4,20 @@ girih-package inspect model.girih
 girih-package verify model.girih
 girih-package extract model.girih folder
 girih-package add-target model.girih x86-64-v3
+girih-package runtime folder
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from girih.codegen import c_runtime
 from girih.errors import GirihError, PackageError
 from girih.packaging import container, sizes
 
@@ -58,6 +61,9 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         if name == "add-target":
             text = "native, x86-64-v2, x86-64-v3 or x86-64-v4"
             command.add_argument("target", help=text)
+    text = "copy girih_runtime.h and libgirih_runtime.so to a folder, for C and C++"
+    command = commands.add_parser("runtime", help=text, description=text)
+    command.add_argument("folder", type=Path, help="where they go")
     return parser.parse_args(argv)
 
 
@@ -69,6 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _arguments(sys.argv[1:] if argv is None else argv)
     try:
+        if arguments.command == "runtime":
+            _copy_runtime(arguments.folder)
+            return 0
         if arguments.command == "verify":
             print(_verified(arguments.file))
             return 0
@@ -104,6 +113,12 @@ def _add(path: str, target: str) -> None:
 
     add_target(path, target)
     print(f"{path}: it has code for {target}, too")
+
+
+def _copy_runtime(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in (c_runtime.HEADER, c_runtime.LIBRARY):
+        print(shutil.copy(source, folder / source.name))
 
 
 def _extract(found: container.Container, folder: Path) -> None:
@@ -146,6 +161,8 @@ def _lines(found: container.Container) -> Iterator[str]:
         kernels = ", ".join(str(len(program["exports"])) for program in programs)
         yield f"  kernels, by target: {kernels}"
         yield f"  library calls: {', '.join(sorted(operators)) or 'none'}"
+        runs = all(program.get("c_instructions") for program in programs)
+        yield f"  runs from C: {'yes' if runs else 'no'}"
     yield "parts:"
     yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
 

@@ -121,6 +121,13 @@ def _run_bash(block: Block, names: dict) -> None:
     subprocess.run(["bash", "-eo", "pipefail", "-c", block.text], check=True)
 
 
+def _save_c(block: Block, names: dict) -> None:
+    """Its first line is a comment with the name of the file."""
+    name = re.match(r"/\* (\w+\.c) \*/\n", block.text)
+    assert name, "a file without a name"
+    Path(name[1]).write_text(block.text)
+
+
 def _parse_mlir(block: Block, names: dict) -> None:
     command = ["girih-opt", "--load=girih_example"]
     subprocess.run(command, input=block.text, text=True, check=True)
@@ -132,6 +139,7 @@ def _parse_toml(block: Block, names: dict) -> None:
 
 _RUNS = {
     "bash": _run_bash,
+    "c": _save_c,
     "mlir": _parse_mlir,
     "python": _run_python,
     "toml": _parse_toml,

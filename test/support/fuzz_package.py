@@ -7,6 +7,7 @@ import argparse
 import random
 import tempfile
 import time
+from collections.abc import Container
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from girih.packaging import code, container
 
 
 def example(folder: Path) -> Path:
-    """A small package with kernels, a library call, weights and a symbolic size."""
+    """A small package with kernels, weights and a symbolic size."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU()).eval()
     shapes = {"input": {0: torch.export.Dim("batch", min=2, max=64)}}
@@ -58,13 +59,18 @@ def spans_swapped(content: bytes, random_: random.Random) -> bytes:
 DAMAGES = (bit_flipped, truncated, lengthened, overwritten, spans_swapped)
 
 
-def parts_swapped(path: Path, target: Path) -> list[Path]:
-    """Packages with right checksums, and parts in the places of others."""
+def parts_swapped(path: Path, target: Path, unread: Container[str]) -> list[Path]:
+    """Packages with right checksums, and parts in the places of others.
+
+    Two parts that the loader does not read stay where they are.
+    """
     found = container.read(path)
     names = list(found.parts)
     written = []
     for number, first in enumerate(names):
         for second in names[number + 1 :]:
+            if first in unread and second in unread:
+                continue
             parts = dict(found.parts)
             parts[first], parts[second] = parts[second], parts[first]
             written.append(target / f"{first}-{second}.girih")
