@@ -190,6 +190,7 @@ class Recorder(TorchDispatchMode):
         if entry is None:
             constant = getattr(tensor, "constant", None)
             if constant is None:
+                check_tensor(tensor)  # what no graph has says why itself
                 unsupported(
                     kind="tensor from outside",
                     context=f"{tuple(tensor.shape)} {tensor.dtype}",
