@@ -94,8 +94,8 @@ class _Sizes:
         width: lanes of a vector.
         registers: of the processor.
         is_masked: whether the columns are no multiple of vectors, and masks are cheap.
-        most_vectors: of a panel, such that a copy of it fits half of the second-level
-            cache.
+        most_vectors: of a panel, such that the copies of panels fit half of the
+            second-level cache, and a thread's stack.
     """
 
     rows: int
@@ -196,12 +196,13 @@ def _sizes(
     bits = 64 if found.products[0].sum.element == F64 else 32
     width = options.vector_bits // bits
     depth = product(map(_known, found.depth))
-    fitting = options.l2_bytes // 2 // (depth * options.vector_bits // 8)
+    count = len(found.products)
+    fitting = options.l2_bytes // 2 // (depth * count * options.vector_bits // 8)
     return _Sizes(
         rows=_known(rows),
         columns=lanes.size,
         depth=depth,
-        count=len(found.products),
+        count=count,
         width=width,
         registers=_REGISTERS.get(options.vector_bits, _FEWER_REGISTERS),
         is_masked=options.vector_bits >= _MASKING_BITS and lanes.size % width != 0,
@@ -266,7 +267,8 @@ def _panels(
     for each in found.products:
         panel = None
         depths = [c for c in found.depth if not isinstance(c.size, int)]
-        if not depths and sizes.depth * row * 4 <= subject.options.l2_bytes // 2:
+        taken = sizes.depth * row * sizes.count * 4
+        if not depths and taken <= subject.options.l2_bytes // 2:
             turned = _turned(each.b, found, along[1])
             place, elements = place_in_panel(found.depth, row, turned, sizes.width)
             number = subject.buffers + len(panels)

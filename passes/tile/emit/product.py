@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from girih.dialects.bindings import ir
 from girih.passes.tile.emit import reduction
+from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import Frame
 from girih.passes.tile.emit.program import Body, Program
 from girih.passes.tile.index import Coordinate
@@ -15,6 +16,8 @@ from girih.passes.tile.product import Panel, ProductGrid
 
 SUM_STEPS = 128
 """Additions to one accumulator, before it begins afresh."""
+SHORT = 4
+"""Lanes of vectors of 128 bits, such as those of x86-64-v2, which has no FMA."""
 
 
 @dataclass(slots=True)
@@ -262,11 +265,23 @@ class ProductProgram(Program):
             self.builder.location = each.sum.location
             b = self.indices.at(self.stack.depth, self.grid.width)
             results += [
-                b.same("math.fma", factor, other, next(left))
+                self._added(b, factor, other, next(left))
                 for factor in factors
                 for other in panel
             ]
         return results
+
+    def _added(
+        self, b: Builder, factor: ir.Value, other: ir.Value, total: ir.Value
+    ) -> ir.Value:
+        """``factor * other + total``; processors with short vectors round twice.
+
+        They may have no instruction that rounds once, and girih would compute it with
+        numbers of twice the width.
+        """
+        if self.grid.width > SHORT:
+            return b.same("math.fma", factor, other, total)
+        return b.same("arith.addf", b.same("arith.mulf", factor, other), total)
 
     def _multiplied_by_lanes(
         self, rows: Sequence[ir.Value], vectors: Sequence[_Vector], sums: list[ir.Value]
@@ -284,7 +299,7 @@ class ProductProgram(Program):
                     factor = self._in_lanes(each.a, vector)
                 self.builder.location = each.sum.location
                 b = self.indices.at(self.stack.depth, self.grid.width)
-                results.append(b.same("math.fma", factor, other, next(left)))
+                results.append(self._added(b, factor, other, next(left)))
         return results
 
     def _load_from(self, panel: Panel, number: int) -> ir.Value:
