@@ -174,3 +174,23 @@ def test_a_second_process_measures_nothing(tmp_path):
     """
     run_after_torch(text, str(tmp_path), "2")
     run_after_torch(text, str(tmp_path), "0")
+
+
+def test_girihs_own_convolutions_are_not_measured(monkeypatch):
+    def fail(call):
+        raise AssertionError(f"{call} was measured")
+
+    monkeypatch.setattr(convolution_layouts, "measure", fail)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(16, 32, 1),
+        torch.nn.Conv2d(32, 32, 3, padding=1, groups=32),
+        torch.nn.Conv2d(32, 16, 1),
+        torch.nn.Conv2d(16, 16, 1),
+    ).eval()
+    compiled = girih.compile(model, options={"fallback": False})
+    x = torch.randn(2, 16, 9, 8)
+    with torch.no_grad():
+        actual, expected = compiled(x), model(x)
+    torch.testing.assert_close(actual, expected)
+    assert actual.stride() == expected.stride()
+    assert girih.report(compiled).graphs[0].externs == 0
