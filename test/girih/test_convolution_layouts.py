@@ -180,12 +180,12 @@ def test_girihs_own_convolutions_are_not_measured(monkeypatch):
     def fail(call):
         raise AssertionError(f"{call} was measured")
 
-    monkeypatch.setattr(convolution_layouts, "measure", fail)
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(16, 32, 1),
-        torch.nn.Conv2d(32, 32, 3, padding=1, groups=32),
-        torch.nn.Conv2d(32, 16, 1),
-        torch.nn.Conv2d(16, 16, 1),
+    monkeypatch.setattr(layouts, "measure", fail)
+    model = nn.Sequential(
+        nn.Conv2d(16, 32, 1),
+        nn.Conv2d(32, 32, 3, padding=1, groups=32),
+        nn.Conv2d(32, 16, 1),
+        nn.Conv2d(16, 16, 1),
     ).eval()
     compiled = girih.compile(model, options={"fallback": False})
     x = torch.randn(2, 16, 9, 8)
