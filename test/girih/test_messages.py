@@ -367,10 +367,10 @@ def test_a_result_that_girih_cannot_return_is_named_by_its_line():
     def views(x):
         first = x + 1
         sine = first.sin()
-        bits = sine.view(torch.int32)
-        return first, sine, bits
+        bits = sine[1:].view(torch.int32)
+        return first, sine[:1], bits
 
     with pytest.warns(girih.FallbackWarning) as caught:
         girih.compile(views)(torch.ones(3))
     assert "share memory: torch.float32 and torch.int32" in str(caught[0].message)
-    assert "sine.view(torch.int32)" in str(caught[0].message)
+    assert "sine[1:].view(torch.int32)" in str(caught[0].message)
