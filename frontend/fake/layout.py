@@ -63,7 +63,10 @@ def elementwise_strides(
     """
     if has_any(size, 0) and (has_numbers or any(t.size() != size for t in tensors)):
         return _strides_of_nothing(tensors, size)
-    if all(is_contiguous(tensor) for tensor in tensors):
+    # Where operands broadcast, ATen orders the dims by strides, and those of dims of
+    # one element may say anything.
+    is_plain = not has_any(size, 1) or all(t.size() == size for t in tensors)
+    if is_plain and all(is_contiguous(tensor) for tensor in tensors):
         return None
     shaped = [tensor for tensor in tensors if tensor.dim()]
     first = shaped[0]

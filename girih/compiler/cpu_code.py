@@ -84,7 +84,9 @@ class CpuTarget:
             "convert-graph-to-host": ConvertGraphToHostOptions(
                 reuse_buffers=True, concat_operands=4, concat_row=128
             ),
-            "fuse-contractions": ContractionOptions(products="bounded"),
+            "fuse-contractions": ContractionOptions(
+                products="bounded", computes_left=False
+            ),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "plan-memory": memory,
             "select-products": ProductOptions(library=_product_library(self.processor)),

@@ -32,6 +32,8 @@ before one), ``epilogue`` (what can follow), ``choice`` (the rule), ``region`` (
 body), ``rewrite``.
 """
 
+from dataclasses import replace
+
 from girih.dialects.bindings import ir
 from girih.passes.fuse_contractions.choice import ContractionOptions, is_chosen
 from girih.passes.fuse_contractions.epilogue import group_of
@@ -48,6 +50,7 @@ def run(op: ir.Operation, options: ContractionOptions) -> None:
         pending = [o for o in block.operations if product_of(o) is not None]
         while pending:
             group = group_of(product_of(pending.pop(0)))
+            group = replace(group, computes_left=options.computes_left)
             if is_chosen(group, options):
                 # They are erased, and must not be touched then.
                 own = [each.op for each in group.products]

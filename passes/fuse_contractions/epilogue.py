@@ -35,18 +35,21 @@ class Group:
         fusion: what reads them; None where nothing does that can be fused.
         views: how it reads each product.
         shared: the products that others read too.
+        computes_left: whether the kernel may compute left operands.
     """
 
     products: tuple[Product, ...]
     fusion: ir.OpView | None = None
     views: tuple[View, ...] = ()
     shared: frozenset[Product] = frozenset()
+    computes_left: bool = True
 
     @property
     def prologues(self) -> list[Prologue]:
         """What makes operands of products, where that is fused too."""
         operands = [(p, v) for p in self.products for v in (p.lhs, p.rhs)]
-        found = [prologue_of(product, value) for product, value in operands]
+        left = self.computes_left
+        found = [prologue_of(p, v, computes_left=left) for p, v in operands]
         return [each for each in found if each is not None]
 
 

@@ -2,7 +2,8 @@
 
 Where rows fit into one block, each element of the right operand is used once, so it may
 as well be computed there: a dequantized or cast weight is never stored. Of a small
-product, both operands may.
+product, both operands may. Kernels on the CPU would compute the left one's elements one
+by one, so there it may not (option ``computes_left``).
 """
 
 from __future__ import annotations
@@ -30,8 +31,18 @@ class Prologue:
             op.operation.erase()
 
 
-def prologue_of(product: Product, operand: ir.Value) -> Prologue | None:
-    """The prologue of one of a product's operands, if it has one that can be fused."""
+def prologue_of(
+    product: Product, operand: ir.Value, *, computes_left: bool = True
+) -> Prologue | None:
+    """The prologue of one of a product's operands, if it has one that can be fused.
+
+    Args:
+        product: the product.
+        operand: its left or its right operand.
+        computes_left: whether left operands may have one.
+    """
+    if operand != product.rhs and not computes_left:
+        return None
     rows = product.shape[-2]
     is_narrow = isinstance(rows, int) and rows <= NARROW and product.is_half
     is_tiny = product.fits(LEAST_SIZE)

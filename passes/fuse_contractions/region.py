@@ -96,7 +96,8 @@ class ContractionRegion:
         steps: Sequence[ir.OpView],
     ) -> ir.Value:
         """An operand, computed here where a fusion made it for nothing else."""
-        prologue = prologue_of(product, value)
+        left = self.group.computes_left
+        prologue = prologue_of(product, value, computes_left=left)
 
         def finish(view: ir.Value) -> ir.Value:
             return self._spread(product, turn(product, view), steps)

@@ -98,6 +98,8 @@ def _product(node: ReduceNode, subject: Subject) -> Product | None:
     if node.name != "reduce_sum" or not is_product or node.level != 1:
         return None
     a, b = (_narrow(each) for each in operand.operands)
+    if a.element != b.element and subject.options.target == "cpu":
+        a, b = operand.operands
     is_precise = subject.options.allow_tf32 or CHOSEN in subject.source.tuning
     widths = (16, 32) if is_precise else (16,)
     if subject.options.target == "cpu":

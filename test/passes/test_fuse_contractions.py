@@ -5,6 +5,7 @@ import torch
 from importing import import_function
 from normal_form import check_fusion, fusions_of
 
+import girih
 from girih.dialects import verifier
 from girih.dialects.bindings import ir
 from girih.evaluation import reference
@@ -212,3 +213,26 @@ def test_attributes_say_what_was_measured():
         body.operations[0].attributes["girih.library"] = ir.UnitAttr.get()
         run_pipeline(imported.module, ALL)
     assert "mm" in names(imported)
+
+
+def computed(x, w):
+    return torch.exp(x) @ torch.exp(w)
+
+
+@pytest.mark.parametrize(("is_left", "count"), [(True, 1), (False, 2)])
+def test_a_left_operand_is_computed_only_where_it_may_be(is_left, count):
+    inputs = [normal(5, 6), normal(6, 12)]
+    option = f"computes_left={str(is_left).lower()}"
+    passes = ["graph", f"fuse-contractions{{products=all {option}}}"]
+    imported = fused(computed, inputs, passes)
+    assert len(fusions_of(imported.module)) == count
+    (actual,) = reference.run(imported, inputs, precise=True)
+    torch.testing.assert_close(actual, computed(*(each.double() for each in inputs)))
+
+
+def test_the_cpu_computes_no_left_operand_in_a_product(tmp_path):
+    inputs = [normal(5, 6), normal(6, 12)]
+    options = {"fallback": False, "cache_dir": str(tmp_path)}
+    compiled = girih.compile(computed, options=options)
+    torch.testing.assert_close(compiled(*inputs), computed(*inputs))
+    assert girih.report(compiled).kernels == 2

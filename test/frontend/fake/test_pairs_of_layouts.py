@@ -52,3 +52,21 @@ def test_strides(name):
     for (call, (_, expected)), actual in zip(calls.items(), results, strict=True):
         assert actual.stride() == expected.stride(), call
         assert actual.dtype == expected.dtype, call
+
+
+@pytest.mark.parametrize("strides", [((1, 1, 9), (1, 1, 1)), ((1, 3, 3), (4, 1, 4))])
+def test_strides_where_dims_of_one_element_broadcast(strides):
+    sizes = (3, 1, 1), (1, 4, 1)
+    x, y = map(torch.empty_strided, sizes, strides)
+    assert x.is_contiguous() and y.is_contiguous()
+    expected = torch.mul(x, y).stride()
+    assert girih.compile(torch.mul, dynamic=False)(x, y).stride() == expected
+
+
+def test_strides_of_einsum_without_sums():
+    x, y = torch.ones(1, 30), torch.ones(7, 1)
+
+    def outer(x, y):
+        return torch.einsum("ki,jk->ij", x, y)
+
+    assert girih.compile(outer)(x, y).stride() == outer(x, y).stride()

@@ -102,6 +102,24 @@ def test_other_elements(dtype, turned):
     close(actual, x.double() @ w.double(), tolerance=tolerance)
 
 
+@pytest.mark.parametrize("turned", [(False, False), (False, True)])
+@pytest.mark.parametrize("dtypes", [("f32", "bf16"), ("bf16", "f32"), ("f16", "f32")])
+def test_operands_of_two_elements(dtypes, turned):
+    m, n, k = 40, 70, 90
+    x, w = drawn(m, k, False, dtypes[0]), drawn(k, n, turned[1], dtypes[1])
+
+    def make(build, x, w):
+        x = viewed(build, build("permute", x, permutation=(1, 0)), [k, m, 1])
+        x, w = wide(build, x), wide(build, viewed(build, w, [k, 1, n]))
+        return [build("reduce_sum", build("mul", x, w), dims=(0,))]
+
+    strides = [k, 1], [1, k] if turned[1] else [n, 1]
+    inputs = [([m, k], dtypes[0], strides[0]), ([k, n], dtypes[1], strides[1])]
+    module = chosen(build_kernel(inputs, [k, m, n], make, reduced=[0]))
+    _, actual = run(module, [x, w], (m, n))
+    close(actual, x.double() @ w.double())
+
+
 def test_what_follows_is_computed_of_the_sums():
     m, n, k = 45, 50, 20
     x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
