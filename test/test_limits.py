@@ -62,6 +62,17 @@ def test_infinity_beside_a_dim_that_is_kept():
     assert torch.equal(expected.isfinite(), actual.isfinite())
 
 
+def test_infinite_weight_at_a_border():
+    model = nn.Conv2d(8, 8, 3, padding=1, groups=8, bias=False)
+    x = torch.ones(1, 8, 5, 5).to(memory_format=torch.channels_last)
+    with torch.no_grad():
+        model.weight[:, :, 0, 0] = float("inf")
+        expected, actual = model(x), girih.compile(model)(x)
+    assert not expected.isnan().any()
+    assert actual[..., 0, :].isnan().all() and actual[..., :, 0].isnan().all()
+    assert torch.equal(expected[..., 1:, 1:], actual[..., 1:, 1:])
+
+
 def test_infinite_gradient():
     def gradient(function):
         x = torch.tensor([1.0, float("inf")], requires_grad=True)

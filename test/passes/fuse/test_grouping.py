@@ -2,6 +2,7 @@
 
 import pytest
 
+from girih.passes.choices import USUAL
 from girih.passes.fuse.grouping import Group, _Grouper
 from girih.passes.fuse.plan import FuseOptions, Level, Placement
 from girih.passes.fuse.program import Kind, Node, Program
@@ -15,7 +16,7 @@ def grouper(edges, groups, count, barriers=()):
     ]
     for source, target in edges:
         nodes[source].successors.append(target)
-    made = _Grouper(Program(nodes, []), FuseOptions())
+    made = _Grouper(Program(nodes, []), FuseOptions(), USUAL)
     for members in groups:
         placement = Placement((4,), frozenset(), dict.fromkeys(members, Level.FULL))
         after = {target for source, target in edges if source in members}
