@@ -40,6 +40,10 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
         *"--limit 1 sin mul softmax cumsum gather linalg.solve".split(),
     ),
     "fuzz": ("test/numerics/fuzz.py", *"--seed 1 --examples 30 --seconds 0.1".split()),
+    "fuzz-choices": (
+        "test/outside/random_modules",
+        *"--choices --seed 20 --count 8".split(),
+    ),
     "fuzz-gradients": (
         "test/numerics/derivatives/fuzz.py",
         *"--seed 1 --examples 25 --seconds 0.1".split(),
@@ -50,10 +54,6 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
         *"--seed 0 --seconds 4".split(),
     ),
     "fuzz-programs": ("test/outside/random_modules", *"--seed 0 --count 8".split()),
-    "fuzz-choices": (
-        "test/outside/random_modules",
-        *"--choices --seed 20 --count 8".split(),
-    ),
     "number-arguments": (
         "test/numerics/number_arguments.py",
         *"--limit 1 narrow constant_pad_nd roll --entrances".split(),
@@ -71,7 +71,8 @@ SMOKE_SETS: dict[str, tuple[str, ...]] = {
 }
 """Targets of the Makefile, and a command of a few seconds that does a part of each."""
 
-WITHOUT_SMOKE_SET = """breadth check-wheel cpython distributions losses modules
+WITHOUT_SMOKE_SET = """breadth check-wheel cpython distributions
+    fuzz-c-package losses modules
     test-debug test-emulated test-gpu test-gpu-memory
     test-gpu-shapes test-long test-memory test-python
     test-sanitized test-verified""".split()

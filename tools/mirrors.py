@@ -34,6 +34,7 @@ BEYOND: dict[str, tuple[str, ...]] = {
     "README.md": ("test/test_documents.py", "test/test_pages.py"),
     "benchmarks/": ("test/test_benchmarks.py", "test/test_gpu_benchmark.py"),
     "codegen/": ("test/test_layering.py", "test/test_style.py"),
+    "codegen/c_runtime/": ("test/girih/test_package_c*.py",),
     "codegen/cpu/": ("test/numerics/test_*.py", "test/test_models.py"),
     "codegen/gpu/": ("test/emulated/test_*.py", "test/gpu/test_*.py"),
     "codegen/runtime/": ("test/emulated/test_modes.py", "test/test_models.py"),

@@ -91,9 +91,9 @@ def symbolic_buffer_takes_a_place_that_is_read(patch: Patch) -> None:
 
     place = plan_memory.place_symbolic
 
-    def shorter(lifetimes, start):
+    def shorter(lifetimes, *others):
         early = [replace(own, last=own.last - 1) for own in lifetimes]
-        return place(early, start)
+        return place(early, *others)
 
     patch.setattr(plan_memory, "place_symbolic", shorter)
 
