@@ -31,6 +31,8 @@ PASS_MODULES = {
     "fuse-closing-reductions": "girih.passes.fuse_closing_reductions",
     "fuse-contractions": "girih.passes.fuse_contractions",
     "group-launches": "girih.passes.group_launches",
+    "hint-eviction": "girih.passes.hint_eviction",
+    "hoist-loads": "girih.passes.hoist_loads",
     "hold-bfloat16-as-bits": "girih.passes.hold_bfloat16_as_bits",
     "launch-products": "girih.passes.launch_products",
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",

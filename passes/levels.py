@@ -209,6 +209,8 @@ CONTRACTS: dict[str, Contract] = {
     "gradients": _GRAPHS,
     "graph": _contract("graph", "fused"),
     "group-launches": _PROGRAMS,
+    "hint-eviction": _contract("tt", "tt"),
+    "hoist-loads": _contract("tt", "tt"),
     "hold-bfloat16-as-bits": _contract("cpu", "cpu"),
     "host": _contract("fused", "host"),
     "launch-products": _PROGRAMS,

@@ -284,6 +284,14 @@ CONVERT_TO_TT = _stage(
     "convert-tile-to-tt",
     "Each grid of each kernel is a function of Triton IR.",
 )
+HOIST_LOADS = _stage(
+    "hoist-loads",
+    "Loads come before the arithmetic of their block, so that they overlap.",
+)
+HINT_EVICTION = _stage(
+    "hint-eviction",
+    "Loads say what the cache should keep: weights, and rows that are read again.",
+)
 
 TO_LLVM = (
     _stage(
@@ -412,7 +420,7 @@ GPU = CompilerTarget(
         PLAN_MEMORY,
         MARK_ALIGNED,
     ),
-    kernels=(TILE_FOR_GPU, CONVERT_TO_TT),
+    kernels=(TILE_FOR_GPU, CONVERT_TO_TT, HOIST_LOADS, HINT_EVICTION),
     code=(TRITON, LOAD, PROGRAM),
     measures=((), (TUNE,)),
 )

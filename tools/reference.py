@@ -6,6 +6,7 @@ writes all of them. A test compares each page with the code.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -138,6 +139,7 @@ the compiler in order. `girih-opt --list-stages` prints the same (`--target gpu`
 
 Each kind of compiled program has its own stages. A stage runs the pass of its name,
 unless the table below names another one. In a stage in brackets the driver acts.
+`(end)` stands for the stages with which all programs end that become code.
 
 A pass of yours runs at `before:STAGE` or `after:STAGE`, and in one kind of compiled
 program only at `PROGRAM:before:STAGE` ([writing a pass](../writing-a-pass.md)). The
@@ -148,18 +150,40 @@ column "no pass of yours at" names the side of a stage where there is no IR.
 def stages_page() -> str:
     """Returns the stages of each kind of program on each target."""
     lines, known = [], {}
+    ends = {name: _common_end(target) for name, target in stages.TARGETS.items()}
     for program in stages.PROGRAMS:
         does = listing.DOES[program]
         lines += [f"## {program}", "", *textwrap.wrap(f"{does}.".capitalize(), 88), ""]
-        for target in stages.TARGETS.values():
+        for name, target in stages.TARGETS.items():
             found = stages.stages_of(program, target)
             known |= dict.fromkeys(found)
-            names = " > ".join(map(_stage_name, found))
-            text = textwrap.wrap(f"{target.name}: {names}", 84, break_on_hyphens=False)
-            lines += ["```text", *text, "```", ""]
+            runs = tuple(found[-len(ends[name]) :]) == ends[name]
+            own = found[: -len(ends[name])] if runs else found
+            lines += _listed(name, own, ("(end)",) if runs else ())
+    lines += ["## (end)", "", "How every program goes on that becomes code.", ""]
+    for name, end in ends.items():
+        lines += _listed(name, end)
     lines += ["## What each stage does", ""]
     heads = ("stage", "pass", "no pass of yours at", "what is true after the stage")
     return _page(_STAGES, [*lines, *_table(heads, map(_stage_row, known))])
+
+
+def _common_end(target: stages.CompilerTarget) -> tuple[stages.CompilerStage, ...]:
+    """The stages with which all programs end that lead to code."""
+    lists = [stages.stages_of(program, target) for program in stages.PROGRAMS]
+    runs = [found[::-1] for found in lists if found[-1] is target.code[-1]]
+    columns = zip(*runs, strict=False)
+    alike = itertools.takewhile(lambda same: len(set(same)) == 1, columns)
+    return tuple(same[0] for same in alike)[::-1]
+
+
+def _listed(
+    target: str, found: Iterable[stages.CompilerStage], more: tuple[str, ...] = ()
+) -> list[str]:
+    """The names of stages as a block of text."""
+    names = " > ".join((*map(_stage_name, found), *more))
+    text = textwrap.wrap(f"{target}: {names}", 84, break_on_hyphens=False)
+    return ["```text", *text, "```", ""]
 
 
 def _stage_name(stage: stages.CompilerStage) -> str:

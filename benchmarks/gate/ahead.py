@@ -1,6 +1,6 @@
 """Compiles the shapes of a run in several processes, so that workers find caches.
 
-``python -m benchmarks.gate.ahead cuda eager,inductor,girih "softmax 4096x256" ...``
+``python -m benchmarks.gate.ahead gate cuda eager,inductor,girih "softmax 4096x256"``
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from benchmarks.gate.sweeps import by_name
-from benchmarks.gpu import engines
+from benchmarks.gpu import engines, worker
 from benchmarks.gpu.supervisor import ROOT, Settings
 
 
@@ -22,6 +21,7 @@ def compile_all(
     settings: Settings,
     environment: Mapping[str, str] | None,
     processes: int,
+    part: str = "gate",
 ) -> None:
     """Compiles all cases for all engines; what fails fails again where it is measured.
 
@@ -30,32 +30,34 @@ def compile_all(
         settings: Device and engines.
         environment: Where the caches are.
         processes: How many work side by side.
+        part: The benchmark to which the cases belong, as the worker spells it.
     """
-    chosen = [settings.device, ",".join(settings.engines)]
+    chosen = [part, settings.device, ",".join(settings.engines)]
     command = [sys.executable, "-m", "benchmarks.gate.ahead", *chosen]
-    parts = [names[n::processes] for n in range(processes)]
+    shares = [names[n::processes] for n in range(processes)]
     variables = {**os.environ, **(environment or {})}
     running = [
         subprocess.Popen(
-            [*command, *part], cwd=ROOT, env=variables, stderr=subprocess.DEVNULL
+            [*command, *share], cwd=ROOT, env=variables, stderr=subprocess.DEVNULL
         )
-        for part in parts
-        if part
+        for share in shares
+        if share
     ]
     for process in running:
         process.wait()
 
 
-def main(device: str, chosen: str, *names: str) -> None:
+def main(part: str, device: str, chosen: str, *names: str) -> None:
     """Compiles and calls each case once."""
     for name in names:
-        case = by_name(name)
+        case = worker.case_of(part, name, device)
         inputs = case.make_inputs(torch.device(device))
         with torch.no_grad():
             for engine in chosen.split(","):
                 engines.reset()
                 try:
-                    engines.compile_with(engine, case.sweep.function)(*inputs)
+                    compiled = engines.compile_with(engine, case.sweep.function)
+                    case.bind(compiled, inputs)()
                 except Exception:  # noqa: BLE001  (the worker tells it)
                     continue
 

@@ -8,6 +8,7 @@ where Helion's write into arguments.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -329,6 +330,12 @@ class Case:
         torch.manual_seed(0)
         with torch.device(device):
             return self.sweep.make(self.shape)
+
+    def bind(
+        self, function: Callable, inputs: Sequence[Tensor]
+    ) -> Callable[[], object]:
+        """What is measured: a call of the function, as eager or compiled."""
+        return functools.partial(function, *inputs)
 
 
 def select(names: Sequence[str] | None = None, every: int = 1) -> Iterator[Case]:

@@ -9,7 +9,6 @@ engines of inference.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
@@ -48,16 +47,17 @@ def run_case(
     inputs = case.make_inputs(device)
     function = case.sweep.function
     with torch.no_grad():
-        expected = agreement.flatten(function(*inputs))
+        expected = agreement.flatten(case.bind(function, inputs)())
         engines.reset()
         differences, calls = {}, {}
         for engine in attempts.engines():
             with attempts.of(engine):
                 compiled = engines.compile_with(engine, function)
-                actual = agreement.flatten(compiled(*inputs))
+                call = case.bind(compiled, inputs)
+                actual = agreement.flatten(call())
                 differences[engine] = check(actual, expected, inputs)
                 engines.check_compiled(engine, compiled)
-                calls[engine] = functools.partial(compiled, *inputs)
+                calls[engine] = call
         count = _bytes(case, inputs, expected)
         del expected
         calls[COPY] = clock.copy_of(count, device)

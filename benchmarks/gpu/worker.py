@@ -11,11 +11,14 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from benchmarks.gpu.attempts import Attempts, DeviceLost, Row
+
+if TYPE_CHECKING:
+    from benchmarks.gate.sweeps import Case
 
 PREFIX = "@ "
 DEVICE_LOST = 3
@@ -71,18 +74,30 @@ def _models(name: str, attempts: Attempts, options: argparse.Namespace) -> Row:
     )
 
 
-def _gate(name: str, attempts: Attempts, options: argparse.Namespace) -> Row:
-    from benchmarks.gate.sweeps import by_name
+def case_of(part: str, name: str, device: str) -> Case:
+    """The case of the gate, or of the drawn shapes, that has this name."""
+    if part == "gate":
+        from benchmarks.gate.sweeps import by_name
+
+        return by_name(name)
+    from benchmarks.shapes import cases
+
+    return cases.by_name(name, device)
+
+
+def _cold(name: str, attempts: Attempts, options: argparse.Namespace) -> Row:
     from benchmarks.gate.timing import run_case
 
-    return run_case(by_name(name), options.device, attempts, quick=options.quick)
+    case = case_of(options.part, name, options.device.type)
+    return run_case(case, options.device, attempts, quick=options.quick)
 
 
 PARTS: dict[str, Callable[[str, Attempts, argparse.Namespace], Row]] = {
     "kernels": _kernels,
     "overhead": _overhead,
     "models": _models,
-    "gate": _gate,
+    "gate": _cold,
+    "shapes": _cold,
 }
 
 

@@ -1,0 +1,1 @@
+"""Programs of the kinds of which models consist, at sizes that are drawn at random."""
