@@ -28,9 +28,9 @@ _ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 _ALLOWED_AFTER_NARROW = 2.0**-8
 """Of float32 results of 16-bit operands: a rounding of an intermediate in bfloat16."""
 _ALLOWED_STEPS = 1
-"""Float8 elements next to eager's are told from wrong ones by their bits."""
+"""Float8 and int8 elements next to eager's are told from wrong ones by their bits."""
 _ALLOWED_SHARE = 0.05
-"""Of the float8 elements: so many may stand one step beside eager's. Eager rounds
+"""Of these elements: so many may stand one step beside eager's. Eager rounds
 intermediates to bfloat16 that kernels keep in float32. That moves a number by up to
 2**-9 of its size, a thirtieth of the distance of float8 numbers, so about 3 % of them
 round to a neighbour."""
@@ -122,7 +122,13 @@ def check(
 def _check_tensor(actual: Tensor, expected: Tensor, is_narrow: bool) -> float:
     found = agreement.difference(actual, expected)
     if expected.itemsize == 1 and expected.is_floating_point():
-        _check_steps(actual, expected)
+        _check_steps(_ordered(actual), _ordered(expected), "float8")
+        return found
+    if not expected.is_floating_point():
+        if expected.itemsize == 1 and expected.dtype != torch.bool:
+            _check_steps(actual.int(), expected.int(), "integers")
+        elif not torch.equal(actual, expected):
+            raise agreement.Disagreement("integers differ")
         return found
     allowed = _ALLOWED[expected.dtype]
     if is_narrow:
@@ -132,11 +138,11 @@ def _check_tensor(actual: Tensor, expected: Tensor, is_narrow: bool) -> float:
     return found
 
 
-def _check_steps(actual: Tensor, expected: Tensor) -> None:
-    """Compares float8 results by how many numbers of the type lie between them."""
-    steps = (_ordered(actual) - _ordered(expected)).abs()
+def _check_steps(actual: Tensor, expected: Tensor, what: str) -> None:
+    """Compares narrow results by how many numbers of the type lie between them."""
+    steps = (actual - expected).abs()
     if (largest := steps.max().item()) > _ALLOWED_STEPS:
-        raise agreement.Disagreement(f"differs by {largest} steps of float8")
+        raise agreement.Disagreement(f"differs by {largest} steps of {what}")
     if (share := (steps > 0).float().mean().item()) > _ALLOWED_SHARE:
         raise agreement.Disagreement(f"{share:.1%} of the elements differ")
 

@@ -62,8 +62,10 @@ class DrawnCase(Case):
                 if not cotangents:
                     torch.manual_seed(1)
                     cotangents.extend(torch.randn_like(x) for x in floats)
-                found = torch.autograd.grad(floats, wanted, cotangents)
-            return [*(x.detach() for x in results), *found]
+                for x in wanted:
+                    x.grad = None
+                torch.autograd.backward(floats, cotangents)
+            return [*(x.detach() for x in results), *(x.grad for x in wanted)]
 
         return step
 

@@ -74,14 +74,45 @@ def batch_norm_with_statistics(recorder, func, args, kwargs):
     for tensor, value in zip(result, values, strict=True):
         recorder.add_value(tensor, value)
     if training and mean is not None:
-        dims = [0, *range(2, input.rank)]
-        count = product([input.shape[dim] for dim in dims])
-        unbiased = _unbiased_variance(b, input, dims, count)
-        moved = _moved(b, mean, values[1], momentum)
-        recorder.write(args[3], moved, unseen=True)
-        moved = _moved(b, variance, unbiased, momentum)
-        recorder.write(args[4], moved, unseen=True)
+        _move_statistics(recorder, args, input, values[1])
     return result
+
+
+@effects("cudnn_batch_norm")
+def cudnn_batch_norm(recorder, func, args, kwargs):
+    """The same op, as ATen names it on GPUs for many shapes and dtypes.
+
+    cuDNN's own numbers for its backward pass are none of ours: zeros stand for them.
+    """
+    result = func(*args, **kwargs)
+    input, weight, bias, mean, variance, training, momentum, eps = recorder.plain(args)
+    b = recorder.builder
+    *own, reserved = result
+    recorder.expect(own)
+    if training:
+        values = _training(b, input, weight, bias, eps)
+    else:
+        values = batch_norm(b, input, weight, bias, mean, variance, momentum, eps)
+    values = recorder.seen("native_batch_norm", values, [input])
+    for tensor, value in zip(own, values, strict=True):
+        recorder.add_value(tensor, value)
+    recorder.add_value(reserved, b.full(tuple(reserved.shape), 0, reserved.dtype))
+    if training and mean is not None:
+        _move_statistics(recorder, args, input, values[1])
+    return result
+
+
+def _move_statistics(recorder, args, input: Operand, batch_mean: Operand) -> None:
+    """Moves the running statistics towards those of the batch."""
+    _, _, _, mean, variance, _, momentum, _ = recorder.plain(args)
+    b = recorder.builder
+    dims = [0, *range(2, input.rank)]
+    count = product([input.shape[dim] for dim in dims])
+    unbiased = _unbiased_variance(b, input, dims, count)
+    moved = _moved(b, mean, batch_mean, momentum)
+    recorder.write(args[3], moved, unseen=True)
+    moved = _moved(b, variance, unbiased, momentum)
+    recorder.write(args[4], moved, unseen=True)
 
 
 def _unbiased_variance(b: Builder, x: Operand, dims: list[int], count) -> Operand:
@@ -242,3 +273,23 @@ def batch_norm_backward(
     normalized = _Normalized(b, input, input.shape, dims, mean, rstd)
     found = normalized.gradients(grad_out, weight, by_channel, output_mask)
     return _as_results(b, found)
+
+
+@imports("cudnn_batch_norm_backward")
+def cudnn_batch_norm_backward(
+    b: Builder,
+    input,
+    grad_output,
+    weight,
+    running_mean,
+    running_var,
+    save_mean,
+    save_var,
+    epsilon,
+    reserveSpace,  # noqa: N803  (ATen's name)
+):
+    """The same; cuDNN's takes part in training alone."""
+    return batch_norm_backward(
+        *(b, grad_output, input, weight, running_mean, running_var),
+        *(save_mean, save_var, True, epsilon, (True, True, True)),
+    )

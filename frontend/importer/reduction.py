@@ -250,6 +250,18 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False, dtype=None):
     return NotImplemented
 
 
+@imports(
+    "norm.Scalar",
+    "norm.ScalarOpt_dtype",
+    "norm.ScalarOpt_dim",
+    "norm.ScalarOpt_dim_dtype",
+)
+def norm(b: Builder, self, p=None, dim=None, keepdim=False, dtype=None):
+    """The same by the older name, which `pairwise_distance` and its losses call."""
+    dims = dim or None
+    return vector_norm(b, self, 2 if p is None else p, dims, keepdim, dtype)
+
+
 # Scans and sorting --------------------------------------------------------------
 
 

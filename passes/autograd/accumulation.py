@@ -28,7 +28,8 @@ def accumulated(b: VjpBuilder, known: ir.Value, gradient: ir.Value) -> ir.Value:
         return joined
     total = _maker(known, AddOp)
     if total is not None and (joined := _joined(b, total.rhs, gradient)) is not None:
-        return b.add(total.lhs, joined)
+        # What lies between two parts joins all three.
+        return accumulated(b, total.lhs, joined)
     if _part(known) is not None:
         return b.add(gradient, known)
     return b.add(known, gradient)

@@ -13,6 +13,7 @@ from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
 from .externs import NoRule, in_place_call, on_device, rule_for
+from .joined import Part
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
 from .layout import Layout
@@ -37,6 +38,7 @@ class Conversion:
         plan: where each value of the graph function lies.
         arguments: the arguments of the host function.
         owned: the buffer of each graph value that has one of its own.
+        is_backward: whether the results are gradients.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Conversion:
         graph_arguments = function.regions[0].blocks[0].arguments
         self.owned = dict(zip(graph_arguments, self.arguments, strict=True))
         self._device = function.attributes.get(keys.DEVICE)
+        self.is_backward = _takes_cotangents(function)
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
         self._types: dict[tuple, ir.Type] = {}
 
@@ -71,6 +74,10 @@ class Conversion:
             self._call(op)
 
     def _launch(self, op: ir.OpView) -> None:
+        parts = [self.plan.parts.get(value) for value in op.operands]
+        if op.name == "graph.concat" and any(p and p.whole == op.y for p in parts):
+            self._join_rest(op, parts)
+            return
         inputs = [self.buffer(value) for value in op.operands]
         outputs = [self._output(result) for result in op.results]
         if self._concat_operands and self._is_wide_concat(op):
@@ -114,24 +121,36 @@ class Conversion:
         self, op: ir.OpView, inputs: Sequence[ir.Value], output: ir.Value
     ) -> None:
         """Copies tensors into their places, each by a launch of its own."""
-        strides, start = buffer_parts(output.type).strides, 0
+        start: Size = 0
         for source in inputs:
-            shape = shape_of(source.type)
-            place = Layout(shape, strides, start * strides[op.dim])
-            target = self.view_of(output, place, op.location)
-            call = self._kernels.outline_copy(source.type, target.type, op.location)
-            self._emit_launch(call, [source], [target], op.location)
-            start += shape[op.dim]
+            self._copy_part(op, source, output, start)
+            start = start + shape_of(source.type)[op.dim]
+
+    def _join_rest(self, op: ir.OpView, parts: Sequence[Part | None]) -> None:
+        """Copies the tensors into their places that no kernel wrote there."""
+        start: Size = 0
+        for value, part in zip(op.operands, parts, strict=True):
+            if part is None or part.whole != op.y:
+                self._copy_part(op, self.buffer(value), self.owned[op.y], start)
+            start = start + shape_of(value.type)[op.dim]
+
+    def _copy_part(
+        self, op: ir.OpView, source: ir.Value, output: ir.Value, start: Size
+    ) -> None:
+        strides = buffer_parts(output.type).strides
+        place = Layout(shape_of(source.type), strides, start * strides[op.dim])
+        target = self.view_of(output, place, op.location)
+        call = self._kernels.outline_copy(source.type, target.type, op.location)
+        self._emit_launch(call, [source], [target], op.location)
 
     def _output(self, result: ir.Value) -> ir.Value:
         """The buffer that a kernel writes: a fresh one, or a mutated argument."""
         place = self.plan.places[result]
-        if place.root != result:
-            return self.buffer(result)
-        element = element_of(result.type)
-        buffer = self._alloc(place.layout, element, result.location)
-        self.owned[result] = buffer
-        return buffer
+        root = place.root
+        if root not in self.owned:
+            layout, element = self.plan.places[root].layout, element_of(root.type)
+            self.owned[root] = self._alloc(layout, element, result.location)
+        return self.buffer(result)
 
     def _alloc(
         self, layout: Layout, element: ir.Type, location: ir.Location
@@ -313,6 +332,12 @@ def _is_of_a_step(function: ir.OpView) -> bool:
         for attributes in function.attributes[name]
     ]
     return any(keys.SAVED in attributes for attributes in given)
+
+
+def _takes_cotangents(function: ir.OpView) -> bool:
+    if "arg_attrs" not in function.attributes:
+        return False
+    return any(keys.COTANGENT in own for own in function.attributes["arg_attrs"])
 
 
 def _arguments(function: ir.OpView) -> list[ir.Value]:

@@ -22,7 +22,9 @@ from girih.passes.select_products import ONEDNN_LINEAR
 
 from . import layout as layouts
 from .in_place import plan_in_place
+from .joined import Part, parts_of_concats
 from .kernel_ops import runs_in_kernel
+from .kernels import iteration_space
 from .layout import Layout
 from .padding import padded_operands, padded_result
 from .reuse import overwritten_by_kernel, reused_operand
@@ -53,11 +55,13 @@ class LayoutPlan:
         places: where each tensor value lies.
         steps: the ops of the function, in order, and what becomes of each.
         results: what eager promises about each result.
+        parts: the values that lie in the result of a `concat`.
     """
 
     places: Mapping[ir.Value, Place]
     steps: tuple[tuple[ir.OpView, Step], ...]
     results: tuple[ResultInfo, ...]
+    parts: Mapping[ir.Value, Part]
 
 
 def plan_layouts(
@@ -88,10 +92,11 @@ def plan_layouts(
     # A constant stands for each integer result; `graph.size` says what it is.
     ops = [op for op in list(block.operations)[:-1] if op.name != "arith.constant"]
     planner.plan_writes(block, infos, ops)
+    planner.plan_parts(block)
     planner.order.update({op: position for position, op in enumerate(block.operations)})
     for op in ops:
         planner.visit(op)
-    return LayoutPlan(planner.places, tuple(planner.steps), infos)
+    return LayoutPlan(planner.places, tuple(planner.steps), infos, planner.parts)
 
 
 def _wanted_strides(
@@ -114,7 +119,27 @@ def _wanted_strides(
         source = _but_for_ones(value)
         if source is not None:
             wanted[source] = _strides_with_ones(value, own, source)
+            continue
+        source = _permuted(value)
+        if source is not None and source not in wanted:
+            places = value.owner.opview.permutation
+            by_dim = dict(zip(places, own, strict=True))
+            wanted[source] = tuple(by_dim[dim] for dim in range(len(own)))
     return wanted
+
+
+def _permuted(value: ir.Value) -> ir.Value | None:
+    """What a value is a permutation of, if a pointwise kernel makes that.
+
+    Its stores can follow any order of the dims. One that reduces rows stores rows.
+    """
+    op = value.owner
+    if isinstance(op, ir.Block) or op.name != "graph.permute":
+        return None
+    source = op.operands[0]
+    if isinstance(source.owner, ir.Block) or not runs_in_kernel(source.owner.opview):
+        return None
+    return None if iteration_space(source.owner.opview)[1] else source
 
 
 def _but_for_ones(value: ir.Value) -> ir.Value | None:
@@ -176,6 +201,38 @@ class _Planner:
         self._reuse_buffers = reuse_buffers
         self._choices = choices
         self._overwritten: dict[ir.Value, ir.Value] = {}
+        self.parts: dict[ir.Value, Part] = {}
+
+    def plan_parts(self, block: ir.Block) -> None:
+        """Finds the values that kernels write straight into results of `concat`."""
+        self.parts = parts_of_concats(block, self._overwritten, self._wanted)
+
+    def _place_parts(self, op: ir.OpView) -> None:
+        """Puts what a kernel makes where a `concat` would copy it."""
+        for index, result in enumerate(op.results):
+            part = self.parts.get(result)
+            if part is None:
+                continue
+            if part.whole not in self.places:
+                self.own(part.whole, self._layout_of_whole(part.whole, op, index))
+            whole = self.places[part.whole].layout
+            layout = part.layout(whole, shape_of(result.type))
+            self.places[result] = Place(part.whole, layout)
+
+    def _layout_of_whole(self, whole: ir.Value, op: ir.OpView, index: int) -> Layout:
+        """That which is wanted, else one in which the first part lies as it would."""
+        shape, wanted = shape_of(whole.type), self._wanted.get(whole)
+        if wanted is not None and not layouts.repeats(shape, wanted):
+            return Layout(shape, wanted)
+        like = self._kernel_layout(op, index).strides
+        return layouts.dense_like(shape, like) or layouts.contiguous(shape)
+
+    def _may_overwrite_later(self, value: ir.Value) -> bool:
+        """Whether a value is all that its buffer holds, for all who read it."""
+        if value in self.parts or value in self._overwritten:
+            return False
+        own = [part for part in self.parts.values() if part.whole == value]
+        return not any(part.is_read_alone for part in own)
 
     def plan_writes(
         self,
@@ -217,7 +274,8 @@ class _Planner:
             self.places[op.results[0]] = place
             self.steps.append((op, Step.VIEW))
         elif runs_in_kernel(op):
-            made = [r for r in op.results if r not in self._overwritten]
+            self._place_parts(op)
+            made = [r for r in op.results if self._may_overwrite_later(r)]
             if self._reuse_buffers:
                 self._reuse_for_kernel(op)
             self._own_results(op, self._kernel_layout)
@@ -234,7 +292,7 @@ class _Planner:
         """Has a kernel write over what it is the last to read."""
         own = {v: self.places[v].layout for v in op.operands if v in self._made}
         for index, result in enumerate(op.results):
-            if result in self._overwritten or not own:
+            if result in self._overwritten or result in self.places or not own:
                 continue
             layout = self._kernel_layout(op, index)
             value = overwritten_by_kernel(op, result, layout, own, self.order)

@@ -31,10 +31,18 @@ def emit_results(
     """
     infos = list(zip(returned, program.plan.results, strict=True))
     claimed: set[ir.Value] = set()
+    gradients: dict[tuple[ir.Value, tuple[Size, ...]], ir.Value] = {}
     values: list[ir.Value | None] = []
     for value, info in infos:
         if info.size is not None:
             values.append(program.size(info.size, location))
+        elif info.is_fresh and program.is_backward:
+            # Equal gradients are one tensor in eager, too. Autograd copies it where a
+            # leaf keeps it.
+            key = (value, tuple(info.strides))
+            if key not in gradients:
+                gradients[key] = _fresh(program, value, info, claimed, location)
+            values.append(gradients[key])
         elif info.is_fresh:
             values.append(_fresh(program, value, info, claimed, location))
         else:

@@ -20,6 +20,7 @@ from girih.passes.tile.gpu.coordinates import (
 )
 from girih.passes.tile.gpu.flatten import with_flat_rows
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
+from girih.passes.tile.gpu.linear import in_one_row, is_poor
 from girih.passes.tile.gpu.plan import Block, is_multiple
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.gpu.quotients import with_reciprocals
@@ -63,10 +64,24 @@ def _pointwise(subject: Subject) -> SchedulePlan:
         kind = "pointwise" if others else "flat"
         share = shared_out(subject, _share(subject), columns)
         blocks = _pointwise_blocks(subject, columns, others, share)
+    if others and is_poor(ordered, blocks, is_turned=kind == "transposed"):
+        row = in_one_row(subject)
+        if row is not None:
+            return _in_one_row(row)
     passes = (Pass((), subject.formula.stores, (), 0),)
     grid = make_grid(subject, axes_of(ordered, blocks), blocks, passes, share)
     reason = f"{sizes_text(ordered)} points, {blocks_text(grid)}"
     return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
+
+
+def _in_one_row(subject: Subject) -> SchedulePlan:
+    (whole,) = subject.formula.parallel
+    share = shared_out(subject, _share(subject), whole)
+    blocks = (Block(whole, policy.block_of(whole.size, share.elements)),)
+    passes = (Pass((), subject.formula.stores, (), 0),)
+    grid = make_grid(subject, axes_of((whole,), blocks), blocks, passes, share)
+    reason = f"{whole.size} points in the order of the results, {blocks_text(grid)}"
+    return SchedulePlan("linear", reason, (grid,), (), is_blocked=True)
 
 
 def _share(subject: Subject) -> Share:

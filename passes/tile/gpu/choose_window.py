@@ -16,12 +16,14 @@ from girih.passes.tile.subject import Subject
 
 
 def is_over_windows(subject: Subject) -> bool:
-    """Whether a kernel reduces windows of few elements along several dims, once.
+    """Whether a kernel reduces windows along several dims, or very few elements, once.
 
     Where it reads the elements again, as a softmax does, registers hold them.
     """
     reduced = subject.formula.reduced
-    if len(reduced) < 2 or not all(isinstance(c.size, int) for c in reduced):
+    if not reduced or not all(isinstance(c.size, int) for c in reduced):
+        return False
+    if len(reduced) == 1 and reduced[0].size > policy.FARTHEST_WINDOWS:
         return False
     stored = [store.coordinates for store in subject.formula.stores]
     is_read_again = rounds(subject.formula, subject.reductions) > 1
@@ -59,5 +61,5 @@ def _side(subject: Subject) -> Coordinate | None:
         for load in subject.loads
         if load.coordinates & frozenset(subject.formula.reduced)
     ]
-    is_close = all(0 < step <= policy.FARTHEST_WINDOWS for step in steps)
-    return columns if steps and is_close else None
+    is_close = all(0 <= step <= policy.FARTHEST_WINDOWS for step in steps)
+    return columns if is_close and any(steps) else None

@@ -69,6 +69,11 @@ COSTLY = Share(1024, 16, stages=1)
 # erf is two polynomials: their coefficients stay in registers for many elements.
 # gelu: 0.96, with 16 elements a thread 0.945, with 8 0.935, with two warps 0.91.
 WITH_ERF = Share(1024, 32, stages=1)
+# Blocks of fewer elements, of so many times the points inside, or turned though a side
+# is so short, give way to one row.
+LEAST_BLOCK = 256
+LARGEST_COVER = 1.4
+LEAST_TURNED = 16
 # Instructions for an element from which on arithmetic counts as much.
 MUCH_ARITHMETIC = 24
 # A block that is turned: lines of 128 bytes (f16) or more on both sides, and so many
