@@ -136,6 +136,10 @@ FUSE = _stage(
     "Every primitive with work to do stands in a fusion, and each fusion becomes a "
     "kernel.",
 )
+WRITE_OUT_COMPLEX = _stage(
+    "write-out-complex",
+    "Pairs of real tensors replace complex ones, so kernels compute them.",
+)
 WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "write-out-vector-products",
     "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
@@ -178,6 +182,7 @@ INFERENCE = (
     AUTOGRAD,
     SIMPLIFY,
     DECOMPOSE,
+    WRITE_OUT_COMPLEX,
     *_FUSED,
 )
 JOINT = (
@@ -185,6 +190,7 @@ JOINT = (
     RECOGNIZE_ATTENTION,
     AUTOGRAD,
     DECOMPOSE,
+    WRITE_OUT_COMPLEX,
     CLEAN_UP,
     SHARE,
     PARTITION,
