@@ -31,6 +31,8 @@ Read ``rules`` first, then a family: ``arithmetic``, ``functions``, ``shape``.
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
+from girih.dialects.definition import has, role_of
+from girih.dialects.traits import VIEW, Role
 from girih.passes.graph_builder import erase_dead_ops, function_bodies
 from girih.passes.registry import register_pass
 from girih.passes.write_out_complex import arithmetic, functions, shape
@@ -56,6 +58,8 @@ def _write_out(block: ir.Block) -> None:
         if rule is None or not _is_complex(op):
             continue
         builder = PartsBuilder(op, known)
+        if _stands_alone(op, builder):
+            continue
         found = rule(op, builder)
         if isinstance(found, Parts):
             known[op.results[0]] = builder.fitted(found, op.results[0].type)
@@ -70,6 +74,32 @@ def _write_out(block: ir.Block) -> None:
         op.operation.erase()
     if known:
         erase_dead_ops(block)
+
+
+def _stands_alone(op: ir.OpView, b: PartsBuilder) -> bool:
+    """Whether no op beside it can share a kernel: the call is as fast then.
+
+    Its operands are arguments and results of calls, and so is what reads its result.
+    """
+    (result,) = op.results
+    if not ty.is_complex(result.type.element_type) or b.is_known(*op.operands):
+        return False
+    if any(_is_computed(x) for x in op.operands):
+        return False
+    users = [use.owner.opview for use in result.uses]
+    return not any(_computes(user) for user in users)
+
+
+def _is_computed(x: ir.Value) -> bool:
+    """Whether kernels may compute an operand, which is real then."""
+    if isinstance(x.owner, ir.Block) or ty.is_complex(x.type.element_type):
+        return False
+    return role_of(x.owner.opview) is not Role.LIBRARY
+
+
+def _computes(op: ir.OpView) -> bool:
+    """Whether the pass writes out an op that is more than a view."""
+    return call_name(op) in RULES and not has(op, VIEW)
 
 
 def _is_complex(op: ir.OpView) -> bool:

@@ -23,23 +23,23 @@ def _operands(op, b: PartsBuilder, count: int, *keywords: str) -> list[Parts] | 
 
 @writes_out("add", "aten.add.Tensor", "aten.add.Scalar")
 def write_add(op, b: PartsBuilder) -> Parts | None:
-    """Part by part."""
+    """Part by part, after a product with alpha."""
     return _sum(op, b, "add")
 
 
 @writes_out("sub", "aten.sub.Tensor", "aten.sub.Scalar")
 def write_sub(op, b: PartsBuilder) -> Parts | None:
-    """Part by part."""
+    """Part by part, after a product with alpha."""
     return _sum(op, b, "sub")
 
 
 def _sum(op, b: PartsBuilder, name: str) -> Parts | None:
-    if b.keyword("alpha", 1) != 1:
-        return None
-    operands = _operands(op, b, 2, "alpha")
-    if operands is None:
+    """Eager multiplies by alpha, 1 too: an infinite part makes the other one NaN."""
+    operands, alpha = _operands(op, b, 2, "alpha"), b.keyword("alpha", 1)
+    if operands is None or not isinstance(alpha, int | float | complex):
         return None
     lhs, rhs = operands
+    rhs = product(b, rhs, b.parts(alpha, part_of(op.results[0])))
     return Parts(*(b.op(name, x, y) for x, y in zip(lhs, rhs, strict=True)))
 
 
