@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from girih.dialects import host, keys
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.locations import location_of_all
@@ -12,6 +13,7 @@ from girih.dialects.rule_table import MissingRule
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
+from .complex_views import VIEW_AS_REAL, whole_of
 from .externs import NoRule, in_place_call, on_device, rule_for
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
@@ -128,10 +130,29 @@ class Conversion:
         place = self.plan.places[result]
         if place.root != result:
             return self.buffer(result)
-        element = element_of(result.type)
-        buffer = self._alloc(place.layout, element, result.location)
+        whole = whole_of(result)
+        if whole is not None and place.layout.is_contiguous:
+            buffer = self._parts_of(whole, result)
+        else:
+            element = element_of(result.type)
+            buffer = self._alloc(place.layout, element, result.location)
         self.owned[result] = buffer
         return buffer
+
+    def _parts_of(self, whole: ir.Value, parts: ir.Value) -> ir.Value:
+        """The memory of a fresh complex tensor, as that of its parts."""
+        layout, element = self.plan.places[parts].layout, element_of(whole.type)
+        own = layouts.contiguous(layout.shape[:-1])
+        self.owned[whole] = self._alloc(own, element, whole.location)
+        built = host.build(
+            "extern",
+            [[self.owned[whole]]],
+            {"op": VIEW_AS_REAL, "args": (OperandRef(0),)},
+            results=[self._type_of(parts)],
+            loc=whole.location,
+            ip=self._end,
+        )
+        return built.results[0]
 
     def _alloc(
         self, layout: Layout, element: ir.Type, location: ir.Location
@@ -140,6 +161,8 @@ class Conversion:
         return host.build("alloc", results=[type_], loc=location, ip=self._end).result
 
     def _call(self, op: ir.OpView) -> None:
+        if all(result in self.owned for result in op.results) and op.results:
+            return  # a kernel has written it
         rule = rule_for(op.name)
         if rule is None:
             raise _no_code(op)
