@@ -93,8 +93,8 @@ class PartsBuilder(GraphBuilder):
         """
         if not isinstance(x, ir.Value):
             number = complex(x)
-            real, imaginary = number.real, number.imag
-            return Parts(self.constant(real, element), self.constant(imaginary, element))
+            numbers = (number.real, number.imag)
+            return Parts(*(self.constant(value, element) for value in numbers))
         if not ty.is_complex(x.type.element_type):
             return Parts(self.cast(x, element), self.constant(0.0, element))
         if x not in self._known:
