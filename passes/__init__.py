@@ -52,6 +52,7 @@ PASS_MODULES = {
     "split-constants": "girih.passes.split_constants",
     "tile": "girih.passes.tile",
     "write-out-attention": "girih.passes.write_out_attention",
+    "write-out-complex": "girih.passes.write_out_complex",
     "write-out-convolutions": "girih.passes.write_out_convolutions",
     "write-out-vector-products": "girih.passes.write_out_vector_products",
 }

@@ -231,6 +231,7 @@ CONTRACTS: dict[str, Contract] = {
     "split-constants": _GRAPHS,
     "tile": _contract("host", "tile"),
     "write-out-attention": _GRAPHS,
+    "write-out-complex": _GRAPHS,
     "write-out-convolutions": _GRAPHS,
     "write-out-vector-products": _GRAPHS,
 }

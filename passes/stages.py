@@ -60,8 +60,8 @@ IMPORT = _act(
 )
 LAYOUTS = _act(
     "layouts",
-    "The driver measures, for new shapes, which memory layout makes a convolution "
-    "fastest, and writes the answer on the op.",
+    "The driver measures for new shapes which memory layout makes a convolution "
+    "fastest.",
 )
 TUNE = _act(
     "tune",
@@ -74,14 +74,13 @@ TUNE = _act(
 
 FOLD_BATCH_NORMS = _stage(
     "fold-batch-norms",
-    "With freezing, weights of convolutions contain the batch norms that follow. The "
-    "stage stands before `decompose`, which writes batch norms out.",
+    "With freezing, weights of convolutions contain the batch norms that follow.",
     option="freezing",
 )
 PACK_CONVOLUTIONS = _stage(
     "pack-convolutions",
-    "With freezing, oneDNN gets weights of convolutions in its own layout. It also "
-    "computes the sum and the activation that follow.",
+    "With freezing, oneDNN gets weights of convolutions in its own layout, and "
+    "computes the sum and activation that follow.",
     option="freezing",
 )
 SPLIT_CONSTANTS = _stage(
@@ -97,7 +96,7 @@ CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, SPLIT_CONSTANTS)
 CHOOSE_LAYOUTS = _stage(
     "choose-convolution-layouts",
     "Convolutions get images and weights in the layout that girih measured to be "
-    "fastest. Ops convert the layouts, and later stages fuse them.",
+    "fastest.",
 )
 RECOGNIZE_ATTENTION = _stage(
     "recognize-attention",
@@ -105,8 +104,8 @@ RECOGNIZE_ATTENTION = _stage(
 )
 AUTOGRAD = _stage(
     "autograd",
-    "Ops of the graph compute every gradient that the program asks for. In a joint "
-    "program these are the gradients of all its arguments.",
+    "Ops of the graph compute every gradient that the program asks for, in a joint "
+    "program those of all arguments.",
 )
 SIMPLIFY = _stage(
     "simplify",
@@ -128,13 +127,16 @@ SHARE = _stage(
 )
 SEPARATE_REDUCTIONS = _stage(
     "separate-reductions",
-    "A gradient's sum along columns has its own copy of the arithmetic, so that no row "
-    "kernel has to store its intermediate.",
+    "A gradient's sum along columns has its own copy of the arithmetic, so no row "
+    "kernel stores its intermediate.",
 )
 FUSE = _stage(
     "fuse",
-    "Every primitive with work to do stands in a fusion, and each fusion becomes a "
-    "kernel.",
+    "Every primitive with work to do stands in a fusion, which becomes a kernel.",
+)
+WRITE_OUT_COMPLEX = _stage(
+    "write-out-complex",
+    "Pairs of real tensors replace complex ones, so that kernels compute them.",
 )
 WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "write-out-vector-products",
@@ -148,8 +150,8 @@ WRITE_OUT_CONVOLUTIONS = _stage(
 )
 PARTITION = _stage(
     "partition",
-    "@main and @backward replace the joint function. @backward computes again the "
-    "values that are cheaper to compute than to keep.",
+    "@main and @backward replace the joint function. @backward computes again what is "
+    "cheaper to compute than to keep.",
 )
 DROP_ZERO = _stage(
     "drop-zero-cotangents",
@@ -178,6 +180,7 @@ INFERENCE = (
     AUTOGRAD,
     SIMPLIFY,
     DECOMPOSE,
+    WRITE_OUT_COMPLEX,
     *_FUSED,
 )
 JOINT = (
@@ -185,6 +188,7 @@ JOINT = (
     RECOGNIZE_ATTENTION,
     AUTOGRAD,
     DECOMPOSE,
+    WRITE_OUT_COMPLEX,
     CLEAN_UP,
     SHARE,
     PARTITION,
@@ -205,13 +209,12 @@ FUSE_CONTRACTIONS = _stage(
 )
 FUSE_CLOSING_REDUCTIONS = _stage(
     "fuse-closing-reductions",
-    "A reduction along the rows of a matrix and one along its columns share a kernel, "
-    "which reads the matrix once.",
+    "A reduction along rows and one along columns share a kernel, which reads the "
+    "matrix once.",
 )
 NARROW_INTERMEDIATES = _stage(
     "narrow-intermediates",
-    "Kernels store 16-bit values instead of the same values in 32 bits. The kernel "
-    "that reads a value widens it.",
+    "Kernels store 16-bit values instead of the same values in 32 bits.",
 )
 CONVERT_TO_HOST = _stage(
     "convert-graph-to-host",
@@ -224,8 +227,7 @@ SHARE_FLAT_KERNELS = _stage(
 )
 LAUNCH_PRODUCTS = _stage(
     "launch-products",
-    "Matrix products are launches, as kernels are. A launch costs the host less than "
-    "a call of ATen.",
+    "Matrix products are launches, which cost the host less than calls of ATen.",
 )
 GROUP_LAUNCHES = _stage(
     "group-launches",
@@ -260,13 +262,11 @@ TILE_FOR_GPU = _stage(
 )
 EXPAND_MATH = _stage(
     "expand-math",
-    "No math function such as exp is left. Arithmetic computes it in the kernel, or a "
-    "call of a library of vector functions.",
+    "Arithmetic, or a library of vector functions, computes functions such as exp.",
 )
 CONVERT_TO_CPU = _stage(
     "convert-tile-to-cpu",
-    "Each kernel is a function that takes pointers. Its parallel loops are ops of the "
-    "dialect omp, so OpenMP runs them.",
+    "Each kernel is a function of pointers. OpenMP runs its parallel loops.",
 )
 HOLD_BFLOAT16 = _stage(
     "hold-bfloat16-as-bits",
@@ -278,7 +278,7 @@ CANONICALIZE = _stage(
 )
 CSE = _stage(
     "cse",
-    "Each address is computed once. The lowering had repeated such computations.",
+    "Each address is computed once.",
 )
 CONVERT_TO_TT = _stage(
     "convert-tile-to-tt",
@@ -325,8 +325,7 @@ TO_LLVM = (
     ),
     _stage(
         "convert-ub-to-llvm",
-        "LLVM's poison replaces MLIR's. A vector that is built in parts begins as "
-        "poison.",
+        "LLVM's poison replaces MLIR's.",
     ),
     _stage("reconcile-unrealized-casts", "No cast between dialects is left."),
 )
@@ -335,8 +334,8 @@ TO_LLVM = (
 
 LLVM = _act(
     "llvm",
-    "LLVM compiles the kernels to object code, and the driver links it into the "
-    "process. Code of equal kernels comes from memory or from the disk cache.",
+    "LLVM compiles the kernels, and the driver links them into the process. Code of "
+    "equal kernels comes from memory or from the disk cache.",
     leaves_ir=False,
 )
 TRITON = _act(

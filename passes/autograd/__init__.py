@@ -39,6 +39,7 @@ from girih.passes.autograd import (  # noqa: F401  (they register their rules)
     activation,
     attention,
     calls,
+    complex_calls,
     contraction,
     convolution,
     creation,

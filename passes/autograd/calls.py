@@ -226,52 +226,5 @@ def vjp_copy(op, cotangents, b: VjpBuilder) -> Any:
     return _placed(op, b, (op.args[1], b.unbroadcast(g, source)))
 
 
-# Complex numbers ------------------------------------------------------------------
-
-_TWINS = {
-    "aten._conj_physical.default": "aten._conj_physical.default",
-    "aten.view_as_complex_copy.default": "aten.view_as_real_copy.default",
-    "aten.view_as_real_copy.default": "aten.view_as_complex_copy.default",
-}
-
-
-@calls(*_TWINS)
-def vjp_view_of_complex(op, cotangents, b: VjpBuilder) -> Any:
-    """The way back; torch has no derivative of the copying views."""
-    (x,) = op.inputs
-    return [call_aten(b, _TWINS[op.op], [cotangents[0]], [OperandRef(0)], x.type)]
-
-
 def _is_complex(value: ir.Value) -> bool:
     return isinstance(value.type.element_type, ir.ComplexType)
-
-
-@calls("aten.mul.Tensor")
-def vjp_mul_of_complex(op, cotangents, b: VjpBuilder) -> Any:
-    """g * conj(other), where both factors are complex and of one shape."""
-    (g,), (result,) = cotangents, op.outputs
-    factors = [_operand(op, argument) for argument in op.args]
-    if op.kwargs or not _is_complex(result) or len(factors) != 2:
-        return NotImplemented
-    if any(factor is None or factor.type != result.type for factor in factors):
-        return NotImplemented
-    pairs = []
-    for argument, factor, other in zip(op.args, factors, factors[::-1], strict=True):
-        if b.needs(factor):
-            name = "aten._conj_physical.default"
-            turned = call_aten(b, name, [other], [OperandRef(0)], other.type)
-            product = [OperandRef(0), OperandRef(1)]
-            made = call_aten(b, op.op, [g, turned], product, g.type)
-            pairs.append((argument, made))
-    return _placed(op, b, *pairs)
-
-
-@calls("aten.abs.default")
-def vjp_abs_of_complex(op, cotangents, b: VjpBuilder) -> Any:
-    """g * x / |x|, 0 where x is."""
-    (g,), (x,) = cotangents, op.inputs
-    if not _is_complex(x):
-        return NotImplemented
-    unit = call_aten(b, "aten.sgn.default", [x], [OperandRef(0)], x.type)
-    product = [OperandRef(0), OperandRef(1)]
-    return [call_aten(b, "aten.mul.Tensor", [g, unit], product, x.type)]

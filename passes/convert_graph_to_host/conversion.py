@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from girih.dialects import host, keys
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.locations import location_of_all
@@ -12,6 +13,7 @@ from girih.dialects.rule_table import MissingRule
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
+from .complex_views import VIEW_AS_REAL, whole_of
 from .externs import NoRule, in_place_call, on_device, rule_for
 from .joined import Part
 from .kernel_ops import has_kernel_element
@@ -148,9 +150,29 @@ class Conversion:
         place = self.plan.places[result]
         root = place.root
         if root not in self.owned:
-            layout, element = self.plan.places[root].layout, element_of(root.type)
-            self.owned[root] = self._alloc(layout, element, result.location)
+            layout = self.plan.places[root].layout
+            whole = whole_of(root) if root == result else None
+            if whole is not None and layout.is_contiguous:
+                self.owned[root] = self._parts_of(whole, root)
+            else:
+                element = element_of(root.type)
+                self.owned[root] = self._alloc(layout, element, result.location)
         return self.buffer(result)
+
+    def _parts_of(self, whole: ir.Value, parts: ir.Value) -> ir.Value:
+        """The memory of a fresh complex tensor, as that of its parts."""
+        layout, element = self.plan.places[parts].layout, element_of(whole.type)
+        own = layouts.contiguous(layout.shape[:-1])
+        self.owned[whole] = self._alloc(own, element, whole.location)
+        built = host.build(
+            "extern",
+            [[self.owned[whole]]],
+            {"op": VIEW_AS_REAL, "args": (OperandRef(0),)},
+            results=[self._type_of(parts)],
+            loc=whole.location,
+            ip=self._end,
+        )
+        return built.results[0]
 
     def _alloc(
         self, layout: Layout, element: ir.Type, location: ir.Location
@@ -159,6 +181,8 @@ class Conversion:
         return host.build("alloc", results=[type_], loc=location, ip=self._end).result
 
     def _call(self, op: ir.OpView) -> None:
+        if all(result in self.owned for result in op.results) and op.results:
+            return  # a kernel has written it
         rule = rule_for(op.name)
         if rule is None:
             raise _no_code(op)

@@ -10,6 +10,7 @@ from girih.dialects.dims import Size
 from girih.dialects.types import element_of, shape_of, tensor_type
 from girih.passes.graph_builder import has_one_use
 
+from .complex_views import view_complex_tensors
 from .reuse import written_operand
 from .signature import ResultInfo, result_infos
 
@@ -17,10 +18,13 @@ from .signature import ResultInfo, result_infos
 def prepare(function: ir.OpView) -> None:
     """Makes copies of constants where the program shall write or repeat them.
 
+    Copies that nobody can tell from views become views.
+
     Args:
         function: `func.func` of one block of graph ops.
     """
     block = function.regions[0].blocks[0]
+    view_complex_tensors(block)
     _own_filled_operands(block)
     _repeat_constants(block, result_infos(function))
 

@@ -73,10 +73,13 @@ def _alignment(type: ir.Type) -> dict[str, ir.Attribute]:
 
 
 def simplified(mask: Value | None) -> Value | None:
-    """None for a mask that is constantly true, also as a part of a conjunction."""
+    """None for a mask that is constantly true, also in a conjunction or shuffle."""
     if mask is None or is_all_true(mask):
         return None
     owner = mask.owner
+    if not isinstance(owner, ir.Block) and owner.name == "vector.shuffle":
+        is_true = all(simplified(operand) is None for operand in owner.operands)
+        return None if is_true else mask
     if isinstance(owner, ir.Block) or owner.name != "arith.andi":
         return mask
     lhs, rhs = (simplified(operand) for operand in owner.operands)

@@ -52,6 +52,9 @@ _MULTIPLICATIONS = 8
 # Times what a value costs that is not to be saved if there is a way around it.
 _MUCH = 1 << 20
 
+# A copy that is a view as a rule costs such a part of its bytes.
+_VIEWED = 16
+
 # A library op without a known number of operations, times the bytes that it touches.
 _LIBRARY = 32
 
@@ -151,6 +154,8 @@ class Costs:
             return INFINITE
         if position in self._usage.late or node.kind in (Kind.CREATION, Kind.VIEW):
             return 0
+        if node.is_copy:
+            return READ * self._bytes(node.results) // _VIEWED
         if node.kind is Kind.LIBRARY:
             may_run = self._is_frugal or node.region is not None
             return self._library(node) if may_run else INFINITE

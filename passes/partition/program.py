@@ -62,6 +62,7 @@ class Node:
         is_native: whether kernels compute with its element types.
         region: the region of ``torch.utils.checkpoint`` that it belongs to.
         work: multiplications of a contraction.
+        is_copy: whether it is a call that shows an argument's elements as others.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Node:
     is_native: bool = True
     region: int | None = None
     work: int = 0
+    is_copy: bool = False
 
 
 @dataclass(slots=True)

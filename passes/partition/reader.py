@@ -91,6 +91,8 @@ class JointReader:
         elif kind is Kind.LIBRARY:
             node.is_ordered = effects_of(op.opview) is not Effects.PURE
             node.work = self._work(node)
+            is_call = name == "graph.extern"
+            node.is_copy = is_call and op.opview.op in _COPYING_VIEWS
             if _draws_flags(name, op) and node.is_ordered:
                 values[results[0]].is_flag = True
         elif results:
@@ -182,6 +184,8 @@ def is_fresh(given: Attributes) -> bool:
     return given.keys().isdisjoint(_NOT_FRESH)
 
 
+# Programs have views in place of these wherever nobody can tell.
+_COPYING_VIEWS = ("aten.view_as_complex_copy.default", "aten.view_as_real_copy.default")
 _NOT_FRESH = frozenset({keys.SIZE, keys.STORAGE, keys.UPDATE, keys.WRITES})
 
 

@@ -285,6 +285,7 @@ def substitute(
     renew: Callable[[Node, NodeTable], Node] | None = None,
     *,
     rejoin: Callable[[Affine], Affine] | None = None,
+    table: NodeTable | None = None,
 ) -> Formula:
     """Rebuilds the nodes over other coordinates.
 
@@ -294,9 +295,10 @@ def substitute(
         merged: what each coordinate that is no more becomes.
         renew: as for ``rebuild``.
         rejoin: simplifies index expressions.
+        table: takes the nodes, None for a new one.
     """
     _, reduced, closing = coordinates
-    table = NodeTable(frozenset(reduced), frozenset(closing))
+    table = table or NodeTable(frozenset(reduced), frozenset(closing))
     renewed: dict[int, Node] = {}
 
     def rewrite(index: Affine) -> Affine:

@@ -16,6 +16,7 @@ from girih.passes.tile.gpu.choose import choose_block_schedule
 from girih.passes.tile.gpu.contraction_choose import choose_contraction
 from girih.passes.tile.kernel import KernelSource, read_kernel
 from girih.passes.tile.options import TileOptions
+from girih.passes.tile.pairs import with_pairs
 from girih.passes.tile.plan import SchedulePlan
 from girih.passes.tile.product import choose_product
 from girih.passes.tile.subject import subject_of
@@ -47,6 +48,7 @@ def choose_cpu_schedule(
         ValueError: for closing reductions, which have a schedule on GPUs alone.
     """
     found = None
+    formula = with_pairs(formula)
     if formula.reduced and not formula.closing:
         subject = subject_of(formula, source, options, choices)
         is_chosen = CHOSEN in source.tuning

@@ -305,6 +305,14 @@ class Builder:
         operands = [value, buffer, offset, *strides, *masks]
         self.create("tile.store", [], operands, {"operandSegmentSizes": sizes})
 
+    def alternating(self, first: Value, second: Value) -> Value:
+        """The lanes of two vectors in turn."""
+        lanes = first.type.shape[0]
+        order = [lane + side for lane in range(lanes) for side in (0, lanes)]
+        type_ = ir.VectorType.get([2 * lanes], first.type.element_type)
+        mask = ir.DenseI64ArrayAttr.get(order)
+        return self.op("vector.shuffle", type_, first, second, mask=mask)
+
     def check(self, is_valid: Value) -> None:
         """``tile.check`` of the lanes in use."""
         masks = [] if self.mask is None else [self.mask]

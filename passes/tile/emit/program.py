@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from girih.dialects.bindings import ir
 from girih.dialects.types import buffer_type
+from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit import reduction, scan
 from girih.passes.tile.emit.builder import Builder
@@ -13,6 +14,7 @@ from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
 from girih.passes.tile.nodes import ReduceNode, ScanNode
+from girih.passes.tile.pairs import are_alternate
 from girih.passes.tile.pieces import Segment
 from girih.passes.tile.plan import (
     BLOCK_STEPS,
@@ -355,9 +357,21 @@ class Program:
         """Stores results; all are computed first, as they may overwrite operands."""
         for store in stores:
             self.values.value(store.node)
-        for store in stores:
+        left = list(stores)
+        while left:
+            store, *left = left
             self.builder.location = store.location
-            self.values.store(store.buffer, store.offset, store.node)
+            if left and self._is_row_of_pairs(store, left[0]):
+                other = left.pop(0)
+                nodes = (store.node, other.node)
+                self.values.store_pairs(store.buffer, store.offset, nodes)
+            else:
+                self.values.store(store.buffer, store.offset, store.node)
+
+    def _is_row_of_pairs(self, first: Store, second: Store) -> bool:
+        if not are_alternate(first, second, self.grid.lanes):
+            return False
+        return bool(self.indices.lane_width)
 
     # Reductions -----------------------------------------------------------------
 

@@ -267,6 +267,22 @@ class Values:
         b = self.indices.at(depth, width)
         b.store(narrowed(b, value, element), buffer, *place, mask)
 
+    def store_pairs(
+        self, buffer_number: int, offset: Affine, nodes: tuple[Node, Node]
+    ) -> None:
+        """Stores two nodes' values alternately, the first one's from ``offset`` on."""
+        buffer, element = self.buffers[buffer_number]
+        shared, step, irregular = self.indices.split(offset)
+        assert not irregular.terms, f"girih bug: a store at {offset}"
+        width = self.indices.lane_width
+        values = [self._widened_to(node, width) for node in nodes]
+        place, _ = self._place(shared, step, width)
+        one, mask = self.indices.size(1), self._mask(width)
+        b = self.indices.at(self.stack.depth, width)
+        row = b.alternating(*(narrowed(b, value, element) for value in values))
+        mask = None if mask is None else b.alternating(mask, mask)
+        b.store(row, buffer, place, one, mask)
+
 
 # The method that computes each class of nodes; targets override some of them.
 _EMITTERS = {
