@@ -26,7 +26,7 @@ from girih.errors import (
     is_exhaustion,
 )
 from girih.fallbacks import Fallback, Site
-from girih.frontend.capture import _frame, budget, copying
+from girih.frontend.capture import _frame, budget, copying, limit
 from girih.frontend.capture.budget import Limits, Pause
 from girih.frontend.capture.capture import (
     RAISES,
@@ -87,7 +87,7 @@ class Settings:
         backend_fn: Compiles a graph.
         forced: Backends that the stance forced instead, as they compile here. None: it
             forces none.
-        recompile_limit: Most entries of one function.
+        recompile_limit: Most values of one guard that a function is compiled for.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
@@ -268,11 +268,10 @@ class Compiler:
         failures = [failure_of(f, function, arguments) for f in frames]
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
-        limit = self.settings.recompile_limit
-        if len(self.history) <= limit:
+        if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
-        if self._is_full(dispatcher) and not is_another_part(call, failures, limit):
-            return self._limit_reached(call)
+        if limit.is_reached(call, failures, self.settings.recompile_limit):
+            return self._limit_reached(call, failures)
         if failures:
             _RECOMPILES.info("%s", recompilation(call, failures))
         captured = self._capture(call)
@@ -386,12 +385,13 @@ class Compiler:
             _places_logged.add(place)
             _BREAKS.info("%s", text(call, error))
 
-    def _limit_reached(self, call: Call) -> None:
+    def _limit_reached(self, call: Call, failures: list[Failure]) -> None:
         """Leaves calls that fit nothing alone, or has them fail."""
-        text = limit_reached(call, self.settings.recompile_limit, self.history)
+        text = limit_reached(call, failures, self.history)
         error = UnsupportedError("recompile limit", call.function.__qualname__, text)
         if self.settings.fullgraph or self.settings.fails_at_limit:
             raise error
+        self.history.clear()
         _RECOMPILES.info("%s", text)
         self._site(call).leave(error.kind, error)
         self.left = error.kind
@@ -419,31 +419,6 @@ class Compiler:
         settings = replace(self.settings, fullgraph=False)
         compiler = Compiler(settings, is_callee=True, goes_on=origin is not None)
         return make_dispatcher(_of_code(function), compiler)
-
-
-# Entries of one place after a break, in multiples of the limit. A loop over more kinds
-# of layers is not known; objects that are new at each call have to come to an end.
-_MOST_PARTS = 8
-
-
-def is_another_part(call: Call, failures: list[Failure], limit: int) -> bool:
-    """Whether a call needs an entry because other code goes on after a break.
-
-    A loop with a break in it goes on at one place for all its layers, so that place
-    needs an entry for each kind of layer. The limit holds for each kind: an entry made
-    for another type or function does not count.
-    """
-    origin = origin_of(call.function.__code__)
-    if (
-        origin is None
-        or origin.kind != "resume"
-        or len(failures) >= limit * _MOST_PARTS
-    ):
-        return False
-    return sum(f.kind not in _KINDS_OF_PARTS for f in failures) < limit
-
-
-_KINDS_OF_PARTS = ("type", "code", "is")
 
 
 def _of_code(function: types.FunctionType) -> types.FunctionType:
