@@ -39,7 +39,6 @@ from girih.frontend.capture.capture import (
 from girih.frontend.capture.failures import Failure, failure_of
 from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
-from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.listing import log_capture
 from girih.frontend.capture.messages import (
     graph_break,
@@ -50,7 +49,7 @@ from girih.frontend.capture.messages import (
     skipped,
 )
 from girih.frontend.capture.plain import plain_entry
-from girih.frontend.capture.refusals import FALLBACKS
+from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
 from girih.frontend.capture.users_code import (

@@ -83,9 +83,7 @@ def _misfits(failures: list[Failure]) -> list[str]:
     return [f"  entry {number} does not fit: {text}" for number, text in numbered]
 
 
-def limit_reached(
-    call: Call, failures: list[Failure], history: list[Failure]
-) -> str:
+def limit_reached(call: Call, failures: list[Failure], history: list[Failure]) -> str:
     """The warning that a function is not compiled any more.
 
     Args:

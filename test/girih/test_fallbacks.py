@@ -24,7 +24,8 @@ from girih.errors import EXHAUSTED, GirihError, SourceLocation
 from girih.fallbacks import KINDS, Site, with_reasons
 from girih.frontend.capture import api
 from girih.frontend.capture.capture import RAISES
-from girih.frontend.capture.graph import OPERATION_FAILED, Graph
+from girih.frontend.capture.graph import Graph
+from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.options import Options
 from girih.passes import registry
 from girih.reports import Report

@@ -72,9 +72,9 @@ COMBINATIONS = {
         {"dynamic": False},
     ),
     "conditions on numbers": (
-        lambda x, a, b, c: (x + 1 if a < 2 else x - 1)
-        * (2 if b < 2 else 3)
-        * (5 if c < 2 else 7),
+        lambda x, a, b, c: (
+            (x + 1 if a < 2 else x - 1) * (2 if b < 2 else 3) * (5 if c < 2 else 7)
+        ),
         [(1.5, 2.5), (1.5, 2.5), (1.5, 2.5)],
         {},
     ),
