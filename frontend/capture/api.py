@@ -51,7 +51,7 @@ from girih.frontend.capture.messages import (
 from girih.frontend.capture.plain import plain_entry
 from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
-from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
+from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
 from girih.frontend.capture.users_code import (
     is_in_a_library,
     is_own_code,
@@ -176,7 +176,7 @@ class Compiler:
 
     def reset(self) -> None:
         """Forgets what was learned from calls."""
-        most = max(1, self.settings.recompile_limit // 2) if self.goes_on else None
+        most = self._most_values()
         spec = None if self.is_callee or self.goes_on else self.settings.spec
         self.sizes = Sizes(self.settings.dynamic, most, spec)
         self.history: list[Failure] = []
@@ -186,6 +186,19 @@ class Compiler:
         self.reason = ""
         self.left = ""
         self.pause = Pause()
+
+    def _most_values(self) -> int | None:
+        """How many values of one number or text get entries of their own.
+
+        None: as many as the limit allows, since the graph may not end at a use of it,
+        or the program wants code for each value.
+        """
+        settings, most = self.settings, self.settings.recompile_limit
+        if self.goes_on:
+            return max(1, most // 2)
+        if settings.fullgraph or settings.fails_at_limit or settings.dynamic is False:
+            return None
+        return most if most > 1 else None
 
     def miss(self, dispatcher, function, arguments: tuple):
         """Makes an entry for a call that no entry fits.
@@ -263,13 +276,13 @@ class Compiler:
             may_break=not self.settings.fullgraph,
             limits=self.settings.limits,
         )
-        frames = [f for f in self.frames if self.is_of_stance(f.entry)]
-        failures = [failure_of(f, function, arguments) for f in frames]
+        failures = self._failures_at(call)
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
         if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
-        if limit.is_reached(call, failures, self.settings.recompile_limit):
+        counted = [f for f in failures if not self.sizes.limits(f)]
+        if limit.is_reached(call, failures, counted, self.settings.recompile_limit):
             return self._limit_reached(call, failures)
         if failures:
             _RECOMPILES.info("%s", recompilation(call, failures))
@@ -288,6 +301,11 @@ class Compiler:
         self.frames.insert(0, captured)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
+
+    def _failures_at(self, call: Call) -> list[Failure]:
+        """The guard of each entry that does not hold for a call."""
+        frames = [f for f in self.frames if self.is_of_stance(f.entry)]
+        return [failure_of(f, call.function, call.arguments) for f in frames]
 
     def _capture(self, call: Call) -> CapturedFrame | _frame.Entry | None:
         """What was captured, an entry to use for this call only, or None."""
@@ -320,6 +338,8 @@ class Compiler:
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
             raise error
+        if error.kind == TOO_MANY_VALUES and not self.goes_on:
+            return self._limit_reached(call, self._failures_at(call))
         is_strict = self.settings.fullgraph or error.is_final
         if eager_decides and (is_strict or not self.settings.fallback):
             return plain_entry(call.function, lambda: _raise(error))

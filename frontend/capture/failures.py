@@ -12,8 +12,12 @@ import torch
 
 from girih.frontend.capture.guard import Guard, operand_text
 from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.symbol import is_same
 
 _MISSING = object()
+
+# What Python computed from numbers has to be as it was.
+COMPUTED = "computed"
 
 # Guards that compare with an object. Two objects may have one text.
 _BY_IDENTITY = frozenset(("is", "type", "code", "class", "call"))
@@ -26,7 +30,8 @@ class Failure:
     Attributes:
         guard: The guard, as Python text.
         subject: What was checked: the source of the value.
-        kind: Its kind, as in ``guard.CHECKS``, or "tensors", "state", "sizes".
+        kind: Its kind, as in ``guard.CHECKS``, or "tensors", "state", "sizes",
+            "computed".
         found: What was there instead, or "".
         identity: Tells operands apart that have one text; 0 where the text is enough.
     """
@@ -40,7 +45,7 @@ class Failure:
     def __str__(self) -> str:
         if not self.found:
             return self.guard
-        it = "" if self.kind in ("class", "sizes") else "it is "
+        it = "" if self.kind in ("class", "sizes", COMPUTED) else "it is "
         return f"{self.guard}, but {it}{self.found}"
 
 
@@ -144,7 +149,8 @@ def _failed_numbers(tree, function, arguments: tuple) -> Failure:
             found = _sizes_in(test, tree, slots)
             subject = ", ".join(found) or text
             found = ", ".join(f"{name} is {it}" for name, it in found.items())
-            return Failure(text, subject, "sizes", found)
+            kind = COMPUTED if text.startswith(f"{is_same.__name__}(") else "sizes"
+            return Failure(text, subject, kind, found)
     return Failure("the sizes meet the conditions of the graph", "sizes", "sizes")
 
 

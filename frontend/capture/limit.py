@@ -24,12 +24,16 @@ MOST_ENTRIES = 8
 _KINDS_OF_PARTS = ("type", "code", "is")
 
 
-def is_reached(call: Call, failures: list[Failure], limit: int) -> bool:
+def is_reached(
+    call: Call, failures: list[Failure], counted: list[Failure], limit: int
+) -> bool:
     """Whether a call gets no entry.
 
     Args:
         call: A call that no entry fits.
         failures: The guard of each entry that did not hold.
+        counted: Those of which the values are counted. The values of others come to an
+            end otherwise: graphs end at a use of what had too many of them.
         limit: Most values of one guard.
     """
     if len(failures) < limit:
@@ -38,8 +42,8 @@ def is_reached(call: Call, failures: list[Failure], limit: int) -> bool:
         return True
     origin = origin_of(call.function.__code__)
     if origin is not None and origin.kind == "resume":
-        failures = [f for f in failures if f.kind not in _KINDS_OF_PARTS]
-    return any(len(values) >= limit for values in _by_subject(failures).values())
+        counted = [f for f in counted if f.kind not in _KINDS_OF_PARTS]
+    return any(len(values) >= limit for values in _by_subject(counted).values())
 
 
 def spent_subject(failures: Iterable[Failure]) -> str:

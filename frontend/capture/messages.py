@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from girih.errors import UnsupportedError
-from girih.frontend.capture.failures import Failure
+from girih.frontend.capture.failures import COMPUTED, Failure
 from girih.frontend.capture.limit import MOST_ENTRIES, spent_subject
 from girih.frontend.capture.resume.origin import origin_of
 
@@ -184,6 +184,8 @@ def _hint(failure: Failure) -> str:
     if failure.kind == "equals":
         is_number = re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", failure.found)
         return _NUMBER_HINT if is_number else _VALUE_HINT
+    if failure.kind == COMPUTED:
+        return _NUMBER_HINT
     if failure.kind in ("is", "type"):
         return _hint_of_object(failure)
     if failure.kind in ("keys", "contains", "absent"):

@@ -15,6 +15,7 @@ import torch
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
+from girih.frontend.capture.failures import COMPUTED, Failure
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import LITERALS
@@ -33,6 +34,7 @@ _MOST_NESTED = 4
 _SCHEDULED = frozenset(("lr", "momentum", "betas", "weight_decay"))
 
 MARK_VIOLATED = "a marked size has to be fixed"
+TOO_MANY_VALUES = "a value that is another at each call"
 SPEC_VIOLATED = "a call that shapes_spec does not allow"
 
 
@@ -71,6 +73,8 @@ class Sizes:
         self._spec = spec
         self._most_values = most_values
         self._values: dict[str, set] = {}
+        self._lengths: set[Source] = set()
+        self._limited: set[tuple[str, str]] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
         self._numbers: dict[str, int | float] = {}
@@ -212,6 +216,14 @@ class Sizes:
             for guard in guards
             if guard.kind == "equals" and type(guard.operand) in LITERALS
         ]
+        if self._most_values is None:
+            return
+        for guard in guards:
+            if guard.kind == "length" and guard.source in self._lengths:
+                self._hold(_length_key(guard.source), guard.operand)
+                self._limited.add((guard.kind, str(guard.source)))
+            elif guard.kind == "equals" and type(guard.operand) in LITERALS:
+                self._limited.add((guard.kind, str(guard.source)))
 
     def _take_in(self) -> None:
         for source, value in self._learned:
@@ -232,6 +244,18 @@ class Sizes:
         self._take_in()
         if self._is_spent(_key(source)):
             _refuse_value(str(source))
+
+    def check_length(self, source: Source) -> None:
+        """The same for how many items there are."""
+        self._lengths.add(source)
+        if self._is_spent(_length_key(source)):
+            _refuse_value(f"len({source})")
+
+    def limits(self, failure: Failure) -> bool:
+        """Whether the values of a guard come to an end since uses of it are checked."""
+        if failure.kind == COMPUTED:
+            return self._most_values is not None
+        return (failure.kind, failure.subject) in self._limited
 
     def check_computed(self, formula: str) -> None:
         """The same for what Python computes from numbers."""
@@ -270,13 +294,15 @@ def spec_fixed(context: object, value: object) -> UnsupportedError:
 
 def _refuse_value(context: str):
     unsupported(
-        kind="value that changes in each iteration of a loop",
+        kind=TOO_MANY_VALUES,
         context=context,
         explanation=(
-            "girih would have to compile the code that uses the value again in each "
-            "iteration. Python runs this code instead."
+            "girih would have to compile the code that uses the value again for each "
+            "value. Python runs this code instead."
         ),
-        hints=("Iterate over the items instead of their positions or names.",),
+        hints=(
+            "In a loop, iterate over the items instead of their positions or names.",
+        ),
     )
 
 
@@ -285,6 +311,10 @@ def _key(source: Source) -> str:
     root = source.root()
     prefix = f"{id(root.key)} " if root.access == "constant" else ""
     return f"{prefix}{source}"
+
+
+def _length_key(source: Source) -> str:
+    return f"len({_key(source)})"
 
 
 def _size_key(key: str, dim: int) -> str:

@@ -126,7 +126,7 @@ PROGRAMS = {
     "recompile limit": Program(
         by_name,
         lambda: [(ones(3), "a"), (ones(3), "ab"), (ones(3), "abc")],
-        {"options": {"recompile_limit": 2}},
+        {"options": {"recompile_limit": 2}, "dynamic": False},
     ),
     "device": Program(plain, lambda: [(ones(3).to("meta"),)], line=1),
     "inference mode": Program(in_inference_mode, lambda: [(ones(3),)], line=1),

@@ -98,6 +98,7 @@ class DictValue(Value):
         """Number of items."""
         if self.real is None:
             return len(self.items)
+        tracer.sizes.check_length(self.source)
         tracer.guards.add(self.source, "length", len(self.real))
         return len(self.real)
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import girih
+from girih.errors import UnsupportedError
 from girih.frontend.capture.limit import MOST_ENTRIES
 
 x = torch.arange(6.0).reshape(2, 3)
@@ -98,14 +99,127 @@ def _class_anew():
 
 # What differs at each call, though a message may call it the same.
 ENDLESS = {
-    "words": (lambda x, word: x * len(word), lambda i: "a" * (i + 1)),
     "functions": (lambda x, f: f(x), lambda i: eval(f"lambda x: x + {i}")),
     "classes": (lambda x, cls: x * cls.by, lambda i: _class_anew()),
-    "lengths": (lambda x, items: x * len(items), lambda i: [0] * (i + 1)),
+    "lengths": (lambda x, items: x * len(items), lambda i: (0,) * (i + 1)),
     "ranks": (lambda x, y: x.sum() * y, lambda i: torch.ones([2] * (i % 4) + [3])),
     "keys": (lambda x, d: x * len(list(d.items())), lambda i: {f"k{i}": i}),
 }
 _FEW = 3
+
+
+def _names(x, name):
+    with torch.no_grad():
+        if name.endswith("5"):
+            return x * 2
+        return x + len(name)
+
+
+def _raises(x, name):
+    try:
+        raise ValueError(name)
+    except ValueError as error:
+        return x.sin() * len(error.args[0])
+
+
+def _unrolls(x, n):
+    for i in range(n):
+        x = x + i
+    return x
+
+
+class _Named:
+    def __init__(self, name):
+        self.name = name
+
+    def __len__(self):
+        return len(self.name)
+
+    def __getattr__(self, name):
+        return len(self.name + name)
+
+
+def _makes(x, name):
+    named = _Named(name)
+    return x * len(named) + named.other
+
+
+def _both(x, items):
+    return x * len(items["words"]) + sum(items["numbers"])
+
+
+# Uses of texts, numbers and lengths that are others at each call. No entry is made for
+# each: beyond the limit Python does what needs the value.
+USES = {
+    "length of a text": (lambda x, name: x.sin() * len(name), str),
+    "branch in a block": (_names, lambda i: f"n{i}"),
+    "handler": (_raises, str),
+    "comparison": (lambda x, n: x if n == "3" else x * 2, str),
+    "comprehension": (lambda x, n: sum(x * len(n) for _ in range(3)), str),
+    "key of sorted": (lambda x, n: x * sorted([1, 2], key=lambda i: n * i)[0], str),
+    "number of steps": (_unrolls, int),
+    "computed number": (lambda x, n: x * len("a" * (n * 2 + 1)), int),
+    "name of a method": (lambda x, n: getattr(x, ("sin", "cos")[n % 2])(), int),
+    "object made of it": (_makes, str),
+    "list": (lambda x, items: x * torch.tensor(items).sum(), lambda i: [0] * (i + 1)),
+    "dict": (_both, lambda i: {"words": "z" * i, "numbers": [1] * i}),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", USES)
+def test_python_does_what_needs_a_value_that_varies_without_end(name, dynamic):
+    function, make = USES[name]
+    calls = [(x, make(i)) for i in range(24)]
+    assert eager_calls(function, calls, dynamic=dynamic) == 0
+    assert girih.counters()["captures"] < 32
+
+
+def test_a_list_may_grow():
+    def make():
+        history, totals = [], {}
+
+        def function(x, name):
+            history.append(x.mean(0))
+            totals[f"{name}/sum"] = x.sum()
+            return torch.stack(history[-3:]).sum(0), len(history), len(totals)
+
+        return function
+
+    compiled, function = girih.compile(make(), backend="eager"), make()
+    girih.reset()
+    for i in range(24):
+        args = x + i, f"layer{i}"
+        torch.testing.assert_close(compiled(*args), function(*args))
+    counters = girih.counters()
+    assert not counters["eager_calls"]
+    assert counters["captures"] < 48
+
+
+def test_where_python_asks_for_a_value_a_graph_ends():
+    def function(x, name):
+        y = x.sin()
+        return y * len(name)
+
+    girih.reset()
+    compiled = girih.compile(function, backend="eager", recompile_limit=2)
+    for name in ("a", "bb", "ccc", "dddd", "eeeee"):
+        compiled(x, name)
+    assert girih.counters()["breaks"] >= 1
+    assert compiled.cache_statistics()["entries"] == 3
+
+
+@pytest.mark.parametrize(
+    "options", [{"fullgraph": True}, {"dynamic": False}, {"recompile_limit": 1}]
+)
+def test_the_limit_holds_for_values_where_graphs_may_not_end(options):
+    options = {"recompile_limit": 2, **options}
+    compiled = girih.compile(lambda x, n: x * len(n), backend="eager", **options)
+    error = UnsupportedError if "fullgraph" in options else girih.FallbackWarning
+    for name in ("a", "bb")[: options["recompile_limit"]]:
+        compiled(x, name)
+    with pytest.raises(error) if error is UnsupportedError else pytest.warns(error):
+        compiled(x, "ccc")
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -138,9 +252,8 @@ def test_the_warning_begins_with_what_has_most_values():
         return (x + 1 if flag else x - 1) * len(word)
 
     calls = [(x, i % 2 == 0, "a" * (i + 1)) for i in range(12)]
-    compiled = girih.compile(
-        function, backend="eager", options={"recompile_limit": _FEW}
-    )
+    options = {"recompile_limit": _FEW}
+    compiled = girih.compile(function, backend="eager", dynamic=False, options=options)
     with pytest.warns(girih.FallbackWarning) as caught:
         for args in calls:
             torch.testing.assert_close(compiled(*args), function(*args))
@@ -153,7 +266,9 @@ def test_a_condition_is_told_with_its_values():
     def function(x, p):
         return torch.nn.functional.pad(x, (1, 1), value=p)
 
-    compiled = girih.compile(function, backend="eager", recompile_limit=2)
+    compiled = girih.compile(
+        function, backend="eager", dynamic=False, recompile_limit=2
+    )
     with pytest.warns(girih.FallbackWarning) as caught:
         for p in (2.5, -1.0, 4.0, 7.0):
             compiled(x, p)
