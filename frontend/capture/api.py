@@ -36,7 +36,7 @@ from girih.frontend.capture.capture import (
     CapturedFrame,
     capture,
 )
-from girih.frontend.capture.failures import Failure, failure_of
+from girih.frontend.capture.failures import Failure, differs, failure_of
 from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.listing import log_capture
@@ -281,7 +281,7 @@ class Compiler:
             raise RecompileError(refused(call, failures))
         if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
-        counted = [f for f in failures if not self.sizes.limits(f)]
+        counted = self._counted(call, failures)
         if limit.is_reached(call, failures, counted, self.settings.recompile_limit):
             return self._limit_reached(call, failures)
         if failures:
@@ -304,8 +304,24 @@ class Compiler:
 
     def _failures_at(self, call: Call) -> list[Failure]:
         """The guard of each entry that does not hold for a call."""
-        frames = [f for f in self.frames if self.is_of_stance(f.entry)]
+        frames = self._frames_of_stance()
         return [failure_of(f, call.function, call.arguments) for f in frames]
+
+    def _counted(self, call: Call, failures: list[Failure]) -> list[Failure]:
+        """Those of entries that differ in no value that comes to an end by itself."""
+
+        def differs_in_more(frame: CapturedFrame) -> bool:
+            guards = filter(self.sizes.limits_guard, frame.tree.records)
+            return any(differs(g, call.function, call.arguments) for g in guards)
+
+        return [
+            failure
+            for frame, failure in zip(self._frames_of_stance(), failures, strict=True)
+            if not self.sizes.limits(failure) and not differs_in_more(frame)
+        ]
+
+    def _frames_of_stance(self) -> list[CapturedFrame]:
+        return [f for f in self.frames if self.is_of_stance(f.entry)]
 
     def _capture(self, call: Call) -> CapturedFrame | _frame.Entry | None:
         """What was captured, an entry to use for this call only, or None."""

@@ -75,6 +75,18 @@ def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
     return Failure(str(guard), str(guard.source), guard.kind, text, identity)
 
 
+def differs(guard: Guard, function, arguments: tuple) -> bool:
+    """Whether a guard on a number, text or length does not hold at a call."""
+    found = value_at(guard.source, function, arguments)
+    if found is _MISSING:
+        return True
+    if guard.kind == "length":
+        return len(found) != guard.operand
+    if guard.kind == "keys":
+        return list(found) != list(guard.operand)
+    return type(found) is not type(guard.operand) or found != guard.operand
+
+
 def _changed_class(guard: Guard, cls: type) -> Failure:
     names = ", ".join(guard.operand.differences(cls))
     text = f"these attributes of {guard.source} are unchanged: {names}"

@@ -21,6 +21,7 @@ from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import LITERALS
 
 if TYPE_CHECKING:
+    from girih.frontend.capture.guard import Guard
     from girih.frontend.capture.shapes_spec import ShapesSpec
 
 # Accesses on the way from an argument to a number that the caller gave with it.
@@ -73,7 +74,7 @@ class Sizes:
         self._spec = spec
         self._most_values = most_values
         self._values: dict[str, set] = {}
-        self._lengths: set[Source] = set()
+        self._asked: set[str] = set()
         self._limited: set[tuple[str, str]] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
@@ -219,11 +220,12 @@ class Sizes:
         if self._most_values is None:
             return
         for guard in guards:
-            if guard.kind == "length" and guard.source in self._lengths:
-                self._hold(_length_key(guard.source), guard.operand)
-                self._limited.add((guard.kind, str(guard.source)))
-            elif guard.kind == "equals" and type(guard.operand) in LITERALS:
-                self._limited.add((guard.kind, str(guard.source)))
+            checked = _CHECKED.get(guard.kind)
+            if checked and checked(guard.source) in self._asked:
+                self._hold(checked(guard.source), guard.operand)
+            elif guard.kind != "equals" or type(guard.operand) not in LITERALS:
+                continue
+            self._limited.add((guard.kind, str(guard.source)))
 
     def _take_in(self) -> None:
         for source, value in self._learned:
@@ -247,15 +249,26 @@ class Sizes:
 
     def check_length(self, source: Source) -> None:
         """The same for how many items there are."""
-        self._lengths.add(source)
-        if self._is_spent(_length_key(source)):
-            _refuse_value(f"len({source})")
+        self._check(_length_key(source), f"len({source})")
+
+    def check_keys(self, source: Source) -> None:
+        """The same for the keys of a dict."""
+        self._check(_keys_key(source), f"list({source})")
+
+    def _check(self, key: str, text: str) -> None:
+        self._asked.add(key)
+        if self._is_spent(key):
+            _refuse_value(text)
 
     def limits(self, failure: Failure) -> bool:
         """Whether the values of a guard come to an end since uses of it are checked."""
         if failure.kind == COMPUTED:
             return self._most_values is not None
         return (failure.kind, failure.subject) in self._limited
+
+    def limits_guard(self, guard: Guard) -> bool:
+        """The same for a guard itself."""
+        return (guard.kind, str(guard.source)) in self._limited
 
     def check_computed(self, formula: str) -> None:
         """The same for what Python computes from numbers."""
@@ -315,6 +328,14 @@ def _key(source: Source) -> str:
 
 def _length_key(source: Source) -> str:
     return f"len({_key(source)})"
+
+
+def _keys_key(source: Source) -> str:
+    return f"list({_key(source)})"
+
+
+# By the kind of guard, how ``Sizes`` names what has many values.
+_CHECKED = {"length": _length_key, "keys": _keys_key}
 
 
 def _size_key(key: str, dim: int) -> str:

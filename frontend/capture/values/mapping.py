@@ -74,6 +74,7 @@ class DictValue(Value):
         if isinstance(self.real, OrderedDict):
             # An OrderedDict may be reordered without any change of its dict.
             tracer.guards.add(self.source, "call", KeyOrder(keys))
+        tracer.sizes.check_keys(self.source)
         tracer.guards.add(self.source, "keys", keys)
 
     def find(self, tracer, key: Value) -> Value | None:

@@ -4,6 +4,8 @@ import pytest
 import torch
 from training_scenario import Scenarios, check, leaf, outcome_of
 
+import girih
+
 scenarios = Scenarios()
 
 
@@ -576,3 +578,32 @@ def result_of_a_leaf_and_an_argument(compile):
     result = compile(program)(leaf(3, seed=1, grad=False), w)
     result.backward()
     return result, w.grad
+
+
+class Named(torch.autograd.Function):
+    """Its node in the history has an attribute that other nodes have as a method."""
+
+    @staticmethod
+    def forward(ctx, x, name):
+        """Keeps the name under ``name``."""
+        ctx.name = name
+        return x * len(name)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """The derivative by ``x``."""
+        return gradient * len(ctx.name), None
+
+
+def test_an_argument_whose_node_has_a_name_of_the_program():
+    def gradient(function):
+        x = torch.tensor([0.5, 1.5], requires_grad=True)
+        y = Named.apply(x, "abc")
+        function(y).sum().backward()
+        return x.grad
+
+    def function(y):
+        return y[:1].sin() + y[1:].cos()
+
+    compiled = girih.compile(function, options={"fallback": False})
+    torch.testing.assert_close(gradient(compiled), gradient(function))

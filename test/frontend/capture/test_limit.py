@@ -103,7 +103,10 @@ ENDLESS = {
     "classes": (lambda x, cls: x * cls.by, lambda i: _class_anew()),
     "lengths": (lambda x, items: x * len(items), lambda i: (0,) * (i + 1)),
     "ranks": (lambda x, y: x.sum() * y, lambda i: torch.ones([2] * (i % 4) + [3])),
-    "keys": (lambda x, d: x * len(list(d.items())), lambda i: {f"k{i}": i}),
+    "absent keys": (
+        lambda x, d: x * sum(k in d for k in "abcdefgh"),
+        lambda i: dict.fromkeys("abcdefgh"[:i]),
+    ),
 }
 _FEW = 3
 
@@ -162,6 +165,7 @@ USES = {
     "name of a method": (lambda x, n: getattr(x, ("sin", "cos")[n % 2])(), int),
     "object made of it": (_makes, str),
     "list": (lambda x, items: x * torch.tensor(items).sum(), lambda i: [0] * (i + 1)),
+    "keys": (lambda x, d: x * sum(d.values()), lambda i: {f"k{i}": i, "all": 1}),
     "dict": (_both, lambda i: {"words": "z" * i, "numbers": [1] * i}),
 }
 
@@ -194,6 +198,26 @@ def test_a_list_may_grow():
     counters = girih.counters()
     assert not counters["eager_calls"]
     assert counters["captures"] < 48
+
+
+def test_a_dict_may_get_a_key_at_each_call():
+    def make():
+        seen = {}
+
+        def function(x, name):
+            y = x * 2 if name.startswith("a") else x
+            seen.setdefault(name[:2], []).append(y.sum())
+            return y + len(seen), len("".join(sorted(seen)))
+
+        return function
+
+    compiled, function = girih.compile(make(), backend="eager"), make()
+    girih.reset()
+    for i in range(24):
+        args = x + i, f"{'ab'[i % 2]}{chr(97 + i)}"
+        torch.testing.assert_close(compiled(*args), function(*args))
+    assert not girih.counters()["eager_calls"]
+    assert girih.counters()["captures"] < 64
 
 
 def test_where_python_asks_for_a_value_a_graph_ends():
