@@ -18,7 +18,7 @@ from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.failures import COMPUTED, Failure
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Roots, Source
-from girih.frontend.capture.values.constant import LITERALS
+from girih.frontend.capture.values.constant import is_literal
 
 if TYPE_CHECKING:
     from girih.frontend.capture.guard import Guard
@@ -215,7 +215,7 @@ class Sizes:
         self._learned += [
             (guard.source, guard.operand)
             for guard in guards
-            if guard.kind == "equals" and type(guard.operand) in LITERALS
+            if guard.kind == "equals" and is_literal(guard.operand)
         ]
         if self._most_values is None:
             return
@@ -223,7 +223,7 @@ class Sizes:
             checked = _CHECKED.get(guard.kind)
             if checked and checked(guard.source) in self._asked:
                 self._hold(checked(guard.source), guard.operand)
-            elif guard.kind != "equals" or type(guard.operand) not in LITERALS:
+            elif guard.kind != "equals" or not is_literal(guard.operand):
                 continue
             self._limited.add((guard.kind, str(guard.source)))
 

@@ -6,6 +6,7 @@ import enum
 import itertools
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -161,6 +162,7 @@ USES = {
     "comprehension": (lambda x, n: sum(x * len(n) for _ in range(3)), str),
     "key of sorted": (lambda x, n: x * sorted([1, 2], key=lambda i: n * i)[0], str),
     "number of steps": (_unrolls, int),
+    "numpy number": (lambda x, n: x * float(n + 1), np.float64),
     "computed number": (lambda x, n: x * len("a" * (n * 2 + 1)), int),
     "name of a method": (lambda x, n: getattr(x, ("sin", "cos")[n % 2])(), int),
     "object made of it": (_makes, str),
