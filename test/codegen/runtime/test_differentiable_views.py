@@ -4,8 +4,6 @@ import pytest
 import torch
 from training_scenario import Scenarios, check, leaf, outcome_of
 
-import girih
-
 scenarios = Scenarios()
 
 
@@ -578,31 +576,3 @@ def result_of_a_leaf_and_an_argument(compile):
     result = compile(program)(leaf(3, seed=1, grad=False), w)
     result.backward()
     return result, w.grad
-
-
-class Named(torch.autograd.Function):
-    """Its node in the history has an attribute that other nodes have as a method."""
-
-    @staticmethod
-    def forward(ctx, x, name):
-        """Keeps the name under ``name``."""
-        ctx.name = name
-        return x * len(name)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        """The derivative by ``x``."""
-        return gradient * len(ctx.name), None
-
-
-def test_a_function_of_which_the_context_has_a_name():
-    def gradient(function):
-        x = torch.tensor([0.5, 1.5], requires_grad=True)
-        function(x, "abc").sum().backward()
-        return x.grad
-
-    def function(x, name):
-        return Named.apply(x.sin(), name).cos()
-
-    compiled = girih.compile(function, fullgraph=True, options={"fallback": False})
-    torch.testing.assert_close(gradient(compiled), gradient(function))
