@@ -64,8 +64,8 @@ def compile(
         name: What the names of the graphs begin with in reports, logs and dumps, with
             ``_`` for what a folder can't be called. None: ``"graph"``.
         disable: True: returns ``model`` as it is; so ``torch._dynamo.config.disable``.
-        recompile_limit: How many compiled entries one function may have, as the option
-            of this name, which it replaces.
+        recompile_limit: For how many values of one guard a function is compiled, as
+            the option of this name, which it replaces.
         isolate_recompiles: torch's. In girih each compiled function has own entries.
         shapes_spec: Instead of ``dynamic``: torch's objects that say which sizes and
             numbers of the arguments vary. Other ones are fixed, up to a graph break.

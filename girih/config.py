@@ -87,8 +87,9 @@ OVERRIDE_DIR = Variable(
 RECOMPILE_LIMIT = Variable(
     "GIRIH_RECOMPILE_LIMIT",
     f"`{DEFAULT_RECOMPILE_LIMIT}`",
-    "How many compiled entries one function may have. Calls that fit none of them run "
-    "as plain Python then. The option `recompile_limit` takes precedence.",
+    "For how many values of one guard a function is compiled; all its entries are at "
+    "most 8 times as many. Calls that fit none of them run as plain Python then. The "
+    "option `recompile_limit` takes precedence.",
 )
 VERBOSE = Variable(
     "GIRIH_VERBOSE",

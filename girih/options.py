@@ -129,9 +129,10 @@ class Options:
     """Passes of the user, by the place where each runs: `{"before:fuse": my_pass}`. A
     pass is a function, a name, or a list of both. `girih-opt --list-stages` prints the
     places."""
-    recompile_limit: int | None = _option(None, int, unit="entries", least=1)
-    """How many compiled entries one function may have. None means
-    `GIRIH_RECOMPILE_LIMIT`, or 8 where that is not set."""
+    recompile_limit: int | None = _option(None, int, unit="values", least=1)
+    """For how many values of one guard a function is compiled; all its entries are at
+    most 8 times as many. None means `GIRIH_RECOMPILE_LIMIT`, or 8 where that is not
+    set."""
     vector_bits: int = _option(0, int, unit="bits")
     """Width of the vectors in CPU kernels: 128, 256 or 512. 0 means the widest that the
     processor has, and so does a larger number than that."""

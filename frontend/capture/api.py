@@ -26,7 +26,7 @@ from girih.errors import (
     is_exhaustion,
 )
 from girih.fallbacks import Fallback, Site
-from girih.frontend.capture import _frame, budget, copying
+from girih.frontend.capture import _frame, budget, copying, limit
 from girih.frontend.capture.budget import Limits, Pause
 from girih.frontend.capture.capture import (
     RAISES,
@@ -36,10 +36,9 @@ from girih.frontend.capture.capture import (
     CapturedFrame,
     capture,
 )
-from girih.frontend.capture.failures import Failure, failure_of
+from girih.frontend.capture.failures import Failure, differs, failure_of
 from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
-from girih.frontend.capture.graph import OPERATION_FAILED
 from girih.frontend.capture.listing import log_capture
 from girih.frontend.capture.messages import (
     graph_break,
@@ -50,9 +49,9 @@ from girih.frontend.capture.messages import (
     skipped,
 )
 from girih.frontend.capture.plain import plain_entry
-from girih.frontend.capture.refusals import FALLBACKS
+from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
-from girih.frontend.capture.sizes import MARK_VIOLATED, Sizes
+from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
 from girih.frontend.capture.users_code import (
     is_in_a_library,
     is_own_code,
@@ -87,7 +86,7 @@ class Settings:
         backend_fn: Compiles a graph.
         forced: Backends that the stance forced instead, as they compile here. None: it
             forces none.
-        recompile_limit: Most entries of one function.
+        recompile_limit: Most values of one guard that a function is compiled for.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
@@ -177,7 +176,7 @@ class Compiler:
 
     def reset(self) -> None:
         """Forgets what was learned from calls."""
-        most = max(1, self.settings.recompile_limit // 2) if self.goes_on else None
+        most = self._most_values()
         spec = None if self.is_callee or self.goes_on else self.settings.spec
         self.sizes = Sizes(self.settings.dynamic, most, spec)
         self.history: list[Failure] = []
@@ -187,6 +186,19 @@ class Compiler:
         self.reason = ""
         self.left = ""
         self.pause = Pause()
+
+    def _most_values(self) -> int | None:
+        """How many values of one number or text get entries of their own.
+
+        None: as many as the limit allows, since the graph may not end at a use of it,
+        or the program wants code for each value.
+        """
+        settings, most = self.settings, self.settings.recompile_limit
+        if self.goes_on:
+            return max(1, most // 2)
+        if settings.fullgraph or settings.fails_at_limit or settings.dynamic is False:
+            return None
+        return most if most > 1 else None
 
     def miss(self, dispatcher, function, arguments: tuple):
         """Makes an entry for a call that no entry fits.
@@ -264,15 +276,14 @@ class Compiler:
             may_break=not self.settings.fullgraph,
             limits=self.settings.limits,
         )
-        frames = [f for f in self.frames if self.is_of_stance(f.entry)]
-        failures = [failure_of(f, function, arguments) for f in frames]
+        failures = self._failures_at(call)
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures))
-        limit = self.settings.recompile_limit
-        if len(self.history) <= limit:
+        if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
-        if self._is_full(dispatcher) and not is_another_part(call, failures, limit):
-            return self._limit_reached(call)
+        counted = self._counted(call, failures)
+        if limit.is_reached(call, failures, counted, self.settings.recompile_limit):
+            return self._limit_reached(call, failures)
         if failures:
             _RECOMPILES.info("%s", recompilation(call, failures))
         captured = self._capture(call)
@@ -290,6 +301,27 @@ class Compiler:
         self.frames.insert(0, captured)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
+
+    def _failures_at(self, call: Call) -> list[Failure]:
+        """The guard of each entry that does not hold for a call."""
+        frames = self._frames_of_stance()
+        return [failure_of(f, call.function, call.arguments) for f in frames]
+
+    def _counted(self, call: Call, failures: list[Failure]) -> list[Failure]:
+        """Those of entries that differ in no value that comes to an end by itself."""
+
+        def differs_in_more(frame: CapturedFrame) -> bool:
+            guards = filter(self.sizes.limits_guard, frame.tree.records)
+            return any(differs(g, call.function, call.arguments) for g in guards)
+
+        return [
+            failure
+            for frame, failure in zip(self._frames_of_stance(), failures, strict=True)
+            if not self.sizes.limits(failure) and not differs_in_more(frame)
+        ]
+
+    def _frames_of_stance(self) -> list[CapturedFrame]:
+        return [f for f in self.frames if self.is_of_stance(f.entry)]
 
     def _capture(self, call: Call) -> CapturedFrame | _frame.Entry | None:
         """What was captured, an entry to use for this call only, or None."""
@@ -322,6 +354,8 @@ class Compiler:
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
             raise error
+        if error.kind == TOO_MANY_VALUES and not self.goes_on:
+            return self._limit_reached(call, self._failures_at(call))
         is_strict = self.settings.fullgraph or error.is_final
         if eager_decides and (is_strict or not self.settings.fallback):
             return plain_entry(call.function, lambda: _raise(error))
@@ -386,12 +420,13 @@ class Compiler:
             _places_logged.add(place)
             _BREAKS.info("%s", text(call, error))
 
-    def _limit_reached(self, call: Call) -> None:
+    def _limit_reached(self, call: Call, failures: list[Failure]) -> None:
         """Leaves calls that fit nothing alone, or has them fail."""
-        text = limit_reached(call, self.settings.recompile_limit, self.history)
+        text = limit_reached(call, failures, self.history)
         error = UnsupportedError("recompile limit", call.function.__qualname__, text)
         if self.settings.fullgraph or self.settings.fails_at_limit:
             raise error
+        self.history.clear()
         _RECOMPILES.info("%s", text)
         self._site(call).leave(error.kind, error)
         self.left = error.kind
@@ -419,31 +454,6 @@ class Compiler:
         settings = replace(self.settings, fullgraph=False)
         compiler = Compiler(settings, is_callee=True, goes_on=origin is not None)
         return make_dispatcher(_of_code(function), compiler)
-
-
-# Entries of one place after a break, in multiples of the limit. A loop over more kinds
-# of layers is not known; objects that are new at each call have to come to an end.
-_MOST_PARTS = 8
-
-
-def is_another_part(call: Call, failures: list[Failure], limit: int) -> bool:
-    """Whether a call needs an entry because other code goes on after a break.
-
-    A loop with a break in it goes on at one place for all its layers, so that place
-    needs an entry for each kind of layer. The limit holds for each kind: an entry made
-    for another type or function does not count.
-    """
-    origin = origin_of(call.function.__code__)
-    if (
-        origin is None
-        or origin.kind != "resume"
-        or len(failures) >= limit * _MOST_PARTS
-    ):
-        return False
-    return sum(f.kind not in _KINDS_OF_PARTS for f in failures) < limit
-
-
-_KINDS_OF_PARTS = ("type", "code", "is")
 
 
 def _of_code(function: types.FunctionType) -> types.FunctionType:

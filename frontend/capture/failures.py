@@ -12,8 +12,15 @@ import torch
 
 from girih.frontend.capture.guard import Guard, operand_text
 from girih.frontend.capture.source import Source
+from girih.frontend.capture.values.symbol import is_same
 
 _MISSING = object()
+
+# What Python computed from numbers has to be as it was.
+COMPUTED = "computed"
+
+# Guards that compare with an object. Two objects may have one text.
+_BY_IDENTITY = frozenset(("is", "type", "code", "class", "call"))
 
 
 @dataclass(frozen=True)
@@ -23,19 +30,22 @@ class Failure:
     Attributes:
         guard: The guard, as Python text.
         subject: What was checked: the source of the value.
-        kind: Its kind, as in ``guard.CHECKS``, or "tensors", "state", "sizes".
+        kind: Its kind, as in ``guard.CHECKS``, or "tensors", "state", "sizes",
+            "computed".
         found: What was there instead, or "".
+        identity: Tells operands apart that have one text; 0 where the text is enough.
     """
 
     guard: str
     subject: str
     kind: str
     found: str = ""
+    identity: int = 0
 
     def __str__(self) -> str:
         if not self.found:
             return self.guard
-        it = "" if self.kind in ("class", "sizes") else "it is "
+        it = "" if self.kind in ("class", "sizes", COMPUTED) else "it is "
         return f"{self.guard}, but {it}{self.found}"
 
 
@@ -61,13 +71,27 @@ def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
         return _changed_class(guard, found)
     describe = _FOUND.get(guard.kind, lambda value: "")
     text = "missing" if found is _MISSING else describe(found)
-    return Failure(str(guard), str(guard.source), guard.kind, text)
+    identity = id(guard.operand) if guard.kind in _BY_IDENTITY else 0
+    return Failure(str(guard), str(guard.source), guard.kind, text, identity)
+
+
+def differs(guard: Guard, function, arguments: tuple) -> bool:
+    """Whether a guard on a number, text or length does not hold at a call."""
+    found = value_at(guard.source, function, arguments)
+    if found is _MISSING:
+        return True
+    if guard.kind == "length":
+        return len(found) != guard.operand
+    if guard.kind == "keys":
+        return list(found) != list(guard.operand)
+    return type(found) is not type(guard.operand) or found != guard.operand
 
 
 def _changed_class(guard: Guard, cls: type) -> Failure:
     names = ", ".join(guard.operand.differences(cls))
     text = f"these attributes of {guard.source} are unchanged: {names}"
-    return Failure(text, str(guard.source), guard.kind, "the program changed them")
+    found = "the program changed them"
+    return Failure(text, str(guard.source), guard.kind, found, id(guard.operand))
 
 
 def short(value: Any) -> str:
@@ -134,20 +158,24 @@ def _failed_numbers(tree, function, arguments: tuple) -> Failure:
         except Exception:
             holds = False
         if not holds:
-            return Failure(text, text, "sizes", _sizes_in(test, tree, slots))
+            found = _sizes_in(test, tree, slots)
+            subject = ", ".join(found) or text
+            found = ", ".join(f"{name} is {it}" for name, it in found.items())
+            kind = COMPUTED if text.startswith(f"{is_same.__name__}(") else "sizes"
+            return Failure(text, subject, kind, found)
     return Failure("the sizes meet the conditions of the graph", "sizes", "sizes")
 
 
-def _sizes_in(test: ast.expr, tree, slots: dict[str, Any]) -> str:
-    """The shapes and numbers that a condition is about."""
-    found = []
+def _sizes_in(test: ast.expr, tree, slots: dict[str, Any]) -> dict[str, str]:
+    """The shapes and numbers that a condition is about, by their sources."""
+    found = {}
     for index, source in enumerate(tree.slots):
         value = slots[f"s{index}"]
         if any(isinstance(n, ast.Name) and n.id == f"s{index}" for n in ast.walk(test)):
             is_tensor = isinstance(value, torch.Tensor)
             text = f"of shape {tuple(value.shape)}" if is_tensor else short(value)
-            found.append(f"{source} is {text}")
-    return ", ".join(found)
+            found[str(source)] = text
+    return found
 
 
 def number_tests(tree) -> list[tuple[ast.expr, str]]:
@@ -157,8 +185,14 @@ def number_tests(tree) -> list[tuple[ast.expr, str]]:
     condition = ast.parse(tree.shape_check.__qualname__, mode="eval").body
     tests = condition.values if isinstance(condition, ast.BoolOp) else [condition]
     names = {f"s{index}": str(source) for index, source in enumerate(tree.slots)}
+    held = tree.shape_check.__globals__
+
+    def named(found: re.Match) -> str:
+        name = found[0]
+        return names[name] if name in names else operand_text(held[name])
+
     return [
-        (test, re.sub(r"\bs\d+\b", lambda m: names[m[0]], ast.unparse(test)))
+        (test, re.sub(r"\b[sc]\d+\b", named, ast.unparse(test)))
         for test in tests
         if not isinstance(test, ast.Constant)
     ]

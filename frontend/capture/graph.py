@@ -11,7 +11,8 @@ from __future__ import annotations
 import enum
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,9 @@ from girih.frontend.capture.numbers import (
     is_exact,
     is_input,
     on_sizes,
+    takes_int_for_float,
 )
+from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
@@ -185,37 +188,6 @@ def _tells_sizes_from_tuples(target: Any) -> bool:
     return target is not None and not is_operation(target)
 
 
-def _takes_int_for_float(
-    target: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> bool:
-    """Whether an operator would round a float that may vary.
-
-    Operators take a symbolic float for an int; a float itself is an error.
-    """
-    if isinstance(target, torch._ops.OpOverload):
-        schemas = [target._schema]
-    elif isinstance(target, torch._ops.OpOverloadPacket):
-        schemas = [getattr(target, name)._schema for name in target.overloads()]
-    else:
-        return False
-    places = [n for n, value in enumerate(args) if _holds_float(value)]
-    names = {name for name, value in kwargs.items() if _holds_float(value)}
-    return any(
-        str(argument.type) in _INTS and (n in places or argument.name in names)
-        for schema in schemas
-        for n, argument in enumerate(schema.arguments)
-    )
-
-
-_INTS = ("int", "List[int]", "Optional[int]", "Optional[List[int]]")
-
-
-def _holds_float(value: Value) -> bool:
-    if isinstance(value, SequenceValue):
-        return any(map(_holds_float, value.items))
-    return isinstance(value, SymbolValue) and value.python_type() is float
-
-
 # How a number or text of a subclass becomes one of the class itself, which prints as
 # what it is: graphs are code.
 _TO_THE_CLASS: dict[type, Callable[[Any], Any]] = {
@@ -274,6 +246,7 @@ class Graph:
         self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, Value] = {}
         self._effects: set = set()
+        self._fixes_numbers = False
 
     @property
     def inputs(self) -> list[Input]:
@@ -379,7 +352,8 @@ class Graph:
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
-        call = _Call(target, fixes_numbers=_takes_int_for_float(target, args, kwargs))
+        fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
+        call = _Call(target, fixes_numbers)
         try:
             return self._add(call, kind, target, args, kwargs)
         except UnsupportedError as error:
@@ -402,6 +376,15 @@ class Graph:
         value = self._wrap(result, node, call)
         self.tracer.note_operation(node)
         return value
+
+    @contextmanager
+    def fixing_numbers(self) -> Iterator[None]:
+        """Fixes the numbers that operations are given in the block."""
+        before, self._fixes_numbers = self._fixes_numbers, True
+        try:
+            yield
+        finally:
+            self._fixes_numbers = before
 
     def _with_sizes(self, value: Any) -> Any:
         """Arguments of a node with a node for each ``torch.Size`` among them."""
@@ -571,9 +554,6 @@ def _is_known_number(value: Any) -> bool:
 def runs_eager(node, why: str) -> None:
     """Notes that a graph with this node is not compiled."""
     node.meta["girih_eager"] = why
-
-
-OPERATION_FAILED = "an operation failed while tracing"
 
 
 def _text_shows_data(target) -> None:

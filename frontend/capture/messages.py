@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from girih.errors import UnsupportedError
-from girih.frontend.capture.failures import Failure
+from girih.frontend.capture.failures import COMPUTED, Failure
+from girih.frontend.capture.limit import MOST_ENTRIES, spent_subject
 from girih.frontend.capture.resume.origin import origin_of
 
 if TYPE_CHECKING:
@@ -82,38 +83,55 @@ def _misfits(failures: list[Failure]) -> list[str]:
     return [f"  entry {number} does not fit: {text}" for number, text in numbered]
 
 
-def limit_reached(call: Call, limit: int, history: list[Failure]) -> str:
+def limit_reached(call: Call, failures: list[Failure], history: list[Failure]) -> str:
     """The warning that a function is not compiled any more.
 
     Args:
         call: The call that needs another entry.
-        limit: How many entries it has.
-        history: Of each attempt, oldest first, the guard that failed.
+        failures: The guard of each entry that does not hold for the call.
+        history: Of each attempt, oldest first, the guard of the newest entry.
     """
     lines = [
-        f"{place_of(call)} was compiled {limit} times, which is the limit; calls "
-        "that fit none of the entries run as plain Python from now on.",
+        f"{place_of(call)} was compiled {len(failures)} times, which is the limit; "
+        "calls that fit none of the entries run as plain Python from now on.",
         "  These guards kept failing:",
     ]
-    for failures in _grouped(history):
-        count = len(failures)
+    for group in _grouped(history, failures):
+        count = len(group)
         times = "once" if count == 1 else f"{count} times"
-        lines.append(f"    {failures[0].subject}, {times}:")
-        lines.extend(f"      {failure}" for failure in failures)
-        hint = _hint(failures[0])
+        lines.append(f"    {group[0].subject}, {times}:")
+        texts = list(dict.fromkeys(map(str, group)))
+        lines.extend(f"      {text}" for text in texts[:_MOST_LINES])
+        if len(texts) > _MOST_LINES:
+            lines.append(f"      and {len(texts) - _MOST_LINES} others")
+        hint = _hint(group[0])
         lines.extend([f"      hint: {hint}"] if hint else [])
     lines.append(
-        "  The limit is the option 'recompile_limit', or GIRIH_RECOMPILE_LIMIT."
+        "  The limit is the option 'recompile_limit', or GIRIH_RECOMPILE_LIMIT: so "
+        "many values of one guard,"
     )
+    lines.append(f"  and at most {MOST_ENTRIES} times as many compilations.")
     return "\n".join(lines)
 
 
-def _grouped(history: list[Failure]) -> list[list[Failure]]:
-    """The failures of one guard together, the most frequent first."""
+# Lines on one guard in the warning.
+_MOST_LINES = 8
+
+
+def _grouped(history: list[Failure], failures: list[Failure]) -> list[list[Failure]]:
+    """The failures of one guard together, the most frequent first.
+
+    Those of what has the most values come before all others, though newer entries may
+    have differed in something else.
+    """
+    first = spent_subject(failures)
+    if all(failure.subject != first for failure in history):
+        history = history + [f for f in reversed(failures) if f.subject == first]
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in history:
         groups.setdefault((failure.subject, failure.kind), []).append(failure)
-    return sorted(groups.values(), key=len, reverse=True)
+    order = sorted(groups.values(), key=len, reverse=True)
+    return sorted(order, key=lambda group: group[0].subject != first)
 
 
 _SIZES_HINT = (
@@ -166,6 +184,8 @@ def _hint(failure: Failure) -> str:
     if failure.kind == "equals":
         is_number = re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", failure.found)
         return _NUMBER_HINT if is_number else _VALUE_HINT
+    if failure.kind == COMPUTED:
+        return _NUMBER_HINT
     if failure.kind in ("is", "type"):
         return _hint_of_object(failure)
     if failure.kind in ("keys", "contains", "absent"):

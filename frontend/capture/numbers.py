@@ -8,13 +8,14 @@ runs now on the numbers of this call, and in the surrounding code on those of th
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.sequence import SequenceValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
 # Beyond these a number is no input, and no size.
@@ -168,3 +169,34 @@ def is_input(value: Any) -> bool:
     if type(value) is float:
         return value - value == 0  # finite
     return type(value) is int and value not in (0, 1) and abs(value) < LARGEST
+
+
+def takes_int_for_float(
+    target: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> bool:
+    """Whether an operator would round a float that may vary.
+
+    Operators take a symbolic float for an int; a float itself is an error.
+    """
+    if isinstance(target, torch._ops.OpOverload):
+        schemas = [target._schema]
+    elif isinstance(target, torch._ops.OpOverloadPacket):
+        schemas = [getattr(target, name)._schema for name in target.overloads()]
+    else:
+        return False
+    places = [n for n, value in enumerate(args) if _holds_float(value)]
+    names = {name for name, value in kwargs.items() if _holds_float(value)}
+    return any(
+        str(argument.type) in _INTS and (n in places or argument.name in names)
+        for schema in schemas
+        for n, argument in enumerate(schema.arguments)
+    )
+
+
+_INTS = ("int", "List[int]", "Optional[int]", "Optional[List[int]]")
+
+
+def _holds_float(value: Value) -> bool:
+    if isinstance(value, SequenceValue):
+        return any(map(_holds_float, value.items))
+    return isinstance(value, SymbolValue) and value.python_type() is float

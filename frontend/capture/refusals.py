@@ -8,6 +8,7 @@ from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.outside import OutsideValue
 
 BUG = "girih bug while tracing"
+OPERATION_FAILED = "an operation failed while tracing"
 CALLER_HAS_LOST = (
     "code that reads its caller's frame after a graph break: girih has dropped the "
     "caller's unused variables"

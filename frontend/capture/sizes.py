@@ -15,11 +15,13 @@ import torch
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
+from girih.frontend.capture.failures import COMPUTED, Failure
 from girih.frontend.capture.numbers import is_input
 from girih.frontend.capture.source import Roots, Source
-from girih.frontend.capture.values.constant import LITERALS
+from girih.frontend.capture.values.constant import is_literal
 
 if TYPE_CHECKING:
+    from girih.frontend.capture.guard import Guard
     from girih.frontend.capture.shapes_spec import ShapesSpec
 
 # Accesses on the way from an argument to a number that the caller gave with it.
@@ -33,6 +35,7 @@ _MOST_NESTED = 4
 _SCHEDULED = frozenset(("lr", "momentum", "betas", "weight_decay"))
 
 MARK_VIOLATED = "a marked size has to be fixed"
+TOO_MANY_VALUES = "a value that is another at each call"
 SPEC_VIOLATED = "a call that shapes_spec does not allow"
 
 
@@ -71,6 +74,8 @@ class Sizes:
         self._spec = spec
         self._most_values = most_values
         self._values: dict[str, set] = {}
+        self._asked: set[str] = set()
+        self._limited: set[tuple[str, str]] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
         self._numbers: dict[str, int | float] = {}
@@ -210,8 +215,17 @@ class Sizes:
         self._learned += [
             (guard.source, guard.operand)
             for guard in guards
-            if guard.kind == "equals" and type(guard.operand) in LITERALS
+            if guard.kind == "equals" and is_literal(guard.operand)
         ]
+        if self._most_values is None:
+            return
+        for guard in guards:
+            checked = _CHECKED.get(guard.kind)
+            if checked and checked(guard.source) in self._asked:
+                self._hold(checked(guard.source), guard.operand)
+            elif guard.kind != "equals" or not is_literal(guard.operand):
+                continue
+            self._limited.add((guard.kind, str(guard.source)))
 
     def _take_in(self) -> None:
         for source, value in self._learned:
@@ -232,6 +246,29 @@ class Sizes:
         self._take_in()
         if self._is_spent(_key(source)):
             _refuse_value(str(source))
+
+    def check_length(self, source: Source) -> None:
+        """The same for how many items there are."""
+        self._check(_length_key(source), f"len({source})")
+
+    def check_keys(self, source: Source) -> None:
+        """The same for the keys of a dict."""
+        self._check(_keys_key(source), f"list({source})")
+
+    def _check(self, key: str, text: str) -> None:
+        self._asked.add(key)
+        if self._is_spent(key):
+            _refuse_value(text)
+
+    def limits(self, failure: Failure) -> bool:
+        """Whether the values of a guard come to an end since uses of it are checked."""
+        if failure.kind == COMPUTED:
+            return self._most_values is not None
+        return (failure.kind, failure.subject) in self._limited
+
+    def limits_guard(self, guard: Guard) -> bool:
+        """The same for a guard itself."""
+        return (guard.kind, str(guard.source)) in self._limited
 
     def check_computed(self, formula: str) -> None:
         """The same for what Python computes from numbers."""
@@ -270,13 +307,15 @@ def spec_fixed(context: object, value: object) -> UnsupportedError:
 
 def _refuse_value(context: str):
     unsupported(
-        kind="value that changes in each iteration of a loop",
+        kind=TOO_MANY_VALUES,
         context=context,
         explanation=(
-            "girih would have to compile the code that uses the value again in each "
-            "iteration. Python runs this code instead."
+            "girih would have to compile the code that uses the value again for each "
+            "value. Python runs this code instead."
         ),
-        hints=("Iterate over the items instead of their positions or names.",),
+        hints=(
+            "In a loop, iterate over the items instead of their positions or names.",
+        ),
     )
 
 
@@ -285,6 +324,18 @@ def _key(source: Source) -> str:
     root = source.root()
     prefix = f"{id(root.key)} " if root.access == "constant" else ""
     return f"{prefix}{source}"
+
+
+def _length_key(source: Source) -> str:
+    return f"len({_key(source)})"
+
+
+def _keys_key(source: Source) -> str:
+    return f"list({_key(source)})"
+
+
+# By the kind of guard, how ``Sizes`` names what has many values.
+_CHECKED = {"length": _length_key, "keys": _keys_key}
 
 
 def _size_key(key: str, dim: int) -> str:

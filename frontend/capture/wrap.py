@@ -199,7 +199,12 @@ def _tuple(tracer, obj, source):
 def _list(tracer, obj, source):
     tracer.guards.add(source, "type", list)
     value = ListValue([], list, source)
-    value.read_later(lambda: _items(tracer, obj, source))
+
+    def read() -> list[Value]:
+        tracer.sizes.check_length(source)
+        return _items(tracer, obj, source)
+
+    value.read_later(read)
     return value
 
 

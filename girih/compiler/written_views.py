@@ -33,7 +33,8 @@ class Found(NamedTuple):
 
 def is_written_view(node: Any) -> bool:
     """Whether a node of autograd stands for a whole whose view was written."""
-    return node.name() == "torch::autograd::CopySlices"
+    # A node of the program's Function has attributes, of which one may be `name`.
+    return type(node).__name__ == "CopySlices"
 
 
 def kept_inside(node: Any, example: torch.Tensor) -> Found:

@@ -24,7 +24,8 @@ from girih.errors import EXHAUSTED, GirihError, SourceLocation
 from girih.fallbacks import KINDS, Site, with_reasons
 from girih.frontend.capture import api
 from girih.frontend.capture.capture import RAISES
-from girih.frontend.capture.graph import OPERATION_FAILED, Graph
+from girih.frontend.capture.graph import Graph
+from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.options import Options
 from girih.passes import registry
 from girih.reports import Report
@@ -125,7 +126,7 @@ PROGRAMS = {
     "recompile limit": Program(
         by_name,
         lambda: [(ones(3), "a"), (ones(3), "ab"), (ones(3), "abc")],
-        {"options": {"recompile_limit": 2}},
+        {"options": {"recompile_limit": 2}, "dynamic": False},
     ),
     "device": Program(plain, lambda: [(ones(3).to("meta"),)], line=1),
     "inference mode": Program(in_inference_mode, lambda: [(ones(3),)], line=1),

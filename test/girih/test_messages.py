@@ -99,7 +99,12 @@ def test_sizes_name_the_condition(caplog):
 def test_the_limit_warns_once_with_the_values(caplog):
     calls = [(X, name) for name in "abcdef"]
     texts = messages(
-        caplog, "recompiles", chooses, calls, options={"recompile_limit": 3}
+        caplog,
+        "recompiles",
+        chooses,
+        calls,
+        dynamic=False,
+        options={"recompile_limit": 3},
     )
     (warning,) = [text for text in texts if "limit" in text]
     assert "chooses (" in warning and "was compiled 3 times" in warning

@@ -21,9 +21,10 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
-from girih.errors import unsupported
+from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.rebuilding.registry import writes
+from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.frontend.capture.subgraph import (
     Body,
     BodyTracer,
@@ -34,6 +35,8 @@ from girih.frontend.capture.subgraph import (
 )
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.tensor import TensorValue
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat)
 
 
 class Transformed:
@@ -212,12 +215,23 @@ def _jvp(tracer, func, primals, tangents, *, strict=None, has_aux=None):
 
 
 def _apply(tracer, value: TransformValue, args: list[Value]) -> Value:
-    is_direct = value.transform is eager_transforms.jvp
+    is_direct = value.transform in (eager_transforms.jvp, _pulled_back)
     body, template, tensors = _traced(tracer, value, args, is_direct)
-    target = Transformed(
-        value.transform, is_direct, value.options, template, len(tensors), body
-    )
-    return _call(tracer, target, body, tensors)
+    try:
+        return _call(tracer, value, is_direct, template, body, tensors)
+    except UnsupportedError as error:
+        if error.kind != OPERATION_FAILED or not _has_numbers(body):
+            raise
+    # Not every derivative can be evaluated with symbols: that of x ** n asks for n.
+    tracer.graph.fx.erase_node(body.node)
+    with tracer.graph.fixing_numbers():
+        body, template, tensors = _traced(tracer, value, args, is_direct)
+    return _call(tracer, value, is_direct, template, body, tensors)
+
+
+def _has_numbers(body: Body) -> bool:
+    """Whether a function computes with numbers that may be others at the next call."""
+    return any(isinstance(node.meta.get("val"), _SYMBOLIC) for node in body.lifted)
 
 
 def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
@@ -367,11 +381,7 @@ class PullValue(Value):
         value = self.value
         known = TransformValue(_pulled_back, value.function, value.options)
         given = [tracer.from_python(tuple(self.primals)), args[0]]
-        body, template, tensors = _traced(tracer, known, given, is_direct=True)
-        target = Transformed(
-            _pulled_back, True, value.options, template, len(tensors), body
-        )
-        return _call(tracer, target, body, tensors)
+        return _apply(tracer, known, given)
 
 
 @models(eager_transforms.vjp)
@@ -387,9 +397,7 @@ def _vjp(tracer, func, *primals, has_aux=None):
             "would draw other random numbers.",
             hints=("Draw them outside, and pass them in.",),
         )
-    count = len(tensors)
-    target = Transformed(_results_of_vjp, False, options, template, count, body)
-    results, *aux = _call(tracer, target, body, tensors).items
+    results, *aux = _call(tracer, value, False, template, body, tensors).items
     pull = PullValue(value, list(primals), used)
     return tracer.from_python((results, pull, *aux))
 
@@ -415,11 +423,21 @@ def _draws(module, *operands) -> bool:
     return mode.found
 
 
-def _call(tracer, target: Transformed, body: Body, leaves: list[Value]) -> Value:
+def _call(
+    tracer,
+    value: TransformValue,
+    is_direct: bool,
+    template: tuple,
+    body: Body,
+    leaves: list[Value],
+) -> Value:
+    target = Transformed(
+        value.transform, is_direct, value.options, template, len(leaves), body
+    )
     graph = tracer.graph
     operands = [leaf.node for leaf in leaves]
-    node = graph.add_call(target, (body.node, *operands, *body.lifted))
     result = graph.evaluate(target, _fake_operands(body, leaves))
+    node = graph.add_call(target, (body.node, *operands, *body.lifted))
     values = graph.wrap_result(node, result)
     return tracer.from_python(tree_unflatten(values.items, target.structure))
 

@@ -7,6 +7,8 @@ import re
 import types
 from typing import Any
 
+import numpy as np
+
 from girih.errors import unsupported
 from girih.frontend.capture.models.registry import model_of
 from girih.frontend.capture.values.base import NotConstant, Value
@@ -14,6 +16,11 @@ from girih.frontend.capture.values.base import NotConstant, Value
 # Types whose values are immutable and compare by content.
 LITERALS = (int, float, complex, str, bytes, range)
 _SINGLETONS = (bool, type(None), type(Ellipsis), type(NotImplemented))
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a value is a number, a text or the like: there is no end of others."""
+    return type(value) in LITERALS or isinstance(value, np.generic)
 
 
 class Constant(Value):
@@ -43,7 +50,7 @@ class Constant(Value):
     def add_guard(self, tracer) -> None:
         """Guards the value."""
         kind = "is" if self._by_identity else "equals"
-        if kind == "equals" and type(self._value) in LITERALS:
+        if kind == "equals" and is_literal(self._value):
             tracer.sizes.check_value(self.source)
         tracer.guards.add(self.source, kind, self._value)
 

@@ -74,6 +74,7 @@ class DictValue(Value):
         if isinstance(self.real, OrderedDict):
             # An OrderedDict may be reordered without any change of its dict.
             tracer.guards.add(self.source, "call", KeyOrder(keys))
+        tracer.sizes.check_keys(self.source)
         tracer.guards.add(self.source, "keys", keys)
 
     def find(self, tracer, key: Value) -> Value | None:
@@ -98,6 +99,7 @@ class DictValue(Value):
         """Number of items."""
         if self.real is None:
             return len(self.items)
+        tracer.sizes.check_length(self.source)
         tracer.guards.add(self.source, "length", len(self.real))
         return len(self.real)
 

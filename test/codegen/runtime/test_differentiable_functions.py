@@ -6,6 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 from training_scenario import Scenarios, check, leaf, outcome_of
 
+import girih
+
 scenarios = Scenarios()
 
 
@@ -428,3 +430,31 @@ def gradients_that_are_none(compile):
         optimizer.step()
         observed += [x, w, x.grad, w.grad]
     return observed
+
+
+class Named(torch.autograd.Function):
+    """Its node in the history has an attribute that other nodes have as a method."""
+
+    @staticmethod
+    def forward(ctx, x, name):
+        """Keeps the name under ``name``."""
+        ctx.name = name
+        return x * len(name)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """The derivative by ``x``."""
+        return gradient * len(ctx.name), None
+
+
+def test_a_function_of_which_the_context_has_a_name():
+    def gradient(function):
+        x = torch.tensor([0.5, 1.5], requires_grad=True)
+        function(x, "abc").sum().backward()
+        return x.grad
+
+    def function(x, name):
+        return Named.apply(x.sin(), name).cos()
+
+    compiled = girih.compile(function, fullgraph=True, options={"fallback": False})
+    torch.testing.assert_close(gradient(compiled), gradient(function))

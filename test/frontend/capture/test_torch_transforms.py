@@ -294,3 +294,35 @@ def test_an_object_may_override_torch_functions():
 
     compiled = girih.compile(function, backend="eager", fullgraph=True)
     torch.testing.assert_close(compiled(X), function(X))
+
+
+POWERS = {
+    "x ** n": lambda x, n: (x**n).sum(),
+    "n ** x": lambda x, n: (n**x).sum(),
+    "pow": lambda x, n: torch.pow(n, x).sum() * torch.pow(x, n).sum(),
+    "in place": lambda x, n: (x + 1).pow_(n).sum(),
+    "n ** 2": lambda x, n: (x * n**2).sum(),
+}
+DERIVATIVES = {
+    "grad": lambda f, x: torch.func.grad(f)(x),
+    "jvp": lambda f, x: torch.func.jvp(f, (x,), (x,)),
+    "hessian": lambda f, x: torch.func.hessian(f)(x),
+    "grad of grad": lambda f, x: torch.func.grad(lambda y: torch.func.grad(f)(y).sum())(
+        x
+    ),
+    "vmap of grad": lambda f, x: torch.vmap(torch.func.grad(f))(x.expand(2, 3)),
+    "vjp": lambda f, x: torch.func.vjp(f, x)[1](torch.tensor(2.0)),
+}
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+def test_derivatives_of_powers_of_numbers_that_vary(derivative, power, kind):
+    def function(x, n):
+        return DERIVATIVES[derivative](lambda y: POWERS[power](y, n), x)
+
+    compiled = girih.compile(function, backend="eager", fullgraph=True)
+    x = torch.tensor([0.5, 1.5, 2.0])
+    for n in (2, 3, 4, 2):
+        torch.testing.assert_close(compiled(x, kind(n)), function(x, kind(n)))
