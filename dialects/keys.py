@@ -101,8 +101,8 @@ REACHED_BY = "graph.reached_by"
 depend on its argument. Without the attribute all of them do."""
 
 KEPT = "graph.kept"
-"""Argument, result: the derivative reads it, and eager keeps it for its own derivative,
-too. So a write to it before the backward pass is an error in both."""
+"""Argument, result: eager keeps it for its derivative, or is taken to, because girih's
+reads it. So a write to it before the backward pass is an error in both."""
 
 UNKEPT = "graph.unkept"
 """Argument, result: eager does not keep it for its derivative. So the user may write to

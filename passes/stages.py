@@ -143,6 +143,11 @@ WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
     "that is computed for this product.",
 )
+WRITE_OUT_REDUCTIONS = _stage(
+    "write-out-reductions",
+    "Arithmetic replaces reductions of two to four computed elements that would end a "
+    "kernel.",
+)
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
     "On the CPU, products of matrices and sums over windows replace convolutions that "
@@ -168,6 +173,7 @@ GRADIENTS = _stage(
 _FUSED = (
     WRITE_OUT_CONVOLUTIONS,
     WRITE_OUT_VECTOR_PRODUCTS,
+    WRITE_OUT_REDUCTIONS,
     CLEAN_UP,
     SHARE,
     SEPARATE_REDUCTIONS,

@@ -98,7 +98,8 @@ def _rays(d: Draw):
     )
 
 
-@kind(_rays)
+# Eager's derivative of a running product asks the host, which no CUDA graph can hold.
+@kind(_rays, trains=False)
 def rendered_rays(density, colour):
     """Colours along rays, weighted by what light passes."""
     alpha = 1 - torch.exp(-density * 0.02)

@@ -185,10 +185,10 @@ def inner_of(
 
 
 def mark_unkept(function: ir.OpView, eager: EagerGraph | None) -> None:
-    """Marks the arguments that eager does not keep: users may write these.
+    """Marks the arguments that eager keeps, and those that users may write.
 
-    And results that are views of them. Other results may be written, too, but can be
-    computed again then: they are kept as they are, without a copy.
+    And results that are views of the latter. Other results may be written, too, but can
+    be computed again then: they are kept as they are, without a copy.
 
     Args:
         function: From arguments to results.
@@ -203,6 +203,8 @@ def mark_unkept(function: ir.OpView, eager: EagerGraph | None) -> None:
     for saved, name in eager.storages.items():
         if name in given - kept:
             groups[saved.kind][saved.index][keys.UNKEPT] = ir.UnitAttr.get()
+        elif saved.kind == "argument" and name in kept:
+            groups["argument"][saved.index][keys.KEPT] = ir.UnitAttr.get()
     signature.apply(function)
 
 

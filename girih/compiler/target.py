@@ -18,6 +18,7 @@ from girih.passes.fuse.plan import FuseOptions
 from girih.passes.partition.plan import PartitionOptions
 from girih.passes.stages import CompilerTarget
 from girih.passes.write_out_convolutions import ConvolutionOptions
+from girih.passes.write_out_reductions import ShortReductionOptions
 from girih.passes.write_out_vector_products import VectorProductOptions
 from girih.reports import Report
 
@@ -103,5 +104,6 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
         ),
         "partition": PartitionOptions(target=target, memory_budget=budget),
         "write-out-convolutions": ConvolutionOptions(target=target),
+        "write-out-reductions": ShortReductionOptions(target=target),
         "write-out-vector-products": VectorProductOptions(target=target),
     }

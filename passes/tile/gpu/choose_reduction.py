@@ -168,7 +168,10 @@ def _is_short_with_weights(subject: Subject, columns: Coordinate) -> bool:
 def _row_share(subject: Subject, columns: Coordinate) -> Share:
     if not isinstance(columns.size, int):
         return policy.SYMBOLIC_ROWS
-    if rounds(subject.formula, subject.reductions) == 1:
+    is_walked_once = rounds(subject.formula, subject.reductions) == 1
+    if len(subject.formula.reduced) > 1:
+        return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
+    if is_walked_once:
         return policy.ROWS
     shares = (share for least, share in policy.ROWS_AGAIN if columns.size >= least)
     return next(shares)
@@ -179,7 +182,7 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     if not isinstance(columns.size, int):
         return False
     if len(subject.formula.reduced) > 1:
-        return columns.size <= policy.REGISTER_ROW
+        return columns.size <= policy.WHOLE_OF_SEVERAL
     if rounds(subject.formula, subject.reductions) == 1:
         return columns.size <= policy.SINGLE_ROW
     if _results(subject) <= subject.options.processors:

@@ -67,8 +67,9 @@ POINTWISE = Share(1024, 8, stages=1)
 # gelu by tanh: 0.96, with 32 elements a thread 0.77; ten operations: 0.77 (0.72).
 COSTLY = Share(1024, 16, stages=1)
 # erf is two polynomials: their coefficients stay in registers for many elements.
-# gelu: 0.96, with 16 elements a thread 0.945, with 8 0.935, with two warps 0.91.
-WITH_ERF = Share(1024, 32, stages=1)
+# gelu of 512 x 2688 in bf16: 4.0 us, with 32 elements a thread in blocks of 1024 4.8; a
+# training step of 1365 x 12288 95 us (96) (H100, 2026-11-27).
+WITH_ERF = Share(2048, 16, stages=1)
 # Blocks of fewer elements, of so many times the points inside, or turned though a side
 # is so short, give way to one row.
 LEAST_BLOCK = 256
@@ -165,6 +166,13 @@ RESULTS = 64
 # norm of 4096 x 8192 46 us, as when it is walked, of 2048 x 16384 walked 50, in
 # registers 55; layer norm of 4096 x 8192 walked 49 us, in registers 55.
 REGISTER_ROW = 16384
+# Where several dims are reduced together, only short rows are loaded whole: longer ones
+# leave much of a block outside, and nothing of them is held for the next walk. Group
+# norm of 4 x 256 x 112 x 112 in f16: 46 us, with whole rows 65; batch norm of 8 x 256 x
+# 64 x 64 in f32 30.4 us, with whole rows 37.7, with blocks of 2048 34.8; of 64 x 24 x
+# 56 x 56 in bf16, a training step, 56 us, with blocks of 2048 75 (H100, 2026-11-27).
+WHOLE_OF_SEVERAL = 1024
+SEVERAL = Share(4096, 8)
 # Rows of this length at least are walked where so large a part of a block of registers
 # (one of so many) would lie outside. Layer norm of 4096 x 3072: 20.0 us, held 22.6; rms
 # norm of 2048 x 3072: 10.1, held 11.6; rows of 5120 to float8 with a scale 24.6, held

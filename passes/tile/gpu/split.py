@@ -107,12 +107,19 @@ def _chunk(grid: BlockGrid, along: Coordinate, unit: int, limit: int) -> Size:
     """Values of the coordinate in a part: whole blocks, and enough of them."""
     others = [c for c in grid.loops if c != along]
     step = product(known(c.size, policy.GUESSED_SIZE) for c in others)
-    step *= product(block.size for block in grid.blocks)
+    step *= product(_walked(block, along) for block in grid.blocks)
     least = unit * max(-(-LEAST_ELEMENTS // max(step, 1)), 1)
     chunk = maximum(least, ceildiv(along.size, limit))
     if isinstance(along.size, int):
         chunk = max(least, -(-along.size // limit))
     return ceildiv(chunk, unit) * unit
+
+
+def _walked(block: Block, along: Coordinate) -> int:
+    """Elements along a dim of the block that a program walks for one step."""
+    if not block.is_looped or block.coordinate == along:
+        return block.size
+    return max(known(block.coordinate.size, policy.GUESSED_SIZE), block.size)
 
 
 def _parts(cut: Cut) -> int:

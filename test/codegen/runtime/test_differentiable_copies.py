@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from training_scenario import Scenario, check, leaf, outcome_of
 
+import girih
+
 # What gives another tensor of equal numbers, or shows the same one.
 SAME_NUMBERS = {
     "product with 1": lambda y: y * 1,
@@ -55,3 +57,32 @@ def test_writes_are_noticed_as_by_eager(same, place):
         return [after_a_write(made, number) for number in written]
 
     check(Scenario(run))
+
+
+def test_what_eager_keeps_is_kept_without_a_copy():
+    """The derivative reads a float32 copy of it; eager keeps the argument itself."""
+
+    def function(x):
+        return F.normalize(x, dim=-1)
+
+    x = torch.randn(4, 32, dtype=torch.bfloat16, requires_grad=True)
+    compiled = girih.compile(function)
+    y = compiled(x)
+    (graph,) = girih.report(compiled).graphs
+    assert graph.launches == 1
+    with torch.no_grad():
+        x.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_what_eager_does_not_keep_may_be_written():
+    """Eager keeps the float32 copy, so the program keeps one of the argument."""
+    x = torch.randn(4, 32, dtype=torch.bfloat16, requires_grad=True)
+    compiled = girih.compile(lambda x: x.float().pow(2))
+    y = compiled(x)
+    expected = 2 * x.detach().clone()
+    with torch.no_grad():
+        x.mul_(2)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, expected)
