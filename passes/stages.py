@@ -143,6 +143,10 @@ WRITE_OUT_VECTOR_PRODUCTS = _stage(
     "On the CPU, kernels multiply one row by a matrix of narrow elements, or by one "
     "that is computed for this product.",
 )
+WRITE_OUT_ROLLS = _stage(
+    "write-out-rolls",
+    "On the CPU, reads at an index that wraps replace parts of a tensor side by side.",
+)
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
     "On the CPU, products of matrices and sums over windows replace convolutions that "
@@ -168,6 +172,7 @@ GRADIENTS = _stage(
 _FUSED = (
     WRITE_OUT_CONVOLUTIONS,
     WRITE_OUT_VECTOR_PRODUCTS,
+    WRITE_OUT_ROLLS,
     CLEAN_UP,
     SHARE,
     SEPARATE_REDUCTIONS,
