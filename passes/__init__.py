@@ -55,5 +55,6 @@ PASS_MODULES = {
     "write-out-complex": "girih.passes.write_out_complex",
     "write-out-convolutions": "girih.passes.write_out_convolutions",
     "write-out-reductions": "girih.passes.write_out_reductions",
+    "write-out-rolls": "girih.passes.write_out_rolls",
     "write-out-vector-products": "girih.passes.write_out_vector_products",
 }

@@ -75,13 +75,15 @@ class GraphBuilder:
     Attributes:
         loc: the location of the new ops.
         ip: where they go.
+        target: the name of the target, "" where that makes no difference.
     """
 
     _model: ir.OpView | None = None
 
-    def __init__(self, op: ir.OpView):
+    def __init__(self, op: ir.OpView, target: str = ""):
         self.loc = op.location
         self.ip = ir.InsertionPoint(op)
+        self.target = target
         self._model = op
 
     def op(self, name: str, *operands: ir.Value, **attributes: Any) -> ir.Value:

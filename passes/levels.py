@@ -234,6 +234,7 @@ CONTRACTS: dict[str, Contract] = {
     "write-out-complex": _GRAPHS,
     "write-out-convolutions": _GRAPHS,
     "write-out-reductions": _GRAPHS,
+    "write-out-rolls": _GRAPHS,
     "write-out-vector-products": _GRAPHS,
 }
 """What each pass and each named pipeline of girih takes and leaves.

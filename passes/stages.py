@@ -148,6 +148,10 @@ WRITE_OUT_REDUCTIONS = _stage(
     "Arithmetic replaces reductions of two to four computed elements that would end a "
     "kernel.",
 )
+WRITE_OUT_ROLLS = _stage(
+    "write-out-rolls",
+    "On the CPU, reads at an index that wraps replace parts of a tensor side by side.",
+)
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
     "On the CPU, products of matrices and sums over windows replace convolutions that "
@@ -174,6 +178,7 @@ _FUSED = (
     WRITE_OUT_CONVOLUTIONS,
     WRITE_OUT_VECTOR_PRODUCTS,
     WRITE_OUT_REDUCTIONS,
+    WRITE_OUT_ROLLS,
     CLEAN_UP,
     SHARE,
     SEPARATE_REDUCTIONS,

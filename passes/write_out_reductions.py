@@ -36,19 +36,12 @@ from dataclasses import dataclass
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import has, has_any
+from girih.dialects.graph.reduction import Reduction
 from girih.dialects.traits import ELEMENTWISE, REDUCES, SCANS, VIEW
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
 from girih.passes.registry import register_pass
 
 MOST_ELEMENTS = 4
-_COMBINED_BY = {
-    "graph.reduce_sum": "add",
-    "graph.reduce_prod": "mul",
-    "graph.reduce_max": "maximum",
-    "graph.reduce_min": "minimum",
-}
-
-_WIDENED = frozenset({"graph.reduce_sum", "graph.reduce_prod"})
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,9 @@ def run(op: ir.Operation, options: ShortReductionOptions) -> None:
 
 
 def _is_short(op: ir.OpView, repeats: bool) -> bool:
-    if op.operation.name not in _COMBINED_BY or len(op.dims) != 1:
+    if not isinstance(op, Reduction) or op.COMBINES in ("", "or", "and"):
+        return False
+    if len(op.dims) != 1:
         return False
     x = op.operands[0]
     size = ty.shape_of(x.type)[op.dims[0]]
@@ -125,12 +120,14 @@ def _replace(op: ir.OpView) -> None:
     b = GraphBuilder(op)
     x, (dim,) = op.operands[0], op.dims
     element = x.type.element_type
-    if op.operation.name in _WIDENED:
+    # Named as elementwise ops are; what is smallest or largest is not rounded.
+    name = {"max": "maximum", "min": "minimum"}.get(op.COMBINES, op.COMBINES)
+    if name == op.COMBINES:
         x = b.widened(x)
     shape = list(ty.shape_of(x.type))
     count, shape[dim] = shape[dim], 1
     steps = (1,) * len(shape)
-    name, total = _COMBINED_BY[op.operation.name], None
+    total = None
     for place in range(count):
         starts = tuple(place if d == dim else 0 for d in range(len(shape)))
         part = b.typed(

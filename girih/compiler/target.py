@@ -14,11 +14,13 @@ import torch
 from girih.codegen.runtime._runtime import Program
 from girih.dialects.bindings import ir
 from girih.options import Options
+from girih.passes.decompose import DecomposeOptions
 from girih.passes.fuse.plan import FuseOptions
 from girih.passes.partition.plan import PartitionOptions
 from girih.passes.stages import CompilerTarget
 from girih.passes.write_out_convolutions import ConvolutionOptions
 from girih.passes.write_out_reductions import ShortReductionOptions
+from girih.passes.write_out_rolls import RollOptions
 from girih.passes.write_out_vector_products import VectorProductOptions
 from girih.reports import Report
 
@@ -97,6 +99,7 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
     """
     budget = options.memory_budget
     return {
+        "decompose": DecomposeOptions(target=target),
         "fuse": FuseOptions(
             max_inputs=options.max_fusion_inputs,
             small_row=_small_row(target),
@@ -105,5 +108,6 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
         "partition": PartitionOptions(target=target, memory_budget=budget),
         "write-out-convolutions": ConvolutionOptions(target=target),
         "write-out-reductions": ShortReductionOptions(target=target),
+        "write-out-rolls": RollOptions(target=target),
         "write-out-vector-products": VectorProductOptions(target=target),
     }

@@ -23,6 +23,8 @@ Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalizat
 written out.
 """
 
+from dataclasses import dataclass
+
 from girih.dialects.bindings import ir
 from girih.dialects.definition import role_of, rule_name
 from girih.dialects.rule_table import RuleMistake
@@ -61,13 +63,21 @@ __all__ = [
 ]
 
 
-@register_pass("decompose")
-def run(op: ir.Operation, options: None) -> None:
+@dataclass(frozen=True)
+class DecomposeOptions:
+    """Options of the pass."""
+
+    target: str = ""
+    """``cpu`` writes out the positions of maxima over windows, too."""
+
+
+@register_pass("decompose", options=DecomposeOptions)
+def run(op: ir.Operation, options: DecomposeOptions) -> None:
     """Replaces composite ops by primitives."""
     for block in function_bodies(op):
         composites = [o for o in block.operations if _is_composite(o)]
         for composite in composites:
-            _replace(composite)
+            _replace(composite, options.target)
         if composites:
             erase_dead_ops(block)
 
@@ -80,8 +90,8 @@ def _rule_name(op: ir.OpView) -> str:
     return rule_name(op)
 
 
-def _replace(op: ir.OpView) -> None:
-    builder, name = GraphBuilder(op), _rule_name(op)
+def _replace(op: ir.OpView, target: str) -> None:
+    builder, name = GraphBuilder(op, target), _rule_name(op)
     values = RULES[name](op, builder)
     if values is None and role_of(op) is Role.LIBRARY:
         return

@@ -115,3 +115,20 @@
   %ok = "tile.load"(%x, %c0) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<i1, [1], [1]>, index) -> i1
   "tile.check"(%ok) : (i1) -> ()
 }) {sym_name = "check", symbols = [], outputs = 1 : i64, domain = [1], reduced = array<i64>} : () -> ()
+
+// Where a row is not read at all, its address is that of element 0.
+// CHECK-LABEL: llvm.func @whole_rows
+// CHECK: %[[IS_READ:.*]] = arith.cmpi ne
+// CHECK: %[[WIDE:.*]] = vector.broadcast %[[IS_READ]] : i1 to vector<16xi1>
+// CHECK: %[[PLACE:.*]] = arith.select %[[IS_READ]], %c4096, %c0
+// CHECK: llvm.intr.masked.load %{{.*}}, %{{.*}}, %{{.*}}
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>, %z: !tile.buffer<i1, [1], [1]>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %far = arith.constant 4096 : index
+  %is_read = "tile.load"(%z, %c0) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (!tile.buffer<i1, [1], [1]>, index) -> i1
+  %mask = vector.broadcast %is_read : i1 to vector<16xi1>
+  %v = "tile.load"(%x, %far, %c1, %mask) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (!tile.buffer<f32, [64], [1]>, index, index, vector<16xi1>) -> vector<16xf32>
+  "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
+}) {sym_name = "whole_rows", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()

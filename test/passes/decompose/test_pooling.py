@@ -138,13 +138,82 @@ def test_no_call_of_aten_is_left():
         assert girih.report(same(pooled, x)).externs == 0
 
 
+def same_positions(x, *numbers, count=2, externs=0, **given):
+    """Compares maxima, their positions and strides with eager's."""
+    pool = getattr(F, f"max_pool{count}d")
+
+    def pooled(x):
+        return pool(x, *numbers, return_indices=True, **given)
+
+    compiled = girih.compile(pooled, options={"fallback": False})
+    with torch.no_grad():
+        pairs = [*zip(compiled(x), pooled(x), strict=True)]
+    for actual, expected in pairs:
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
+        assert actual.stride() == expected.stride()
+    assert girih.report(compiled).externs == externs
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_positions(count):
+    x = torch.randint(-3, 3, (2, 3, *(7, 6, 5)[3 - count :])).float()  # with ties
+    for given in GEOMETRY:
+        same_positions(x, count=count, **given)
+        same_positions(x[0], count=count, **given)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_positions_of_what_is_not_a_number(value, dtype):
+    x = torch.randn(2, 3, 9, 9).to(dtype)
+    x[0, 0, 4, 4] = x[0, 0, 4, 5] = x[1, 2, 0, 0] = x[1, 1, 8, 8] = value
+    x[0, 1] = value
+    for numbers in ((3, 2, 1), (2,), (3, 1), (5, 3, 2)):
+        same_positions(x, *numbers)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (13, 1), (31, 37), (64, 130)])
+def test_positions_by_size(size):
+    for shape in ((1, 1), (3, 5)):
+        same_positions(torch.randn(*shape, *size), 3, 2, 1)
+        same_positions(torch.randn(*shape, *size), (1, 1), (1, 3))
+    same_positions(torch.randn(0, 2, *size), 3, 2, 1)
+
+
 def test_positions_are_the_library_s():
-    x = torch.randn(2, 3, 8, 8)
-    compiled = girih.compile(lambda x: F.max_pool2d(x, 2, return_indices=True))
-    for actual, expected in zip(
-        compiled(x), F.max_pool2d(x, 2, return_indices=True), strict=True
-    ):
-        assert torch.equal(actual, expected)
+    x = torch.randn(2, 8, 8, 8)
+    last = x.to(memory_format=torch.channels_last)
+    same_positions(last, 3, 2, 1, externs=1)
+    same_positions(x[..., :7].transpose(2, 3), 3, 1, 1, externs=1)
+    same_positions(x, 3, 1, 1, 2, externs=1)  # windows may lie outside of x
+    same_positions(x, 3, 1, 0, 2)
+    same_positions(torch.randint(-9, 9, (1, 2, 6, 6)), 2, externs=1)
+
+
+def test_positions_in_images_of_symbolic_sizes():
+    def pooled(x):
+        return F.max_pool2d(x, 2, return_indices=True)
+
+    compiled = girih.compile(pooled, dynamic=True)
+    for width in (8, 9, 31):
+        x = torch.randn(2, 3, 8, width)
+        for actual, expected in zip(compiled(x), pooled(x), strict=True):
+            assert torch.equal(actual, expected)
+
+
+def test_gradients_go_where_eager_s_go():
+    def pooled(x):
+        return F.max_pool2d(x.relu(), 3, 2, 1)  # relu makes ties
+
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.randn(2, 5, 29, 31).to(dtype)
+        found = []
+        for function in (pooled, girih.compile(pooled, options={"fallback": False})):
+            leaf = x.clone().requires_grad_()
+            y = function(leaf)
+            y.backward(torch.arange(y.numel()).view_as(y).to(dtype))
+            found.append(leaf.grad)
+        assert torch.equal(*found)
 
 
 @pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
