@@ -6,10 +6,10 @@
 // Parts of a cotangent that share no element are returned without a copy; the third one
 // lies in the second.
 // CHECK-LABEL: @views(
-// CHECK: %[[A:.*]] = host.view %arg0 offset 0 :
-// CHECK: %[[B:.*]] = host.view %arg0 offset 12 :
-// CHECK: %[[C:.*]] = host.alloc :
-// CHECK: host.return %[[A]], %[[B]], %[[C]] :
+// CHECK: %[[A:.*]] = "host.view"(%arg0) {offset = 0 : i64}
+// CHECK: %[[B:.*]] = "host.view"(%arg0) {offset = 12 : i64}
+// CHECK: %[[C:.*]] = "host.alloc"()
+// CHECK: "host.return"(%[[A]], %[[B]], %[[C]])
 func.func @views(%g: !g {graph.cotangent = 0 : i64}) -> (
     !p {graph.gradient = 0 : i64, graph.passed},
     !p {graph.gradient = 1 : i64, graph.passed},
@@ -26,9 +26,9 @@ func.func @views(%g: !g {graph.cotangent = 0 : i64}) -> (
 
 // The first two are one tensor in eager, the last one is only equal.
 // CHECK-LABEL: @equal(
-// CHECK: %[[A:.*]] = host.alloc :
-// CHECK: %[[B:.*]] = host.alloc :
-// CHECK: host.return %[[A]], %[[A]], %[[B]] :
+// CHECK: %[[A:.*]] = "host.alloc"()
+// CHECK: %[[B:.*]] = "host.alloc"()
+// CHECK: "host.return"(%[[A]], %[[A]], %[[B]])
 func.func @equal(%g: !p {graph.cotangent = 0 : i64}) -> (
     !p {graph.gradient = 0 : i64, graph.equal = 0 : i64},
     !p {graph.gradient = 1 : i64, graph.equal = 0 : i64},
