@@ -100,6 +100,14 @@ REACHED_BY = "graph.reached_by"
 """Result: it is a gradient, and these are the indices of the forward results that
 depend on its argument. Without the attribute all of them do."""
 
+EQUAL = "graph.equal"
+"""Result: it is a gradient, which in eager is one tensor with those of the same number.
+Without the attribute it has memory of its own, whatever it is equal to."""
+
+PASSED = "graph.passed"
+"""Result: it is a gradient, which in eager is a view of a cotangent. So it may share
+memory with the argument of that cotangent."""
+
 KEPT = "graph.kept"
 """Argument, result: eager keeps it for its derivative, or is taken to, because girih's
 reads it. So a write to it before the backward pass is an error in both."""

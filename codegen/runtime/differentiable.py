@@ -73,6 +73,7 @@ class Differentiable:
         self.steps = steps_of(interface, position)
         self.watched = sorted(set(chain.from_iterable(interface.inner.values())))
         self.below = below_of(interface.inner)
+        self.places = {number: n for n, number in enumerate(interface.differentiable)}
         views = {view.result for view in interface.views if view.is_severed}
         self.severed = views.union(interface.severed)
 

@@ -11,19 +11,29 @@ Compiled nodes have these edges, too, but as a rule nothing comes along them: th
 backward program goes from all results to the arguments at once. Only where somebody
 asks about an inner result in a pass, the results above it stop there: their gradients
 are computed as far as to it (``Derivatives.derivative``), and it goes on as eager's.
+
+[Note: what a pass is asked for] ``autograd.grad(loss, (state, weight))`` and
+``autograd.grad(loss, weight)`` run the same nodes: autograd tells nodes whether they
+run, and not whether it returns their gradient. The call that began the pass knows. It
+waits in a frame of the thread that a node of the CPU runs in, or of another thread.
+Where that frame is not certain, every inner result that is alive counts as asked for:
+that is slower and gives the same gradients.
 """
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import GradientEdge
 
 from girih.codegen.runtime.interface import Interface, View
 
@@ -155,10 +165,11 @@ class _Hooks(OrderedDict):
 class Asked:
     """An inner result, which is not held: whether somebody asks about it in a pass."""
 
-    __slots__ = ("_hooks", "_version")
+    __slots__ = ("_hooks", "_node", "_version")
 
     def __init__(self, tensor: Tensor):
         self._version = tensor._version
+        self._node = tensor.grad_fn._sequence_nr()
         self._hooks = _Hooks(tensor)
         if tensor._backward_hooks is None:
             # As `Tensor.register_hook` makes it: later hooks come into this one.
@@ -174,13 +185,14 @@ class Asked:
         tensor = self._alive()
         return tensor is not None and tensor.retains_grad
 
-    def is_at(self, node: Any) -> bool:
-        """Whether who asks for the gradient by the tensor asks this node for it.
+    def node(self) -> Any:
+        """What is asked for the gradient by the tensor; None: it is gone.
 
-        A tensor that autograd has seen written since has another one.
+        Also where autograd has seen it written since: it has another node then.
         """
         tensor = self._alive()
-        return tensor is not None and tensor.grad_fn is node
+        node = None if tensor is None else tensor.grad_fn
+        return node if node is not None and node._sequence_nr() == self._node else None
 
     def tensor(self) -> Tensor | None:
         """The result, for derivatives of what was computed of it.
@@ -208,6 +220,41 @@ class Asked:
         if tensor is not None:
             tensor._fix_weakref()  # autograd may have been the only one that had it
         return tensor
+
+
+def nodes_asked_for() -> list | None:
+    """The nodes whose gradients the running pass returns; None: not known.
+
+    See [Note: what a pass is asked for].
+    """
+    if not torch._C._is_key_in_tls("context"):  # `run_backward` of torch sets it
+        return None
+    begun = list(_beginnings(sys._getframe()))
+    if not begun:  # in a thread of a device
+        frames = sys._current_frames().values()
+        begun = [found for frame in frames for found in _beginnings(frame)]
+    if len(begun) != 1:
+        return None
+    given = begun[0].f_locals.get("args", ())
+    if len(given) <= _INPUTS or not isinstance(given[_INPUTS], tuple):
+        return None
+    return [_node_of(asked) for asked in given[_INPUTS]]
+
+
+_RUN_BACKWARD = torch.autograd.graph._engine_run_backward.__code__
+_INPUTS = 3  # behind cotangents, retain_graph and create_graph
+
+
+def _beginnings(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of calls that have begun a pass, from the last one outwards."""
+    while frame is not None:
+        if frame.f_code is _RUN_BACKWARD:
+            yield frame
+        frame = frame.f_back
+
+
+def _node_of(asked: Tensor | GradientEdge) -> Any:
+    return asked.node if isinstance(asked, GradientEdge) else asked.grad_fn
 
 
 @cache

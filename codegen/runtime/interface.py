@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -159,12 +160,15 @@ class BackwardProgram(NamedTuple):
         private: Which of ``Interface.private`` it takes, in order; None for all.
         others: Which it takes of ``Interface.tracked`` and, after those, ``plain``.
         gradients: For each result of the program the argument that it belongs to.
+        passed: Other arguments, whose gradient is a cotangent itself: for each which of
+            the given ones, in order.
     """
 
     program: Callable
     private: tuple[int, ...] | None
     others: tuple[int, ...]
     gradients: tuple[int, ...]
+    passed: Mapping[int, int] = MappingProxyType({})
 
 
 class Derivative(NamedTuple):

@@ -268,8 +268,13 @@ class Kept:
             for i, cotangent in zip(given, cotangents, strict=True)
         ]
         cotangents.clear()
+        passed = [laid_out[place] for place in program.passed.values()]
+        numbers = (*program.gradients, *program.passed)
+        if not program.gradients:
+            return passed, numbers
         lists = [boxed] if boxed else []
-        return program.program(*lists, *inputs, *laid_out), program.gradients
+        found = program.program(*lists, *inputs, *laid_out)
+        return (*found, *passed) if passed else found, numbers
 
     def _saved(self) -> tuple[list, list]:
         if self.packed is None:

@@ -28,7 +28,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function
 
-from girih.codegen.runtime.inner import Asked, anchor, node_of_anchor
+from girih.codegen.runtime.inner import (
+    Asked,
+    anchor,
+    node_of_anchor,
+    nodes_asked_for,
+)
 from girih.codegen.runtime.kept import Kept
 
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
@@ -429,20 +434,46 @@ class _Shared:
         """Which of a node's inner results the pass has to stop at.
 
         A pass to all leaves asks nothing itself. Another one may be asked for the
-        gradient of any inner result that it comes to, and that the user has.
+        gradient of any inner result that it comes to.
         """
         if now.asked is None:
-            now.asked = frozenset(n for n, asked in self.asked.items() if asked)
+            is_chosen = not _is_executed(anchor)
+            now.asked = self._asked_in_pass(is_chosen)
         below = self.kept.owner.below
-        is_chosen = not _is_executed(anchor)
         return [
             place
             for place, (number, (node, _)) in enumerate(
                 zip(numbers, edges, strict=True)
             )
-            if (is_chosen and _is_executed(node) and self.asked[number].is_at(node))
-            or not now.asked.isdisjoint(below[number])
+            if not now.asked.isdisjoint(below[number])
+            and node is not None
+            and _is_executed(node)
         ]
+
+    def _asked_in_pass(self, is_chosen: bool) -> frozenset[int]:
+        """Numbers of the inner results that somebody asks about in the running pass.
+
+        Gradients that are differentiated again are functions of inner results, too,
+        and somebody may ask for that derivative: there each that is alive counts.
+
+        Args:
+            is_chosen: Whether it does not go to all leaves.
+        """
+        found = {number for number, asked in self.asked.items() if asked}
+        if not is_chosen:
+            return frozenset(found)
+        nodes = None if torch.is_grad_enabled() else nodes_asked_for()
+        places = self.kept.owner.places
+        for number, asked in self.asked.items():
+            reference = self.nodes.get(places.get(number))
+            own = (asked.node(), None if reference is None else reference())
+            if nodes is None:
+                is_asked = own[0] is not None
+            else:
+                is_asked = any(n is not None and n in nodes for n in own)
+            if is_asked:
+                found.add(number)
+        return frozenset(found)
 
     def _needed_behind(self, node: Any) -> frozenset[int]:
         """Numbers of the arguments that the pass goes to from the node of a result."""

@@ -134,9 +134,11 @@ ARGUMENT = {
 }
 RESULT = {
     keys.DETACHED: (UNIT, _any),
+    keys.EQUAL: (INT, _any),
     keys.GRADIENT: (INT, _any),
     keys.KEPT: (UNIT, _any),
     keys.OFFSET: (SIZE, _any),
+    keys.PASSED: (UNIT, _any),
     keys.REACHED_BY: (INTS, _any),
     keys.SAVED: (UNIT, _any),
     keys.SEVERED: (UNIT, _any),

@@ -11,6 +11,7 @@ tensors that share a storage stand for tensors that share a counter of versions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
+from girih.compiler.passed import equal_of, passed_of
 from girih.compiler.written_views import is_written_view, kept_inside
 from girih.dialects import keys
 from girih.dialects.bindings import ir
@@ -58,6 +60,9 @@ class EagerGraph(NamedTuple):
         inner: For each root those that its backward pass comes to next.
         read: The roots whose own values their nodes keep, as that of ``tanh`` does:
             gradients are computed of them.
+        passed: For leaves what their gradients are of the cotangents of roots: see
+            ``passed_of``.
+        equal: The leaves whose gradients are one tensor: see ``equal_of``.
     """
 
     roots: tuple[Saved, ...]
@@ -66,6 +71,8 @@ class EagerGraph(NamedTuple):
     storages: Mapping[Saved, int]
     inner: Mapping[Saved, tuple[Saved, ...]]
     read: frozenset[Saved] = frozenset()
+    passed: Mapping[Saved, Mapping[Saved, str]] = MappingProxyType({})
+    equal: Mapping[Saved, int] = MappingProxyType({})
 
 
 class Eager(NamedTuple):
@@ -103,7 +110,13 @@ def read_eager_graph(
         {saved: _storage(tensor) for saved, tensor in examples.items()},
         _inner(roots),
         frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
+        passed_of(roots, leaves, examples, _keeps) if is_known else {},
+        equal_of(order, roots, leaves, examples, _keeps) if is_known else {},
     )
+
+
+def _keeps(node: Any) -> bool:
+    return bool(_names(type(node)))
 
 
 def _keeps_result(node: Any) -> bool:

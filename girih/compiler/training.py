@@ -35,6 +35,7 @@ from girih.compiler.gradient_function import make_gradient_function
 from girih.compiler.interface import interface_of, used_arguments
 from girih.compiler.lowering import Lowering
 from girih.compiler.modules import alone, bytecode_of, functions_of, parse
+from girih.compiler.passed import mark_equal, pass_cotangents
 from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.fallbacks import Site, counted, with_reasons
@@ -145,7 +146,7 @@ class _Level:
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
                     self._drop_cotangents(lowering, module, given)
-                    program = self._backward_program(lowering, module)
+                    program = self._backward_program(lowering, module, given)
         except Exception as error:
             self._give_up(error, report, "this backward pass")
             self.left[given] = report.fallbacks[-1].kind
@@ -178,7 +179,7 @@ class _Level:
         lowering.run("backward", module.operation, {stages.DROP_ZERO.name: options})
 
     def _backward_program(
-        self, lowering: Lowering, module: ir.Module
+        self, lowering: Lowering, module: ir.Module, given: tuple[int, ...]
     ) -> BackwardProgram:
         function = functions_of(module)["main"]
         signature = Signature.of(function)
@@ -196,6 +197,15 @@ class _Level:
             else:
                 others.append(places[1][place])
         everything = private == list(range(len(interface.private)))
+        passed = {}
+        eager = self.eager.graph
+        if eager is not None:
+            mark_equal(signature, eager.equal)
+        # What is recorded in a CUDA graph takes arguments in memory of its own.
+        if eager is not None and not self.options.cudagraphs:
+            passed = pass_cotangents(
+                function, signature, self.interface, eager.passed, given
+            )
         gradients = [given[keys.GRADIENT].value for given in signature.results]
         signature.apply(function)
         return BackwardProgram(
@@ -203,6 +213,7 @@ class _Level:
             None if everything else tuple(private),
             tuple(others),
             tuple(gradients),
+            passed,
         )
 
     # Higher orders ------------------------------------------------------------------

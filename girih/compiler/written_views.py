@@ -48,7 +48,7 @@ def kept_inside(node: Any, example: torch.Tensor) -> Found:
         return Found([])
     mode = example.fake_mode
     (shape,) = node._input_metadata
-    with torch.no_grad(), mode, _without_guards(mode.shape_env):
+    with torch.no_grad(), mode, without_guards(mode.shape_env):
         given = torch.empty(shape.shape, dtype=shape.dtype, device=shape.device)
         seen = _Seen(given)
         try:
@@ -61,7 +61,8 @@ def kept_inside(node: Any, example: torch.Tensor) -> Found:
     return Found(list(seen.found.values()))
 
 
-def _without_guards(shape_env: Any) -> AbstractContextManager:
+def without_guards(shape_env: Any) -> AbstractContextManager:
+    """Where sizes are compared, and the program depends on none of that."""
     return nullcontext() if shape_env is None else shape_env.suppress_guards()
 
 

@@ -40,7 +40,6 @@ class Conversion:
         plan: where each value of the graph function lies.
         arguments: the arguments of the host function.
         owned: the buffer of each graph value that has one of its own.
-        is_backward: whether the results are gradients.
     """
 
     def __init__(
@@ -62,7 +61,6 @@ class Conversion:
         graph_arguments = function.regions[0].blocks[0].arguments
         self.owned = dict(zip(graph_arguments, self.arguments, strict=True))
         self._device = function.attributes.get(keys.DEVICE)
-        self.is_backward = _takes_cotangents(function)
         self._views: dict[tuple[ir.Value, Layout], ir.Value] = {}
         self._types: dict[tuple, ir.Type] = {}
 
@@ -356,12 +354,6 @@ def _is_of_a_step(function: ir.OpView) -> bool:
         for attributes in function.attributes[name]
     ]
     return any(keys.SAVED in attributes for attributes in given)
-
-
-def _takes_cotangents(function: ir.OpView) -> bool:
-    if "arg_attrs" not in function.attributes:
-        return False
-    return any(keys.COTANGENT in own for own in function.attributes["arg_attrs"])
 
 
 def _arguments(function: ir.OpView) -> list[ir.Value]:

@@ -55,6 +55,43 @@ def repeats(shape: Sequence[Size], strides: Sequence[Size]) -> bool:
     return not is_empty(shape) and any(s == 0 and size != 1 for size, s in dims)
 
 
+def are_apart(whole: Layout, first: Layout, second: Layout) -> bool:
+    """Whether two layouts are parts of a third one that share no element.
+
+    Known of parts along one dim of what has no element twice, of sizes that are known.
+    """
+    parts = _part_along_dim(whole, first), _part_along_dim(whole, second)
+    if None in parts:
+        return False
+    (dim, start, length), (other, next_start, _) = sorted(parts)
+    return dim == other and start + length <= next_start
+
+
+def _part_along_dim(whole: Layout, part: Layout) -> tuple[int, int, int] | None:
+    """The dim along which a layout is a part of another one; from where, how much.
+
+    The part may lack that dim, if it is one index of it.
+    """
+    for dim, (size, stride) in enumerate(zip(whole.shape, whole.strides, strict=True)):
+        rest = [n for n in range(len(whole.shape)) if n != dim]
+        kept = [(whole.shape[n], whole.strides[n]) for n in rest]
+        own = list(zip(part.shape, part.strides, strict=True))
+        length: Size = 1
+        if len(own) == len(whole.shape):
+            length, own_stride = own.pop(dim)
+            if own_stride != stride:
+                continue
+        if own != kept:
+            continue
+        numbers = (size, stride, length, part.offset, whole.offset)
+        if not all(isinstance(n, int) for n in numbers) or stride == 0:
+            continue
+        start, left = divmod(part.offset - whole.offset, stride)
+        if left == 0 and 0 <= start <= start + length <= size:
+            return dim, start, length
+    return None
+
+
 def overlaps(layout: Layout) -> bool:
     """Whether two elements may be one in memory.
 

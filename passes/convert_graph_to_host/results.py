@@ -32,13 +32,17 @@ def emit_results(
     infos = list(zip(returned, program.plan.results, strict=True))
     claimed: set[ir.Value] = set()
     gradients: dict[tuple[ir.Value, tuple[Size, ...]], ir.Value] = {}
+    passed = _passed(program, infos)
     values: list[ir.Value | None] = []
-    for value, info in infos:
+    for index, (value, info) in enumerate(infos):
         if info.size is not None:
             values.append(program.size(info.size, location))
-        elif info.is_fresh and program.is_backward:
-            # Equal gradients are one tensor in eager, too. Autograd copies it where a
-            # leaf keeps it.
+        elif index in passed:
+            place = program.plan.places[value]
+            root = program.owned[place.root]
+            values.append(program.view_of(root, place.layout, location))
+        elif info.is_fresh and info.equal is not None:
+            # One tensor in eager, too. Autograd copies it where a leaf keeps it.
             key = (value, tuple(info.strides))
             if key not in gradients:
                 gradients[key] = _fresh(program, value, info, claimed, location)
@@ -77,6 +81,33 @@ def _fresh(
     own = tuple(stride if stride != 0 else 1 for stride in info.strides)
     copy = program.copied(first, Layout(info.once, own), location)
     return program.view_of(copy, wanted, location)
+
+
+def _passed(
+    program: Conversion, infos: Sequence[tuple[ir.Value, ResultInfo]]
+) -> set[int]:
+    """Which gradients are returned as views of the argument of a cotangent.
+
+    Leaves keep them, and add to them in place: no two may have an element in common.
+    (In eager they may, and then change one another.)
+    """
+    chosen: set[int] = set()
+    taken: dict[ir.Value, list[Layout]] = {}
+    for index, (value, info) in enumerate(infos):
+        if not info.is_passed:
+            continue
+        place = program.plan.places[value]
+        if program.owned[place.root] not in program.arguments:
+            continue
+        others = taken.setdefault(place.root, [])
+        whole = program.plan.places[place.root].layout
+        layout = place.layout
+        if layouts.repeats(layout.shape, layout.strides):
+            continue
+        if all(layouts.are_apart(whole, layout, other) for other in others):
+            others.append(layout)
+            chosen.add(index)
+    return chosen
 
 
 def _with_strides(

@@ -40,6 +40,8 @@ class ResultInfo:
     size: Size | None = None
     is_view: bool = False
     once: tuple[Size, ...] | None = None
+    is_passed: bool = False
+    equal: int | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -134,4 +136,12 @@ def _result_info(
     strides = _strides(type_, given)
     once = None if strides is None else _once(shape_of(type_), strides, least)
     is_view = storage is not None or keys.VIEW in given
-    return ResultInfo(strides, storage, offset, is_view=is_view, once=once)
+    return ResultInfo(
+        strides,
+        storage,
+        offset,
+        is_view=is_view,
+        once=once,
+        is_passed=keys.PASSED in given,
+        equal=attr.INT.decode(given[keys.EQUAL]) if keys.EQUAL in given else None,
+    )

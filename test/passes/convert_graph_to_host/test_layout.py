@@ -117,3 +117,24 @@ def test_symbolic_slice_moves_the_offset():
 def test_a_size_that_guards_say_is_one_takes_a_copy():
     one = symbol("s0") // 9
     assert layouts.reshape(layouts.contiguous((1, 6)), (1, one, 2, 3)) is None
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1, 2), (1, 1, 1), (2, 2), (5,)])
+def test_parts_that_are_apart_share_no_element(shape):
+    base = torch.arange(math.prod(shape)).reshape(shape)
+    parts = [base]
+    for dim, size in enumerate(shape):
+        for start in range(size):
+            parts.append(base.select(dim, start))
+            lengths = range(1, size - start + 1)
+            parts += [base.narrow(dim, start, length) for length in lengths]
+    whole = layout_of(base, base)
+    found = 0
+    for one in parts:
+        for other in parts:
+            laid_out = layout_of(one, base), layout_of(other, base)
+            if layouts.are_apart(whole, *laid_out):
+                found += 1
+                elements = set(one.flatten().tolist())
+                assert elements.isdisjoint(other.flatten().tolist())
+    assert bool(found) == (max(shape) > 1)
