@@ -4,7 +4,7 @@ That is: along which coordinates the block lies, how large it is, whether reduce
 coordinates fit into it, how many warps a program has.
 """
 
-from girih.passes.tile.cost import node_cost
+from girih.passes.tile.cost import is_irregular, node_cost
 from girih.passes.tile.domain import Formula
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.choose_closing import choose_closing
@@ -76,7 +76,10 @@ def _pointwise(subject: Subject) -> SchedulePlan:
 
 def _in_one_row(subject: Subject) -> SchedulePlan:
     (whole,) = subject.formula.parallel
-    share = shared_out(subject, _share(subject), whole)
+    loads = [load for load in subject.loads if whole in load.coordinates]
+    is_gathering = loads and all(is_irregular(load.offset, whole) for load in loads)
+    own = policy.GATHERED if is_gathering else _share(subject)
+    share = shared_out(subject, own, whole)
     blocks = (Block(whole, policy.block_of(whole.size, share.elements)),)
     passes = (Pass((), subject.formula.stores, (), 0),)
     grid = make_grid(subject, axes_of((whole,), blocks), blocks, passes, share)

@@ -32,11 +32,13 @@ _LARGEST = 1 << 30
 
 
 def is_poor(ordered: Coordinates, blocks: tuple[Block, ...], is_turned: bool) -> bool:
-    """Whether blocks are small, or to a large part outside, or turn a short side."""
+    """Whether blocks are small, narrow, much outside, or turn a short side."""
     if not all(isinstance(c.size, int) for c in ordered):
         return False
     if is_turned:
         return min(b.coordinate.size for b in blocks) < policy.LEAST_TURNED
+    if blocks[-1].size < min(policy.LEAST_COLUMNS, blocks[-1].coordinate.size):
+        return True
     elements = product(block.size for block in blocks)
     points = product(c.size for c in ordered)
     if elements < policy.LEAST_BLOCK and elements < points:
