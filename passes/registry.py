@@ -10,8 +10,7 @@ A pass is a function on an op, with options in a frozen dataclass::
     @register_pass("fuse", options=Options, op="builtin.module")
     def run(op: ir.Operation, options: Options) -> None: ...
 
-``run_pipeline(module, "fuse{max-inputs=32},cse")`` runs it. Adjacent upstream passes
-go to one pass manager; ours are plain calls.
+``run_pipeline(module, "fuse{max-inputs=32},cse")`` runs it. Ours are plain calls.
 """
 
 import dataclasses
