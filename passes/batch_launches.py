@@ -50,7 +50,7 @@ _WORD = 8  # bytes of an argument
 class BatchOptions:
     """Options of `batch-launches`."""
 
-    least: int = 4
+    least: int = 2
     """Fewest launches that the pass joins."""
     sets: int = 32
     """Most launches that the pass joins."""

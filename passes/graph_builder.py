@@ -69,6 +69,30 @@ def make_fusion(
     return fusion
 
 
+def yield_from(fusion: ir.OpView, values: Sequence[ir.Value]) -> ir.Operation:
+    """A fusion like this one that yields other values of its block.
+
+    The given fusion has no body then; the caller replaces its results and erases it.
+    """
+    names = [fusion.attributes[n].name for n in range(len(fusion.attributes))]
+    kept = {name: fusion.attributes[name] for name in names}
+    holder = ir.Operation.create(
+        "graph.fusion",
+        regions=1,
+        loc=fusion.location,
+        ip=ir.InsertionPoint(fusion),
+    )
+    block = fusion.regions[0].blocks[0]
+    *_, last = block.operations
+    last.operation.erase()
+    block.append_to(holder.regions[0])
+    attributes = {"domain": tuple(fusion.domain), "reduced": tuple(fusion.reduced)}
+    made = make_fusion(holder, list(fusion.operands), values, attributes, fusion)
+    for name, value in kept.items():
+        made.attributes[name] = value
+    return made
+
+
 class GraphBuilder:
     """Makes ops before ``op``, with its location and in its checkpoint.
 

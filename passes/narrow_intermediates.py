@@ -39,7 +39,7 @@ from girih.dialects.traits import (
     VIEW,
 )
 from girih.passes.choices import ChoiceOptions, Choices, place_text
-from girih.passes.graph_builder import erase_dead_ops, function_bodies, make_fusion
+from girih.passes.graph_builder import erase_dead_ops, function_bodies, yield_from
 from girih.passes.registry import register_pass
 
 _MOST_STEPS = 3
@@ -71,7 +71,7 @@ def _narrow(fusion: ir.OpView, choices: Choices) -> None:
     if not any(steps for _, steps in plans):
         return
     kept = list(dict.fromkeys(source for source, _ in plans))
-    narrowed = _yielding(fusion, last, kept)
+    narrowed = yield_from(fusion, kept)
     for (source, steps), old in zip(plans, fusion.results, strict=True):
         new = narrowed.results[kept.index(source)]
         places = [(use.owner.opview, use.operand_number) for use in old.uses]
@@ -187,28 +187,6 @@ def _is_view(op: ir.OpView) -> bool:
 
 
 # The rewrite --------------------------------------------------------------------------
-
-
-def _yielding(
-    fusion: ir.OpView, last: ir.OpView, values: Sequence[ir.Value]
-) -> ir.Operation:
-    """The fusion with other yielded values, in place of one that has no body then."""
-    names = [fusion.attributes[n].name for n in range(len(fusion.attributes))]
-    kept = {name: fusion.attributes[name] for name in names}
-    holder = ir.Operation.create(
-        "graph.fusion",
-        regions=1,
-        loc=fusion.location,
-        ip=ir.InsertionPoint(fusion),
-    )
-    block = fusion.regions[0].blocks[0]
-    last.operation.erase()
-    block.append_to(holder.regions[0])
-    attributes = {"domain": tuple(fusion.domain), "reduced": tuple(fusion.reduced)}
-    made = make_fusion(holder, list(fusion.operands), values, attributes, fusion)
-    for name, value in kept.items():
-        made.attributes[name] = value
-    return made
 
 
 def _compute_in(user: ir.OpView, number: int, element: ir.Type, steps: Steps) -> None:

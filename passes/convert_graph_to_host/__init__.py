@@ -35,6 +35,7 @@ What lives here, in the order to read it:
 * ``signature``   what the function's attributes promise
 * ``kernel_ops``  which ops become generated code
 * ``prepare``     copies of constants that the program writes or repeats
+* ``copied``      copies that kernels make of what they read
 * ``in_place``    which kernels write straight into mutated arguments
 * ``padding``     rows that begin at multiples of 16 bytes
 * ``plan``        where each tensor lies: the facts

@@ -11,6 +11,7 @@ from girih.dialects.types import element_of, shape_of, tensor_type
 from girih.passes.graph_builder import has_one_use
 
 from .complex_views import view_complex_tensors
+from .copied import copy_in_kernels
 from .reuse import written_operand
 from .signature import ResultInfo, result_infos
 
@@ -18,7 +19,8 @@ from .signature import ResultInfo, result_infos
 def prepare(function: ir.OpView) -> None:
     """Makes copies of constants where the program shall write or repeat them.
 
-    Copies that nobody can tell from views become views.
+    Copies that nobody can tell from views become views. Kernels make the copies of
+    arguments that they read.
 
     Args:
         function: `func.func` of one block of graph ops.
@@ -26,7 +28,9 @@ def prepare(function: ir.OpView) -> None:
     block = function.regions[0].blocks[0]
     view_complex_tensors(block)
     _own_filled_operands(block)
-    _repeat_constants(block, result_infos(function))
+    infos = result_infos(function)
+    _repeat_constants(block, infos)
+    copy_in_kernels(block, infos)
 
 
 def _own_filled_operands(block: ir.Block) -> None:

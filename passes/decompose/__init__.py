@@ -19,8 +19,8 @@ It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
 ``indexing``, ``interpolation``, ``pooling``, ``scan``, ``windows``,
-``differentiation``, ``linear_algebra``. ``calls`` lists the calls of ATen that are
-written out.
+``differentiation``, ``linear_algebra``, ``convolution``. ``calls`` lists the calls of
+ATen that are written out.
 """
 
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ from girih.dialects.traits import Role
 from girih.passes.decompose import (
     activation,
     calls,
+    convolution,
     differentiation,
     indexing,
     interpolation,
@@ -50,6 +51,7 @@ __all__ = [
     "RULES",
     "activation",
     "calls",
+    "convolution",
     "differentiation",
     "indexing",
     "interpolation",

@@ -21,8 +21,8 @@ from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Size, product
 from girih.passes.decompose.rules import decomposes
-from girih.passes.decompose.windows import windows
 from girih.passes.graph_builder import GraphBuilder
+from girih.passes.window_views import windows
 
 _MOST_OF_WINDOW = 1024
 """Elements of a window; larger ones stay with the library."""

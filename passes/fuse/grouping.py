@@ -100,8 +100,10 @@ class _Grouper:
                 if self._reads_much(group, value):
                     readers.setdefault(value, []).append(group)
         for groups in readers.values():
-            for first, second in itertools.pairwise(groups):
-                if self._is_current(first) and self._is_current(second):
+            for pair in itertools.pairwise(groups):
+                # Either may have joined with others by now.
+                first, second = (self.group_of[group.first] for group in pair)
+                if first is not second:
                     self._join_pair(first, second)
 
     def placements(self) -> list[Placement]:

@@ -10,6 +10,7 @@ from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.coordinates import Coordinates, columns_of, is_gathered, rest
 from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block
+from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.sizes import known, product
 from girih.passes.tile.subject import Subject
@@ -34,20 +35,31 @@ def is_over_windows(subject: Subject) -> bool:
     return _side(subject) is not None
 
 
-def window_blocks(subject: Subject) -> tuple[Block, ...]:
-    """Blocks of results: columns, and rows where those are too few for a program."""
+def window_blocks(subject: Subject) -> tuple[tuple[Block, ...], Share]:
+    """Blocks of results, and what a program has of them.
+
+    They have columns, and rows where those are too few for a program.
+    """
     parallel = subject.formula.parallel
     columns = _side(subject)
-    width = policy.block_of(columns.size, policy.WINDOWS.elements)
+    share = _share(columns)
+    width = policy.block_of(columns.size, share.elements)
     own = Block(columns, width)
     others = rest(parallel, columns)
-    if width == policy.WINDOWS.elements or not others:
-        return (own,)
+    if width == share.elements or not others:
+        return (own,), share
     rows = others[-1]
-    height = policy.block_of(rows.size, policy.WINDOWS.elements // width)
+    height = policy.block_of(rows.size, share.elements // width)
     if height < 2 or is_gathered(subject, rows):
-        return (own,)
-    return (Block(rows, height), own)
+        return (own,), share
+    return (Block(rows, height), own), share
+
+
+def _share(columns: Coordinate) -> Share:
+    """Fewer results a thread where blocks leave no point of a row outside."""
+    size = known(columns.size, 1)
+    is_covered = policy.power_of_two(size) == size or size > policy.WINDOWS.elements
+    return policy.COVERED_WINDOWS if is_covered else policy.WINDOWS
 
 
 def _side(subject: Subject) -> Coordinate | None:

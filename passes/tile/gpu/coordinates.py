@@ -1,9 +1,13 @@
 """Along which coordinates accesses are contiguous."""
 
+from collections.abc import Iterable
+
 from girih.passes.tile.cost import is_irregular
+from girih.passes.tile.domain import Store
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate
+from girih.passes.tile.nodes import LoadNode
 from girih.passes.tile.sizes import is_constant, known, product
 from girih.passes.tile.subject import Subject
 
@@ -12,14 +16,23 @@ Coordinates = tuple[Coordinate, ...]
 
 def traffic(subject: Subject, along: Coordinate) -> int:
     """Bytes moved by accesses that are contiguous along a coordinate."""
+    return _moved(subject, (*subject.loads, *subject.formula.stores), along)
+
+
+def loaded(subject: Subject, along: Coordinate) -> int:
+    """Bytes of the loads that are contiguous along a coordinate."""
+    return _moved(subject, subject.loads, along)
+
+
+def _moved(
+    subject: Subject, accesses: Iterable[LoadNode | Store], along: Coordinate
+) -> int:
     buffers = subject.source.buffers
-    accesses = [(n.offset, n.buffer, n.coordinates) for n in subject.loads]
-    accesses += [(s.offset, s.buffer, s.coordinates) for s in subject.formula.stores]
     total = 0
-    for offset, buffer, coordinates in accesses:
-        if is_constant(offset.coefficient(along), 1):
-            points = product(known(c.size, policy.GUESSED_SIZE) for c in coordinates)
-            total += points * buffers[buffer].element.bytes
+    for access in accesses:
+        if is_constant(access.offset.coefficient(along), 1):
+            sizes = [known(c.size, policy.GUESSED_SIZE) for c in access.coordinates]
+            total += product(sizes) * buffers[access.buffer].element.bytes
     return total
 
 

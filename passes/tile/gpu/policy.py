@@ -151,6 +151,11 @@ FARTHEST_WINDOWS = 8
 # of 32 x 64 x 112 x 112 halves 0.052 ms (H100, 2026-11-26), with 4 results 0.076, with
 # 8 0.131, with 1 0.063; ATen 0.146.
 WINDOWS = Share(256, 2, stages=1)
+# One result a thread where blocks cover rows of results exactly, or these are long.
+# Maxima over 3 x 3 with stride 2 of 5 x 768 x 64 x 64 in bf16 25.4 us, with two 38.9;
+# overlaps of 2000 x 2000 boxes 23.2 (36.2). But of 41 x 32 x 112 x 112 in f16 39.5
+# (31.4), of 64 x 64 x 28 x 28 9.6 (7.3) (H100, 2026-11-27).
+COVERED_WINDOWS = Share(128, 1, stages=1)
 # Scans along rows: as many elements as a row that is held, and those of a step of a
 # longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096

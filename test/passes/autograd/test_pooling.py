@@ -4,6 +4,8 @@ import pytest
 import torch
 from derivatives import check_op
 
+import girih
+
 
 def randn(*shape):
     return torch.randn(shape, dtype=torch.float64)
@@ -46,7 +48,35 @@ AVG = {
     ),
     "divisor": ((1, 2, 7, 6), window((3, 2), (2, 1), (1, 1), divisor=3)),
     "volumes": ((1, 1, 4, 4, 5), window((2, 2, 2), (1, 2, 1), (1, 0, 1))),
+    "moving, padded": ((1, 2, 5, 6), window((3, 2), (1, 1), (1, 1))),
+    "moving, inside": (
+        (1, 2, 5, 6),
+        window((3, 2), (1, 1), (1, 1), count_include_pad=False),
+    ),
+    "moving, divisor": (
+        (1, 2, 5, 6),
+        window((3, 2), (1, 1), (1, 1), count_include_pad=False, divisor=5),
+    ),
+    "moving volumes": ((1, 1, 3, 4, 5), window((2, 1, 3), (1, 1, 1), (1, 0, 1))),
 }
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_moving_averages_call_no_library(dims, dynamic):
+    pool = getattr(torch.nn.functional, f"avg_pool{dims}d")
+
+    def function(x):
+        return pool(x.sin(), 3, 1, 1)
+
+    compiled = girih.compile(function, dynamic=dynamic, options={"fallback": False})
+    for size in (8, 9):
+        x = randn(2, 3, *[size] * dims).requires_grad_()
+        seed = torch.randn_like(function(x))
+        expected = torch.autograd.grad(function(x), x, seed)
+        torch.testing.assert_close(torch.autograd.grad(compiled(x), x, seed), expected)
+    externs = [graph.externs for graph in girih.report(compiled).graphs]
+    assert not any(externs), externs
 
 
 @pytest.mark.parametrize(("shape", "attributes"), AVG.values(), ids=AVG)
