@@ -12,7 +12,8 @@ class WrittenArguments:
     """Positions of arguments that change.
 
     Attributes:
-        by_kernels: written by generated code, which torch does not see.
+        by_kernels: written by generated code, or by ATen through a view that the
+            program makes: autograd does not see these writes.
         by_aten: written by `Tensor.copy_` or in-place ops.
     """
 
@@ -35,8 +36,10 @@ def written_arguments(function: ir.OpView) -> WrittenArguments:
         if op.name == "host.view" and op.operands[0] in roots:
             roots[op.results[0]] = roots[op.operands[0]]
         elif op.name in ("host.copy", "host.extern"):
-            written = _written_by_aten(op)
-            by_aten.update(roots[value] for value in written if value in roots)
+            for value in _written_by_aten(op):
+                if value in roots:
+                    is_argument = isinstance(value, ir.BlockArgument)
+                    (by_aten if is_argument else by_kernels).add(roots[value])
         elif op.name == "host.native":
             outputs = [v for launch in op.launches for v in launch_outputs(launch)]
             by_kernels.update(roots[value] for value in outputs if value in roots)

@@ -14,6 +14,7 @@ from girih.dialects.dims import Dim, is_below_zero, product
 from girih.dialects.fields import attribute, operand, result, variadic_operand
 from girih.dialects.graph.base import (
     GraphOp,
+    LibraryOp,
     broadcast_shapes,
     element_of,
     expect_dim,
@@ -130,13 +131,48 @@ class SliceOp(_SameElementView, name="slice"):
             _expect_in_range(size, count, start, step)
 
 
-def _expect_in_range(size: Any, count: Any, start: Any, step: int) -> None:
+def _expect_in_range(
+    size: Any, count: Any, start: Any, step: int, subject: str = "y"
+) -> None:
     """Checks what is evident of sizes and starts: guards say the rest of symbols."""
     expect(not is_below_zero(start), "starts", "be at least 0", start)
     if isinstance(count, Dim) or count:
         last = start + (count - 1) * step
         is_inside = not is_below_zero(size - last - 1)
-        expect(is_inside, "y", f"end before the size {size}", last)
+        expect(is_inside, subject, f"end before the size {size}", last)
+
+
+class InsertOp(LibraryOp, name="insert", traits={MAY_ALIAS}):
+    """y = x, but y[starts + steps * i...] = part[i...].
+
+    A write to a part of an argument becomes this op. Where nothing needs the old
+    elements, x's own memory is written; otherwise y is a copy. ``starts`` are at least
+    0 and may be dim expressions; ``steps`` are at least 1.
+    Errors: other ranks or elements, steps below 1, a part out of range (where known).
+    """
+
+    ZERO_IF = (("x", "part"),)
+
+    x = operand()
+    part = operand()
+    starts = attribute(SIZES)
+    steps = attribute(INTS)
+    y = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The type of x."""
+        whole, part = expect_tensor(types[0], "x"), expect_tensor(types[1], "part")
+        expect_same_element(types[1], "part", types[0].element_type)
+        starts, steps, rank = attributes["starts"], attributes["steps"], len(whole)
+        expect(len(part) == rank, "part", f"have rank {rank}", shape_text(part))
+        expect(len(starts) == rank, "starts", f"have {rank} entries", list(starts))
+        expect(len(steps) == rank, "steps", f"have {rank} entries", list(steps))
+        positive = all(step >= 1 for step in steps)
+        expect(positive, "steps", "be at least 1", list(steps))
+        for bounds in zip(whole, part, starts, steps, strict=True):
+            _expect_in_range(*bounds, subject="part")
+        return [types[0]]
 
 
 class WindowOp(_SameElementView, name="window"):

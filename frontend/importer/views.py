@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import torch
 
 from girih.dialects.dims import Dim, Size, maximum, product
+from girih.dialects.written_parts import argument_of
 from girih.errors import unsupported
 from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Builder, Operand, Shape
 from girih.frontend.importer.extern import build_extern
+from girih.frontend.importer.insertion import insert
 from girih.frontend.importer.lazy_bits import bits_of
 from girih.frontend.importer.registry import WHOLE, ViewStep, effects, views
 from girih.frontend.importer.symbols import Symbols
@@ -108,6 +110,8 @@ def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> View
         )
 
     def inverse(base: Operand, new: Operand) -> Operand:
+        if argument_of(base.value) is not None:
+            return insert(b, base, new, (dim, start, size, step))
         if step != 1:
             return _put_strided(b, base, new, (dim, start, size, step))
         end = start + size

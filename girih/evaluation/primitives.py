@@ -147,6 +147,15 @@ def _slice(state, op, x):
     return x
 
 
+@evaluates("insert")
+def _insert(state, op, x, part):
+    x, place = x.clone(), []
+    for size, start, step in zip(part.shape, op.starts, op.steps, strict=True):
+        place.append(state.number(start) + step * torch.arange(size))
+    x[torch.meshgrid(*place, indexing="ij")] = part
+    return x
+
+
 @evaluates("window")
 def _window(state, op, x):
     *_, length = state.shape(op.results[0].type)

@@ -80,6 +80,21 @@ def vjp_slice(op, cotangents, b: VjpBuilder) -> list:
     return [slice_at(b, pad_with_zeros(b, g, low, high), [0] * rank, sizes)]
 
 
+@vjp("insert")
+def vjp_insert(op, cotangents, b: VjpBuilder) -> list:
+    """The part's gradient is that part; x has none there."""
+    (g,) = cotangents
+    box = {"starts": tuple(op.starts), "steps": tuple(op.steps)}
+    rest = part = None
+    if b.needs(op.x):
+        zeros = b.zeros(op.part.type)
+        rest = b.op("insert", g, zeros, **box)
+    if b.needs(op.part):
+        shape = ty.shape_of(op.part.type)
+        part = b.typed("slice", [g], shape, g.type.element_type, **box)
+    return [rest, part]
+
+
 @vjp("window")
 def vjp_window(op, cotangents, b: VjpBuilder) -> list:
     """Each element's gradient is the sum of those in the windows that have it."""

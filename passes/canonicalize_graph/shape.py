@@ -5,6 +5,7 @@ from girih.dialects.attributes import Dim
 from girih.dialects.bindings import ir
 from girih.dialects.definition import rule_name
 from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
+from girih.passes.graph_builder import has_one_use
 
 
 def _shape(value: ir.Value) -> tuple:
@@ -86,6 +87,35 @@ def slice_of_concat(op, b: Simplifier) -> ir.Value | None:
     operand, offset = found
     inside = (*starts[:dim], starts[dim] - offset, *starts[dim + 1 :])
     return _slice(b, operand, _shape(op.y), inside, op.steps)
+
+
+@canonicalizes("slice")
+def slice_of_insert(op, b: Simplifier) -> ir.Value | None:
+    """The slice that was replaced is what has replaced it."""
+    insert = b.producer(op.x, "insert")
+    if insert is None or insert.part.type != op.y.type:
+        return None
+    is_same = _box(insert, op.y) == _box(op, op.y)
+    return insert.part if is_same else None
+
+
+@canonicalizes("insert")
+def replace_what_was_inserted(op, b: Simplifier) -> ir.Value | None:
+    """The first of two inserts at one place is gone."""
+    inner = b.producer(op.x, "insert")
+    # What others read stays, and would then be a copy of the whole.
+    if inner is None or not has_one_use(op.x) or inner.part.type != op.part.type:
+        return None
+    if _box(inner, op.part) != _box(op, op.part):
+        return None
+    box = {"starts": tuple(op.starts), "steps": tuple(op.steps)}
+    return b.op("insert", inner.x, op.part, **box)
+
+
+def _box(op, part: ir.Value) -> tuple:
+    """Where a part lies; a step of one element does not count."""
+    sizes = zip(op.steps, _shape(part), strict=True)
+    return tuple(op.starts), tuple(1 if size == 1 else step for step, size in sizes)
 
 
 def _operand_around(concat, start, step: int, count):

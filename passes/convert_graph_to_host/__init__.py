@@ -37,6 +37,7 @@ What lives here, in the order to read it:
 * ``prepare``     copies of constants that the program writes or repeats
 * ``copied``      copies that kernels make of what they read
 * ``in_place``    which kernels write straight into mutated arguments
+* ``inserted``    which writes to parts change a tensor's own memory
 * ``padding``     rows that begin at multiples of 16 bytes
 * ``plan``        where each tensor lies: the facts
 * ``kernels``     fusions into kernels

@@ -15,6 +15,7 @@ from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 from . import layout as layouts
 from .complex_views import VIEW_AS_REAL, whole_of
 from .externs import NoRule, in_place_call, on_device, rule_for
+from .inserted import region_of
 from .joined import Part
 from .kernel_ops import has_kernel_element
 from .kernels import KernelCall, Kernels
@@ -72,6 +73,45 @@ class Conversion:
             self._launch(op)
         elif step is Step.EXTERN:
             self._call(op)
+        elif step is Step.INSERT:
+            self._insert(op)
+
+    def _insert(self, op: ir.OpView) -> None:
+        """Copies the part to its place, unless a kernel has made it there."""
+        is_own = op not in self.plan.inserts.in_place
+        if is_own:
+            self._copy_to(self.buffer(op.x), self._output(op.y), op.location)
+        place = self.plan.places[op.y]
+        layout = region_of(op, place.layout)
+        part = self.plan.places[op.part]
+        is_there = part.root == place.root and layouts.same_strides(
+            layout.shape, part.layout.strides, layout.strides
+        )
+        if is_there and part.layout.offset == layout.offset:
+            return
+        source = self.buffer(op.part)
+        target = self._view(place.root, layout, op.location)
+        whole = self.plan.places[place.root].layout
+        if part.root == place.root and not layouts.are_apart(
+            whole, part.layout, layout
+        ):
+            own = layouts.contiguous(layout.shape)
+            source = self.copied(source, own, op.location)
+        if self.plan.inserts.has_checks and not is_own:
+            # Launches of one call run though another one fails.
+            self.copy(source, target, op.location)
+        else:
+            self._copy_to(source, target, op.location)
+
+    def _copy_to(
+        self, source: ir.Value, target: ir.Value, location: ir.Location
+    ) -> None:
+        """Has a kernel copy a buffer, or ATen where kernels hold no such elements."""
+        if has_kernel_element(source.type):
+            call = self._kernels.outline_copy(source.type, target.type, location)
+            self._emit_launch(call, [source], [target], location)
+        else:
+            self.copy(source, target, location)
 
     def _launch(self, op: ir.OpView) -> None:
         parts = [self.plan.parts.get(value) for value in op.operands]
@@ -270,11 +310,7 @@ class Conversion:
     ) -> ir.Value:
         """A fresh buffer of this layout with the elements of `source`."""
         target = self._alloc(layout, element_of(source.type), location)
-        if has_kernel_element(source.type):
-            call = self._kernels.outline_copy(source.type, target.type, location)
-            self._emit_launch(call, [source], [target], location)
-        else:
-            self.copy(source, target, location)
+        self._copy_to(source, target, location)
         return target
 
     def copy(self, source: ir.Value, target: ir.Value, location: ir.Location) -> None:

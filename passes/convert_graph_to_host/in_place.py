@@ -45,7 +45,7 @@ def plan_in_place(
         layouts: the layouts of the arguments.
     """
     order = {op: position for position, op in enumerate(block.operations)}
-    checks = [order[op] for op in kernels if _may_fail(op)]
+    checks = [order[op] for op in kernels if may_fail(op)]
     planned = {}
     for value, argument in _writes(block, infos):
         maker = value.owner.opview
@@ -83,14 +83,14 @@ def kernel_may_overwrite(
             nothing else reads it any more.
         layout: where that lies.
     """
-    if _may_overlap(layout) or any(_is_view_of(v, argument) for v in maker.operands):
+    if may_overlap(layout) or any(_is_view_of(v, argument) for v in maker.operands):
         return False
     if argument not in list(maker.operands):
         return True
     return (
         maker.name == "graph.fusion"
         and _reads_in_place(maker, argument, shape_of(value.type))
-        and _is_written_while_read(maker, value)
+        and is_written_while_read(maker, value)
     )
 
 
@@ -120,7 +120,8 @@ def _writes(
             yield value, arguments[info.writes]
 
 
-def _may_fail(op: ir.OpView) -> bool:
+def may_fail(op: ir.OpView) -> bool:
+    """Whether the kernel that an op becomes may find an error in its operands."""
     inner = op.regions[0].blocks[0].operations if op.name == "graph.fusion" else [op]
     return any(has(each, MAY_FAIL) and not _is_float_arithmetic(each) for each in inner)
 
@@ -131,7 +132,7 @@ def _is_float_arithmetic(op: ir.OpView) -> bool:
     return isinstance(op.operands[0].type.element_type, ir.FloatType)
 
 
-def _may_overlap(layout: Layout) -> bool:
+def may_overlap(layout: Layout) -> bool:
     """Whether two elements may be one; a layout is only known to be without overlap."""
     if layout.is_contiguous:
         return False
@@ -172,17 +173,17 @@ def _reads_in_place(
     inner = maker.regions[0].blocks[0].arguments
     pairs = zip(maker.operands, inner, strict=True)
     return all(
-        _is_read_in_place(own, shape) for given, own in pairs if given == argument
+        is_read_in_place(own, shape) for given, own in pairs if given == argument
     )
 
 
-def _is_read_in_place(value: ir.Value, shape: tuple[Size, ...]) -> bool:
+def is_read_in_place(value: ir.Value, shape: tuple[Size, ...]) -> bool:
     """Whether what a kernel reads is used at the points of the shape alone."""
     for use in value.uses:
         op = use.owner.opview
         if op.operation.name == "graph.reshape":
             (result,) = op.results
-            if shape_of(result.type) != shape or not _is_read_in_place(result, shape):
+            if shape_of(result.type) != shape or not is_read_in_place(result, shape):
                 return False
         elif not (
             op.operation.name == "graph.yield" or has_any(op, ELEMENTWISE, REDUCES)
@@ -191,7 +192,7 @@ def _is_read_in_place(value: ir.Value, shape: tuple[Size, ...]) -> bool:
     return True
 
 
-def _is_written_while_read(maker: ir.OpView, value: ir.Value) -> bool:
+def is_written_while_read(maker: ir.OpView, value: ir.Value) -> bool:
     """Whether a kernel walks over its domain once, and writes the value on its way.
 
     What depends on reductions is written in a later walk, which reads again.

@@ -89,12 +89,12 @@ def parts_of_concats(
 def _is_made_for_kernels(value: ir.Value) -> bool:
     """Whether a kernel makes a value, and nothing but kernels reads it."""
     return not isinstance(value.owner, ir.Block) and all(
-        _is_kernel(op.opview if isinstance(op, ir.Operation) else op)
+        is_kernel(op.opview if isinstance(op, ir.Operation) else op)
         for op in (value.owner, *(use.owner for use in value.uses))
     )
 
 
-def _is_kernel(op: ir.OpView) -> bool:
+def is_kernel(op: ir.OpView) -> bool:
     """Whether an op becomes a kernel whose schedule takes whatever strides there are.
 
     Products of matrices have schedules for rows that lie next to each other.

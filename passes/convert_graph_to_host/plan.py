@@ -16,12 +16,14 @@ from girih.dialects.definition import has, role_of
 from girih.dialects.dims import Size
 from girih.dialects.traits import PRODUCT, VIEW, Role
 from girih.dialects.types import contiguous_strides, shape_of
+from girih.dialects.written_parts import INSERT
 from girih.passes.choices import USUAL, Choices, place_text
 from girih.passes.fresh_results import has_fresh_results
 from girih.passes.select_products import ONEDNN_LINEAR
 
 from . import layout as layouts
 from .in_place import plan_in_place
+from .inserted import Inserts, plan_inserts
 from .joined import Part, parts_of_concats
 from .kernel_ops import runs_in_kernel
 from .kernels import iteration_space
@@ -37,6 +39,7 @@ class Step(Enum):
     VIEW = "view"  # nothing runs: its result is a view
     KERNEL = "kernel"  # becomes generated code
     EXTERN = "extern"  # runs as an ATen op
+    INSERT = "insert"  # a part of a tensor is replaced, in its memory or in a copy
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,14 @@ class LayoutPlan:
         steps: the ops of the function, in order, and what becomes of each.
         results: what eager promises about each result.
         parts: the values that lie in the result of a `concat`.
+        inserts: which parts of tensors are replaced in their memory.
     """
 
     places: Mapping[ir.Value, Place]
     steps: tuple[tuple[ir.OpView, Step], ...]
     results: tuple[ResultInfo, ...]
     parts: Mapping[ir.Value, Part]
+    inserts: Inserts
 
 
 def plan_layouts(
@@ -93,10 +98,12 @@ def plan_layouts(
     ops = [op for op in list(block.operations)[:-1] if op.name != "arith.constant"]
     planner.plan_writes(block, infos, ops)
     planner.plan_parts(block)
+    planner.plan_inserts(block, ops)
     planner.order.update({op: position for position, op in enumerate(block.operations)})
     for op in ops:
         planner.visit(op)
-    return LayoutPlan(planner.places, tuple(planner.steps), infos, planner.parts)
+    steps = tuple(planner.steps)
+    return LayoutPlan(planner.places, steps, infos, planner.parts, planner.inserts)
 
 
 def _wanted_strides(
@@ -174,7 +181,7 @@ def operand_strides(op: ir.OpView) -> tuple[tuple[Size, ...] | None, ...] | None
 
     Those of eager; or those without which oneDNN's product would begin with a copy.
     """
-    if has(op, PRODUCT) or role_of(op) is not Role.LIBRARY:
+    if has(op, PRODUCT) or role_of(op) is not Role.LIBRARY or op.name == INSERT:
         return None
     if op.name == "graph.extern" and op.op == ONEDNN_LINEAR:
         shape = shape_of(op.operands[0].type)
@@ -202,6 +209,14 @@ class _Planner:
         self._choices = choices
         self._overwritten: dict[ir.Value, ir.Value] = {}
         self.parts: dict[ir.Value, Part] = {}
+        self.inserts = Inserts()
+
+    def plan_inserts(self, block: ir.Block, ops: Sequence[ir.OpView]) -> None:
+        """Finds the parts of tensors that are replaced in their memory."""
+        layouts = {value: place.layout for value, place in self.places.items()}
+        taken = {*self.parts, *self._overwritten, *self._wanted}
+        kernels = _kernels(ops)
+        self.inserts = plan_inserts(block, layouts, kernels, VIEWS, taken)
 
     def plan_parts(self, block: ir.Block) -> None:
         """Finds the values that kernels write straight into results of `concat`."""
@@ -231,6 +246,8 @@ class _Planner:
         """Whether a value is all that its buffer holds, for all who read it."""
         if value in self.parts or value in self._overwritten:
             return False
+        if value in self.inserts.made_there:
+            return False
         own = [part for part in self.parts.values() if part.whole == value]
         return not any(part.is_read_alone for part in own)
 
@@ -243,14 +260,8 @@ class _Planner:
         """Finds the results that kernels write straight into arguments."""
         if all(info.writes is None for info in infos):
             return
-        # Those of attention read rows that other programs write.
-        kernels = [
-            op
-            for op in ops
-            if not (role_of(op) is Role.KERNEL or has(op, VIEW)) and runs_in_kernel(op)
-        ]
         layouts = {value: place.layout for value, place in self.places.items()}
-        planned = plan_in_place(block, infos, kernels, layouts)
+        planned = plan_in_place(block, infos, _kernels(ops), layouts)
         self._overwritten = {
             result: argument
             for result, argument in planned.items()
@@ -269,12 +280,25 @@ class _Planner:
     def own(self, value: ir.Value, layout: Layout) -> None:
         self.places[value] = Place(value, layout)
 
+    def _insert(self, op: ir.OpView) -> None:
+        """Puts the result where the operand is, or into a buffer of its own."""
+        if op in self.inserts.in_place:
+            self.places[op.y] = self.places[op.x]
+        else:
+            self.own(op.y, layouts.contiguous(shape_of(op.y.type)))
+
     def visit(self, op: ir.OpView) -> None:
-        if op.name in VIEWS and (place := self._view(op)) is not None:
+        if op.name == INSERT:
+            self._insert(op)
+            self.steps.append((op, Step.INSERT))
+        elif op.name in VIEWS and (place := self._view(op)) is not None:
             self.places[op.results[0]] = place
             self.steps.append((op, Step.VIEW))
         elif runs_in_kernel(op):
             self._place_parts(op)
+            for result in op.results:
+                if (spot := self.inserts.made_there.get(result)) is not None:
+                    self.places[result] = Place(spot.root, spot.layout)
             made = [r for r in op.results if self._may_overwrite_later(r)]
             if self._reuse_buffers:
                 self._reuse_for_kernel(op)
@@ -361,6 +385,18 @@ class _Planner:
         same = same or [layout for layout in found if _has_innermost(layout, shape)]
         like = [layouts.dense_like(shape, layout.strides) for layout in same]
         return [layout for layout in like if layout is not None]
+
+
+def _kernels(ops: Sequence[ir.OpView]) -> list[ir.OpView]:
+    """The ops that become kernels which may write over what they read.
+
+    Those of attention read rows that other programs write.
+    """
+    return [
+        op
+        for op in ops
+        if not (role_of(op) is Role.KERNEL or has(op, VIEW)) and runs_in_kernel(op)
+    ]
 
 
 def _has_innermost(layout: Layout, shape: tuple[Size, ...]) -> bool:

@@ -19,8 +19,8 @@ It does not simplify what it makes: ``canonicalize-graph`` follows.
 
 Read ``rules`` first, then a family: ``activation``, ``reduction``, ``normalization``,
 ``indexing``, ``interpolation``, ``pooling``, ``scan``, ``windows``,
-``differentiation``, ``linear_algebra``, ``convolution``. ``calls`` lists the calls of
-ATen that are written out.
+``differentiation``, ``linear_algebra``, ``convolution``, ``insertion``. ``calls`` lists
+the calls of ATen that are written out.
 """
 
 from dataclasses import dataclass
@@ -35,6 +35,7 @@ from girih.passes.decompose import (
     convolution,
     differentiation,
     indexing,
+    insertion,
     interpolation,
     linear_algebra,
     normalization,
@@ -54,6 +55,7 @@ __all__ = [
     "convolution",
     "differentiation",
     "indexing",
+    "insertion",
     "interpolation",
     "linear_algebra",
     "normalization",

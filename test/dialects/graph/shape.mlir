@@ -72,3 +72,12 @@ func.func @flip(%x: tensor<?x16xf32, ["s0"]>) {
   %0 = "graph.flip"(%x) {dims = array<i64: 1>} : (tensor<?x16xf32, ["s0"]>) -> tensor<?x16xf32, ["s0"]>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @insert
+// CHECK: "graph.insert"(%{{.*}}, %{{.*}}){{.*}}starts = ["s0 - 1", 1], steps = array<i64: 1, 2>
+func.func @insert(%x: tensor<?x16xf32, ["s0"]>, %row: tensor<1x8xf32>) -> tensor<?x16xf32, ["s0"]> {
+  %0 = "graph.insert"(%x, %row) {starts = ["s0 - 1", 1], steps = array<i64: 1, 2>} : (tensor<?x16xf32, ["s0"]>, tensor<1x8xf32>) -> tensor<?x16xf32, ["s0"]>
+  return %0 : tensor<?x16xf32, ["s0"]>
+}

@@ -351,3 +351,59 @@ func.func @f(%x: tensor<2x6xf32>) {
   %0 = "graph.window"(%x) {dim = 1, step = 2} : (tensor<2x6xf32>) -> tensor<2x3x3xf32>
   return
 }
+
+// -----
+
+func.func @insert_rank(%x: tensor<4x4xf32>, %p: tensor<4xf32>) {
+  // expected-error @+1 {{'graph.insert' expected part to have rank 2, got [4]}}
+  %0 = "graph.insert"(%x, %p) {starts = [0, 0], steps = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_starts(%x: tensor<4xf32>, %p: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.insert' expected starts to have 1 entries, got []}}
+  %0 = "graph.insert"(%x, %p) {starts = [], steps = array<i64: 1>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_steps(%x: tensor<4xf32>, %p: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.insert' expected steps to have 1 entries, got []}}
+  %0 = "graph.insert"(%x, %p) {starts = [0], steps = array<i64>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_step(%x: tensor<4xf32>, %p: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.insert' expected steps to be at least 1, got [0]}}
+  %0 = "graph.insert"(%x, %p) {starts = [0], steps = array<i64: 0>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_start(%x: tensor<4xf32>, %p: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.insert' expected starts to be at least 0, got -1}}
+  %0 = "graph.insert"(%x, %p) {starts = [-1], steps = array<i64: 1>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_end(%x: tensor<4xf32>, %p: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.insert' expected part to end before the size 4, got 4}}
+  %0 = "graph.insert"(%x, %p) {starts = [3], steps = array<i64: 1>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @insert_elements(%x: tensor<4xf32>, %p: tensor<2xf64>) {
+  // expected-error @+1 {{'graph.insert' expected part to have element type f32, got f64}}
+  %0 = "graph.insert"(%x, %p) {starts = [0], steps = array<i64: 1>} : (tensor<4xf32>, tensor<2xf64>) -> tensor<4xf32>
+  return
+}

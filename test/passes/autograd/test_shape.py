@@ -81,3 +81,12 @@ def test_window(dim, step):
 @pytest.mark.parametrize("dims", [(), (0,), (0, 2)])
 def test_flip(dims):
     check_op("flip", [random(2, 3, 4)], {"dims": dims})
+
+
+@pytest.mark.parametrize(
+    ("part", "starts", "steps"),
+    [((1, 4), (2, 0), (1, 1)), ((2, 3), (1, 1), (2, 1)), ((5, 4), (0, 0), (1, 1))],
+)
+def test_insert(part, starts, steps):
+    attributes = {"starts": starts, "steps": steps}
+    check_op("insert", [random(5, 4), random(*part)], attributes)

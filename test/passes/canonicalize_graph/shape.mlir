@@ -170,3 +170,38 @@ func.func @windows_of_equal_elements() -> tensor<4x3xf32> {
   %1 = "graph.window"(%0) {dim = 0, step = 1} : (tensor<6xf32>) -> tensor<4x3xf32>
   return %1 : tensor<4x3xf32>
 }
+
+// CHECK-LABEL: func.func @slice_of_insert
+// CHECK-NEXT: return %arg1
+func.func @slice_of_insert(%x: tensor<6x4xf32>, %p: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %0 = "graph.insert"(%x, %p) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
+  %1 = "graph.slice"(%0) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>) -> tensor<1x4xf32>
+  return %1 : tensor<1x4xf32>
+}
+
+// CHECK-LABEL: func.func @insert_of_insert
+// CHECK-NEXT: "graph.insert"(%arg0, %arg2)
+// CHECK-NEXT: return
+func.func @insert_of_insert(%x: tensor<6x4xf32>, %p: tensor<1x4xf32>, %q: tensor<1x4xf32>)
+    -> tensor<6x4xf32> {
+  %0 = "graph.insert"(%x, %p) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
+  %1 = "graph.insert"(%0, %q) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
+  return %1 : tensor<6x4xf32>
+}
+
+// What is read of the first one stays.
+// CHECK-LABEL: func.func @insert_of_read_insert
+// CHECK: "graph.insert"
+// CHECK: "graph.insert"
+func.func @insert_of_read_insert(%x: tensor<6x4xf32>, %p: tensor<1x4xf32>, %q: tensor<1x4xf32>)
+    -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  %0 = "graph.insert"(%x, %p) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
+  %1 = "graph.insert"(%0, %q) {starts = [2, 0], steps = array<i64: 1, 1>}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
+  return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
+}
