@@ -244,7 +244,7 @@ class Graph:
         self.placed: list[Input] = []
         self.decisions: list[tuple[Any, tuple, bool]] = []
         self.modules = torch.nn.Module()
-        self._by_symbol: dict[tuple, Value] = {}
+        self._by_symbol: dict[tuple, SymbolValue] = {}
         self._effects: set = set()
         self._fixes_numbers = False
 
@@ -512,20 +512,19 @@ class Graph:
 
     def symbol(self, node, fake) -> Value:
         """A symbolic number; one that turned out to be known is a constant."""
-        known = fake.node.maybe_as_int() if isinstance(fake, torch.SymInt) else None
-        if known is not None:
-            return self.tracer.constant(known)
-        return SymbolValue(node, fake)
+        known = _known_int(fake)
+        return SymbolValue(node, fake) if known is None else self.tracer.constant(known)
 
     def _size(self, value: TensorValue, name: str, index: int) -> Value:
         size = getattr(value.fake, name)(index)
-        if isinstance(size, int):
-            return self.tracer.constant(size)
+        known = _known_int(size)
+        if known is not None:
+            return self.tracer.constant(known)
         key = (value.node, name, index)
         if key not in self._by_symbol:
             node = self._node("call_method", name, (value.node, index), {})
             node.meta["val"] = node.meta["example_value"] = size
-            self._by_symbol[key] = self.symbol(node, size)
+            self._by_symbol[key] = SymbolValue(node, size)
         return self._by_symbol[key]
 
     def size_of(self, value: TensorValue) -> Value:
@@ -545,6 +544,13 @@ class Graph:
         if name == "size":
             return self.size_of(value)
         return TupleValue([self._size(value, name, i) for i in range(value.fake.ndim)])
+
+
+def _known_int(fake: Any) -> int | None:
+    """An int; also one that was a symbol when the trace began, and no more."""
+    if isinstance(fake, torch.SymInt):
+        return fake.node.maybe_as_int()
+    return fake if isinstance(fake, int) else None
 
 
 def _is_known_number(value: Any) -> bool:
