@@ -93,6 +93,7 @@ class Tracked:
     name: Callable[[Operand], Operand] | None = None
     _value: Operand | None = None
     _version: int = -1
+    _before: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
         self._made_at = self.storage.version
@@ -101,6 +102,19 @@ class Tracked:
     def is_older_than_a_write(self) -> bool:
         """Whether its memory was written after it was made."""
         return self._made_at != self.storage.version
+
+    @property
+    def shown(self) -> torch.Tensor:
+        """A tensor that lies as this one did when the steps from here were taken."""
+        return self.tensor if self._before is None else self._before
+
+    def leave(self, before: torch.Tensor) -> None:
+        """The tensor is about to become a view of what it was, as by ``t_``.
+
+        Args:
+            before: An alias of it, which stays.
+        """
+        self._before = before
 
     @property
     def base(self) -> Tracked:
