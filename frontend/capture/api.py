@@ -366,8 +366,11 @@ class Compiler:
             return self._let_eager_decide(call, error)
         self._log_break(skipped, call, error)
         if error.kind == STATE_OF_TORCH:  # says nothing about the next call
-            self._site(call).ran("mode", error)
-        elif error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
+            if not self.settings.fallback:
+                raise error
+            ran = self._site(call).ran
+            return plain_entry(call.function, lambda: ran("mode", error))
+        if error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
             self.pause.lengthen()
             self._site(call).ran("resources", error)
         else:
