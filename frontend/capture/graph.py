@@ -46,9 +46,14 @@ from girih.frontend.capture.values.sequence import (
     TupleValue,
 )
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
-from girih.frontend.capture.values.tensor import TensorValue
+from girih.frontend.capture.values.tensor import Answers, TensorValue
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+# What may begin anywhere in the storage of a tensor, and which argument says where.
+_PLACING = ("as_strided", "as_strided_", torch.as_strided)
+_OFFSET = 3
 
 
 @dataclass
@@ -352,6 +357,8 @@ class Graph:
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
+        if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
+            self._guard_beginnings(args[0])
         fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
         call = _Call(target, fixes_numbers)
         try:
@@ -362,6 +369,21 @@ class Graph:
         # Not every operation can be evaluated with symbols.
         call = _Call(target, fixes_numbers=True)
         return self._add(call, kind, target, args, kwargs)
+
+    def _guard_beginnings(self, value: Value) -> None:
+        """Guards where in its storage an input begins of which a tensor is a view."""
+        if not isinstance(value, TensorValue):
+            return
+        memory = value.fake.untyped_storage()._cdata
+        for given in self.tensors:
+            fake, real = given.value.fake, given.real
+            begins = real.storage_offset()
+            if fake.untyped_storage()._cdata != memory or given.source is None:
+                continue
+            if fake.storage_offset() == begins:  # not of all with symbolic sizes
+                answers = Answers("storage_offset", begins)
+                self.tracer.guards.add(given.source, "call", answers)
+                given.value.node.meta["girih_begins"] = begins
 
     def _add(self, call: _Call, kind: str, target, args: list, kwargs: dict):
         pairs = [call.convert(arg) for arg in args]

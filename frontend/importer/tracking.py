@@ -38,6 +38,7 @@ class Storage:
         version: How often it was written.
         argument: Index of the argument that owns the memory, or None.
         shared: Another argument has the same memory.
+        is_placed: A guard says where in the memory the argument begins.
         is_recorded: Whether what is written to a view is read again by way of the
             whole, as eager's gradients go. (Else it is the value that was written.)
     """
@@ -46,6 +47,7 @@ class Storage:
     version: int = 0
     argument: int | None = None
     shared: bool = False
+    is_placed: bool = False
     is_recorded: bool = False
 
 

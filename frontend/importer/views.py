@@ -302,7 +302,7 @@ def as_strided(recorder, func, args, kwargs):
     """Any sizes and strides over the memory of the base, which must have no gaps.
 
     Offsets are counted from the base's first element. Where in its storage that of an
-    argument lies nobody has checked, so it may not be told where to begin there.
+    argument lies nobody may have checked; it may not be told where to begin there then.
     """
     viewed = recorder.tracked(args[0])
     is_alone = recorder.table.is_alone(args[0])
@@ -313,6 +313,7 @@ def as_strided(recorder, func, args, kwargs):
     offset = size(result.storage_offset()) - size(memory.storage_offset())
     inside = isinstance(offset, Dim) or offset >= 0
     is_argument = base.storage.argument is not None
+    is_unknown = is_argument and not base.storage.is_placed
     is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
     order = memory_order(memory, recorder.symbols)
     is_moved = order is not None and order != sorted(order)
@@ -321,14 +322,14 @@ def as_strided(recorder, func, args, kwargs):
     count = product(recorder.symbols.shape(memory.shape))
     # Only an argument that lies in rows is known to have eager's memory around it.
     inside = inside and not (is_moved and _goes_beyond(sizes, strides, offset, count))
-    if order is None or not inside or (is_argument and is_placed):
+    if order is None or not inside or (is_unknown and is_placed):
         unsupported(
             kind="as_strided",
             context=str(tuple(memory.stride())),
             explanation=(
                 "girih compiles as_strided only if the base tensor has no gaps in "
-                "memory, the view does not leave it, and an argument gets no "
-                "storage_offset."
+                "memory, and the view does not leave it. Of an argument it has to be "
+                "known where its storage begins, if a storage_offset is given."
             ),
             hints=("Call it on a contiguous clone.",),
         )
