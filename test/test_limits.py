@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd import forward_ad
+from torch.utils import _pytree as pytree
 
 import girih
 
@@ -369,6 +370,52 @@ def test_dropout_of_a_batch():
     assert set(girih.counters()["eager_calls"]) == {"mode"}
 
 
+def test_view_of_a_squeezed_base():
+    def function(x):
+        y = x * 1
+        view = y[:]
+        y.squeeze_()
+        part = view[..., 1:]
+        part.mul_(2)
+        return y * 2, view * 3, part + 1
+
+    x = torch.randn(2, 1, 3, requires_grad=True)
+    assert eager_calls(function, x) <= {"overlap"}
+    assert girih.explain(function)(x).graph_break_count == 1
+
+
+def test_hessian_with_symbolic_sizes():
+    def function(x, y):
+        loss = lambda w: F.binary_cross_entropy_with_logits(x @ w, y)  # noqa: E731
+        return torch.func.hessian(loss)(torch.ones(x.size(1)))
+
+    girih.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        girih.compile(function, dynamic=True)(torch.randn(4, 3), torch.rand(4))
+    assert set(girih.counters()["eager_calls"]) == {"mode"}
+    assert eager_calls(function, torch.randn(4, 3), torch.rand(4)) == set()
+
+
+class Pair:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+def test_batch_of_a_registered_class():
+    if Pair not in pytree.SUPPORTED_NODES:
+        pytree.register_pytree_node(
+            Pair,
+            lambda pair: ([pair.first, pair.second], None),
+            lambda items, _: Pair(*items),
+        )
+
+    def function(x):
+        return torch.vmap(lambda pair: pair.first + pair.second)(Pair(x, x))
+
+    assert eager_calls(function, torch.ones(2, 3)) == {"mode"}
+
+
 def test_hook_that_is_always_called():
     module, called = nn.Linear(3, 3), []
     hook = lambda *given: called.append(given[2])  # noqa: E731
@@ -452,6 +499,17 @@ def test_encoder_behind_dynamo():
             assert not function(x)[0, 2].any()
             assert torch.compile(function, **DYNAMO)(x)[0, 2].any()
             assert not girih.compile(function)(x)[0, 2].any()
+
+
+def test_parameters_behind_dynamo():
+    def function(x, parameters):
+        vector = nn.utils.parameters_to_vector(parameters)
+        nn.utils.vector_to_parameters(vector * 0.5, parameters)
+        return x * 2
+
+    assert eager_calls(function, torch.ones(3), [torch.ones(2)]) == set()
+    with pytest.warns(girih.FallbackWarning, match="set_"):
+        torch.compile(function, **DYNAMO)(torch.ones(3), [torch.ones(2)])
 
 
 def test_unknown_word_behind_dynamo():

@@ -36,7 +36,7 @@ from girih.frontend.capture.capture import (
     CapturedFrame,
     capture,
 )
-from girih.frontend.capture.failures import Failure, differs, failure_of
+from girih.frontend.capture.failures import Failure, differ, failure_of
 from girih.frontend.capture.frame import plan_of
 from girih.frontend.capture.generated import users_place
 from girih.frontend.capture.listing import log_capture
@@ -312,7 +312,7 @@ class Compiler:
 
         def differs_in_more(frame: CapturedFrame) -> bool:
             guards = filter(self.sizes.limits_guard, frame.tree.records)
-            return any(differs(g, call.function, call.arguments) for g in guards)
+            return differ(frame.tree, guards, call.function, call.arguments)
 
         return [
             failure
@@ -366,8 +366,11 @@ class Compiler:
             return self._let_eager_decide(call, error)
         self._log_break(skipped, call, error)
         if error.kind == STATE_OF_TORCH:  # says nothing about the next call
-            self._site(call).ran("mode", error)
-        elif error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
+            if not self.settings.fallback:
+                raise error
+            ran = self._site(call).ran
+            return plain_entry(call.function, lambda: ran("mode", error))
+        if error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
             self.pause.lengthen()
             self._site(call).ran("resources", error)
         else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+import types
+import weakref
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,15 +60,16 @@ def failure_of(captured, function, arguments: tuple) -> Failure:
         arguments: Its bound arguments.
     """
     tree, index = captured.tree, captured.entry.guards.failed
+    values = Values(tree, function, arguments)
     if index in _TOGETHER:
-        return _TOGETHER[index](tree, function, arguments)
+        return _TOGETHER[index](tree, values)
     if not 0 <= index < len(tree.records):
         return Failure("a value that the guards read is missing", "", "missing")
-    return _failed_record(tree.records[index], function, arguments)
+    return _failed_record(tree.records[index], values)
 
 
-def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
-    found = value_at(guard.source, function, arguments)
+def _failed_record(guard: Guard, values: Values) -> Failure:
+    found = values.at(guard.source)
     if guard.kind == "class" and isinstance(found, type):
         return _changed_class(guard, found)
     describe = _FOUND.get(guard.kind, lambda value: "")
@@ -75,16 +78,58 @@ def _failed_record(guard: Guard, function, arguments: tuple) -> Failure:
     return Failure(str(guard), str(guard.source), guard.kind, text, identity)
 
 
-def differs(guard: Guard, function, arguments: tuple) -> bool:
-    """Whether a guard on a number, text or length does not hold at a call."""
-    found = value_at(guard.source, function, arguments)
+def differ(tree, guards: Iterable[Guard], function, arguments: tuple) -> bool:
+    """Whether one of some guards on numbers, texts and lengths does not hold.
+
+    Args:
+        tree: The ``GuardTree`` of an entry.
+        guards: Some of its guards, whether or not those before them hold.
+        function: The function that was called.
+        arguments: Its bound arguments.
+    """
+    values = Values(tree, function, arguments)
+    return any(_differs(guard, values) for guard in guards)
+
+
+def _differs(guard: Guard, values: Values) -> bool:
+    found = values.at(guard.source)
     if found is _MISSING:
         return True
     if guard.kind == "length":
-        return len(found) != guard.operand
+        is_known = values.is_expected(guard.source)
+        return _length(found, is_known) != guard.operand
     if guard.kind == "keys":
-        return list(found) != list(guard.operand)
-    return type(found) is not type(guard.operand) or found != guard.operand
+        return not _has_keys(found, guard.operand)
+    return not is_same(found, guard.operand)
+
+
+def _length(value: Any, may_ask: bool = False) -> int | None:
+    """The length that a guard compares, or None.
+
+    Args:
+        value: Anything.
+        may_ask: The program's own ``__len__`` may run.
+    """
+    for cls in (dict, list, tuple):
+        if isinstance(value, cls):
+            return cls.__len__(value)
+    method = getattr(type(value), "__len__", None)
+    if method is None or not may_ask and isinstance(method, types.FunctionType):
+        return None
+    try:
+        return len(value)
+    except Exception:
+        return None
+
+
+def _has_keys(value: Any, keys: tuple) -> bool:
+    if not isinstance(value, dict) or dict.__len__(value) != len(keys):
+        return False
+    pairs = zip(dict.keys(value), keys, strict=True)
+    try:
+        return all(a is b or (type(a) is type(b) and a == b) for a, b in pairs)
+    except Exception:  # of the program's own comparison
+        return False
 
 
 def _changed_class(guard: Guard, cls: type) -> Failure:
@@ -104,25 +149,35 @@ def short(value: Any) -> str:
         return f"an object of class {type(value).__qualname__}"
 
 
+def _length_text(value: Any) -> str:
+    length = _length(value)
+    return short(value) if length is None else str(length)
+
+
+def _keys_text(value: Any) -> str:
+    return short(list(dict.keys(value)) if isinstance(value, dict) else value)
+
+
 _FOUND: dict[str, Callable[[Any], str]] = {
     "is": short,
     "type": lambda value: type(value).__qualname__,
     "equals": short,
-    "length": lambda value: str(len(value)),
-    "keys": lambda value: short(list(value)),
+    "length": _length_text,
+    "keys": _keys_text,
     "code": short,
     "call": short,
     "same_as": short,
 }
 
 
-def _failed_tensors(tree, function, arguments: tuple) -> Failure:
+def _failed_tensors(tree, at_call: Values) -> Failure:
     """torch's check of all tensors says which one it is, and why."""
     sources = tree.slots[: tree.tensor_count]
-    values = [value_at(source, function, arguments) for source in sources]
+    values = [at_call.at(source) for source in sources]
     for source, value in zip(sources, values, strict=True):
         if not isinstance(value, torch.Tensor):
-            return Failure(f"{source} is a tensor", str(source), "type", short(value))
+            found = "missing" if value is _MISSING else short(value)
+            return Failure(f"{source} is a tensor", str(source), "type", found)
     names = [str(source) for source in sources]
     verbose = getattr(tree.tensor_check, "__self__", None)
     if verbose is None:
@@ -142,15 +197,15 @@ def _failed_tensors(tree, function, arguments: tuple) -> Failure:
     return Failure(str(reason).strip(), subject, "tensors")
 
 
-def _failed_state(tree, function, arguments: tuple) -> Failure:
+def _failed_state(tree, values: Values) -> Failure:
     text = f"torch's global state is unchanged, but {tree.state_check.reason()} differs"
     return Failure(text, "torch's global state", "state")
 
 
-def _failed_numbers(tree, function, arguments: tuple) -> Failure:
+def _failed_numbers(tree, values: Values) -> Failure:
     """The first condition on sizes and numbers that does not hold."""
-    values = [value_at(source, function, arguments) for source in tree.slots]
-    slots = {f"s{index}": value for index, value in enumerate(values)}
+    found = map(values.at, tree.slots)
+    slots = {f"s{index}": value for index, value in enumerate(found)}
     for test, text in number_tests(tree):
         code = compile(ast.Expression(test), "<girih guard>", "eval")
         try:
@@ -202,20 +257,53 @@ def number_tests(tree) -> list[tuple[ast.expr, str]]:
 _TOGETHER = {-2: _failed_tensors, -3: _failed_state, -4: _failed_numbers}
 
 
-def value_at(source: Source, function, arguments: tuple) -> Any:
-    """The value that a source names at a call, or a mark where there is none."""
-    if source.base is None:
-        if source.access == "local":
-            return arguments[source.key]
-        return function if source.access == "function" else source.key
-    base = value_at(source.base, function, arguments)
-    step = _STEPS.get(source.access)
-    if base is _MISSING or step is None:
-        return _MISSING
-    try:
-        return step(base, source.key)
-    except Exception:
-        return _MISSING
+class Values:
+    """What sources name at a call.
+
+    The walk over the guards checks a value before it goes on from there. Here, too, no
+    path leads on from a value of another type than at the capture: its attributes and
+    items could be anything, and reading them could run the program's code.
+
+    Args:
+        tree: The ``GuardTree`` of an entry.
+        function: The function that was called.
+        arguments: Its bound arguments.
+    """
+
+    def __init__(self, tree, function, arguments: tuple):
+        self._function = function
+        self._arguments = arguments
+        self._expected = [
+            {g.source: g.operand for g in tree.records if g.kind == kind}
+            for kind in ("type", "is")
+        ]
+        self._found: dict[Source, Any] = {}
+
+    def at(self, source: Source) -> Any:
+        """The value, or a mark where there is none."""
+        if source not in self._found:
+            self._found[source] = self._fetch(source)
+        return self._found[source]
+
+    def is_expected(self, source: Source) -> bool:
+        """Whether the guards on its type and identity hold for a value."""
+        value, (types_, objects) = self.at(source), self._expected
+        if value is _MISSING or type(value) is not types_.get(source, type(value)):
+            return False
+        return value is objects.get(source, value)
+
+    def _fetch(self, source: Source) -> Any:
+        if source.base is None:
+            if source.access == "local":
+                return self._arguments[source.key]
+            return self._function if source.access == "function" else source.key
+        step = _STEPS.get(source.access)
+        if step is None or not self.is_expected(source.base):
+            return _MISSING
+        try:
+            return step(self.at(source.base), source.key)
+        except Exception:
+            return _MISSING
 
 
 def _type_lookup(cls: type, name: str) -> Any:
@@ -225,15 +313,26 @@ def _type_lookup(cls: type, name: str) -> Any:
     return _MISSING
 
 
+def _index(sequence: list | tuple, index: int) -> Any:
+    cls = list if isinstance(sequence, list) else tuple
+    return cls.__getitem__(sequence, index)
+
+
+def _cell(function: types.FunctionType, index: int) -> types.CellType:
+    return types.FunctionType.__closure__.__get__(function)[index]
+
+
+# As reach() in _guards.c. Those of items of a dict and a sequence run no method of a
+# subclass: a defaultdict would get a key.
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "attribute": getattr,
     "dict": lambda base, key: base.__dict__,
-    "dict_item": dict.__getitem__,
-    "index": lambda base, key: base[key],
+    "dict_item": lambda base, key: dict.get(base, key, _MISSING),
+    "index": _index,
     "item": lambda base, key: base[key],
-    "cell": lambda base, key: base.cell_contents,
-    "closure": lambda base, key: base.__closure__[key],
-    "referent": lambda base, key: base(),
+    "cell": lambda base, key: types.CellType.cell_contents.__get__(base),
+    "closure": _cell,
+    "referent": lambda base, key: weakref.ref.__call__(base),
     "type": lambda base, key: type(base),
     "type_lookup": _type_lookup,
 }

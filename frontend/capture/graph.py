@@ -46,9 +46,14 @@ from girih.frontend.capture.values.sequence import (
     TupleValue,
 )
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
-from girih.frontend.capture.values.tensor import TensorValue
+from girih.frontend.capture.values.tensor import Answers, TensorValue
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+# What may begin anywhere in the storage of a tensor, and which argument says where.
+_PLACING = ("as_strided", "as_strided_", torch.as_strided)
+_OFFSET = 3
 
 
 @dataclass
@@ -244,7 +249,7 @@ class Graph:
         self.placed: list[Input] = []
         self.decisions: list[tuple[Any, tuple, bool]] = []
         self.modules = torch.nn.Module()
-        self._by_symbol: dict[tuple, Value] = {}
+        self._by_symbol: dict[tuple, SymbolValue] = {}
         self._effects: set = set()
         self._fixes_numbers = False
 
@@ -352,6 +357,8 @@ class Graph:
         return self._call("call_method", name, args, kwargs)
 
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
+        if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
+            self._guard_beginnings(args[0])
         fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
         call = _Call(target, fixes_numbers)
         try:
@@ -362,6 +369,21 @@ class Graph:
         # Not every operation can be evaluated with symbols.
         call = _Call(target, fixes_numbers=True)
         return self._add(call, kind, target, args, kwargs)
+
+    def _guard_beginnings(self, value: Value) -> None:
+        """Guards where in its storage an input begins of which a tensor is a view."""
+        if not isinstance(value, TensorValue):
+            return
+        memory = value.fake.untyped_storage()._cdata
+        for given in self.tensors:
+            fake, real = given.value.fake, given.real
+            begins = real.storage_offset()
+            if fake.untyped_storage()._cdata != memory or given.source is None:
+                continue
+            if fake.storage_offset() == begins:  # not of all with symbolic sizes
+                answers = Answers("storage_offset", begins)
+                self.tracer.guards.add(given.source, "call", answers)
+                given.value.node.meta["girih_begins"] = begins
 
     def _add(self, call: _Call, kind: str, target, args: list, kwargs: dict):
         pairs = [call.convert(arg) for arg in args]
@@ -512,20 +534,19 @@ class Graph:
 
     def symbol(self, node, fake) -> Value:
         """A symbolic number; one that turned out to be known is a constant."""
-        known = fake.node.maybe_as_int() if isinstance(fake, torch.SymInt) else None
-        if known is not None:
-            return self.tracer.constant(known)
-        return SymbolValue(node, fake)
+        known = _known_int(fake)
+        return SymbolValue(node, fake) if known is None else self.tracer.constant(known)
 
     def _size(self, value: TensorValue, name: str, index: int) -> Value:
         size = getattr(value.fake, name)(index)
-        if isinstance(size, int):
-            return self.tracer.constant(size)
+        known = _known_int(size)
+        if known is not None:
+            return self.tracer.constant(known)
         key = (value.node, name, index)
         if key not in self._by_symbol:
             node = self._node("call_method", name, (value.node, index), {})
             node.meta["val"] = node.meta["example_value"] = size
-            self._by_symbol[key] = self.symbol(node, size)
+            self._by_symbol[key] = SymbolValue(node, size)
         return self._by_symbol[key]
 
     def size_of(self, value: TensorValue) -> Value:
@@ -545,6 +566,13 @@ class Graph:
         if name == "size":
             return self.size_of(value)
         return TupleValue([self._size(value, name, i) for i in range(value.fake.ndim)])
+
+
+def _known_int(fake: Any) -> int | None:
+    """An int; also one that was a symbol when the trace began, and no more."""
+    if isinstance(fake, torch.SymInt):
+        return fake.node.maybe_as_int()
+    return fake if isinstance(fake, int) else None
 
 
 def _is_known_number(value: Any) -> bool:

@@ -19,14 +19,14 @@ def edge_of(tensor: torch.Tensor) -> Edge:
 
     Where the base of a view was written since, eager makes the view anew of its base,
     with ``as_strided``. A fake tensor does so with the operation that made the view,
-    which fails where ``t_`` has given the base another shape.
+    which fails where ``t_`` or ``squeeze_`` has given the base another shape.
 
     Raises:
         RuntimeError: Eager refuses to use the view, as its base was written.
     """
     try:
         return Edge(tensor.grad_fn, tensor.output_nr)
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, IndexError) as error:
         base = tensor._base
         if base is None or tells_of_a_write(error):
             raise

@@ -43,6 +43,8 @@ from girih.frontend.importer.tensor_checks import check_tensor
 
 # Where capture notes for an input whether it requires a gradient before the graph runs.
 _NOTED = "girih_requires_grad"
+# Where it notes that a guard says where in its storage an input begins.
+_BEGINS = "girih_begins"
 
 
 @dataclass
@@ -322,6 +324,7 @@ class _Import:
         placeholders = [node for node in nodes if node.op == "placeholder"]
         self.names = [str(node.target) for node in placeholders]
         self._find_numbers()
+        self.placed = {i for i, node in enumerate(placeholders) if _BEGINS in node.meta}
         self.traced = {i for i, node in enumerate(placeholders) if _NOTED in node.meta}
         owners: dict[int, Any] = {}
         bound = []
@@ -383,6 +386,7 @@ class _Import:
         number = len(self.arguments)
         operand = self._add_argument(fake, self._argument_name(position))
         entry = self.recorder.add_argument(fake, operand, number)
+        entry.storage.is_placed = position in self.placed
         other = owners.setdefault(value.untyped_storage()._cdata, entry.storage)
         if other is not entry.storage:
             other.shared = entry.storage.shared = True

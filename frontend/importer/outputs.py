@@ -205,6 +205,7 @@ class Results:
             distinct = {id(member.tensor) for member in members}
             if len(distinct) > 1:
                 owner = _owner_of(members[0])
+                _expect_whole(owner)
                 if owner is not members[0]:
                     self._placed[id(owner.tensor)] = self._append(owner.tensor)
 
@@ -288,11 +289,22 @@ def _owner_of(entry: Tracked) -> Tracked:
     """
     base = entry.base
     while entry is not base:
-        is_whole = entry.tensor.numel() == base.tensor.numel()
+        is_whole = entry.tensor.numel() == base.shown.numel()
         if is_whole and not entry.tensor._is_view() and not entry.is_cut():
             return entry
         entry = entry.parent
     return base
+
+
+def _expect_whole(owner: Tracked) -> None:
+    """Whether a tensor that was made a view of itself still shows all of its memory."""
+    if owner.tensor.numel() != owner.shown.numel():
+        unsupported(
+            kind="views of a tensor that became a part of itself",
+            context=str(tuple(owner.tensor.shape)),
+            explanation="No result shows all of the memory that the results share.",
+            hints=("Call as_strided instead of as_strided_.",),
+        )
 
 
 def _is_one_of_several(view: torch.Tensor) -> bool:

@@ -383,6 +383,7 @@ class Recorder(TorchDispatchMode):
         base = self.tracked(args[0])
         # Taken before the call: some views are made in place.
         shape = self.symbols.shape(args[0].shape)
+        self.leave(func, args[0])
         result = func(*args, **kwargs)
         tensors = tensors_of(result)
         self.expect(tensors)
@@ -395,6 +396,11 @@ class Recorder(TorchDispatchMode):
         for tensor, step in zip(tensors, steps, strict=True):
             self.add_view(tensor, base, step, is_cut=info.name in _DETACH)
         return result
+
+    def leave(self, func, tensor: torch.Tensor) -> None:
+        """Keeps how a tensor lies that an op makes a view of itself, as ``t_`` does."""
+        if op_info(func).name.partition(".")[0].endswith("_"):
+            self.tracked(tensor).leave(torch.ops.aten.alias.default(tensor))
 
     def add_view(self, tensor, parent: Tracked, step: ViewStep, *, is_cut=False):
         """Adds a tensor that shares memory, but maybe (``is_cut``) no history."""

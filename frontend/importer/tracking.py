@@ -38,6 +38,7 @@ class Storage:
         version: How often it was written.
         argument: Index of the argument that owns the memory, or None.
         shared: Another argument has the same memory.
+        is_placed: A guard says where in the memory the argument begins.
         is_recorded: Whether what is written to a view is read again by way of the
             whole, as eager's gradients go. (Else it is the value that was written.)
     """
@@ -46,6 +47,7 @@ class Storage:
     version: int = 0
     argument: int | None = None
     shared: bool = False
+    is_placed: bool = False
     is_recorded: bool = False
 
 
@@ -93,6 +95,7 @@ class Tracked:
     name: Callable[[Operand], Operand] | None = None
     _value: Operand | None = None
     _version: int = -1
+    _before: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
         self._made_at = self.storage.version
@@ -101,6 +104,19 @@ class Tracked:
     def is_older_than_a_write(self) -> bool:
         """Whether its memory was written after it was made."""
         return self._made_at != self.storage.version
+
+    @property
+    def shown(self) -> torch.Tensor:
+        """A tensor that lies as this one did when the steps from here were taken."""
+        return self.tensor if self._before is None else self._before
+
+    def leave(self, before: torch.Tensor) -> None:
+        """The tensor is about to become a view of what it was, as by ``t_``.
+
+        Args:
+            before: An alias of it, which stays.
+        """
+        self._before = before
 
     @property
     def base(self) -> Tracked:

@@ -20,6 +20,9 @@ from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.opaque import Autograd, is_opaque
 from girih.frontend.importer.recorder import Recorder, tensors_of
 
+# Each entry of a batch of gradients has a backward pass of its own in the program.
+MOST_BATCHED = 32
+
 
 class _Request(NamedTuple):
     """The arguments of ``torch.autograd.grad``."""
@@ -114,26 +117,49 @@ class Transforms:
     # torch.autograd.grad ------------------------------------------------------------
 
     def _gradient(self, node: torch.fx.Node, request: _Request) -> tuple:
-        if request.is_grads_batched:
-            unsupported(
-                kind="batched gradients",
-                context="torch.autograd.grad(..., is_grads_batched=True)",
-                explanation="One call gives a single gradient for each input.",
-                hints=("Call it once for each entry of the batch.",),
-            )
         outputs, inputs = _listed(request.outputs), _listed(request.inputs)
         seeds = self._seeds(outputs, _listed(request.grad_outputs, len(outputs)))
         sources = [self._source(tensor) for tensor in inputs]
         known = value_of(node)
+        if request.is_grads_batched:
+            values = self._batched(seeds, sources, request, known)
+        else:
+            values = self._gradients(seeds, sources, request)
         if known is None:
             known = self._like_inputs(seeds, sources, inputs, request)
-        values = self._recorder.builder.multi_op(
+        return tuple(map(self._result, known, values))
+
+    def _gradients(self, seeds, sources, request: _Request) -> Sequence[Operand]:
+        return self._recorder.builder.multi_op(
             "gradient",
             [[seed for seed, _ in seeds], sources, [given for _, given in seeds]],
             {"create_graph": True} if request.create_graph else {},
             *[(source.shape, source.dtype) for source in sources],
         )
-        return tuple(map(self._result, known, values))
+
+    def _batched(self, seeds, sources, request: _Request, known) -> list[Operand]:
+        """Gradients for each entry of a batch of cotangents, stacked."""
+        b, sizes = self._recorder.builder, {given.shape[:1] for _, given in seeds}
+        count = next(iter(sizes), (None,))[0] if len(sizes) < 2 else None
+        if known is None or type(count) is not int or not 0 < count <= MOST_BATCHED:
+            unsupported(
+                kind="batched gradients",
+                context=f"is_grads_batched=True, with a batch of {count}",
+                explanation="A graph computes the gradients of one entry after the "
+                f"other: of {MOST_BATCHED} at most, whose number is known.",
+                hints=("Call torch.func.vjp and torch.vmap.",),
+            )
+        rows: list[Sequence[Operand]] = []
+        for index in range(count):
+            pairs = [
+                (value, b.reshape(b.slice(given, 0, index, 1), given.shape[1:]))
+                for value, given in seeds
+            ]
+            rows.append(self._gradients(pairs, sources, request))
+        return [
+            b.concat([b.reshape(x, (1, *x.shape)) for x in of_input], 0)
+            for of_input in zip(*rows, strict=True)
+        ]
 
     def _seeds(self, outputs, cotangents) -> list[tuple[Operand, Operand]]:
         """The outputs that have a derivative, each with its cotangent."""

@@ -301,48 +301,64 @@ def contiguous(recorder, func, args, kwargs):
     return recorder.import_value(clone, args[:1], {"memory_format": where})
 
 
-@effects("as_strided")
+@effects("as_strided", "as_strided_")
 def as_strided(recorder, func, args, kwargs):
     """Any sizes and strides over the memory of the base, which must have no gaps.
 
     Offsets are counted from the base's first element. Where in its storage that of an
-    argument lies nobody has checked, so it may not be told where to begin there.
+    argument lies nobody may have checked; it may not be told where to begin there then.
     """
-    result = func(*args, **kwargs)
     viewed = recorder.tracked(args[0])
-    base = viewed.base
+    is_alone = recorder.table.is_alone(args[0])
+    recorder.leave(func, args[0])
+    result = func(*args, **kwargs)
+    base, memory = viewed.base, viewed.base.shown
     size = recorder.symbols.size
-    offset = size(result.storage_offset()) - size(base.tensor.storage_offset())
+    offset = size(result.storage_offset()) - size(memory.storage_offset())
     inside = isinstance(offset, Dim) or offset >= 0
     is_argument = base.storage.argument is not None
+    is_unknown = is_argument and not base.storage.is_placed
     is_placed = len(args) > 3 or kwargs.get("storage_offset") is not None
-    order = memory_order(base.tensor, recorder.symbols)
+    order = memory_order(memory, recorder.symbols)
     is_moved = order is not None and order != sorted(order)
     strides = [size(stride) for stride in result.stride()]
     sizes = list(recorder.symbols.shape(result.shape))
-    count = product(recorder.symbols.shape(base.tensor.shape))
+    count = product(recorder.symbols.shape(memory.shape))
     # Only an argument that lies in rows is known to have eager's memory around it.
     inside = inside and not (is_moved and _goes_beyond(sizes, strides, offset, count))
-    if order is None or not inside or (is_argument and is_placed):
+    if order is None or not inside or (is_unknown and is_placed):
         unsupported(
             kind="as_strided",
-            context=str(tuple(base.tensor.stride())),
+            context=str(tuple(memory.stride())),
             explanation=(
                 "girih compiles as_strided only if the base tensor has no gaps in "
-                "memory, the view does not leave it, and an argument gets no "
-                "storage_offset."
+                "memory, and the view does not leave it. Of an argument it has to be "
+                "known where its storage begins, if a storage_offset is given."
             ),
             hints=("Call it on a contiguous clone.",),
         )
+    if result is viewed.tensor is base.tensor and not is_alone:
+        _expect_as_many(result, memory)
     recorder.expect([result])
     where = (sizes, strides, offset, is_moved or not is_argument)
     # A write to some elements of windows that overlap is one to others, too.
     is_written = is_apart(result, recorder.symbols)
     step = window_step(recorder.builder, order, where, is_written=is_written)
-    if bits_of(result) != bits_of(base.tensor):
-        step = _chained([step, *_toggles(recorder.builder, result, base.tensor)])
+    if bits_of(result) != bits_of(memory):
+        step = _chained([step, *_toggles(recorder.builder, result, memory)])
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
+
+
+def _expect_as_many(tensor: torch.Tensor, before: torch.Tensor) -> None:
+    """Whether the owner of memory still shows all of it, which others show, too."""
+    if tensor.numel() != before.numel():
+        unsupported(
+            kind="as_strided_",
+            context=f"{tuple(before.shape)} as {tuple(tensor.shape)}",
+            explanation="The tensor becomes a part of itself. Others share its memory.",
+            hints=("Call as_strided instead.",),
+        )
 
 
 def window_step(b: Builder, order: list[int], where: tuple, *, is_written: bool):

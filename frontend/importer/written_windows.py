@@ -59,14 +59,14 @@ def write_window(
     if len(path) < 2 or entry.storage.shared:
         return False
     owner, *between = reversed(path)
-    if any(e.name for e in between) or _is_other(entry.tensor, owner.tensor):
+    if any(e.name for e in between) or _is_other(entry.tensor, owner.shown):
         return False
     cuts = [e.cut for e in between if e.cut is not None]
     if cuts and hide is None:
         return False
     if not (is_uniform or views.is_apart(entry.tensor, recorder.symbols)):
         return False
-    step = _window(recorder, owner.tensor, entry.tensor)
+    step = _window(recorder, owner.shown, entry.tensor)
     if step is None:
         return False
     whole = step.inverse(owner.read(), new)

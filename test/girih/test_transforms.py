@@ -208,3 +208,40 @@ def test_sizes_without_a_value_are_no_bug_of_girih():
     mark_unbacked(x, 0)
     torch.testing.assert_close(by_torch(lambda x: x * 2)(x), x * 2)
     assert "girih bug" not in str(girih.report().graphs[-1].fallback)
+
+
+def draws(t):
+    return t + torch.rand(3)
+
+
+def decides(t):
+    return t if t.sum() > 0 else -t
+
+
+@pytest.mark.parametrize("function", [draws, decides])
+@pytest.mark.parametrize("is_inside", [True, False])
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+def test_where_eager_raises_in_a_transform_its_error_is_all(function, is_inside):
+    compiled = girih.compile(function)
+
+    def whole(x):
+        return torch.func.vmap(function)(x)
+
+    call = girih.compile(whole) if is_inside else torch.func.vmap(compiled)
+    with pytest.raises(RuntimeError, match="vmap"):
+        call(torch.ones(2, 3))
+
+
+def test_what_runs_in_a_transform_is_told_once_it_has_run():
+    ran = []
+
+    def function(t):
+        ran.append(t)
+        return t * 2
+
+    with pytest.warns(girih.FallbackWarning, match="transform is active"):
+        torch.func.vmap(girih.compile(function))(torch.ones(2, 3))
+    strict = girih.compile(function, options={"fallback": False})
+    with pytest.raises(girih.UnsupportedError, match="transform is active"):
+        torch.func.vmap(strict)(torch.ones(2, 3))
+    assert len(ran) == 1

@@ -44,12 +44,44 @@ def test_reads_what_eager_reads(name, dynamic):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_an_offset_in_the_storage_of_an_argument(dynamic):
-    """It counts from where the storage begins, which is not known: left to eager."""
+    """It counts from where the storage begins, before the argument: left to eager."""
     program = lambda x: x.as_strided((3, 2), (1, 1), 3)  # noqa: E731
     girih.reset()
     compiled = girih.compile(program, dynamic=dynamic)
     for x in (ENTRIES[5:12], ENTRIES[7:20]):
         assert torch.equal(compiled(x), program(x))
+
+
+PLACED = {
+    "method": lambda x: x.as_strided((3, 2), (2, 1), 9) * 2,
+    "function": lambda x: torch.as_strided(x, (3, 2), (2, 1), storage_offset=9) * 2,
+    "of a view": lambda x: x[1:].as_strided((3,), (1,), 9) * 3,
+    "that is returned": lambda x: x.as_strided((2, 2), (2, 1), 9),
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_an_offset_within_an_argument(name):
+    """A guard says where in its storage the argument begins."""
+    program = PLACED[name]
+    compiled = whole(program)
+    for x in (ENTRIES[5:25], ENTRIES[:20], ENTRIES[8:28], ENTRIES[5:25] + 1):
+        assert torch.equal(compiled(x), program(x))
+    with pytest.raises(girih.UnsupportedError, match="where its storage begins"):
+        compiled(ENTRIES[10:30])
+
+
+def test_a_write_at_an_offset_within_an_argument():
+    def program(x):
+        x.as_strided((2,), (2,), 9).mul_(10)
+        return x * 1
+
+    compiled = whole(program)
+    for start in (0, 5, 8):
+        mine, theirs = ENTRIES.clone(), ENTRIES.clone()
+        found = compiled(mine[start : start + 20])
+        assert torch.equal(found, program(theirs[start : start + 20]))
+        assert torch.equal(mine, theirs)
 
 
 def written(x):

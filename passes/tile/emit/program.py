@@ -369,7 +369,8 @@ class Program:
                 self.values.store(store.buffer, store.offset, store.node)
 
     def _is_row_of_pairs(self, first: Store, second: Store) -> bool:
-        if not are_alternate(first, second, self.grid.lanes):
+        lanes = self.indices.lanes  # None in a segment of elements
+        if lanes is None or not are_alternate(first, second, lanes):
             return False
         return bool(self.indices.lane_width)
 

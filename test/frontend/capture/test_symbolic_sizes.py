@@ -146,3 +146,33 @@ print(sorted({"sympy", "torch._dynamo", "torch._inductor"} & sys.modules.keys())
 
 def test_symbols_do_not_load_dynamo():
     assert run_after_torch(FRESH).strip() == "['sympy']"
+
+
+def known_before_vmap(x):
+    y = x * 2
+    z = x + torch.ones(4)  # the size of x is found to be 4
+    return torch.vmap(torch.sin)(y) * y.size(0) * y.stride(0) + z
+
+
+def known_before_vjp(x):
+    y = x * 2
+    z = x + torch.ones(4)
+    w = (x * 3).reshape(len(y))
+    count = (w + 1).shape[0]
+    return torch.func.vjp(torch.sin, y)[1](z)[0] * count
+
+
+def known_before_cond(x):
+    y = x * 2
+    z = x + torch.ones(4)
+    count = y.size(0)
+    return torch.cond(z.sum() > 0, torch.sin, torch.cos, (y,)) * count
+
+
+@pytest.mark.parametrize(
+    "function", [known_before_vmap, known_before_vjp, known_before_cond]
+)
+def test_a_size_that_turned_out_to_be_known_before_a_transform(function):
+    compiled = girih.compile(function, dynamic=True, fullgraph=True)
+    x = torch.randn(4)
+    torch.testing.assert_close(compiled(x), function(x))
