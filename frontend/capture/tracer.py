@@ -71,6 +71,10 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         caller: The frame whose instruction pushes what the next call returns.
         finalizers: Objects whose death runs code, and that only the frames hold.
         minds_finalizers: Whether the program is known to make such objects.
+        transforms: Those of torch.func that the calls are traced for, outermost first.
+        applied: Calls of autograd.Function whose methods are being shown.
+        view_made: Where to break instead of returning a view that the first of these
+            makes which makes one, or None.
 
     Args:
         names: Names of the captured frame's locals.
@@ -107,6 +111,9 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.told_compiling = False
         self.namespaces: dict[int, Value] = {}
         self.caller: Frame | None = None
+        self.transforms: list[Any] = []
+        self.applied: list[Any] = []
+        self.view_made: UnsupportedError | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
         self._count = 0
@@ -461,6 +468,10 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             entry = (code, offset, frame.location()[1], frame.namespace)
             value.entries.insert(0, entry)
             self.effects.extend_traceback(value)
+
+    def located(self, error: UnsupportedError) -> UnsupportedError:
+        """An error of the instruction that runs, to be raised later."""
+        return self._located(error, self.frames[-1])
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points, is_final = error.break_points, error.is_final

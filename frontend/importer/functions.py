@@ -11,10 +11,19 @@ from torch.autograd.function import Function
 from girih.dialects.attributes import INTS, UNIT
 from girih.dialects.bindings import ir
 from girih.errors import unsupported
+from girih.frontend.capture.models.torch_functions import (
+    check_class,
+    has_setup,
+    refuse_absent_gradients,
+    refuse_kept,
+)
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.differentiation import is_differentiable
 from girih.frontend.importer.recorder import Recorder, tensors_of
+
+# So often a backward can be derived that applies its own function.
+_ORDERS = 3
 
 
 class FunctionContext:
@@ -23,14 +32,15 @@ class FunctionContext:
     Attributes:
         needs_input_grad: For each argument whether it requires a gradient.
         saved_tensors: What ``save_for_backward`` was given.
-        materialize_grads: Whether a gradient that is not there is given as zeros.
+        materializes: Whether a gradient that is not there is given as zeros.
         constants: Results that have no gradient.
     """
 
-    def __init__(self, needs_input_grad: tuple[bool, ...]):
+    def __init__(self, name: str, needs_input_grad: tuple[bool, ...]):
+        self._name = name
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple = ()
-        self.materialize_grads = True
+        self.materializes = True
         self.constants: tuple = ()
 
     def save_for_backward(self, *tensors: torch.Tensor | None) -> None:
@@ -40,13 +50,18 @@ class FunctionContext:
     def save_for_forward(self, *tensors: torch.Tensor | None) -> None:
         """Keeps nothing: there is no forward mode."""
 
+    def __getattr__(self, name: str) -> Any:
+        """What was not put there."""
+        refuse_kept(name)
+        raise AttributeError(f"'{self._name}' object has no attribute {name!r}")
+
     def mark_non_differentiable(self, *tensors: torch.Tensor) -> None:
         """Says which results have no gradient."""
         self.constants = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a gradient that is not there is given as zeros."""
-        self.materialize_grads = value
+        self.materializes = value
 
     def mark_dirty(self, *tensors: torch.Tensor) -> None:
         """Refuses a forward that writes its arguments."""
@@ -63,14 +78,47 @@ class FunctionContext:
 
 def apply_function(recorder: Recorder, cls: type[Function], args: tuple) -> Any:
     """Runs ``cls.apply(*args)``: records the forward, and the backward in a region."""
+    check_class(cls, len(args))
     needed = [_requires(recorder, arg) for arg in args]
-    context = FunctionContext(tuple(needed))
+    context = FunctionContext(f"{cls.__name__}Backward", tuple(needed))
     result = _forward(cls, context, args)
     inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
     outputs = [t for t in tensors_of(result) if _has_gradient(t, context)]
-    if inputs and outputs:
+    if not inputs or not outputs or not torch.is_grad_enabled():
+        return result
+    if len(outputs) > 1 and not context.materializes:
+        refuse_absent_gradients(cls)
+    call = _key_of(cls, args)
+    if recorder.derivatives.applied.count(call) == _ORDERS:
+        _end(recorder, inputs, outputs)
+        return result
+    recorder.derivatives.applied.append(call)
+    try:
         _Region(recorder, context, outputs).record(cls, args, result)
+    finally:
+        recorder.derivatives.applied.pop()
     return result
+
+
+def _key_of(cls: type[Function], args: tuple) -> tuple:
+    """What two calls have in common whose backward is the same.
+
+    torch.func makes a class for each call of a function under vmap.
+    """
+    known = [repr(arg) for arg in args if not isinstance(arg, torch.Tensor)]
+    return cls.__name__, getattr(_backward_of(cls), "__code__", cls), known
+
+
+def _backward_of(cls: type[Function]) -> Any:
+    return cls.backward if cls.vjp is Function.vjp else cls.vjp
+
+
+def _end(recorder: Recorder, inputs: list, outputs: list) -> None:
+    """Has results give no derivative: asking for one is refused."""
+    sources = [recorder.operand(tensor) for tensor in inputs]
+    for output in outputs:
+        value = recorder.derivatives.once(recorder.operand(output), sources)
+        recorder.tracked(output).give_history(value)
 
 
 def _requires(recorder: Recorder, value: Any) -> bool:
@@ -87,7 +135,7 @@ def _has_gradient(tensor: torch.Tensor, context: FunctionContext) -> bool:
 
 def _forward(cls: type, context: FunctionContext, args: tuple) -> Any:
     with torch.no_grad():
-        if cls.setup_context is Function.setup_context:
+        if not has_setup(cls):
             return _apart(cls.forward(context, *args), args)
         result = cls.forward(*args)
         cls.setup_context(context, args, result)
@@ -139,7 +187,7 @@ class _Region:
 
     def record(self, cls: type, args: tuple, result: Any) -> None:
         """Makes the op; its results are the values of the outputs."""
-        backward = cls.backward if cls.vjp is Function.vjp else cls.vjp
+        backward = _backward_of(cls)
         recorder, builder = self._recorder, self._recorder.builder
         needed = self._context.needs_input_grad
         inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
@@ -177,7 +225,7 @@ class _Region:
         found = [x for x, need in zip(given, needed, strict=False) if need]
         if absent := [n for n, gradient in enumerate(found) if gradient is None]:
             op.attributes["absent"] = INTS.encode(absent)
-        if self._context.materialize_grads:
+        if self._context.materializes:
             op.attributes["materializes"] = UNIT.encode(True)
 
     def _put(self, values: Sequence[Operand]) -> None:
@@ -202,7 +250,7 @@ class _Region:
                 fake = fake_like(recorder.fake_mode, item)
                 recorder.table.add_base(fake, next(left))
                 cotangents.append(fake)
-            elif isinstance(item, torch.Tensor) and self._context.materialize_grads:
+            elif isinstance(item, torch.Tensor) and self._context.materializes:
                 cotangents.append(torch.zeros_like(item))
             else:
                 cotangents.append(None)

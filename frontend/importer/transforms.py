@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.torch_autograd import ApplyFunction
+from girih.frontend.capture.models.torch_functions import ApplyFunction
 from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
