@@ -27,7 +27,10 @@ from girih.frontend.capture.graph import Input
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
-from girih.frontend.capture.models.torch_functions import is_made_in_function
+from girih.frontend.capture.models.torch_functions import (
+    is_made_in_function,
+    storage_of,
+)
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.rebuilding.generators import close_generators
 from girih.frontend.capture.refusals import bug
@@ -274,9 +277,11 @@ class _Capture:
         found = [node.meta.get("val") for node in outputs]
         results = [value for value in found if isinstance(value, torch.Tensor)]
         known = [given.value.fake for given in self.tracer.graph.tensors]
-        for result in filter(is_made_in_function, results):
+        shown = self.tracer.storages_shown
+        for result in (x for x in results if storage_of(x) in shown):
+            is_apart = is_made_in_function(result) or not result._is_view()
             others = [x for x in (*known, *results) if x is not result]
-            if any(_storage_of(x) == _storage_of(result) for x in others):
+            if is_apart and any(storage_of(x) == storage_of(result) for x in others):
                 refusal.is_of_result = True
                 raise refusal
 
@@ -296,10 +301,6 @@ class _Capture:
             if _is_written(given)
         }
         return module
-
-
-def _storage_of(fake: torch.Tensor) -> int:
-    return fake.untyped_storage()._cdata
 
 
 def _is_written(given: Input) -> bool:

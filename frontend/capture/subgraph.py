@@ -218,11 +218,7 @@ class BodyTracer:
         self._erase(self._nodes())
 
     def _nodes(self) -> list[Node]:
-        found, node = [], self._marker.next
-        while node.op != "root":
-            found.append(node)
-            node = node.next
-        return found
+        return self.graph.after(self._marker)
 
     def _erase(self, nodes: list[Node]) -> None:
         self.graph.forget(set(nodes))

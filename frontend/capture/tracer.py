@@ -75,6 +75,9 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         applied: Calls of autograd.Function whose methods are being shown.
         view_made: Where to break instead of returning a view that the first of these
             makes which makes one, or None.
+        storages_shown: The memory of such views.
+        is_in_backward: Whether what is traced is a backward, at which eager has grad
+            mode only with create_graph.
 
     Args:
         names: Names of the captured frame's locals.
@@ -113,6 +116,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.caller: Frame | None = None
         self.transforms: list[Any] = []
         self.applied: list[Any] = []
+        self.storages_shown: set[int] = set()
+        self.is_in_backward = False
         self.view_made: UnsupportedError | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
@@ -468,6 +473,22 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             entry = (code, offset, frame.location()[1], frame.namespace)
             value.entries.insert(0, entry)
             self.effects.extend_traceback(value)
+
+    def check_asked(self, asked: str) -> None:
+        """Refuses what a backward asks if the answer depends on ``create_graph``.
+
+        Raises:
+            UnsupportedError: It does.
+        """
+        if not self.is_in_backward or not torch.is_grad_enabled():
+            return
+        if not self.frames[-1].plan.is_library:
+            unsupported(
+                kind="backward that depends on create_graph",
+                context=asked,
+                explanation="Whether the gradient is to be derived again is known only "
+                "when the backward pass runs.",
+            )
 
     def located(self, error: UnsupportedError) -> UnsupportedError:
         """An error of the instruction that runs, to be raised later."""

@@ -16,6 +16,7 @@ from girih.frontend.capture.models.torch_functions import (
     has_setup,
     refuse_absent_gradients,
     refuse_kept,
+    refuse_writes,
 )
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
@@ -65,15 +66,7 @@ class FunctionContext:
 
     def mark_dirty(self, *tensors: torch.Tensor) -> None:
         """Refuses a forward that writes its arguments."""
-        unsupported(
-            kind="autograd.Function that writes its arguments",
-            context="ctx.mark_dirty",
-            explanation=(
-                "The derivative depends on the value that the argument had before "
-                "the write."
-            ),
-            hints=("Return a new tensor.",),
-        )
+        refuse_writes(self._name)
 
 
 def apply_function(recorder: Recorder, cls: type[Function], args: tuple) -> Any:

@@ -65,7 +65,8 @@ class Transforms:
         if target is torch.autograd.grad:
             return self._gradient(node, _Request(*args, **kwargs))
         if isinstance(target, ApplyFunction):
-            return apply_function(self._recorder, target.cls, args)
+            with Autograd(self._recorder, self._methods):
+                return apply_function(self._recorder, target.cls, args)
         if isinstance(target, Checkpoint):
             return self._checkpoint(*args)
         if node.op == "call_function" and is_opaque(target):

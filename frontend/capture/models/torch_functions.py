@@ -144,7 +144,7 @@ def _apply(tracer, /, cls, *args, **kwargs):
         _check_transforms(tracer, cls)
     pulls, pushes = _may_pull(tracer, args), _may_push(tracer, args)
     if not pulls and not pushes:
-        return _forward(tracer, cls, args)[1]
+        return _inlined(tracer, cls, args)
     call = _Call(tracer, cls.cls, args)
     if call not in tracer.applied:
         tracer.applied.append(call)
@@ -162,7 +162,10 @@ def _note_views(tracer, cls: ClassValue, result: Value) -> None:
     """Notes where to break the graph if it were to return a view that was made."""
     items = result.items if isinstance(result, TupleValue) else [result]
     fakes = [item.fake for item in items if isinstance(item, TensorValue)]
-    if tracer.view_made is None and any(map(is_made_in_function, fakes)):
+    known = {storage_of(given.value.fake) for given in tracer.graph.tensors}
+    found = [f for f in fakes if is_made_in_function(f) or storage_of(f) in known]
+    tracer.storages_shown.update(map(storage_of, found))
+    if found and tracer.view_made is None:
         try:
             unsupported(
                 kind="view that an autograd.Function returns",
@@ -175,11 +178,47 @@ def _note_views(tracer, cls: ClassValue, result: Value) -> None:
             tracer.view_made = tracer.located(error)
 
 
+def storage_of(fake: torch.Tensor) -> int:
+    """What tells whether two tensors without data share memory."""
+    return fake.untyped_storage()._cdata
+
+
 def is_made_in_function(fake: torch.Tensor) -> bool:
     """Whether a tensor is a view that a function gave, or a view of one."""
     if not fake.requires_grad or not fake._is_view():
         return False
     return torch._C._autograd._get_creation_meta(fake) in _IN_FUNCTION
+
+
+def _inlined(tracer, cls: ClassValue, args) -> Value:
+    """What ``forward`` gives where autograd has nothing to record.
+
+    Eager calls it without grad mode. In the graph there is no switch: it would change
+    nothing.
+    """
+    grad, last = torch.is_grad_enabled(), tracer.graph.last
+    try:
+        torch._C._set_grad_enabled(False)
+        result = _forward(tracer, cls, args)[1]
+    finally:
+        torch._C._set_grad_enabled(grad)
+    if grad:
+        _check_recorded(cls.cls, tracer.graph.after(last))
+    return result
+
+
+def _check_recorded(function: type, nodes: list) -> None:
+    """Refuses a forward in which the grad mode makes a difference."""
+    used = [node.meta.get("val") for n in nodes for node in n.all_input_nodes]
+    is_recorded = any(isinstance(x, torch.Tensor) and x.requires_grad for x in used)
+    if is_recorded or any(n.target is torch._C._set_grad_enabled for n in nodes):
+        unsupported(
+            kind="autograd.Function with grad mode in its forward",
+            context=function.__name__,
+            explanation="Its forward switches grad mode, or uses tensors that require "
+            "a gradient and are no arguments.",
+            hints=("Give such tensors as arguments.",),
+        )
 
 
 def check_class(cls: type, count: int) -> None:
@@ -242,6 +281,8 @@ def _refuse_transforms(function: type, member: str) -> None:
 
 def _may_pull(tracer, args) -> bool:
     """Whether autograd may call the backward of a call with these values."""
+    if set(tracer.transforms) - {apis.vmap}:  # each has a grad mode of its own
+        return any(map(_is_differentiable, args))
     if not torch.is_grad_enabled():
         return False
     if tracer.applied:  # in a backward: eager's saved results have a history
@@ -321,8 +362,12 @@ def _show_backward(tracer, cls: ClassValue, context: Value, result: Value) -> No
     cotangents = [_cotangent(tracer, item) for item in given]
     method = tracer.get_attr(cls, name)
     is_batched = not _PULLS_BATCHES.isdisjoint(tracer.transforms)
-    with under(tracer, apis.vmap) if is_batched else nullcontext():
-        tracer.call(method, [context, *cotangents], {})
+    outer, tracer.is_in_backward = tracer.is_in_backward, True
+    try:
+        with under(tracer, apis.vmap) if is_batched else nullcontext():
+            tracer.call(method, [context, *cotangents], {})
+    finally:
+        tracer.is_in_backward = outer
 
 
 def refuse_absent_gradients(cls: type) -> None:
@@ -337,6 +382,27 @@ def refuse_absent_gradients(cls: type) -> None:
         explanation="It has several results, and which of them get a gradient is not "
         "known before the backward pass.",
         hints=("Leave out set_materialize_grads(False).",),
+    )
+
+
+@models(torch.is_grad_enabled)
+def _is_grad_enabled(tracer):
+    tracer.check_asked("torch.is_grad_enabled()")
+    return tracer.constant(torch.is_grad_enabled())
+
+
+def refuse_writes(name: str) -> None:
+    """Refuses a forward that writes its arguments.
+
+    Raises:
+        UnsupportedError: Always.
+    """
+    unsupported(
+        kind="autograd.Function that writes its arguments",
+        context=f"{name}: ctx.mark_dirty",
+        explanation="Eager checks that these are returned, and gives them a new "
+        "history. The derivative depends on the value before the write.",
+        hints=("Return a new tensor.",),
     )
 
 
@@ -382,13 +448,7 @@ def _forward(tracer, cls: ClassValue, args) -> tuple[Value, Value]:
         tracer.call(setup, [context, inputs, result], {})
     _check_new(tracer, result, args)
     if _marked(tracer, context, "_dirty"):
-        unsupported(
-            kind="autograd.Function that writes its arguments",
-            context=f"{cls.cls.__name__}: ctx.mark_dirty",
-            explanation="Eager checks that these are returned, and gives them a new "
-            "history.",
-            hints=("Return a new tensor.",),
-        )
+        refuse_writes(cls.cls.__name__)
     return context, result
 
 

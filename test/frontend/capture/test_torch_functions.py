@@ -164,6 +164,118 @@ class NotDifferentiable(Function):
         return torch.zeros_like(g).scatter(0, order, g)
 
 
+# What depends on the history of tensors, or on the grad mode
+
+
+class AsksForArgument(Old):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (2 if x.requires_grad else 3)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (5 if x.requires_grad else 7)
+
+
+class AsksForGradient(Old):
+    @staticmethod
+    def backward(ctx, g):
+        return g * (5 if g.requires_grad else 7)
+
+
+class AsksForResult(Old):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (5 if y.requires_grad else 7)
+
+
+class AsksForLeaf(Old):
+    @staticmethod
+    def forward(ctx, x):
+        return x * (2 if x.is_leaf else 3)
+
+
+class AsksForMode(Old):
+    @staticmethod
+    def forward(ctx, x):
+        return x * (2 if torch.is_grad_enabled() else 3)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * (2 if torch.is_grad_enabled() else 3)
+
+
+class SwitchesMode(Old):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            y = x * 2
+        return y.detach() + 1
+
+    @staticmethod
+    def backward(ctx, g):
+        with torch.no_grad():
+            scaled = g * 2
+        with torch.enable_grad():
+            return scaled + g * 3
+
+
+SCALE = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+class ReadsGlobal(Old):
+    @staticmethod
+    def forward(ctx, x):
+        return x * SCALE
+
+
+class GivesDetached(Old):
+    @staticmethod
+    def forward(ctx, x):
+        return x.detach()
+
+
+HISTORIES = [
+    *(AsksForArgument, AsksForGradient, AsksForResult, AsksForLeaf, AsksForMode),
+    *(SwitchesMode, ReadsGlobal, GivesDetached),
+]
+
+
+@pytest.mark.filterwarnings("ignore:girih runs")
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("detached", [True, False])
+@pytest.mark.parametrize("function", HISTORIES, ids=lambda cls: cls.__name__)
+def test_histories(function, inner, detached):
+    def program(x):
+        given = x * 2 if inner else x
+        return function.apply(given.detach() if detached else given), x * 3
+
+    assert_like_eager(program, X)
+
+
+class TakesList(Function):
+    @staticmethod
+    def forward(ctx, tensors, factor):
+        return tensors[0] * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, None
+
+
+def test_tensors_in_a_list_are_no_arguments():
+    assert_like_eager(lambda x: TakesList.apply([x * 2, x], 3), X)
+
+
 @pytest.mark.filterwarnings("ignore:girih runs")
 @pytest.mark.parametrize(
     "function",

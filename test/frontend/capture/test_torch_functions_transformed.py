@@ -116,6 +116,9 @@ TRANSFORMED = {
         lambda v: func.grad(lambda u: Sine.apply(u).sum())(v).sum()
     )(x),
     "hessian": lambda x: func.hessian(lambda v: generated(v).sum())(x),
+    "grad, without grad inside": lambda x: func.grad(
+        lambda v: without_grad(generated, v).sum() * v.sum()
+    )(x),
     "linearize": lambda x: func.linearize(generated, x)[1](x),
     "functionalize": lambda x: func.functionalize(generated)(x),
     "functionalize, old": lambda x: func.functionalize(Old.apply)(x),
