@@ -212,6 +212,11 @@ class BodyTracer:
         node = self.graph.add_module(module)
         return Body(module, node, lifted, leaves, template)
 
+    @property
+    def lifted(self) -> list[Node]:
+        """Nodes from outside that are used so far."""
+        return _free_nodes(self._nodes(), [])
+
     def discard(self) -> None:
         """Erases what was traced."""
         self._check_changes()

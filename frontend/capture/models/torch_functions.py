@@ -332,7 +332,7 @@ def _key_of(value: Value) -> Any:
 def _show_methods(tracer, cls, args, *, pulls: bool, pushes: bool) -> None:
     """Traces what may be called, which shows that it has no effect."""
     body, grad = BodyTracer(tracer, list(args)), torch.is_grad_enabled()
-    with body:
+    with body, tracer.graph.fixing_numbers():  # the operation reads them itself
         try:
             torch._C._set_grad_enabled(False)
             context, result = _forward(tracer, cls, args)
@@ -344,7 +344,22 @@ def _show_methods(tracer, cls, args, *, pulls: bool, pushes: bool) -> None:
                 _show_jvp(tracer, cls, context, args)
         finally:
             torch._C._set_grad_enabled(grad)
+    _check_outside(cls.cls, args, body.lifted)
     body.discard()
+
+
+def _check_outside(function: type, args, lifted: list) -> None:
+    """Refuses methods that use tensors which the operation is not given."""
+    given = {arg.node for arg in args if isinstance(arg, TensorValue)}
+    used = [node for node in lifted if isinstance(node.meta.get("val"), torch.Tensor)]
+    if not given.issuperset(used):
+        unsupported(
+            kind="autograd.Function that uses tensors besides its arguments",
+            context=function.__name__,
+            explanation="Its methods read a tensor from a global name, a closure or an "
+            "object, which the graph would read once and for all.",
+            hints=("Give such tensors as arguments.",),
+        )
 
 
 def _show_backward(tracer, cls: ClassValue, context: Value, result: Value) -> None:

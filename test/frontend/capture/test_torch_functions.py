@@ -262,6 +262,49 @@ def test_histories(function, inner, detached):
     assert_like_eager(program, X)
 
 
+FACTOR, WEIGHT = 2.0, torch.tensor([1.0, 2.0, 3.0])
+
+
+class ReadsNumber(Old):
+    @staticmethod
+    def backward(ctx, g):
+        return g * FACTOR + (FACTOR > 3.5)
+
+
+class ReadsTensor(Old):
+    @staticmethod
+    def backward(ctx, g):
+        return g * WEIGHT
+
+
+class TakesNumber(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.factor = FACTOR
+        return x * FACTOR
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor * 2
+
+
+@pytest.mark.parametrize(
+    "function", [ReadsNumber, ReadsTensor, TakesNumber], ids=lambda cls: cls.__name__
+)
+def test_globals_that_change(function, monkeypatch):
+    def program(x):
+        return function.apply(x)
+
+    compiled = girih.compile(program)
+    for number in (2.0, 3.0, 4.0, 5.5, 2.0):
+        monkeypatch.setitem(globals(), "FACTOR", number)
+        for weight in (WEIGHT.add_(1), WEIGHT * number):
+            monkeypatch.setitem(globals(), "WEIGHT", weight)
+            x = X.clone().requires_grad_()
+            found = grad(compiled(x).sum(), x)
+            torch.testing.assert_close(found, grad(program(x).sum(), x))
+
+
 class TakesList(Function):
     @staticmethod
     def forward(ctx, tensors, factor):
