@@ -76,8 +76,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         view_made: Where to break instead of returning a view that the first of these
             makes which makes one, or None.
         storages_shown: The memory of such views.
-        is_in_backward: Whether what is traced is a backward, at which eager has grad
-            mode only with create_graph.
+        backward_start: The node before a backward that is traced, or None. Eager has
+            grad mode there only with create_graph.
 
     Args:
         names: Names of the captured frame's locals.
@@ -117,7 +117,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.transforms: list[Any] = []
         self.applied: list[Any] = []
         self.storages_shown: set[int] = set()
-        self.is_in_backward = False
+        self.backward_start: torch.fx.Node | None = None
         self.view_made: UnsupportedError | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
@@ -474,14 +474,22 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             value.entries.insert(0, entry)
             self.effects.extend_traceback(value)
 
-    def check_asked(self, asked: str) -> None:
+    def check_asked(self, asked: str, tensor: TensorValue | None = None) -> None:
         """Refuses what a backward asks if the answer depends on ``create_graph``.
+
+        Args:
+            asked: What it asks.
+            tensor: Of what it asks that, if not of torch itself.
 
         Raises:
             UnsupportedError: It does.
         """
-        if not self.is_in_backward or not torch.is_grad_enabled():
+        start = self.backward_start
+        if start is None or not torch.is_grad_enabled():
             return
+        if tensor is not None and tensor.node not in self.graph.after(start):
+            if tensor.fake.requires_grad:  # as in eager, where it was saved
+                return
         if not self.frames[-1].plan.is_library:
             unsupported(
                 kind="backward that depends on create_graph",

@@ -102,6 +102,7 @@ class Derivatives:
         through_view: Whether what is computed now will be written to a view.
         applied: Calls of autograd.Function whose backward is recorded, outermost
             first.
+        cotangents: What these backwards are given.
     """
 
     def __init__(self, builder: Builder):
@@ -114,6 +115,7 @@ class Derivatives:
         self.unwritable: set[int] = set()
         self.through_view = False
         self.applied: list[tuple] = []
+        self.cotangents: list[Operand] = []
 
     # Activity ---------------------------------------------------------------------
 

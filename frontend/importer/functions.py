@@ -197,6 +197,7 @@ class _Region:
             for argument in arguments:
                 recorder.derivatives.add_source(argument.value)
             self._put(arguments[len(values) :])
+            recorder.derivatives.cotangents += arguments[: len(values)]
             cotangents = self._cotangents(result, arguments[: len(values)])
             given = _as_tuple(backward(self._context, *cotangents))
             gradients = self._gradients(cls, args, given)

@@ -377,12 +377,12 @@ def _show_backward(tracer, cls: ClassValue, context: Value, result: Value) -> No
     cotangents = [_cotangent(tracer, item) for item in given]
     method = tracer.get_attr(cls, name)
     is_batched = not _PULLS_BATCHES.isdisjoint(tracer.transforms)
-    outer, tracer.is_in_backward = tracer.is_in_backward, True
+    outer, tracer.backward_start = tracer.backward_start, tracer.graph.last
     try:
         with under(tracer, apis.vmap) if is_batched else nullcontext():
             tracer.call(method, [context, *cotangents], {})
     finally:
-        tracer.is_in_backward = outer
+        tracer.backward_start = outer
 
 
 def refuse_absent_gradients(cls: type) -> None:

@@ -198,6 +198,19 @@ class AsksForResult(Old):
         return g * (5 if y.requires_grad else 7)
 
 
+class AsksForProduct(AsksForResult):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        y = x * 2
+        return g * (5 if y.requires_grad else 7)
+
+
 class AsksForLeaf(Old):
     @staticmethod
     def forward(ctx, x):
@@ -246,7 +259,7 @@ class GivesDetached(Old):
 
 HISTORIES = [
     *(AsksForArgument, AsksForGradient, AsksForResult, AsksForLeaf, AsksForMode),
-    *(SwitchesMode, ReadsGlobal, GivesDetached),
+    *(SwitchesMode, ReadsGlobal, GivesDetached, AsksForProduct),
 ]
 
 
@@ -303,6 +316,16 @@ def test_globals_that_change(function, monkeypatch):
             x = X.clone().requires_grad_()
             found = grad(compiled(x).sum(), x)
             torch.testing.assert_close(found, grad(program(x).sum(), x))
+
+
+@torch.compiler.allow_in_graph
+def ask_for_gradient(x):
+    return AsksForGradient.apply(x)
+
+
+@pytest.mark.filterwarnings("ignore:girih runs")
+def test_an_allowed_function_that_asks():
+    assert_like_eager(lambda x: ask_for_gradient(x * 2), X)
 
 
 class TakesList(Function):
