@@ -149,6 +149,17 @@ def _is_once_differentiable(backward: Any) -> bool:
     return code is not None and code in _ONCE.co_consts
 
 
+def _call(backward: Any, context: FunctionContext, cotangents: list) -> Any:
+    """What a backward gives.
+
+    The wrapper of ``once_differentiable`` asks whether its result is derived again.
+    """
+    if not _is_once_differentiable(backward):
+        return backward(context, *cotangents)
+    with torch.no_grad():
+        return backward.__wrapped__(context, *cotangents)
+
+
 # The wrapper that it makes is one of its constants.
 _ONCE = torch.autograd.function.once_differentiable.__code__
 
@@ -199,7 +210,7 @@ class _Region:
             self._put(arguments[len(values) :])
             recorder.derivatives.cotangents += arguments[: len(values)]
             cotangents = self._cotangents(result, arguments[: len(values)])
-            given = _as_tuple(backward(self._context, *cotangents))
+            given = _as_tuple(_call(backward, self._context, cotangents))
             gradients = self._gradients(cls, args, given)
             sources = arguments[: len(values)]
             is_traced = _is_traced(backward)
