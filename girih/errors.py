@@ -94,12 +94,15 @@ class UnsupportedError(GirihError):
         is_of_graph: The backend refused a captured graph.
         reads_callers: The program looks at the frames of its callers.
         keeps_variables: What frames hold must live as long as their variables.
+        is_of_result: A graph must not return what was computed there, so capture ends
+            before.
     """
 
     keeps_variables: bool = False
 
     reads_callers: bool = False
     is_of_graph: bool = False
+    is_of_result: bool = False
     told_compiling: bool = False
     met_tensors: bool = False
     break_points: tuple | None = None

@@ -546,6 +546,27 @@ def test_handler_behind_dynamo():
         torch.compile(function, **DYNAMO)(x)
 
 
+class Unmaterialized(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x + 1
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return h * 10 if g is None else g
+
+
+def test_gradients_behind_dynamo():
+    def gradient(compile_):
+        x = torch.ones(2, requires_grad=True)
+        function = compile_(lambda x: Unmaterialized.apply(x)[1])
+        return torch.autograd.grad(function(x).sum(), x)[0].tolist()
+
+    assert gradient(girih.compile) == gradient(lambda f: f) == [10, 10]
+    assert gradient(lambda f: torch.compile(f, **DYNAMO)) == [0, 0]
+
+
 def test_scripted_module():
     with pytest.raises(torch.jit.frontend.NotSupportedError):
         torch.jit.script(girih.compile(nn.Linear(2, 2)))

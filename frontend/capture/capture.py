@@ -27,6 +27,10 @@ from girih.frontend.capture.graph import Input
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
+from girih.frontend.capture.models.torch_functions import (
+    is_made_in_function,
+    storage_of,
+)
 from girih.frontend.capture.rebuild import Rebuilder
 from girih.frontend.capture.rebuilding.generators import close_generators
 from girih.frontend.capture.refusals import bug
@@ -230,6 +234,7 @@ class _Capture:
         graph = compiled = None
         for_now = False
         if tracer.graph.has_calls:
+            self._check_views(rebuilder.outputs)
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
             compiled = _compiled(self.call.backend, graph, examples)
@@ -263,6 +268,22 @@ class _Capture:
             is_for_now=for_now,
             has_effects=self.has_effects,
         )
+
+    def _check_views(self, outputs: list) -> None:
+        """Refuses results that share memory, but not a history, with what is known."""
+        refusal = self.tracer.view_made
+        if refusal is None:
+            return
+        found = [node.meta.get("val") for node in outputs]
+        results = [value for value in found if isinstance(value, torch.Tensor)]
+        known = [given.value.fake for given in self.tracer.graph.tensors]
+        shown = self.tracer.storages_shown
+        for result in (x for x in results if storage_of(x) in shown):
+            is_apart = is_made_in_function(result) or not result._is_view()
+            others = [x for x in (*known, *results) if x is not result]
+            if is_apart and any(storage_of(x) == storage_of(result) for x in others):
+                refusal.is_of_result = True
+                raise refusal
 
     def _graph_module(self, outputs: list) -> torch.fx.GraphModule:
         captured = self.tracer.graph
@@ -372,6 +393,8 @@ def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
             _LOG.debug("no break before %s: %s", point, obstacle.summary())
             if obstacle.is_of_graph:
                 refusal = obstacle
+            if obstacle.is_of_result and not error.is_of_result:
+                return _broken(call, obstacle)
         else:
             captured.broken = error.with_traceback(None)  # holds no frames alive
             error.__context__ = error.__cause__ = None

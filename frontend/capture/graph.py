@@ -259,6 +259,19 @@ class Graph:
         return self.tensors + self.numbers
 
     @property
+    def last(self) -> Node:
+        """The last node so far."""
+        return self.fx._root.prev
+
+    def after(self, node: Node) -> list[Node]:
+        """The nodes that were made after one."""
+        found, node = [], node.next
+        while node.op != "root":
+            found.append(node)
+            node = node.next
+        return found
+
+    @property
     def node_count(self) -> int:
         """How many nodes there are."""
         return len(self.fx.nodes)

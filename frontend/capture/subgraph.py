@@ -212,17 +212,18 @@ class BodyTracer:
         node = self.graph.add_module(module)
         return Body(module, node, lifted, leaves, template)
 
+    @property
+    def lifted(self) -> list[Node]:
+        """Nodes from outside that are used so far."""
+        return _free_nodes(self._nodes(), [])
+
     def discard(self) -> None:
         """Erases what was traced."""
         self._check_changes()
         self._erase(self._nodes())
 
     def _nodes(self) -> list[Node]:
-        found, node = [], self._marker.next
-        while node.op != "root":
-            found.append(node)
-            node = node.next
-        return found
+        return self.graph.after(self._marker)
 
     def _erase(self, nodes: list[Node]) -> None:
         self.graph.forget(set(nodes))

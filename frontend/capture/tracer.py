@@ -71,6 +71,13 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         caller: The frame whose instruction pushes what the next call returns.
         finalizers: Objects whose death runs code, and that only the frames hold.
         minds_finalizers: Whether the program is known to make such objects.
+        transforms: Those of torch.func that the calls are traced for, outermost first.
+        applied: Calls of autograd.Function whose methods are being shown.
+        view_made: Where to break instead of returning a view that the first of these
+            makes which makes one, or None.
+        storages_shown: The memory of such views.
+        backward_start: The node before a backward that is traced, or None. Eager has
+            grad mode there only with create_graph.
 
     Args:
         names: Names of the captured frame's locals.
@@ -107,6 +114,11 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.told_compiling = False
         self.namespaces: dict[int, Value] = {}
         self.caller: Frame | None = None
+        self.transforms: list[Any] = []
+        self.applied: list[Any] = []
+        self.storages_shown: set[int] = set()
+        self.backward_start: torch.fx.Node | None = None
+        self.view_made: UnsupportedError | None = None
         self._stop = stop
         self._stop_count = stop.count if stop is not None else 0
         self._count = 0
@@ -461,6 +473,34 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             entry = (code, offset, frame.location()[1], frame.namespace)
             value.entries.insert(0, entry)
             self.effects.extend_traceback(value)
+
+    def check_asked(self, asked: str, tensor: TensorValue | None = None) -> None:
+        """Refuses what a backward asks if the answer depends on ``create_graph``.
+
+        Args:
+            asked: What it asks.
+            tensor: Of what it asks that, if not of torch itself.
+
+        Raises:
+            UnsupportedError: It does.
+        """
+        start = self.backward_start
+        if start is None or not torch.is_grad_enabled():
+            return
+        if tensor is not None and tensor.node not in self.graph.after(start):
+            if tensor.fake.requires_grad:  # as in eager, where it was saved
+                return
+        if not self.frames[-1].plan.is_library:
+            unsupported(
+                kind="backward that depends on create_graph",
+                context=asked,
+                explanation="Whether the gradient is to be derived again is known only "
+                "when the backward pass runs.",
+            )
+
+    def located(self, error: UnsupportedError) -> UnsupportedError:
+        """An error of the instruction that runs, to be raised later."""
+        return self._located(error, self.frames[-1])
 
     def _located(self, error: UnsupportedError, frame: Frame) -> UnsupportedError:
         points, is_final = error.break_points, error.is_final

@@ -29,6 +29,7 @@ from girih.dialects.graph.differentiation import (
     SubstituteOp,
 )
 from girih.errors import unsupported
+from girih.frontend.capture.models.torch_functions import is_made_in_function
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.leaves import ELSEWHERE, is_severed, is_unrecorded
 from girih.frontend.importer.tracking import Cut, Hide, Tracked
@@ -96,7 +97,12 @@ class Derivatives:
             for it; only where capture tells.
         unrecorded: Identities of what stands for unrecorded results (``leaves.py``).
         severed: The same for severed ones.
+        unwritable: The same for views that an autograd.Function made: eager refuses
+            writes to them.
         through_view: Whether what is computed now will be written to a view.
+        applied: Calls of autograd.Function whose backward is recorded, outermost
+            first.
+        cotangents: What these backwards are given.
     """
 
     def __init__(self, builder: Builder):
@@ -106,7 +112,10 @@ class Derivatives:
         self.required: dict[int, bool] = {}
         self.unrecorded: set[int] = set()
         self.severed: set[int] = set()
+        self.unwritable: set[int] = set()
         self.through_view = False
+        self.applied: list[tuple] = []
+        self.cotangents: list[Operand] = []
 
     # Activity ---------------------------------------------------------------------
 
@@ -132,7 +141,7 @@ class Derivatives:
         """What is known of a tensor holds for a view of it."""
         if id(tensor) in self.required:
             self.required[id(view)] = self.required[id(tensor)]
-        for marked in (self.unrecorded, self.severed):
+        for marked in (self.unrecorded, self.severed, self.unwritable):
             if id(tensor) in marked:
                 marked.add(id(view))
 
@@ -318,6 +327,8 @@ class Derivatives:
             self.unrecorded.add(id(tensor))
         if is_severed(known):
             self.severed.add(id(tensor))
+        if is_made_in_function(known):
+            self.unwritable.add(id(tensor))
 
     def requires_gradient(self, tensor: torch.Tensor, value: Operand) -> bool:
         """Whether eager's tensor requires a gradient.

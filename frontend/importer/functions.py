@@ -11,10 +11,20 @@ from torch.autograd.function import Function
 from girih.dialects.attributes import INTS, UNIT
 from girih.dialects.bindings import ir
 from girih.errors import unsupported
+from girih.frontend.capture.models.torch_functions import (
+    check_class,
+    has_setup,
+    refuse_absent_gradients,
+    refuse_kept,
+    refuse_writes,
+)
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.differentiation import is_differentiable
 from girih.frontend.importer.recorder import Recorder, tensors_of
+
+# So often a backward can be derived that applies its own function.
+_ORDERS = 3
 
 
 class FunctionContext:
@@ -23,14 +33,15 @@ class FunctionContext:
     Attributes:
         needs_input_grad: For each argument whether it requires a gradient.
         saved_tensors: What ``save_for_backward`` was given.
-        materialize_grads: Whether a gradient that is not there is given as zeros.
+        materializes: Whether a gradient that is not there is given as zeros.
         constants: Results that have no gradient.
     """
 
-    def __init__(self, needs_input_grad: tuple[bool, ...]):
+    def __init__(self, name: str, needs_input_grad: tuple[bool, ...]):
+        self._name = name
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple = ()
-        self.materialize_grads = True
+        self.materializes = True
         self.constants: tuple = ()
 
     def save_for_backward(self, *tensors: torch.Tensor | None) -> None:
@@ -40,37 +51,67 @@ class FunctionContext:
     def save_for_forward(self, *tensors: torch.Tensor | None) -> None:
         """Keeps nothing: there is no forward mode."""
 
+    def __getattr__(self, name: str) -> Any:
+        """What was not put there."""
+        refuse_kept(name)
+        raise AttributeError(f"'{self._name}' object has no attribute {name!r}")
+
     def mark_non_differentiable(self, *tensors: torch.Tensor) -> None:
         """Says which results have no gradient."""
         self.constants = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a gradient that is not there is given as zeros."""
-        self.materialize_grads = value
+        self.materializes = value
 
     def mark_dirty(self, *tensors: torch.Tensor) -> None:
         """Refuses a forward that writes its arguments."""
-        unsupported(
-            kind="autograd.Function that writes its arguments",
-            context="ctx.mark_dirty",
-            explanation=(
-                "The derivative depends on the value that the argument had before "
-                "the write."
-            ),
-            hints=("Return a new tensor.",),
-        )
+        refuse_writes(self._name)
 
 
 def apply_function(recorder: Recorder, cls: type[Function], args: tuple) -> Any:
     """Runs ``cls.apply(*args)``: records the forward, and the backward in a region."""
+    check_class(cls, len(args))
     needed = [_requires(recorder, arg) for arg in args]
-    context = FunctionContext(tuple(needed))
+    context = FunctionContext(f"{cls.__name__}Backward", tuple(needed))
     result = _forward(cls, context, args)
     inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
     outputs = [t for t in tensors_of(result) if _has_gradient(t, context)]
-    if inputs and outputs:
+    if not inputs or not outputs or not torch.is_grad_enabled():
+        return result
+    if len(outputs) > 1 and not context.materializes:
+        refuse_absent_gradients(cls)
+    call = _key_of(cls, args)
+    if recorder.derivatives.applied.count(call) == _ORDERS:
+        _end(recorder, inputs, outputs)
+        return result
+    recorder.derivatives.applied.append(call)
+    try:
         _Region(recorder, context, outputs).record(cls, args, result)
+    finally:
+        recorder.derivatives.applied.pop()
     return result
+
+
+def _key_of(cls: type[Function], args: tuple) -> tuple:
+    """What two calls have in common whose backward is the same.
+
+    torch.func makes a class for each call of a function under vmap.
+    """
+    known = [repr(arg) for arg in args if not isinstance(arg, torch.Tensor)]
+    return cls.__name__, getattr(_backward_of(cls), "__code__", cls), known
+
+
+def _backward_of(cls: type[Function]) -> Any:
+    return cls.backward if cls.vjp is Function.vjp else cls.vjp
+
+
+def _end(recorder: Recorder, inputs: list, outputs: list) -> None:
+    """Has results give no derivative: asking for one is refused."""
+    sources = [recorder.operand(tensor) for tensor in inputs]
+    for output in outputs:
+        value = recorder.derivatives.once(recorder.operand(output), sources)
+        recorder.tracked(output).give_history(value)
 
 
 def _requires(recorder: Recorder, value: Any) -> bool:
@@ -87,7 +128,7 @@ def _has_gradient(tensor: torch.Tensor, context: FunctionContext) -> bool:
 
 def _forward(cls: type, context: FunctionContext, args: tuple) -> Any:
     with torch.no_grad():
-        if cls.setup_context is Function.setup_context:
+        if not has_setup(cls):
             return _apart(cls.forward(context, *args), args)
         result = cls.forward(*args)
         cls.setup_context(context, args, result)
@@ -106,6 +147,17 @@ def _apart(result: Any, args: tuple) -> Any:
 def _is_once_differentiable(backward: Any) -> bool:
     code = getattr(backward, "__code__", None)
     return code is not None and code in _ONCE.co_consts
+
+
+def _call(backward: Any, context: FunctionContext, cotangents: list) -> Any:
+    """What a backward gives.
+
+    The wrapper of ``once_differentiable`` asks whether its result is derived again.
+    """
+    if not _is_once_differentiable(backward):
+        return backward(context, *cotangents)
+    with torch.no_grad():
+        return backward.__wrapped__(context, *cotangents)
 
 
 # The wrapper that it makes is one of its constants.
@@ -139,7 +191,7 @@ class _Region:
 
     def record(self, cls: type, args: tuple, result: Any) -> None:
         """Makes the op; its results are the values of the outputs."""
-        backward = cls.backward if cls.vjp is Function.vjp else cls.vjp
+        backward = _backward_of(cls)
         recorder, builder = self._recorder, self._recorder.builder
         needed = self._context.needs_input_grad
         inputs = [arg for arg, need in zip(args, needed, strict=True) if need]
@@ -156,8 +208,9 @@ class _Region:
             for argument in arguments:
                 recorder.derivatives.add_source(argument.value)
             self._put(arguments[len(values) :])
+            recorder.derivatives.cotangents += arguments[: len(values)]
             cotangents = self._cotangents(result, arguments[: len(values)])
-            given = _as_tuple(backward(self._context, *cotangents))
+            given = _as_tuple(_call(backward, self._context, cotangents))
             gradients = self._gradients(cls, args, given)
             sources = arguments[: len(values)]
             is_traced = _is_traced(backward)
@@ -177,7 +230,7 @@ class _Region:
         found = [x for x, need in zip(given, needed, strict=False) if need]
         if absent := [n for n, gradient in enumerate(found) if gradient is None]:
             op.attributes["absent"] = INTS.encode(absent)
-        if self._context.materialize_grads:
+        if self._context.materializes:
             op.attributes["materializes"] = UNIT.encode(True)
 
     def _put(self, values: Sequence[Operand]) -> None:
@@ -202,7 +255,7 @@ class _Region:
                 fake = fake_like(recorder.fake_mode, item)
                 recorder.table.add_base(fake, next(left))
                 cotangents.append(fake)
-            elif isinstance(item, torch.Tensor) and self._context.materialize_grads:
+            elif isinstance(item, torch.Tensor) and self._context.materializes:
                 cotangents.append(torch.zeros_like(item))
             else:
                 cotangents.append(None)

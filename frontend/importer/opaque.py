@@ -19,7 +19,7 @@ from torch.autograd.function import Function
 from torch.overrides import TorchFunctionMode
 
 from girih.errors import unsupported
-from girih.frontend.importer.differentiation import is_differentiable
+from girih.frontend.importer.differentiation import depends, is_differentiable
 from girih.frontend.importer.functions import apply_function
 from girih.frontend.importer.levels import is_wrapped
 from girih.frontend.importer.recorder import Recorder
@@ -71,7 +71,10 @@ class Autograd(TorchFunctionMode):
         if not is_differentiable(tensor.dtype):
             return False
         value = self._recorder.operand(tensor).value
-        return self._recorder.derivatives.is_active(value)
+        derivatives = self._recorder.derivatives
+        if any(depends([value], g.value) for g in derivatives.cotangents):
+            _refuse("requires_grad", "In a backward it depends on create_graph.")
+        return derivatives.is_active(value)
 
     def _is_leaf(self, tensor: torch.Tensor, *_: type) -> bool:
         if not self._requires_gradient(tensor):

@@ -131,8 +131,11 @@ class Results:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
         if tensor._is_view():
             attributes[keys.VIEW] = ir.UnitAttr.get()
-            if self._recorder.derivatives is not None and _is_one_of_several(tensor):
+            derivatives = self._recorder.derivatives
+            if derivatives is not None and _is_one_of_several(tensor):
                 _expect_usable(entry)
+                attributes[keys.SPLIT] = ir.UnitAttr.get()
+            elif derivatives is not None and id(tensor) in derivatives.unwritable:
                 attributes[keys.SPLIT] = ir.UnitAttr.get()
         return self._add(operand.value, attributes)
 

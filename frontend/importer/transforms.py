@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.torch_autograd import ApplyFunction
+from girih.frontend.capture.models.torch_functions import ApplyFunction
 from girih.frontend.checkpoint import Checkpoint
 from girih.frontend.fake import fake_like
 from girih.frontend.importer.builder import Operand
@@ -68,7 +68,8 @@ class Transforms:
         if target is torch.autograd.grad:
             return self._gradient(node, _Request(*args, **kwargs))
         if isinstance(target, ApplyFunction):
-            return apply_function(self._recorder, target.cls, args)
+            with Autograd(self._recorder, self._methods):
+                return apply_function(self._recorder, target.cls, args)
         if isinstance(target, Checkpoint):
             return self._checkpoint(*args)
         if node.op == "call_function" and is_opaque(target):

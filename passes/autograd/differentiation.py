@@ -21,7 +21,8 @@ def vjp_alias(op, cotangents, b: VjpBuilder) -> list:
     if op.once:
         raise NotDifferentiable(
             "the gradient of an autograd.Function marked with once_differentiable "
-            "can't be differentiated again"
+            "can't be differentiated again, nor more than three times that of one "
+            "whose backward applies the function itself"
         )
     return [cotangents[0]]
 

@@ -35,7 +35,6 @@ _FACTS = (
 
 # State that GlobalStateGuard checks at each call.
 _COVERED = (
-    torch.is_grad_enabled,
     torch.is_autocast_enabled,
     torch.is_autocast_cache_enabled,
     torch._C._is_any_autocast_enabled,

@@ -23,6 +23,7 @@ from torch.utils._pytree import (
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.models.torch_functions import under
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.frontend.capture.subgraph import (
@@ -264,7 +265,7 @@ def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
 def _trace(tracer, value: TransformValue, primals, fakes: dict, numbers: dict) -> Body:
     body = BodyTracer(tracer, [value.function])
     grad = torch.is_grad_enabled()
-    with body:
+    with body, under(tracer, value.transform):
         try:
             torch._C._set_grad_enabled(grad or value.transform is not apis.vmap)
             made = {index: operand(tracer, fake) for index, fake in fakes.items()}

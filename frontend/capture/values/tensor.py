@@ -206,6 +206,8 @@ class TensorValue(Value):
             return tracer.constant(self.fake.device.type == _DEVICE_FLAGS[name])
         if name == "is_leaf":
             self.guard_leaf(tracer)
+        if name in ("requires_grad", "is_leaf"):
+            tracer.check_asked(f"tensor.{name}", self)
         if name in _CONSTANT_ATTRIBUTES and hasattr(torch.Tensor, name):
             if not callable(getattr(torch.Tensor, name)):
                 return tracer.from_python(getattr(self.fake, name))

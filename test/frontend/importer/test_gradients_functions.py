@@ -8,6 +8,9 @@ from torch.autograd import Function, grad
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
+import girih
+from girih.errors import UnsupportedError
+
 
 class Cube(Function):
     """Saves its input; the derivative is not the true one, which shows it is used."""
@@ -89,12 +92,14 @@ class StraightThrough(Function):
 
 
 class NoMaterialization(Function):
-    """Gets None for the gradient of a result that nobody uses."""
+    """Gets None for the gradient of a result that has none."""
 
     @staticmethod
     def forward(ctx, x):
         ctx.set_materialize_grads(False)
-        return x * 2, x * 3
+        double = x * 2
+        ctx.mark_non_differentiable(double)
+        return double, x * 3
 
     @staticmethod
     def backward(ctx, g, h):
@@ -332,3 +337,23 @@ def test_compiled_transforms(transformed):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_like_eager(program):
     assert_same_gradients(program, [leaf(3, 4), leaf(3, 4, seed=1)])
+
+
+class Several(NoMaterialization):
+    """Has two results that may have a gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+
+@torch.compiler.allow_in_graph
+def apply_several(x):
+    return Several.apply(x)[1]
+
+
+def test_gradients_that_may_be_none():
+    kind = "does not materialize gradients"
+    with pytest.raises(UnsupportedError, match=kind):
+        girih.compile(apply_several, fullgraph=True)(leaf(3))
