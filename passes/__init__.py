@@ -17,6 +17,7 @@
 PASS_MODULES = {
     "autograd": "girih.passes.autograd",
     "batch-launches": "girih.passes.batch_launches",
+    "cancel-permutes": "girih.passes.cancel_permutes",
     "canonicalize-graph": "girih.passes.canonicalize_graph",
     "choose-convolution-layouts": "girih.passes.choose_convolution_layouts",
     "convert-graph-to-host": "girih.passes.convert_graph_to_host",

@@ -186,6 +186,7 @@ CONTRACTS: dict[str, Contract] = {
     "autograd": _GRAPHS,
     "backward": _GRAPHS,
     "batch-launches": _PROGRAMS,
+    "cancel-permutes": _GRAPHS,
     "canonicalize-graph": _GRAPHS,
     "choose-convolution-layouts": _GRAPHS,
     "convert-graph-to-host": _contract("fused", "host"),

@@ -157,6 +157,10 @@ WRITE_OUT_CONVOLUTIONS = _stage(
     "On the CPU, products of matrices and sums over windows replace convolutions that "
     "kernels compute faster than a library.",
 )
+CANCEL_PERMUTES = _stage(
+    "cancel-permutes",
+    "Reductions between two permutations that cancel run in the order of the tensors.",
+)
 PARTITION = _stage(
     "partition",
     "@main and @backward replace the joint function. @backward computes again what is "
@@ -181,6 +185,7 @@ _FUSED = (
     CLEAN_UP,
     SHARE,
     WRITE_OUT_ROLLS,
+    CANCEL_PERMUTES,
     SEPARATE_REDUCTIONS,
     FUSE,
 )

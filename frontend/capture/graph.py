@@ -8,10 +8,9 @@ vary, one ``output`` with a flat tuple.
 
 from __future__ import annotations
 
-import enum
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +20,8 @@ from torch.fx import Graph as FxGraph
 from torch.fx import Node
 
 from girih.errors import UnsupportedError, unsupported
+from girih.frontend.capture.call_arguments import CallArguments, Sizes
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
-from girih.frontend.capture.models.numpy_calls import (
-    NUMBERS,
-    python_number,
-)
-from girih.frontend.capture.models.torch_operations import is_operation
 from girih.frontend.capture.numbers import (
     function_of_sizes,
     is_exact,
@@ -36,13 +31,10 @@ from girih.frontend.capture.numbers import (
 )
 from girih.frontend.capture.refusals import OPERATION_FAILED
 from girih.frontend.capture.source import Source
-from girih.frontend.capture.values.base import NotConstant, Value
+from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.sequence import (
     ListValue,
-    SequenceValue,
-    SliceValue,
     TupleValue,
 )
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
@@ -73,157 +65,6 @@ class Input:
     real: Any
     is_static: bool
     number: NumberValue | None = None
-
-
-# Python's types, where torch wants a dtype.
-_DTYPES = {
-    int: torch.int64,
-    float: torch.float64,
-    bool: torch.bool,
-    complex: torch.complex128,
-}
-
-# What the code of a graph module can spell.
-_PRINTABLE = (
-    *(int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range),
-    *(torch.dtype, torch.device, torch.layout, torch.memory_format, torch.qscheme),
-    *(enum.Enum, torch._ops.OpOverload, torch._ops.OpOverloadPacket),
-)
-
-
-def _not_an_argument(value: Value) -> None:
-    unsupported(
-        kind="argument of a torch function",
-        context=f"a {value.python_type().__name__}",
-        explanation="Only tensors, numbers and containers of them can be arguments of "
-        "an operation in a graph.",
-    )
-
-
-class _Sizes(tuple):
-    """Items of a ``torch.Size`` that a call is to get as one.
-
-    FX makes plain tuples of its arguments' tuples, so a node has to make it.
-    """
-
-
-class _Call:
-    """The arguments of one call, as nodes and as tensors without data.
-
-    Args:
-        target: What is called: a function or the name of a method.
-        fixes_numbers: Sizes and numbers that may vary are fixed for this entry.
-    """
-
-    def __init__(self, target: Any = None, fixes_numbers: bool = False):
-        self.by_fake: dict[int, Value] = {}
-        self.has_numbers = False
-        self._target = target
-        self._keeps_sizes = _tells_sizes_from_tuples(target)
-        self._fixes_numbers = fixes_numbers
-
-    def convert(self, value: Value) -> tuple[Any, Any]:
-        """The argument of the node, and the one to evaluate with."""
-        if isinstance(value, SymbolValue) and value.real is not None:
-            value = self._number(value)
-        if isinstance(value, (TensorValue, SymbolValue)):
-            self.by_fake[id(value.fake)] = value
-            return node_of(value), value.fake
-        if isinstance(value, Constant):
-            return self._known(value, value.value)
-        if isinstance(value, SequenceValue):
-            return self._sequence(value)
-        if isinstance(value, SliceValue):
-            pairs = [self.convert(part) for part in value.parts]
-            return slice(*(p[0] for p in pairs)), slice(*(p[1] for p in pairs))
-        if isinstance(value, DictValue) and value.real is None:
-            return self._mapping(value)
-        return self._other(value)
-
-    def _number(self, value: SymbolValue) -> Value:
-        self.has_numbers = True
-        if self._fixes_numbers:
-            return Constant(value.specialize())
-        return value.placed if isinstance(value, NumberValue) else value
-
-    def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:
-        pairs = [self.convert(item) for item in value.items]
-        nodes, fakes = [p[0] for p in pairs], [p[1] for p in pairs]
-        if value.cls is torch.Size and self._keeps_sizes:
-            return _Sizes(nodes), torch.Size(fakes)
-        cls = list if isinstance(value, ListValue) else tuple
-        return cls(nodes), cls(fakes)
-
-    def _mapping(self, value: DictValue) -> tuple[dict, dict]:
-        pairs = {
-            _without_class(key.value.as_python()): self.convert(item)
-            for key, item in value.items.items()
-        }
-        nodes = {key: pair[0] for key, pair in pairs.items()}
-        return nodes, {key: pair[1] for key, pair in pairs.items()}
-
-    def _other(self, value: Value) -> tuple[Any, Any]:
-        try:
-            return self._known(value, value.as_python())
-        except NotConstant:
-            _not_an_argument(value)
-
-    def _known(self, value: Value, python: Any) -> tuple[Any, Any]:
-        if isinstance(python, type):
-            python = _DTYPES.get(python, python)
-        number = python
-        if isinstance(python, NUMBERS):
-            number = python_number(python, self._target)
-        if not isinstance(number, _PRINTABLE):
-            _not_an_argument(value)
-        number = _without_class(number)
-        return number, number
-
-
-def _tells_sizes_from_tuples(target: Any) -> bool:
-    """Whether a call may do something else with a ``torch.Size`` than with a tuple.
-
-    Constructors of old do: a size is the result's, a tuple is its data. So may the
-    program's own functions; torch's other operations read both alike.
-    """
-    if isinstance(target, str):
-        return target == "new"
-    if getattr(target, "__module__", None) == "_operator":
-        return False
-    return target is not None and not is_operation(target)
-
-
-# How a number or text of a subclass becomes one of the class itself, which prints as
-# what it is: graphs are code.
-_TO_THE_CLASS: dict[type, Callable[[Any], Any]] = {
-    int: int.__pos__,
-    float: float.__pos__,
-    complex: complex.__pos__,
-    str: str.__str__,
-}
-
-
-def _without_class(value: Any) -> Any:
-    """A number or text as one of Python's own class; others as they are."""
-    if type(value) in _TO_THE_CLASS or isinstance(value, bool):
-        return value
-    for base, convert in _TO_THE_CLASS.items():
-        if isinstance(value, base):
-            return convert(value)
-    return value
-
-
-def node_of(value: Value):
-    """The node that computes a value; not one that was cut out of the graph."""
-    if value.node._erased:
-        unsupported(
-            kind="value that left the function that made it",
-            context=repr(value),
-            explanation="A torch operation (such as torch.cond) calls this function. "
-            "The rest of the graph can use only what the function returns.",
-            hints=("Return the value.",),
-        )
-    return value.node
 
 
 class Graph:
@@ -373,14 +214,14 @@ class Graph:
         if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
             self._guard_beginnings(args[0])
         fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
-        call = _Call(target, fixes_numbers)
+        call = CallArguments(target, fixes_numbers)
         try:
             return self._add(call, kind, target, args, kwargs)
         except UnsupportedError as error:
             if error.kind != OPERATION_FAILED or not call.has_numbers:
                 raise
         # Not every operation can be evaluated with symbols.
-        call = _Call(target, fixes_numbers=True)
+        call = CallArguments(target, fixes_numbers=True)
         return self._add(call, kind, target, args, kwargs)
 
     def _guard_beginnings(self, value: Value) -> None:
@@ -398,7 +239,7 @@ class Graph:
                 self.tracer.guards.add(given.source, "call", answers)
                 given.value.node.meta["girih_begins"] = begins
 
-    def _add(self, call: _Call, kind: str, target, args: list, kwargs: dict):
+    def _add(self, call: CallArguments, kind: str, target, args: list, kwargs: dict):
         pairs = [call.convert(arg) for arg in args]
         named = {key: call.convert(value) for key, value in kwargs.items()}
         fakes = {key: pair[1] for key, pair in named.items()}
@@ -428,7 +269,7 @@ class Graph:
         if not isinstance(value, (tuple, list)):
             return value
         items = type(value)(map(self._with_sizes, value))
-        if not isinstance(value, _Sizes):
+        if not isinstance(value, Sizes):
             return items
         node = self._node("call_function", torch.Size, (tuple(items),), {})
         known = [x.meta["val"] if isinstance(x, Node) else x for x in items]
@@ -447,7 +288,7 @@ class Graph:
 
     def wrap_result(self, node, result: Any) -> Value:
         """The value of a call that was added, given the result without data."""
-        return self._wrap(result, node, _Call())
+        return self._wrap(result, node, CallArguments())
 
     def add_module(self, module: torch.fx.GraphModule):
         """A graph module that is an argument of calls; returns its node."""
@@ -492,7 +333,7 @@ class Graph:
                 "fails in eager too.",
             )
 
-    def _is_recorded(self, result, call: _Call, target) -> bool:
+    def _is_recorded(self, result, call: CallArguments, target) -> bool:
         if isinstance(result, torch.Tensor):
             return not (id(result) in call.by_fake and is_unchanged(target))
         if result is None:
@@ -505,11 +346,11 @@ class Graph:
             return self._is_recorded(list(result.values()), call, None)
         return False
 
-    def _wrap_known(self, result, call: _Call) -> Value:
+    def _wrap_known(self, result, call: CallArguments) -> Value:
         found = call.by_fake.get(id(result))
         return found if found is not None else self.tracer.from_python(result)
 
-    def _wrap(self, result, node, call: _Call) -> Value:
+    def _wrap(self, result, node, call: CallArguments) -> Value:
         node.meta["val"] = node.meta["example_value"] = result
         if isinstance(result, torch.Tensor):
             found = call.by_fake.get(id(result))
@@ -527,7 +368,7 @@ class Graph:
             )
         return self.tracer.from_python(result)
 
-    def _item(self, item, node, key, call: _Call) -> Value:
+    def _item(self, item, node, key, call: CallArguments) -> Value:
         """An item of what a call gave."""
         given = call.by_fake.get(id(item))
         if given is not None:  # an argument, which the call may have written
@@ -537,7 +378,7 @@ class Graph:
         inner = self._node("call_function", operator.getitem, (node, key), {})
         return self._wrap(item, inner, call)
 
-    def _wrap_sequence(self, result, node, call: _Call) -> Value:
+    def _wrap_sequence(self, result, node, call: CallArguments) -> Value:
         items = [self._item(x, node, i, call) for i, x in enumerate(result)]
         if isinstance(result, list):
             return ListValue(items)

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from girih.errors import unsupported
 from girih.frontend.capture import _frame
-from girih.frontend.capture.graph import node_of
+from girih.frontend.capture.call_arguments import node_of
 from girih.frontend.capture.rebuilding.code import (
     call,
     inlined,
