@@ -68,9 +68,9 @@ def _columns(subject: Subject) -> Coordinate | None:
     """The coordinate along which memory is walked.
 
     Columns that are held whole are read as they lie, though rows may be stored: a warp
-    that reads two elements of each line waits for 16 times the bytes. Layer norm over
-    the channels of 3 x 384 x 112 x 112 in bf16 that come first, and a product in that
-    order: 53.5 us, in rows 76.6 (H100, 2026-11-27).
+    that reads two elements of each line waits for 16 times the bytes. Layer norm of 3 x
+    384 x 112 x 112 in bf16 to rows of channels, which come first, and a product in the
+    first order: 53.5 us, in rows 76.6 (H100, 2026-11-27).
     """
     formula = subject.formula
     found = columns_of(subject, formula.parallel + formula.reduced)
@@ -276,7 +276,7 @@ def _column_blocks(
         if length <= max(limit, share.elements // width):
             narrow = max(policy.REGISTER_ROW // length, 2)
             blocks = (Block(rows, length), Block(columns, min(width, narrow)))
-            return blocks, shared_out(subject, policy.REGISTERS, columns)
+            return blocks, shared_out(subject, policy.HELD_COLUMNS, columns)
     height = max(min(length, share.elements // width), 2)
     return (Block(rows, height, is_looped=True), Block(columns, width)), share
 
