@@ -56,3 +56,22 @@ func.func @shared(%x: !b) -> (!f, !b {graph.storage = "arg0"}) {
   }) : (!b) -> !f
   return %0, %x : !f, !b
 }
+
+// -----
+
+!b = tensor<4x8xbf16>
+!f = tensor<4x8xf32>
+
+// A result that is returned twice is stored twice.
+// CHECK-LABEL: @twice(
+// CHECK: host.launch
+// CHECK-SAME: outputs = 3
+// CHECK-NOT: host.launch
+func.func @twice(%x: !b) -> (!f, !f {graph.saved}, !f {graph.saved}) {
+  %0 = "graph.fusion"(%x) <{domain = [4, 8], reduced = array<i64>}> ({
+  ^bb0(%own: !b):
+    %1 = "graph.cast"(%own) : (!b) -> !f
+    "graph.yield"(%1) : (!f) -> ()
+  }) : (!b) -> !f
+  return %0, %0, %0 : !f, !f, !f
+}
