@@ -92,7 +92,7 @@ def compile(
     if model is None:
         return functools.partial(compile, **{**again, "backend": backend})
     _check_model(model)
-    theirs = switches()
+    theirs = switches(backend)
     if disable or theirs.disable:
         return model
     return _compile(
@@ -102,6 +102,7 @@ def compile(
         backend_fn=backend_fn,
         recompile_limit=recompile_limit or _limit(settings, theirs),
         fails_at_limit=theirs.fails_at_limit,
+        fails_at_recompile=theirs.fails_at_recompile,
         fallback=settings.falls_back(),
         options=settings,
         shapes_spec=shapes_spec,

@@ -88,6 +88,7 @@ class Settings:
             forces none.
         recompile_limit: Most values of one guard that a function is compiled for.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
+        fails_at_recompile: Raise at a call that fits none of the entries there are.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
@@ -101,6 +102,7 @@ class Settings:
     forced: dict[stance.Forced, Backend] | None = None
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
     fails_at_limit: bool = False
+    fails_at_recompile: bool = False
     limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
@@ -278,7 +280,10 @@ class Compiler:
         )
         failures = self._failures_at(call)
         if stance.current() == FAIL:
-            raise RecompileError(refused(call, failures))
+            raise RecompileError(refused(call, failures, f"the stance is {FAIL}"))
+        if failures and self.settings.fails_at_recompile:
+            switch = "torch._dynamo.config.error_on_recompile is set"
+            raise RecompileError(refused(call, failures, switch))
         if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
         counted = self._counted(call, failures)
