@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+from collections.abc import Container
 from typing import NamedTuple
 
 from girih.config import is_disabled
 from girih.errors import SwitchWarning
-from girih.options import TORCH_NAMES, Options
 
 _BREAKS = "a call of print or a logger breaks the graph, and runs as in eager mode"
 _NUMBERS = "with dynamic=False each number is a constant"
@@ -63,14 +63,15 @@ class Switches(NamedTuple):
     fails_at_recompile: bool = False
 
 
-def switches(backend: object = "girih") -> Switches:
+def switches(options: Container[str] | None) -> Switches:
     """What torch's switches say now; warns, once each, of those without effect.
 
     Args:
-        backend: What compiles the graphs: Inductor's switches count for Inductor.
+        options: The names of girih's options, also torch's ones. None where another
+            backend compiles the graphs, for which Inductor's switches may count.
     """
-    if backend == "girih":
-        _tell_of_inductors()
+    if options is not None:
+        _tell_of_inductors(options)
     config = sys.modules.get("torch._dynamo.config")
     if config is None:
         return Switches()
@@ -91,13 +92,13 @@ def switches(backend: object = "girih") -> Switches:
     )
 
 
-def _tell_of_inductors() -> None:
+def _tell_of_inductors(options: Container[str]) -> None:
     """Warns, once each, of switches of Inductor that the program has set."""
     config = sys.modules.get("torch._inductor.config")
     for name in () if config is None else tuple(config._config):
         if config._is_default(name):
             continue
-        if name in Options.__dataclass_fields__ or name in TORCH_NAMES:
+        if name in options:
             instead = f"give girih.compile options={{{name!r}: ...}}"
         else:
             instead = "it is for backend='inductor'"
