@@ -41,6 +41,9 @@ _WITHOUT_EFFECT = {
 }
 """Switches without effect in girih: torch's default, and what girih does instead."""
 
+_SET_BY_TORCH = ("deterministic",)
+"""Switches that ``torch.use_deterministic_algorithms`` sets, besides private ones."""
+
 _told: set[str] = set()
 
 
@@ -96,7 +99,8 @@ def _tell_of_inductors(options: Container[str]) -> None:
     """Warns, once each, of switches of Inductor that the program has set."""
     config = sys.modules.get("torch._inductor.config")
     for name in () if config is None else tuple(config._config):
-        if config._is_default(name):
+        is_private = name.startswith("_") or name in _SET_BY_TORCH
+        if is_private or config._is_default(name):
             continue
         if name in options:
             instead = f"give girih.compile options={{{name!r}: ...}}"
