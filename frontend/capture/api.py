@@ -53,6 +53,7 @@ from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
 from girih.frontend.capture.users_code import (
+    is_import,
     is_in_a_library,
     is_own_code,
     is_users_code,
@@ -454,6 +455,8 @@ class Compiler:
             return None
         if is_own_code(function.__code__):
             return False  # a backward pass runs here, or is compiled
+        if is_import(function.__code__):
+            return False
         origin = origin_of(function.__code__)
         if origin is not None and origin.kind != "resume":
             return None  # it runs one instruction
