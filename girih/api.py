@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from girih import backend as backends
 from girih import config, fallbacks, log, marks, registry, stance, tally
 from girih.loading import load_compiler
-from girih.options import MODES, Options, check_mode
+from girih.options import MODES, NAMES, Options, check_mode
 from girih.reports import Reports
 from girih.torch_compiled import torch_compiled
 from girih.torch_switches import Switches, switches
@@ -92,7 +92,7 @@ def compile(
     if model is None:
         return functools.partial(compile, **{**again, "backend": backend})
     _check_model(model)
-    theirs = switches()
+    theirs = switches(NAMES if backend == "girih" else None)
     if disable or theirs.disable:
         return model
     return _compile(
@@ -102,6 +102,7 @@ def compile(
         backend_fn=backend_fn,
         recompile_limit=recompile_limit or _limit(settings, theirs),
         fails_at_limit=theirs.fails_at_limit,
+        fails_at_recompile=theirs.fails_at_recompile,
         fallback=settings.falls_back(),
         options=settings,
         shapes_spec=shapes_spec,

@@ -2,7 +2,7 @@
 
 ``GIRIH_LOGS=NAME[,NAME...]`` prints the named logs on stderr. ``NAMES`` lists them,
 ``all`` means each, and ``help`` prints the list. ``TORCH_LOGS`` counts for the names
-that girih has.
+that girih has, as do calls of ``torch._logging.set_logs`` (``girih.twins``).
 
 What runs eager is a warning, whichever logs are on (``girih.fallbacks``); the log
 ``perf_hints`` has it beside the library calls.
@@ -40,7 +40,11 @@ NAMES = {
 }
 """By the name of each log what girih writes to it."""
 
-_TORCHS = {"recompiles_verbose": "recompiles"}
+_TORCHS = {
+    "aot_joint_graph": "aot_graphs",
+    "graph": "graph_code",
+    "recompiles_verbose": "recompiles",
+}
 """torch's names for a log that has another one here."""
 
 _LOGS_OF_LEVELS = {
@@ -70,6 +74,9 @@ class _Handler(logging.StreamHandler):
 
 _handler = _Handler()
 
+_asked_of: dict[str, set[str]] = {"girih": set(), "torch": set()}
+"""By whose function or variable asks for them the logs that are on."""
+
 
 def logger(name: str) -> logging.Logger:
     """The logger ``girih.<name>``; ``name`` is one of ``NAMES``."""
@@ -77,24 +84,61 @@ def logger(name: str) -> logging.Logger:
     return logging.getLogger(f"girih.{name}")
 
 
-def set_logs(**wanted: bool) -> None:
+def set_logs(**wanted: bool | int) -> None:
     """Switches logs on or off, as ``GIRIH_LOGS`` does, which it replaces.
 
     Args:
-        wanted: By the name of a log, or ``all``, whether girih prints it on stderr.
-            Logs that are not named are off.
+        wanted: By the name of a log, or ``all``, whether girih prints it on stderr. A
+            level of ``logging`` up to ``logging.INFO`` means so, too. torch's names
+            of girih's logs count. Logs that are not named are off.
 
     Raises:
-        TypeError: A value is no bool.
+        TypeError: A value is neither a bool nor a level.
         ValueError: A name is not known.
     """
+    known = [*NAMES, "all"]
     for name, value in wanted.items():
-        if name not in (*NAMES, "all"):
-            raise ValueError(unknown_name("log", name, [*NAMES, "all"]))
-        if not isinstance(value, bool):
-            raise TypeError(f"{name} must be True or False, got {value!r}")
-    every = wanted.get("all", False)
-    _switch({name for name in NAMES if wanted.get(name, every)})
+        if name not in (*known, *_TORCHS):
+            raise ValueError(_unknown(name, known))
+        if not isinstance(value, int):
+            raise TypeError(
+                f"{name} must be True, False or a level of logging, got {value!r}"
+            )
+    every = _is_wanted(wanted.pop("all", False))
+    given = {_TORCHS.get(name, name): value for name, value in wanted.items()}
+    found = {name for name in NAMES if _is_wanted(given.get(name, every))}
+    _asked_of.update(girih=found, torch=set())
+    _switch(found)
+
+
+def follow_torch(**wanted: object) -> None:
+    """Switches the logs that a call of ``torch._logging.set_logs`` names.
+
+    What girih was asked for stays on. torch ignores the call if ``TORCH_LOGS`` is set.
+    """
+    if config.torchs_logs():
+        return
+    names = {_TORCHS.get(name, name) for name, on in wanted.items() if _is_wanted(on)}
+    _asked_of["torch"] = names & NAMES.keys()
+    _switch(_asked_of["girih"] | _asked_of["torch"])
+
+
+def _is_wanted(value: object) -> bool:
+    """Whether a value of ``set_logs`` means that a log is printed."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value is True
+    return value <= logging.INFO
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    """The text for a name that is no log of girih."""
+    theirs = sys.modules["torch"]._logging._internal.log_registry
+    if theirs.is_log(name) or theirs.is_artifact(name) or name == "modules":
+        return (
+            f"girih has no log {name!r}, which is one of torch's own compiler "
+            f"(torch._logging.set_logs switches it); valid: {', '.join(known)}"
+        )
+    return unknown_name("log", name, known)
 
 
 def _switch(names: Collection[str]) -> None:
@@ -115,7 +159,8 @@ def configure() -> None:
         ValueError: A name in ``GIRIH_LOGS`` is not known.
     """
     theirs = (name.lstrip("+") for name in config.torchs_logs())
-    found = {_TORCHS.get(name, name) for name in theirs} & NAMES.keys()
+    of_torch = {_TORCHS.get(name, name) for name in theirs} & NAMES.keys()
+    found: set[str] = set()
     for name in config.logs():
         if name == "help":
             print(help_text(), file=sys.stderr)
@@ -126,8 +171,9 @@ def configure() -> None:
         else:
             known = [*NAMES, "all", "help"]
             raise ValueError(unknown_name("log in GIRIH_LOGS", name, known))
-    if found:
-        _switch(found)
+    _asked_of.update(girih=found, torch=of_torch)
+    if found or of_torch:
+        _switch(found | of_torch)
 
 
 def help_text() -> str:

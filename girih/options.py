@@ -193,6 +193,8 @@ TORCH_NAMES = {
     if entry.metadata["torch"]
 }
 """Options that torch calls otherwise."""
+NAMES = frozenset({*_FIELDS, *TORCH_NAMES})
+"""Options by girih's names, and by torch's."""
 _FOLDERS = ("cache_dir", "dump_dir", "override")
 _VECTOR_BITS = (0, 128, 256, 512)
 

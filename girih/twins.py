@@ -1,9 +1,10 @@
 """What girih and torch's own compiler have to know of each other.
 
-What ``torch.compiler.set_stance`` and ``reset`` set is torch's compiler's own state, so
-girih has to be told. torch loads its compiler in the first call of either; girih never
-does. TorchDynamo in turn is told which files are girih's: it would capture what runs
-inside of a function of its own, such as the backward pass of a compiled graph.
+What ``torch.compiler.set_stance``, ``reset`` and ``torch._logging.set_logs`` set is
+torch's compiler's own state, so girih has to be told. torch loads its compiler in the
+first call of one of the former; girih never does. TorchDynamo in turn is told which
+files are girih's: it would capture what runs inside of a function of its own, such as
+the backward pass of a compiled graph.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib import import_module
 from types import MethodType, ModuleType
 from typing import Any
 
-from girih import stance
+from girih import log, stance
 from girih.fallbacks import FallbackWarning
 from girih.torch_switches import users_level
 
@@ -42,6 +43,7 @@ def follow_torch(reset: Callable[[], None]) -> None:
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
     _extend(compiler, "reset", reset)
+    _follow_logs()
     if _follow_stances() and _is_set():
         _mirror_stance()
     capture_modules_of_torch()
@@ -161,6 +163,22 @@ def _extend(module: ModuleType, name: str, then: Callable[[], Any]) -> bool:
     wrapper.girih_follows = True
     setattr(module, name, wrapper)
     return True
+
+
+def _follow_logs() -> None:
+    """Switches girih's logs, too, by each call of ``torch._logging.set_logs``."""
+    logging = sys.modules["torch"]._logging
+    original = logging.set_logs
+    if hasattr(original, "girih_follows"):
+        return
+
+    @functools.wraps(original)
+    def set_logs(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+        log.follow_torch(**kwargs)
+
+    set_logs.girih_follows = True
+    logging.set_logs = set_logs
 
 
 def _follow_stances() -> bool:

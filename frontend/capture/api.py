@@ -53,6 +53,7 @@ from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
 from girih.frontend.capture.users_code import (
+    is_import,
     is_in_a_library,
     is_own_code,
     is_users_code,
@@ -88,6 +89,7 @@ class Settings:
             forces none.
         recompile_limit: Most values of one guard that a function is compiled for.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
+        fails_at_recompile: Raise at a call that fits none of the entries there are.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
@@ -101,6 +103,7 @@ class Settings:
     forced: dict[stance.Forced, Backend] | None = None
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
     fails_at_limit: bool = False
+    fails_at_recompile: bool = False
     limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
@@ -278,7 +281,10 @@ class Compiler:
         )
         failures = self._failures_at(call)
         if stance.current() == FAIL:
-            raise RecompileError(refused(call, failures))
+            raise RecompileError(refused(call, failures, f"the stance is {FAIL}"))
+        if failures and self.settings.fails_at_recompile:
+            switch = "torch._dynamo.config.error_on_recompile is set"
+            raise RecompileError(refused(call, failures, switch))
         if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
         counted = self._counted(call, failures)
@@ -449,6 +455,8 @@ class Compiler:
             return None
         if is_own_code(function.__code__):
             return False  # a backward pass runs here, or is compiled
+        if is_import(function.__code__):
+            return False
         origin = origin_of(function.__code__)
         if origin is not None and origin.kind != "resume":
             return None  # it runs one instruction

@@ -69,9 +69,9 @@ def recompilation(call: Call, failures: list[Failure]) -> str:
     return "\n".join([head, *_misfits(failures)])
 
 
-def refused(call: Call, failures: list[Failure]) -> str:
-    """That a call needs compilation, which the stance forbids."""
-    text = f"{place_of(call)} needs a compilation, but the stance is fail_on_recompile"
+def refused(call: Call, failures: list[Failure], reason: str) -> str:
+    """That a call needs compilation, which is forbidden for a reason."""
+    text = f"{place_of(call)} needs a compilation, but {reason}"
     lines = [text, *_misfits(failures)]
     if not failures:
         lines.append("  girih has not compiled it yet.")

@@ -64,6 +64,12 @@ class _Twin:
         """The original, under the name that libraries look for to unwrap a module."""
         return self.girih_original
 
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        """Takes also the names that a module of ``torch.compile`` gives its state."""
+        if "_orig_mod" not in self._modules:
+            _drop_prefix(state_dict, prefix, "_orig_mod.")
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
     def __copy__(self):
         make, settings = self.girih_made_by
         return make(copy.copy(self.girih_original), _for_copy(settings))
@@ -78,6 +84,14 @@ class _Twin:
     def __reduce__(self):
         make, settings = self.girih_made_by
         return make, (self.girih_original, _for_copy(settings))
+
+
+def _drop_prefix(state: dict, before: str, prefix: str) -> None:
+    """Renames entries in place, but for those whose new name stands there already."""
+    for name in [name for name in state if name.startswith(before + prefix)]:
+        new = before + name.removeprefix(before + prefix)
+        if new not in state:
+            state[new] = state.pop(name)
 
 
 _CALL = _Twin.__dict__["girih_call"]

@@ -48,6 +48,14 @@ def _folder_of(package: str) -> str:
     return os.path.abspath(folder) + os.sep
 
 
+def is_import(code: types.CodeType) -> bool:
+    """Whether a function is one with which Python runs an ``import``.
+
+    It calls finders of installed packages and bodies of modules, once in a process.
+    """
+    return code.co_filename.startswith("<frozen importlib.")
+
+
 def is_own_code(code: types.CodeType) -> bool:
     """Whether a function is girih's and calls no function of the user."""
     return code.co_filename.startswith(_OWN)

@@ -6,7 +6,8 @@
 
 So nothing is copied. That is possible where only kernels read a part: what a library
 reads, or the caller gets, lies in a buffer of its own. One part that is not made here
-is copied into its place.
+is copied into its place. A result that holds parts is itself no part of the next
+`concat`: its buffer would have to begin before its first part is made.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def parts_of_concats(
         wanted: values that must have certain strides.
     """
     found: dict[ir.Value, Part] = {}
+    wholes: set[ir.Value] = set()
     for op in block.operations:
         if op.operation.name != "graph.concat" or not runs_in_kernel(op):
             continue
@@ -72,11 +74,13 @@ def parts_of_concats(
             if value not in found
             and value not in written
             and value not in wanted
+            and value not in wholes
             and operands.count(value) == 1
             and _is_made_for_kernels(value)
         ]
         if whole in written or not own or len(own) + _MOST_COPIED < len(operands):
             continue
+        wholes.add(whole)
         start: Size = 0
         for value in operands:
             if value in own:

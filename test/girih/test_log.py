@@ -1,6 +1,7 @@
 """Logs: by environment variables and by ``girih.set_logs``."""
 
 import inspect
+import logging
 
 import pytest
 import torch
@@ -196,5 +197,34 @@ def test_the_cpu_has_no_cuda_graphs(capsys):
 def test_mistakes():
     with pytest.raises(ValueError, match="'guard'.*did you mean 'guards'"):
         girih.set_logs(guard=True)
-    with pytest.raises(TypeError, match="guards must be True or False, got 'yes'"):
+    with pytest.raises(TypeError, match="guards must be True, False or a level"):
         girih.set_logs(guards="yes")
+
+
+def test_torchs_function_counts_for_known_names(capsys):
+    names = {"guards": True, "dynamic": logging.DEBUG, "fusion": False, "dynamo": 30}
+    girih.set_logs(fusion=True)
+    torch._logging.set_logs(**names)
+    girih.compile(lambda x: x + 4)(torch.ones(3))
+    printed = capsys.readouterr().err
+    assert "[girih.guards]" in printed and "[girih.fusion]" in printed
+    torch._logging.set_logs()
+    girih.compile(lambda x: x + 5)(torch.ones(3))
+    printed = capsys.readouterr().err
+    assert "[girih.guards]" not in printed and "[girih.fusion]" in printed
+
+
+def test_torch_ignores_its_function_beside_its_variable():
+    program = PROGRAM.replace(
+        "x = torch", "torch._logging.set_logs(fusion=True)\nx = torch"
+    )
+    printed = run_python(program, TORCH_LOGS="guards")
+    assert "[girih.guards]" in printed and "[girih.fusion]" not in printed
+
+
+def test_names_and_levels_of_torch(capsys):
+    girih.set_logs(graph=True, dynamic=logging.WARNING)
+    girih.compile(lambda x: x + 6)(torch.ones(3))
+    assert "[girih.graph_code]" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="'dynamo', which is one of torch's"):
+        girih.set_logs(dynamo=logging.DEBUG)

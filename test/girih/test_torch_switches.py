@@ -31,6 +31,12 @@ HONOURED = {
     "try: compiled_calls(*dtypes, recompile_limit=2)\n"
     "except girih.UnsupportedError as error: assert 'recompile limit' in str(error)\n"
     "else: raise SystemExit('no error')",
+    "error_on_recompile": "switches.error_on_recompile = True\n"
+    "assert compiled_calls(sizes[0], sizes[0]) == 1\n"
+    "try: compiled_calls(*sizes)\n"
+    "except girih.RecompileError as error: text = str(error)\n"
+    "assert 'error_on_recompile is set' in text, text\n"
+    "assert 'expected 3, actual 4' in text, text",
     "automatic_dynamic_shapes": "assert compiled_calls(*sizes) == 2\n"
     "switches.automatic_dynamic_shapes = False\n"
     "assert compiled_calls(*sizes) == 4\n"
@@ -54,7 +60,8 @@ def test_a_switch_without_effect_is_told_once():
         START
         + """
 for name in ("capture_scalar_outputs", "specialize_int", "specialize_float",
-             "capture_dynamic_output_shape_ops", "accumulated_recompile_limit"):
+             "capture_dynamic_output_shape_ops", "accumulated_recompile_limit",
+             "compiled_autograd", "reorderable_logging_functions"):
     setattr(switches, name, 7)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -62,6 +69,32 @@ for name in ("capture_scalar_outputs", "specialize_int", "specialize_float",
         compiled_calls(*sizes)
     assert [name in str(w.message) for w in told] == [True], (name, told)
     assert told[0].filename == "<string>", told[0].filename
+"""
+    )
+
+
+def test_a_switch_of_inductor_without_effect_is_told_once():
+    run_after_torch(
+        """
+import torch, girih, warnings
+import torch._inductor.config as switches
+def texts(backend):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        girih.compile(torch.sin, backend=backend)
+    return [str(w.message) for w in told]
+torch.use_deterministic_algorithms(True)
+assert texts("girih") == []
+switches.fallback_random = True
+switches.cpp.threads = 1
+switches.post_grad_custom_pre_pass = lambda graph: None
+assert texts("inductor") == []
+told = sorted(texts("girih"))
+assert len(told) == 3, told
+assert "cpp.threads has no effect" in told[0] and "inductor" in told[0]
+assert "options={'fallback_random': ...}" in told[1]
+assert "post_grad_custom_pre_pass" in told[2]
+assert texts("girih") == []
 """
     )
 

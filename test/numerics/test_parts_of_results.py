@@ -147,3 +147,21 @@ def test_equal_gradients_are_one_tensor_until_leaves_keep_them():
     torch.testing.assert_close((x.grad, y.grad), (expected[0], 2 * expected[1]))
     (backward,) = girih.report(compiled).graphs[0].derivatives
     assert backward.launches == 1
+
+
+def test_results_that_hold_parts_are_joined_further():
+    """Each step of a loop reads what was joined, and adds what a library drew."""
+
+    def generate(indices, table):
+        for _ in range(4):
+            weights = table[indices].sum(1).softmax(-1)
+            drawn = torch.multinomial(weights, 1)
+            indices = torch.cat((indices, drawn), 1)
+        return indices
+
+    def drawn(function):
+        torch.manual_seed(0)
+        return function(torch.tensor([[1, 2], [3, 4]]), torch.randn(9, 9))
+
+    compiled = girih.compile(generate, options={"fallback": False})
+    assert torch.equal(drawn(compiled), drawn(generate))

@@ -55,3 +55,21 @@ func.func @twice(%a: tensor<2x3xf32>) -> tensor<2x6xf32> {
   %1 = "graph.concat"(%0, %0) {dim = 1 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
   return %1 : tensor<2x6xf32>
 }
+
+// -----
+
+// A result that holds a part of its own is copied into the next result, while kernels
+// read it before that.
+// CHECK-LABEL: func.func @chain
+// CHECK: [[Y:%.+]] = "host.alloc"() : () -> !tile.buffer<f32, [2, 4], [4, 1]>
+// CHECK: "host.view"([[Y]])
+// CHECK: kernel = @{{.*}}exp
+// CHECK: "host.launch"([[Y]], {{.+}}) {kernel = @{{.*}}sin
+// CHECK: "host.launch"([[Y]], {{.+}}, {{.+}}) {kernel = @{{.*}}concat
+func.func @chain(%a: tensor<2x3xf32>, %b: tensor<2x1xf32>) -> (tensor<2x5xf32>, tensor<2x4xf32>) {
+  %0 = "graph.exp"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = "graph.concat"(%0, %b) {dim = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = "graph.sin"(%1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = "graph.concat"(%1, %b) {dim = 1 : i64} : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x5xf32>
+  return %3, %2 : tensor<2x5xf32>, tensor<2x4xf32>
+}
