@@ -251,7 +251,7 @@ class Graph:
         self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, SymbolValue] = {}
         self._effects: set = set()
-        self._fixes_numbers = False
+        self.fixes_numbers = False
 
     @property
     def inputs(self) -> list[Input]:
@@ -359,7 +359,7 @@ class Graph:
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
         if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
             self._guard_beginnings(args[0])
-        fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
+        fixes_numbers = self.fixes_numbers or takes_int_for_float(target, args, kwargs)
         call = _Call(target, fixes_numbers)
         try:
             return self._add(call, kind, target, args, kwargs)
@@ -402,11 +402,11 @@ class Graph:
     @contextmanager
     def fixing_numbers(self) -> Iterator[None]:
         """Fixes the numbers that operations are given in the block."""
-        before, self._fixes_numbers = self._fixes_numbers, True
+        before, self.fixes_numbers = self.fixes_numbers, True
         try:
             yield
         finally:
-            self._fixes_numbers = before
+            self.fixes_numbers = before
 
     def _with_sizes(self, value: Any) -> Any:
         """Arguments of a node with a node for each ``torch.Size`` among them."""
