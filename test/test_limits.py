@@ -358,18 +358,6 @@ def test_functionalized():
     assert eager_calls(function, torch.ones(3)) == {"mode"}
 
 
-def test_dropout_of_a_batch():
-    def function(x):
-        drop = torch.vmap(lambda row: F.dropout(row, 0.5), randomness="different")
-        return drop(x)
-
-    girih.reset()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        girih.compile(function, dynamic=True)(torch.ones(3, 4))
-    assert set(girih.counters()["eager_calls"]) == {"mode"}
-
-
 def test_view_of_a_squeezed_base():
     def function(x):
         y = x * 1
@@ -382,19 +370,6 @@ def test_view_of_a_squeezed_base():
     x = torch.randn(2, 1, 3, requires_grad=True)
     assert eager_calls(function, x) <= {"overlap"}
     assert girih.explain(function)(x).graph_break_count == 1
-
-
-def test_hessian_with_symbolic_sizes():
-    def function(x, y):
-        loss = lambda w: F.binary_cross_entropy_with_logits(x @ w, y)  # noqa: E731
-        return torch.func.hessian(loss)(torch.ones(x.size(1)))
-
-    girih.reset()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        girih.compile(function, dynamic=True)(torch.randn(4, 3), torch.rand(4))
-    assert set(girih.counters()["eager_calls"]) == {"mode"}
-    assert eager_calls(function, torch.randn(4, 3), torch.rand(4)) == set()
 
 
 class Pair:

@@ -25,9 +25,9 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
+from girih.codegen.runtime.batches import entries_of, is_batch, outside_of_batches
 from girih.codegen.runtime.inner import GONE
 
-_is_batch = torch._C._functorch.is_legacy_batchedtensor
 _levels = torch._C._functorch.get_dynamic_layer_stack_depth
 _hooks = torch._C._autograd._top_saved_tensors_default_hooks
 
@@ -292,6 +292,8 @@ class Kept:
         freed: frozenset,
     ) -> tuple:
         """By a call that autograd records where it is to: ``create_graph=True``."""
+        if is_batch(cotangents):
+            return self._one_by_one(given, inner, tensors, cotangents, freed)
         owner = self.owner
         marked = None
         if torch.is_grad_enabled():
@@ -309,6 +311,29 @@ class Kept:
         self.free(freed)
         with _drawing_again(self.drawn):
             return function(*arguments, *tensors, *laid_out), numbers
+
+    def _one_by_one(
+        self,
+        given: tuple,
+        inner: tuple,
+        tensors: Sequence[Tensor],
+        cotangents: list,
+        freed: frozenset,
+    ) -> tuple:
+        """The same for each entry of a batch of cotangents: ``is_grads_batched=True``.
+
+        Autograd records nothing of what a function in Python gives for batches.
+        """
+        with outside_of_batches():
+            entries, batch = entries_of(cotangents)
+            made = [
+                self._differentiable(given, inner, tensors, entry, frozenset())
+                for entry in entries
+            ]
+            gradients = zip(*(found for found, _ in made), strict=True)
+            stacked = [batch(torch.stack(entries)) for entries in gradients]
+        self.free(freed)
+        return stacked, made[0][1]
 
     def _in_transform(
         self, given: tuple, inner: tuple, tensors: Sequence[Tensor], cotangents: list
@@ -393,10 +418,14 @@ def _anchor() -> Tensor:
 
 
 def _is_transformed(cotangents: list) -> bool:
-    """Whether tensors may be wrappers: batches of ``vmap``, or dual numbers."""
+    """Whether tensors may be wrappers: batches of ``vmap``, or dual numbers.
+
+    Batches of ``is_grads_batched`` can be told apart, and each entry's gradients be
+    computed alone: where they are to be differentiated again, see ``_one_by_one``.
+    """
     if _levels() > 0 or forward_ad._current_level >= 0:
         return True
-    return any(map(_is_batch, cotangents))  # of is_grads_batched
+    return is_batch(cotangents) and not torch.is_grad_enabled()
 
 
 def _laid_out(cotangent: Tensor, strides: tuple | None) -> Tensor:

@@ -20,7 +20,7 @@ from girih.frontend.capture.break_point import BreakPoint, Stopped
 from girih.frontend.capture.budget import Limits
 from girih.frontend.capture.checks import number_check
 from girih.frontend.capture.continuation import tail_of
-from girih.frontend.capture.evaluate import Evaluator, NeedsSymbols
+from girih.frontend.capture.evaluate import Evaluator, NeedsKnownSizes, NeedsSymbols
 from girih.frontend.capture.finalizers import returning
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.graph import Input
@@ -404,7 +404,11 @@ def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
 
 def _attempt(call: Call, stop: BreakPoint | None) -> CapturedFrame:
     try:
-        return _with_symbols(call, stop)
+        while True:  # an attempt that starts again has fewer symbols
+            try:
+                return _with_symbols(call, stop)
+            except NeedsKnownSizes:
+                pass
     except RecursionError as error:
         if _is_deep():  # the calls around it took the stack, not those in it
             raise exhaustion(error) from None

@@ -36,8 +36,16 @@ def is_resized(fake: torch.Tensor, real: torch.Tensor) -> bool:
     )
 
 
-class NeedsSymbols(Exception):
+class StartAgain(Exception):
+    """The capture starts again, knowing more."""
+
+
+class NeedsSymbols(StartAgain):
     """A size is to be symbolic: the capture starts again with symbols."""
+
+
+class NeedsKnownSizes(StartAgain):
+    """Sizes must not be symbolic: the capture starts again, and ``Sizes`` knows it."""
 
 
 def _reads_batch_sizes(target: Any, args: list) -> bool:

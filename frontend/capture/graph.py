@@ -92,7 +92,7 @@ class Graph:
         self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, SymbolValue] = {}
         self._effects: set = set()
-        self._fixes_numbers = False
+        self.fixes_numbers = False
 
     @property
     def inputs(self) -> list[Input]:
@@ -213,16 +213,17 @@ class Graph:
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
         if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
             self._guard_beginnings(args[0])
-        fixes_numbers = self._fixes_numbers or takes_int_for_float(target, args, kwargs)
-        call = CallArguments(target, fixes_numbers)
+        fixes = self.fixes_numbers or takes_int_for_float(target, args, kwargs)
+        call = CallArguments(target, fixes)
         try:
             return self._add(call, kind, target, args, kwargs)
         except UnsupportedError as error:
             if error.kind != OPERATION_FAILED or not call.has_numbers:
                 raise
         # Not every operation can be evaluated with symbols.
-        call = CallArguments(target, fixes_numbers=True)
-        return self._add(call, kind, target, args, kwargs)
+        return self._add(
+            CallArguments(target, fixes_numbers=True), kind, target, args, kwargs
+        )
 
     def _guard_beginnings(self, value: Value) -> None:
         """Guards where in its storage an input begins of which a tensor is a view."""
@@ -256,11 +257,11 @@ class Graph:
     @contextmanager
     def fixing_numbers(self) -> Iterator[None]:
         """Fixes the numbers that operations are given in the block."""
-        before, self._fixes_numbers = self._fixes_numbers, True
+        before, self.fixes_numbers = self.fixes_numbers, True
         try:
             yield
         finally:
-            self._fixes_numbers = before
+            self.fixes_numbers = before
 
     def _with_sizes(self, value: Any) -> Any:
         """Arguments of a node with a node for each ``torch.Size`` among them."""
@@ -272,8 +273,8 @@ class Graph:
         if not isinstance(value, Sizes):
             return items
         node = self._node("call_function", torch.Size, (tuple(items),), {})
-        known = [x.meta["val"] if isinstance(x, Node) else x for x in items]
-        node.meta["val"] = node.meta["example_value"] = torch.Size(known)
+        known = torch.Size(x.meta["val"] if isinstance(x, Node) else x for x in items)
+        node.meta["val"] = node.meta["example_value"] = known
         return node
 
     def add_effect(self, target, args: tuple):
@@ -336,9 +337,7 @@ class Graph:
     def _is_recorded(self, result, call: CallArguments, target) -> bool:
         if isinstance(result, torch.Tensor):
             return not (id(result) in call.by_fake and is_unchanged(target))
-        if result is None:
-            return True
-        if isinstance(result, _SYMBOLIC):
+        if result is None or isinstance(result, _SYMBOLIC):
             return True
         if isinstance(result, (tuple, list)):
             return any(self._is_recorded(item, call, None) for item in result)

@@ -34,6 +34,10 @@ _MOST_NESTED = 4
 # of the learning rate write the first three, and programs the last one.
 _SCHEDULED = frozenset(("lr", "momentum", "betas", "weight_decay"))
 
+# Entries besides those for sizes that have to be known: that of the first call, whose
+# sizes were not known to vary, and the one with symbols.
+_OTHER_ENTRIES = 2
+
 MARK_VIOLATED = "a marked size has to be fixed"
 TOO_MANY_VALUES = "a value that is another at each call"
 SPEC_VIOLATED = "a call that shapes_spec does not allow"
@@ -78,6 +82,8 @@ class Sizes:
         self._limited: set[tuple[str, str]] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._varying_dims: dict[str, set[int]] = {}
+        self._known_dims: dict[str, set[int]] = {}
+        self._known_shapes: dict[str, set[tuple[int, ...]]] = {}
         self._numbers: dict[str, int | float] = {}
         self._learned: list[tuple[Source, Any]] = []
         self._varying: set[str] = set()
@@ -99,7 +105,40 @@ class Sizes:
             tensor, "_dynamo_dynamic_indices"
         ):
             dims = _marked(tensor, dims)
-        return {dim: how for dim, how in sorted(dims.items()) if tensor.shape[dim] > 1}
+        known = self._known_of(tensor, source)
+        return {
+            dim: how
+            for dim, how in sorted(dims.items())
+            if tensor.shape[dim] > 1 and dim not in known
+        }
+
+    def may_know(
+        self, tensor: torch.Tensor, source: Source, dims: Iterable[int]
+    ) -> bool:
+        """Whether the program leaves it open if sizes are symbolic."""
+        if self._spec is not None or self._are_known_spent(_key(source)):
+            return False
+        given = self.dynamic_dims(tensor, source)
+        return not any(given[dim].is_marked for dim in dims if dim in given)
+
+    def know(self, source: Source, dims: Iterable[int]) -> None:
+        """An operation can't be evaluated with these sizes as symbols."""
+        self._known_dims.setdefault(_key(source), set()).update(dims)
+
+    def _known_of(self, tensor: torch.Tensor, source: Source) -> Iterable[int]:
+        """The dims whose sizes have to be known, unless there were too many of them."""
+        key, shape = _key(source), tuple(tensor.shape)
+        known = self._known_dims.get(key, ())
+        if known and shape not in self._known_shapes.get(key, ()):
+            if self._are_known_spent(key):
+                return ()
+            self._known_shapes.setdefault(key, set()).add(shape)
+        return known
+
+    def _are_known_spent(self, key: str) -> bool:
+        """Whether the entries that are left are one: for all sizes, with a break."""
+        most, seen = self._most_values, self._known_shapes.get(key, ())
+        return most is not None and len(seen) >= most - _OTHER_ENTRIES
 
     def _varying_of(self, tensor: torch.Tensor, source: Source) -> Iterable[int]:
         if self.dynamic is not None:

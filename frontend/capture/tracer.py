@@ -18,7 +18,7 @@ from girih.frontend.capture.calls import Calls
 from girih.frontend.capture.class_facts import ClassFacts, ClassLookups, Registrations
 from girih.frontend.capture.dynamic_log import note_places
 from girih.frontend.capture.effects import Effects
-from girih.frontend.capture.evaluate import NeedsSymbols
+from girih.frontend.capture.evaluate import NeedsSymbols, StartAgain
 from girih.frontend.capture.finalizers import Watch
 from girih.frontend.capture.frame import Frame, OffsetValue, plan_of
 from girih.frontend.capture.graph import Graph
@@ -419,7 +419,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             raise self._located(error, frame) from None
         except NotConstant as error:
             raise self._located(not_known(error), frame) from None
-        except (Raised, NeedsSymbols, RecursionError):
+        except (Raised, StartAgain, RecursionError):
             raise
         except Exception as error:
             raise self._located(bug(error), frame) from error

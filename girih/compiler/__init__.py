@@ -39,6 +39,7 @@ from girih.compiler.aliases import aliases_of, shown_as_another_dtype
 from girih.compiler.convention import (
     as_results,
     calls_aten_writes,
+    owners_of,
     with_calling_convention,
     without_grad,
 )
@@ -349,6 +350,7 @@ def _eager(part: Part, imported: ImportedGraph) -> Callable:
     constants = [None if torch.is_tensor(x) else x for x in part.examples]
     for index in indices:
         constants[index] = None
+    owners = {} if imported.is_plain else owners_of(imported)
 
     def run(*arguments):
         values = list(constants)
@@ -357,6 +359,6 @@ def _eager(part: Part, imported: ImportedGraph) -> Callable:
         for number, bits in imported.bits.items():
             values[indices[number]] = bits.toggled(arguments[number])
         outputs = forward(*values)
-        return outputs if imported.is_plain else as_results(outputs, imported)
+        return outputs if imported.is_plain else as_results(outputs, imported, owners)
 
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,11 +10,14 @@ from torch.autograd import forward_ad
 
 from girih.codegen.runtime.mutation import written_arguments
 from girih.compiler.aliases import Alias
+from girih.compiler.modules import functions_of
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.fallbacks import Site, with_reasons
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.lazy_bits import NONE, Bits
 from girih.frontend.importer.levels import eager_run
+from girih.passes.autograd.joint import Signature
 
 
 def with_calling_convention(
@@ -83,16 +86,43 @@ def with_dual_numbers(
     return call
 
 
-def as_results(outputs, imported: ImportedGraph) -> dict[int, Any]:
-    """What the graph returned, under the numbers of the program's results."""
+def owners_of(imported: ImportedGraph) -> dict[int, list[int]]:
+    """Results that the graph does not return: the views of each that it returns."""
+    returned = {slot.value for slot in imported.outputs if slot.kind == "result"}
+    signature = Signature.of(functions_of(imported.module)[imported.name])
+    owners: dict[int, list[int]] = {}
+    for number, attributes in enumerate(signature.results):
+        if number not in returned or keys.STORAGE not in attributes:
+            continue
+        name = attributes[keys.STORAGE].value.removeprefix("out")
+        if name.isdecimal() and int(name) not in returned:
+            owners.setdefault(int(name), []).append(number)
+    return owners
+
+
+def as_results(
+    outputs, imported: ImportedGraph, owners: Mapping[int, Sequence[int]]
+) -> dict[int, Any]:
+    """What the graph returned, under the numbers of the program's results.
+
+    Args:
+        outputs: What the graph returned.
+        imported: The program.
+        owners: For results that only own the memory of others, the numbers of these.
+    """
     if imported.tree is not None:
         outputs, _ = torch.utils._pytree.tree_flatten(outputs)
     pairs = zip(imported.outputs, outputs, strict=True)
-    return {
+    results = {
         slot.value: _with_bits(output, slot.bits)
         for slot, output in pairs
         if slot.kind == "result"
     }
+    for owner, views in owners.items():
+        bases = [results[view]._base for view in views]
+        # Of a view that was detached autograd does not know what it is a view of.
+        results.update((owner, base) for base in bases if base is not None)
+    return results
 
 
 def _output(slot, results, inputs):

@@ -10,7 +10,7 @@ tensors that share a storage stand for tensors that share a counter of versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,13 +19,14 @@ import torch
 from torch.utils import _pytree as pytree
 
 from girih.codegen.runtime.interface import Keeper, Saved
+from girih.compiler.convention import owners_of
 from girih.compiler.passed import equal_of, passed_of
 from girih.compiler.written_views import is_written_view, kept_inside
 from girih.dialects import keys
 from girih.dialects.bindings import ir
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.edges import Edge, edge_of, tells_of_a_write
-from girih.frontend.importer.lazy_bits import NONE
+from girih.frontend.importer.lazy_bits import NONE, Bits
 from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
 
@@ -108,7 +109,7 @@ def read_eager_graph(
         tuple(leaves),
         _kept(order, nodes, leaves.values(), examples) if is_known else None,
         {saved: _storage(tensor) for saved, tensor in examples.items()},
-        _inner(roots),
+        _inner(roots, {Saved("result", number) for number in owners_of(imported)}),
         frozenset(saved for saved, node in nodes.items() if _keeps_result(node)),
         passed_of(roots, leaves, examples, _keeps) if is_known else {},
         equal_of(order, roots, leaves, examples, _keeps) if is_known else {},
@@ -150,11 +151,17 @@ def _kept(
     return kept
 
 
-def _inner(roots: Mapping[Saved, Edge]) -> dict[Saved, tuple[Saved, ...]]:
-    """For roots those that are found behind them, and not behind one another."""
+def _inner(
+    roots: Mapping[Saved, Edge], unreturned: Collection[Saved]
+) -> dict[Saved, tuple[Saved, ...]]:
+    """For roots those that are found behind them, and not behind one another.
+
+    What is not returned is found behind none, as nobody asks about it: its views are.
+    """
     edges: dict[tuple[Any, int], Saved] = {}
     for saved, edge in roots.items():
-        edges.setdefault(edge, saved)
+        if saved not in unreturned:
+            edges.setdefault(edge, saved)
     found = {}
     for saved, root in roots.items():
         inner, seen = [], set()
@@ -282,7 +289,10 @@ def _has_checkpoints(module: ir.Module) -> bool:
 def _examples(
     gm: torch.fx.GraphModule, imported: ImportedGraph
 ) -> dict[Saved, torch.Tensor] | None:
-    """The fake tensors that stand for arguments and results, results first."""
+    """The fake tensors that stand for arguments and results, results first.
+
+    Among the results are those that own the memory of others and are not returned.
+    """
     (output,) = gm.graph.find_nodes(op="output")
     outputs, _ = pytree.tree_flatten(output.args[0])
     if len(outputs) != len(imported.outputs):
@@ -293,16 +303,33 @@ def _examples(
         for slot, node in zip(imported.outputs, outputs, strict=True)
         if slot.kind == "result"
     ]
-    found_at += [
-        (Saved("argument", number), inputs[index], NONE)
-        for number, index in enumerate(imported.input_indices)
-    ]
-    found = {}
+    found: dict[Saved, torch.Tensor] = {}
+    _add_examples(found, found_at)
+    for owner, views in owners_of(imported).items():
+        tensors = (found.get(Saved("result", view)) for view in views)
+        bases = (tensor._base for tensor in tensors if tensor is not None)
+        if (
+            base := next((base for base in bases if base is not None), None)
+        ) is not None:
+            found[Saved("result", owner)] = base
+    _add_examples(
+        found,
+        [
+            (Saved("argument", number), inputs[index], NONE)
+            for number, index in enumerate(imported.input_indices)
+        ],
+    )
+    return found
+
+
+def _add_examples(
+    found: dict[Saved, torch.Tensor], found_at: Iterable[tuple[Saved, Any, Bits]]
+) -> None:
+    """Adds the fake tensors of nodes."""
     for saved, node, bits in found_at:
         value = value_of(node) if isinstance(node, torch.fx.Node) else None
         if isinstance(value, torch.Tensor) and value.layout is torch.strided:
             found.setdefault(saved, value if bits is NONE else bits.toggled(value))
-    return found
 
 
 def _in_order(roots: Iterable[Any]) -> list:

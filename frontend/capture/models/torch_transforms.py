@@ -22,6 +22,7 @@ from torch.utils._pytree import (
 )
 
 from girih.errors import UnsupportedError, unsupported
+from girih.frontend.capture.known_sizes import start_again_with_sizes
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.models.torch_functions import under
 from girih.frontend.capture.rebuilding.registry import writes
@@ -217,17 +218,18 @@ def _jvp(tracer, func, primals, tangents, *, strict=None, has_aux=None):
 
 def _apply(tracer, value: TransformValue, args: list[Value]) -> Value:
     is_direct = value.transform in (eager_transforms.jvp, _pulled_back)
-    body, template, tensors = _traced(tracer, value, args, is_direct)
+    given = _traced(tracer, value, args, is_direct)
+    body = given[0]
     try:
-        return _call(tracer, value, is_direct, template, body, tensors)
+        return _call(tracer, value, is_direct, *given)
     except UnsupportedError as error:
         if error.kind != OPERATION_FAILED or not _has_numbers(body):
             raise
     # Not every derivative can be evaluated with symbols: that of x ** n asks for n.
     tracer.graph.fx.erase_node(body.node)
     with tracer.graph.fixing_numbers():
-        body, template, tensors = _traced(tracer, value, args, is_direct)
-    return _call(tracer, value, is_direct, template, body, tensors)
+        given = _traced(tracer, value, args, is_direct)
+        return _call(tracer, value, is_direct, *given)
 
 
 def _has_numbers(body: Body) -> bool:
@@ -398,7 +400,7 @@ def _vjp(tracer, func, *primals, has_aux=None):
             "would draw other random numbers.",
             hints=("Draw them outside, and pass them in.",),
         )
-    results, *aux = _call(tracer, value, False, template, body, tensors).items
+    results, *aux = _call(tracer, value, False, body, template, tensors).items
     pull = PullValue(value, list(primals), used)
     return tracer.from_python((results, pull, *aux))
 
@@ -428,8 +430,8 @@ def _call(
     tracer,
     value: TransformValue,
     is_direct: bool,
-    template: tuple,
     body: Body,
+    template: tuple,
     leaves: list[Value],
 ) -> Value:
     target = Transformed(
@@ -437,7 +439,14 @@ def _call(
     )
     graph = tracer.graph
     operands = [leaf.node for leaf in leaves]
-    result = graph.evaluate(target, _fake_operands(body, leaves))
+    fakes = _fake_operands(body, leaves)
+    try:
+        result = graph.evaluate(target, fakes)
+    except UnsupportedError:
+        # Once numbers are fixed: sizes are fixed for all that the capture does.
+        if tracer.graph.fixes_numbers or not _has_numbers(body):
+            start_again_with_sizes(tracer, target, fakes)
+        raise
     node = graph.add_call(target, (body.node, *operands, *body.lifted))
     values = graph.wrap_result(node, result)
     return tracer.from_python(tree_unflatten(values.items, target.structure))

@@ -9,7 +9,7 @@ import types
 from girih.frontend.capture.rebuilding.code import attribute, call, method, tuple_of
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Method
-from girih.frontend.capture.values.classes import SuperValue
+from girih.frontend.capture.values.classes import ClassValue, SuperValue
 from girih.frontend.capture.values.function import (
     BoundMethod,
     CellValue,
@@ -84,7 +84,13 @@ def _write_builtin_method(rebuilder, value: Method) -> ast.expr:
 @writes(DescriptorMethod)
 def _write_descriptor_method(rebuilder, value: DescriptorMethod) -> ast.expr:
     owner = rebuilder.expression(value.owner)
-    made = method(rebuilder.constant(value.descriptor), "__get__", owner)
+    descriptor = rebuilder.constant(value.descriptor)
+    if isinstance(value.descriptor, types.ClassMethodDescriptorType):
+        is_class = isinstance(value.owner, ClassValue)
+        cls = owner if is_class else call(rebuilder.constant(type), owner)
+        made = method(descriptor, "__get__", rebuilder.constant(None), cls)
+    else:
+        made = method(descriptor, "__get__", owner)
     return rebuilder.assign(value, made)
 
 

@@ -132,3 +132,35 @@ def test_a_descriptor_written_in_c_is_left_to_python():
 
     with pytest.raises(UnsupportedError, match="descriptor under classmethod"):
         girih.compile(read, fullgraph=True)(torch.zeros(1))
+
+
+class Named(dict):
+    @classmethod
+    def of(cls, x):
+        make = super().fromkeys
+        girih.graph_break()
+        return make(["a", "b"], x * 2)
+
+    def again(self, x):
+        make = super().fromkeys
+        girih.graph_break()
+        return make(self, x * 3)
+
+    def by_itself(self, x):
+        make = self.fromkeys
+        girih.graph_break()
+        return make(self, x * 4)
+
+
+@pytest.mark.parametrize("name", ["of", "again", "by_itself"])
+def test_class_methods_of_c_classes_over_a_break(name):
+    def function(x):
+        named = Named(c=x)
+        made = named.of(x) if name == "of" else getattr(named, name)(x)
+        return type(made).__name__, list(made), sum(made.values())
+
+    x = torch.ones(2)
+    kind, keys, total = function(x)
+    found = girih.compile(function)(x)
+    assert found[:2] == (kind, keys)
+    torch.testing.assert_close(found[2], total)
