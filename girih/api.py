@@ -42,9 +42,8 @@ def compile(
 ) -> Callable:
     """Compiles a function or a module; use it as a function or as a decorator.
 
-    Nothing is compiled before the first call. A call with inputs for which the
-    compiled code does not hold (another dtype, rank, size, attribute, ...) compiles
-    again.
+    Nothing is compiled before the first call. Inputs for which no compiled code holds
+    (another dtype, rank, size, attribute, ...) compile again.
 
     Args:
         model: A function, method, or ``nn.Module``. None: returns a decorator.

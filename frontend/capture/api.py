@@ -7,14 +7,14 @@ import logging
 import time
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
 from torch._C._dynamo.eval_frame import set_eval_frame
 
-from girih import collector, config, exclusive, log, marks, stance, tally
+from girih import collector, exclusive, log, marks, stance, tally
 from girih.errors import (
     EXHAUSTED,
     GirihError,
@@ -25,13 +25,12 @@ from girih.errors import (
     for_users,
     is_exhaustion,
 )
-from girih.fallbacks import Fallback, Site
+from girih.fallbacks import Site
 from girih.frontend.capture import _frame, budget, copying, limit
-from girih.frontend.capture.budget import Limits, Pause
+from girih.frontend.capture.budget import Pause
 from girih.frontend.capture.capture import (
     RAISES,
     STATE_OF_TORCH,
-    Backend,
     Call,
     CapturedFrame,
     capture,
@@ -51,10 +50,10 @@ from girih.frontend.capture.messages import (
 from girih.frontend.capture.plain import plain_entry
 from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
+from girih.frontend.capture.settings import Attempt, Settings, is_worth_it
 from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
 from girih.frontend.capture.users_code import (
     is_import,
-    is_in_a_library,
     is_own_code,
     is_users_code,
 )
@@ -75,88 +74,6 @@ _EAGER_DECIDES = (RAISES, OPERATION_FAILED)
 
 _compiled: WeakSet = WeakSet()
 _compiled_lock = Lock()
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How one compiled callable, and all that it calls, is compiled.
-
-    Attributes:
-        fullgraph: Raise where a call can't be captured in one graph.
-        dynamic: As for ``girih.compile``.
-        backend_fn: Compiles a graph.
-        forced: Backends that the stance forced instead, as they compile here. None: it
-            forces none.
-        recompile_limit: Most values of one guard that a function is compiled for.
-        fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
-        fails_at_recompile: Raise at a call that fits none of the entries there are.
-        limits: How much one attempt to capture may cost.
-        observer: Called with each attempt to capture, or None.
-        fallback: Whether what can't be captured may run as plain Python.
-        fallbacks: What did so.
-        spec: What ``shapes_spec`` says of the arguments, or None.
-    """
-
-    fullgraph: bool
-    dynamic: bool | None
-    backend_fn: Backend
-    forced: dict[stance.Forced, Backend] | None = None
-    recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
-    fails_at_limit: bool = False
-    fails_at_recompile: bool = False
-    limits: Limits = Limits()
-    observer: Callable[[Attempt], None] | None = None
-    fallback: bool = True
-    fallbacks: list[Fallback] = field(default_factory=list)
-    spec: Any = None
-
-    def for_copy(self) -> Settings:
-        """The settings of a copy, whose reports are its own."""
-        anew = getattr(self.backend_fn, "girih_anew", lambda: self.backend_fn)
-        forced = None if self.forced is None else {}
-        return replace(self, backend_fn=anew(), forced=forced, observer=None)
-
-    def backend_of(self, forced: stance.Forced | None) -> Backend:
-        """What compiles graphs now."""
-        if forced is None:
-            return self.backend_fn
-        if forced not in self.forced:
-            self.forced[forced] = forced.resolve(self.dynamic)
-        return self.forced[forced]
-
-    def reset(self) -> None:
-        """Forgets what was found, and resets the backends that want to know."""
-        self.fallbacks.clear()
-        backends = [self.backend_fn, *(self.forced or {}).values()]
-        for backend_fn in backends:  # as TorchDynamo does
-            getattr(backend_fn, "reset", lambda: None)()
-        if self.forced:
-            self.forced.clear()
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One attempt to capture a call, for ``girih.explain``.
-
-    Attributes:
-        call: The function and its arguments.
-        captured: The entry that was made, or None.
-        error: Why there is none.
-        seconds: How long it took, with the backend.
-    """
-
-    call: Call
-    captured: CapturedFrame | None
-    error: UnsupportedError | None
-    seconds: float
-
-    @property
-    def is_skipped(self) -> bool:
-        """Whether nothing is won by the entry, so that none is used."""
-        is_callee, captured = self.call.is_callee, self.captured
-        if not is_callee or captured is None:
-            return False
-        return not _is_worth_it(captured, self.call.function)
 
 
 class Compiler:
@@ -349,7 +266,7 @@ class Compiler:
             return self._give_up(call, error)
         if captured.broken is not None:
             self._note_break(call, captured.broken)
-        if self.is_callee and not _is_worth_it(captured, call.function):
+        if self.is_callee and not is_worth_it(captured, call.function):
             self.failures = MAXIMAL_FAILURES
             return None
         log_capture(call, captured)
@@ -479,19 +396,6 @@ def _of_code(function: types.FunctionType) -> types.FunctionType:
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
     return made
-
-
-def _is_worth_it(captured: CapturedFrame, function: types.FunctionType) -> bool:
-    """Whether anything is won by an entry for a function that could run as it was.
-
-    Where it breaks before it has met tensors, it may make some after the break. Of
-    functions of libraries few do: they read configurations, and parse types.
-    """
-    if captured.broken is None:
-        return captured.graph is not None
-    code = function.__code__
-    goes_on = origin_of(code) is not None
-    return captured.has_tensors or goes_on or not is_in_a_library(code)
 
 
 def compile_function(

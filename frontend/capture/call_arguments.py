@@ -43,7 +43,7 @@ def _not_an_argument(value: Value) -> None:
     )
 
 
-class Sizes(tuple):
+class SizeItems(tuple):
     """Items of a ``torch.Size`` that a call is to get as one.
 
     FX makes plain tuples of its arguments' tuples, so a node has to make it.
@@ -55,7 +55,7 @@ class CallArguments:
 
     Args:
         target: What is called: a function or the name of a method.
-        fixes_numbers: Sizes and numbers that may vary are fixed for this entry.
+        fixes_numbers: SizeItems and numbers that may vary are fixed for this entry.
     """
 
     def __init__(self, target: Any = None, fixes_numbers: bool = False):
@@ -93,7 +93,7 @@ class CallArguments:
         pairs = [self.convert(item) for item in value.items]
         nodes, fakes = [p[0] for p in pairs], [p[1] for p in pairs]
         if value.cls is torch.Size and self._keeps_sizes:
-            return Sizes(nodes), torch.Size(fakes)
+            return SizeItems(nodes), torch.Size(fakes)
         cls = list if isinstance(value, ListValue) else tuple
         return cls(nodes), cls(fakes)
 

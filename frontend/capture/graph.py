@@ -20,7 +20,7 @@ from torch.fx import Graph as FxGraph
 from torch.fx import Node
 
 from girih.errors import UnsupportedError, unsupported
-from girih.frontend.capture.call_arguments import CallArguments, Sizes
+from girih.frontend.capture.call_arguments import CallArguments, SizeItems
 from girih.frontend.capture.evaluate import Evaluator, is_unchanged
 from girih.frontend.capture.numbers import (
     function_of_sizes,
@@ -270,7 +270,7 @@ class Graph:
         if not isinstance(value, (tuple, list)):
             return value
         items = type(value)(map(self._with_sizes, value))
-        if not isinstance(value, Sizes):
+        if not isinstance(value, SizeItems):
             return items
         node = self._node("call_function", torch.Size, (tuple(items),), {})
         known = torch.Size(x.meta["val"] if isinstance(x, Node) else x for x in items)
