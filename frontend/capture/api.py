@@ -52,6 +52,7 @@ from girih.frontend.capture.refusals import FALLBACKS, OPERATION_FAILED
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.settings import Attempt, Settings, is_worth_it
 from girih.frontend.capture.sizes import MARK_VIOLATED, TOO_MANY_VALUES, Sizes
+from girih.frontend.capture.state import has_handlers
 from girih.frontend.capture.users_code import (
     is_import,
     is_own_code,
@@ -292,8 +293,10 @@ class Compiler:
             if not self.settings.fallback:
                 raise error
             ran = self._site(call).ran
-            return plain_entry(call.function, lambda: ran("mode", error))
-        if error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
+            if not has_handlers():  # nothing inside can be captured
+                return plain_entry(call.function, lambda: ran("mode", error))
+            ran("mode", error)
+        elif error.kind == EXHAUSTED:  # nor does this, but an attempt takes time
             self.pause.lengthen()
             self._site(call).ran("resources", error)
         else:

@@ -300,6 +300,11 @@ def state_check() -> Callable[[], bool]:
     return check
 
 
+def has_handlers() -> bool:
+    """Whether a mode is on whose methods run without it, so that these are captured."""
+    return not only_default_devices() or torch._C._len_torch_dispatch_stack() > 0
+
+
 def reason_against_capture() -> str:
     """Why the state that is on now can't be captured, or ""."""
     name = replaced_member()

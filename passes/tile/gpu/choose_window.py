@@ -61,7 +61,7 @@ def window_blocks(subject: Subject) -> tuple[tuple[Block, ...], Share]:
     """
     parallel = subject.formula.parallel
     columns = _side(subject)
-    share = _share(columns)
+    share = _share(subject, columns)
     width = policy.block_of(columns.size, share.elements)
     own = Block(columns, width)
     others = rest(parallel, columns)
@@ -74,11 +74,17 @@ def window_blocks(subject: Subject) -> tuple[tuple[Block, ...], Share]:
     return (Block(rows, height), own), share
 
 
-def _share(columns: Coordinate) -> Share:
-    """Fewer results a thread where blocks leave no point of a row outside."""
+def _share(subject: Subject, columns: Coordinate) -> Share:
+    """Fewer results a thread where blocks leave no point of a row outside.
+
+    Not where a result takes few loads: then programs are short, and many.
+    """
     size = known(columns.size, 1)
     is_covered = policy.power_of_two(size) == size or size > policy.WINDOWS.elements
-    return policy.COVERED_WINDOWS if is_covered else policy.WINDOWS
+    reduced = frozenset(subject.formula.reduced)
+    loads = sum(1 for load in subject.loads if load.coordinates & reduced)
+    is_long = loads * product(c.size for c in reduced) >= policy.MANY_LOADS
+    return policy.COVERED_WINDOWS if is_covered and is_long else policy.WINDOWS
 
 
 def _side(subject: Subject) -> Coordinate | None:

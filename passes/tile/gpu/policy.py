@@ -156,6 +156,9 @@ WINDOWS = Share(256, 2, stages=1)
 # overlaps of 2000 x 2000 boxes 23.2 (36.2). But of 41 x 32 x 112 x 112 in f16 39.5
 # (31.4), of 64 x 64 x 28 x 28 9.6 (7.3) (H100, 2026-11-27).
 COVERED_WINDOWS = Share(128, 1, stages=1)
+# Loads of a result from which on that holds. Distances of 1024 points in f16 have six:
+# 6.1 us, with two results a thread 3.9.
+MANY_LOADS = 8
 # Scans along rows: as many elements as a row that is held, and those of a step of a
 # longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096
