@@ -144,15 +144,15 @@ def is_last_reader(
     maker: ir.OpView, argument: ir.Value, order: Mapping[ir.OpView, int]
 ) -> bool:
     """Whether nothing after `maker` reads the argument, or a view of it."""
-    for use in argument.uses:
-        op = use.owner.opview
-        if op.operation.name == "func.return":
-            return False
-        if order[op] > order[maker]:
-            return False
-        views = op.results if op != maker and _may_be_view(op) else ()
-        if not all(is_last_reader(maker, view, order) for view in views):
-            return False
+    pending, seen = [argument], set()
+    while pending:
+        for use in pending.pop().uses:
+            op = use.owner.opview
+            if op.operation.name == "func.return" or order[op] > order[maker]:
+                return False
+            if op != maker and op not in seen and _may_be_view(op):
+                seen.add(op)
+                pending += op.results
     return True
 
 

@@ -32,7 +32,6 @@ from girih.dialects.written_parts import INSERT, writes_argument
 
 from . import layout as layouts
 from .in_place import (
-    is_last_reader,
     is_read_in_place,
     is_written_while_read,
     may_fail,
@@ -40,6 +39,9 @@ from .in_place import (
 )
 from .joined import is_kernel
 from .layout import Layout
+
+_MOST_LATER = 1024
+"""Writes that may come between a kernel and the insert of what it has made."""
 
 _View = Callable[[ir.OpView, Layout], Layout | None]
 
@@ -110,20 +112,50 @@ class _Planner:
         self._order = {op: place for place, op in enumerate(block.operations)}
         self._checks = [self._order[op] for op in kernels if may_fail(op)]
         self._spots: dict[ir.Value, Spot] = {}
+        self._last_reads: dict[ir.Value, int] = {}
+        self._written: dict[ir.Value, list[tuple[int, Layout]]] = {}
         self._found = Inserts(has_checks=bool(self._checks))
 
     def plan(self, inserts: Sequence[ir.OpView]) -> Inserts:
         """Plans them in their order."""
         for op in inserts:
             spot = self._spot(op.x)
-            if spot is None or not self._may_change(op, spot.root):
+            last_read = None if spot is None else self._last_read(op, spot.root)
+            if last_read is None or not self._may_change(op, spot.root, last_read):
                 shape = shape_of(op.y.type)
                 self._spots[op.y] = Spot(op.y, layouts.contiguous(shape))
                 continue
             self._found.in_place.add(op)
             self._spots[op.y] = spot
-            self._place_part(op, spot)
+            self._last_reads[spot.root] = last_read
+            self._place_part(op, spot, last_read)
+            written = self._written.setdefault(spot.root, [])
+            written.append((self._order[op], region_of(op, spot.layout)))
         return self._found
+
+    def _last_read(self, op: ir.OpView, root: ir.Value) -> int:
+        """The position of the last op but this one that reads what it would change.
+
+        That is what the memory held up to now: one version of the tensor after each
+        insert. What reads the versions before the last one is known by now.
+        """
+        version = op.x
+        while isinstance(version, ir.OpResult):
+            maker = version.owner.opview
+            if maker.operation.name not in self._views:
+                break
+            version = maker.operands[0]
+        last, pending = self._last_reads.get(root, -1), [version]
+        while pending:
+            for use in pending.pop().uses:
+                user = use.owner.opview
+                if user == op:
+                    continue
+                if user.operation.name in self._views:
+                    pending += user.results
+                else:
+                    last = max(last, self._order[user])
+        return last
 
     def _spot(self, value: ir.Value) -> Spot | None:
         """Where a value lies that is an argument or made of inserts, seen as views."""
@@ -139,15 +171,15 @@ class _Planner:
         layout = None if inner is None else self._views[op.name](op, inner.layout)
         return None if layout is None else Spot(inner.root, layout)
 
-    def _may_change(self, op: ir.OpView, root: ir.Value) -> bool:
+    def _may_change(self, op: ir.OpView, root: ir.Value, last_read: int) -> bool:
         if root in self._arguments:
             if not writes_argument(op) or may_overlap(self._arguments[root]):
                 return False
             if max(self._checks, default=-1) > self._order[op]:
                 return False
-        return is_last_reader(op, root, self._order)
+        return last_read < self._order[op]
 
-    def _place_part(self, op: ir.OpView, spot: Spot) -> None:
+    def _place_part(self, op: ir.OpView, spot: Spot, last_read: int) -> None:
         """Has a kernel make the part where it goes, if it may."""
         value, layout = op.part, region_of(op, spot.layout)
         while isinstance(value, ir.OpResult) and _has_one_use(value):
@@ -159,8 +191,28 @@ class _Planner:
             if seen is None:
                 return
             layout = seen
-        if self._is_free(value) and self._may_write(value, op, spot, layout):
+        if not self._is_free(value):
+            return
+        made = self._order[value.owner.opview]
+        if last_read > made or not self._is_unwritten_since(made, spot.root, layout):
+            return
+        if self._may_write(value, op, spot, layout):
             self._found.made_there[value] = Spot(spot.root, layout)
+
+    def _is_unwritten_since(self, made: int, root: ir.Value, layout: Layout) -> bool:
+        """Whether no insert behind a position writes what lies so, as far as known."""
+        written = self._written.get(root, [])
+        later = [region for place, region in reversed(written) if place > made]
+        if not later:
+            return True
+        whole = self._whole(root)
+        return len(later) <= _MOST_LATER and all(
+            layouts.are_apart(whole, region, layout) for region in later
+        )
+
+    def _whole(self, root: ir.Value) -> Layout:
+        given = self._arguments.get(root)
+        return self._spots[root].layout if given is None else given
 
     def _is_free(self, value: ir.Value) -> bool:
         """Whether a kernel makes a value that nothing else needs elsewhere."""
@@ -175,8 +227,6 @@ class _Planner:
     ) -> bool:
         maker, root = value.owner.opview, spot.root
         if self._checks and root in self._arguments:
-            return False
-        if not self._is_unread_after(maker, op, root):
             return False
         reads = [v for v in maker.operands if self._is_of(v, root)]
         if not reads:
@@ -215,24 +265,6 @@ class _Planner:
         if seen.layout != spot.layout:
             return False
         return all(_reads_part(argument, op, shape) for argument in inner)
-
-    def _is_unread_after(
-        self, maker: ir.OpView, op: ir.OpView, value: ir.Value
-    ) -> bool:
-        """Whether nothing after ``maker`` but the insert reads a tensor's memory."""
-        for use in value.uses:
-            user = use.owner.opview
-            if user in (maker, op):
-                continue
-            if user.operation.name == "func.return":
-                return False
-            views = user.results if has(user, MAY_ALIAS) else ()
-            is_view = user.operation.name in self._views
-            if self._order[user] > self._order[maker] and not is_view:
-                return False
-            if not all(self._is_unread_after(maker, op, view) for view in views):
-                return False
-        return True
 
 
 def _reads_part(argument: ir.Value, op: ir.OpView, shape: tuple[Size, ...]) -> bool:

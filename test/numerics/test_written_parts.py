@@ -94,6 +94,38 @@ def layouts(seed):
     return given[seed % len(given)], k
 
 
+def overwritten(x, k, i):
+    """What is written in between covers what one kernel makes before."""
+    a, b = k[0] * 2, k[0] * 3
+    x[3] = a
+    x[1:] = 0
+    x[2] = b
+
+
+def rows(x, k, i):
+    for n in range(4):
+        x[n] = k[0] * n
+
+
+def turned_in_between(x, k, i):
+    a, b = k[0] + 1, k[0] - 1
+    x[:, 1] = a[:4]
+    x[2] = b
+    x[1:3, 1:3] = a[0]
+
+
+@pytest.mark.parametrize("function", [overwritten, rows, turned_in_between])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_order(function, dynamic):
+    compiled = girih.compile(function, dynamic=dynamic, options={"fallback": False})
+    for _ in range(2):
+        x, k = torch.randn(4, 5), torch.randn(3, 5)
+        other = x.clone()
+        function(x, k, None)
+        compiled(other, k, None)
+        torch.testing.assert_close(other, x)
+
+
 def outcome(function, x, k):
     """What a call returns and leaves in x, or its error."""
     try:
