@@ -39,6 +39,8 @@ class Storage:
         argument: Index of the argument that owns the memory, or None.
         shared: Another argument has the same memory.
         is_placed: A guard says where in the memory the argument begins.
+        placed_views: How many views of the argument were made by ``as_strided`` with an
+            offset.
         is_recorded: Whether what is written to a view is read again by way of the
             whole, as eager's gradients go. (Else it is the value that was written.)
     """
@@ -48,6 +50,7 @@ class Storage:
     argument: int | None = None
     shared: bool = False
     is_placed: bool = False
+    placed_views: int = 0
     is_recorded: bool = False
 
 
@@ -202,6 +205,14 @@ class Tracked:
                 context=str(tuple(self.tensor.shape)),
                 explanation="Two inputs share memory, and one of them is written.",
                 hints=("Pass a clone of one of the two.",),
+            )
+        if self.storage.placed_views > 1:
+            unsupported(
+                kind="write beside as_strided",
+                context=str(tuple(self.tensor.shape)),
+                explanation="Two views of an argument by as_strided may overlap, and "
+                "one of them is written. What eager gives then depends on its loops.",
+                hints=("Call as_strided on a clone.",),
             )
         self._put(new, hide)
 

@@ -340,6 +340,7 @@ def as_strided(recorder, func, args, kwargs):
     if result is viewed.tensor is base.tensor and not is_alone:
         _expect_as_many(result, memory)
     recorder.expect([result])
+    base.storage.placed_views += is_argument and is_placed
     where = (sizes, strides, offset, is_moved or not is_argument)
     # A write to some elements of windows that overlap is one to others, too.
     is_written = is_apart(result, recorder.symbols)
