@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 
 import torch
 
@@ -22,22 +23,42 @@ def whole_images() -> Iterator[None]:
 
     Its Python rounds bytes that it computed in floating point, where the kernel has
     fixed point, and gives lines the layout of the operand, where the kernel gives none.
+    Several threads may be inside: the last one to leave puts back what torch has.
     """
-    overloads = _overloads()
-    written_out = {op: dict(op.py_kernels) for op in overloads}
+    with _lock:
+        _inside.append(None)
+        if len(_inside) == 1:
+            _hide()
     try:
-        for op, kernels in written_out.items():
-            for key in kernels.keys() - {torch._C.DispatchKey.Meta}:
-                if op._overloadname == "vec":
-                    op.py_kernels[key] = _whole(op)
-                else:
-                    del op.py_kernels[key]
-            op._dispatch_cache.clear()
         yield
     finally:
-        for op, kernels in written_out.items():
-            op.py_kernels.update(kernels)
-            op._dispatch_cache.clear()
+        with _lock:
+            _inside.pop()
+            if not _inside:
+                _put_back()
+
+
+_lock = Lock()
+_inside: list[None] = []
+_written_out: dict[torch._ops.OpOverload, dict] = {}
+
+
+def _hide() -> None:
+    for op in _overloads():
+        kernels = _written_out[op] = dict(op.py_kernels)
+        for key in kernels.keys() - {torch._C.DispatchKey.Meta}:
+            if op._overloadname == "vec":
+                op.py_kernels[key] = _whole(op)
+            else:
+                del op.py_kernels[key]
+        op._dispatch_cache.clear()
+
+
+def _put_back() -> None:
+    for op, kernels in _written_out.items():
+        op.py_kernels.update(kernels)
+        op._dispatch_cache.clear()
+    _written_out.clear()
 
 
 @cache
