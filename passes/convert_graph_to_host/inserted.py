@@ -194,10 +194,19 @@ class _Planner:
         if not self._is_free(value):
             return
         made = self._order[value.owner.opview]
+        if not self._is_there(spot.root, made):
+            return
         if last_read > made or not self._is_unwritten_since(made, spot.root, layout):
             return
         if self._may_write(value, op, spot, layout):
             self._found.made_there[value] = Spot(spot.root, layout)
+
+    def _is_there(self, root: ir.Value, made: int) -> bool:
+        """Whether a tensor has its elements before what stands at a position.
+
+        A copy that an insert made has them from there on.
+        """
+        return root in self._arguments or self._order[root.owner.opview] < made
 
     def _is_unwritten_since(self, made: int, root: ir.Value, layout: Layout) -> bool:
         """Whether no insert behind a position writes what lies so, as far as known."""

@@ -337,7 +337,15 @@ class _Planner:
 
     def _is_laid_out_for(self, op: ir.OpView, value: ir.Value) -> bool:
         layout, announced = self.places[value].layout, self._extern_layout(op, 0)
-        return layouts.same_strides(layout.shape, layout.strides, announced.strides)
+        wanted = [announced.strides]
+        # A call that wants other strides gets a copy, and would write that.
+        for operand, own in zip(op.operands, operand_strides(op) or (), strict=False):
+            if operand == value and own is not None:
+                wanted.append(own)
+        return all(
+            layouts.same_strides(layout.shape, layout.strides, strides)
+            for strides in wanted
+        )
 
     def _own_results(
         self, op: ir.OpView, layout_of: Callable[[ir.OpView, int], Layout]

@@ -282,3 +282,60 @@ def test_autograd_notices_the_write(function):
         assert x._version > version
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             product.backward()
+
+
+def two_of_one_kernel(x, k, i):
+    """The first write goes to a copy, which is not there when the kernel runs."""
+    v = x[1:, 1:]
+    v[0] = k[0, :4].sin()
+    v[1] = k[0, :4].cos()
+
+
+def two_columns(x, k, i):
+    x[:3, 0] = k[:, 0].sin()
+    x[:3, 1] = k[:, 0].cos()
+
+
+def swapped(x, k, i):
+    for n in range(2):
+        x[n] = x[1 - n] * 0.5
+
+
+def indexed(x, k, i):
+    x[i] = k[:2]
+    x.index_add_(0, i, k[1:])
+
+
+def scattered(x, k, i):
+    x.index_put_((i,), k[:2], accumulate=True)
+    x.masked_fill_(x > 1, 0.0)
+    x.index_copy_(0, i, k[1:])
+
+
+WRITERS = [two_of_one_kernel, two_columns, swapped, indexed, scattered]
+
+
+@pytest.mark.parametrize("function", WRITERS)
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("kind", ["argument", "made", "part", "computed"])
+def test_two_writes(function, dynamic, kind):
+    def program(memory, k, i):
+        x = {
+            "argument": lambda: memory,
+            "made": lambda: torch.zeros(6, 7)[1:5, 1:6],
+            "part": lambda: memory[:, :],
+            "computed": lambda: (memory * 2)[:, :],
+        }[kind]()
+        function(x, k, i)
+        return x * 1
+
+    compiled = girih.compile(program, dynamic=dynamic, options={"fallback": False})
+    for whole in (torch.randn(4, 5), torch.randn(5, 4).mT, torch.randn(6, 7)[2:, 2:]):
+        memory = whole.clone() if whole._base is None else whole
+        base = memory if memory._base is None else memory._base
+        k, i = torch.randn(3, 5), torch.tensor([2, 0])
+        before = base.clone()
+        expected, left = program(memory, k, i), base.clone()
+        base.copy_(before)
+        torch.testing.assert_close(compiled(memory, k, i), expected)
+        torch.testing.assert_close(base, left)
