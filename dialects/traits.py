@@ -47,6 +47,10 @@ class Trait(enum.Enum):
     )
     VIEW = "the op reindexes, and strides can express how, where the layout allows it"
     BIJECTIVE = "the op is a view that has each element of the operand once"
+    ACCUMULATES = (
+        "the op adds to elements of the first operand, at places that another operand "
+        "gives"
+    )
     ASSEMBLES = "the op lays its operands side by side, or puts a filler around them"
     GATHERS = "an operand with indices chooses the elements of the first operand"
     REDUCES = "the op combines elements along dims, which have size 1 in the result"
@@ -84,6 +88,7 @@ NO_TRAITS: frozenset[Trait] = frozenset()
 
 
 # The traits by themselves, for ``traits={VIEW, BIJECTIVE}`` and ``has(op, VIEW)``.
+ACCUMULATES = Trait.ACCUMULATES
 ASSEMBLES = Trait.ASSEMBLES
 BIJECTIVE = Trait.BIJECTIVE
 COMPARES = Trait.COMPARES

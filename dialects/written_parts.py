@@ -33,6 +33,16 @@ def writes_argument(op: ir.OpView) -> bool:
     return bool(written) and _reaches(op.results[0], written)
 
 
+def is_written_to_argument(value: ir.Value) -> bool:
+    """Whether an argument gets a value, or views of it, in the end."""
+    function = value.owner.parent
+    if not isinstance(function, ir.Operation) or "res_attrs" not in function.attributes:
+        return False
+    given = enumerate(function.attributes["res_attrs"])
+    written = frozenset(place for place, each in given if keys.WRITES in each)
+    return bool(written) and _reaches(value, written)
+
+
 def _written(function: ir.Operation, number: int) -> frozenset[int]:
     """The places of the results that are written to an argument."""
     attributes = function.attributes

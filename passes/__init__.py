@@ -57,5 +57,6 @@ PASS_MODULES = {
     "write-out-convolutions": "girih.passes.write_out_convolutions",
     "write-out-reductions": "girih.passes.write_out_reductions",
     "write-out-rolls": "girih.passes.write_out_rolls",
+    "write-out-scatters": "girih.passes.write_out_scatters",
     "write-out-vector-products": "girih.passes.write_out_vector_products",
 }

@@ -236,6 +236,7 @@ CONTRACTS: dict[str, Contract] = {
     "write-out-convolutions": _GRAPHS,
     "write-out-reductions": _GRAPHS,
     "write-out-rolls": _GRAPHS,
+    "write-out-scatters": _GRAPHS,
     "write-out-vector-products": _GRAPHS,
 }
 """What each pass and each named pipeline of girih takes and leaves.

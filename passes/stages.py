@@ -152,6 +152,10 @@ WRITE_OUT_ROLLS = _stage(
     "write-out-rolls",
     "On the CPU, reads at an index that wraps replace parts of a tensor side by side.",
 )
+WRITE_OUT_SCATTERS = _stage(
+    "write-out-scatters",
+    "On a GPU, ops of kernels replace calls that add to elements at an index.",
+)
 WRITE_OUT_CONVOLUTIONS = _stage(
     "write-out-convolutions",
     "On the CPU, products of matrices and sums over windows replace convolutions that "
@@ -185,6 +189,7 @@ _FUSED = (
     CLEAN_UP,
     SHARE,
     WRITE_OUT_ROLLS,
+    WRITE_OUT_SCATTERS,
     CANCEL_PERMUTES,
     SEPARATE_REDUCTIONS,
     FUSE,

@@ -38,6 +38,11 @@ class Target:
         return self.backend == "cuda" and self.architecture >= 89
 
     @property
+    def updates_bfloat16(self) -> bool:
+        """Whether instructions add to bfloat16 in memory atomically."""
+        return self.backend == "cuda" and self.architecture >= 90
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever code for it might; part of cache keys."""
         return f"{self.backend}:{self.name}:{self.warp_size}"

@@ -33,9 +33,10 @@ from girih.dialects.graph.base import (
     expect_rank,
     expect_same_element,
     expect_tensor,
+    shape_text,
 )
 from girih.dialects.rules import expect
-from girih.dialects.traits import GATHERS, MAY_FAIL, TAKES_FLOAT8, Cost
+from girih.dialects.traits import ACCUMULATES, GATHERS, MAY_FAIL, TAKES_FLOAT8, Cost
 
 
 class TakeOp(GraphOp, name="take", traits={GATHERS, MAY_FAIL, TAKES_FLOAT8}):
@@ -230,4 +231,30 @@ class IndexPutOp(LibraryOp, name="index_put"):
         x, values, indices = types
         indexed_shape(x, indices, attributes["dims"])
         expect_same_element(values, "values", x.element_type)
+        return [x]
+
+
+class AccumulateOp(GraphOp, name="accumulate", traits={ACCUMULATES, MAY_FAIL}):
+    """y = x, with source[i...] added to the element of y number place[i...].
+
+    Elements are counted in row-major order. Several may be added to one, in any order.
+    place and source: one shape; y: x's type.
+    """
+
+    COST = Cost.CHEAP
+
+    x = operand()
+    place = operand()
+    source = operand()
+    y = result()
+
+    @staticmethod
+    def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
+        """The type of x."""
+        x, place, source = types
+        expect_same_element(source, "source", element_of(x, "x"))
+        expect_same_element(place, "place", ty.i64())
+        shape = shape_text(expect_tensor(source, "source"))
+        same = expect_tensor(place, "place") == ty.shape_of(source)
+        expect(same, "place", f"have the shape {shape} of source", place)
         return [x]

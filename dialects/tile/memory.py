@@ -123,6 +123,38 @@ class GatherOp(TileOp, name="gather"):
         return [ty.vector_type(shape, value)]
 
 
+class UpdateOp(TileOp, name="update"):
+    """Adds the value's lanes to the elements at the offsets (GPUs only).
+
+    Programs may add to one element at the same time. offsets: vector<... x i64> of the
+    value's 1 or 2 dims; mask: ``i1`` of the same dims. Lanes that are masked off add
+    nothing.
+    """
+
+    EFFECTS = Effects.WRITES
+
+    value = operand()
+    buffer = operand()
+    offsets = operand()
+    mask = optional_operand()
+
+    def verify_invariants(self) -> None:
+        """Checks operands against the value's type."""
+        parts = expect_buffer(self.buffer.type, "buffer")
+        element, shape = element_and_shape(self.value.type)
+        wanted = value_element(parts.element_type)
+        rule = f"be a vector of 1 or 2 dims of {wanted}"
+        fits = element == wanted and len(shape) in (1, 2)
+        expect(fits, "value", rule, self.value.type)
+        places = ty.vector_type(shape, ty.i64())
+        is_place = self.offsets.type == places
+        expect(is_place, "offsets", f"have type {places}", self.offsets.type)
+        if self.mask is not None:
+            lanes = ty.vector_type(shape, ty.i1())
+            mask = self.mask.type
+            expect(mask == lanes, "mask", f"have type {lanes}", mask)
+
+
 class _LocalBuffer(TileOp):
     """A contiguous buffer of ``elements`` elements; its type is given when built."""
 

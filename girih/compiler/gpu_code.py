@@ -122,6 +122,7 @@ class GpuTarget:
         from girih.passes.launch_products import LaunchProductsOptions
         from girih.passes.recognize_attention import RecognizeAttentionOptions
         from girih.passes.tile.options import TileOptions
+        from girih.passes.write_out_scatters import ScatterOptions
 
         pads, rounds = self.products == "cublaslt", allows_tf32()
         shared = min(self.facts["shared_bytes_per_block"], _MOST_SHARED)
@@ -143,6 +144,11 @@ class GpuTarget:
                 shared_bytes=shared,
                 saturates_float8=saturates_float8(),
                 casts_float8=self.architecture.casts_float8,
+            ),
+            "write-out-scatters": ScatterOptions(
+                target="gpu",
+                deterministic=torch.are_deterministic_algorithms_enabled(),
+                updates_bfloat16=self.architecture.updates_bfloat16,
             ),
             "convert-tile-to-tt": ConvertTileToTtOptions(
                 library=self.architecture.backend, allow_tf32=rounds

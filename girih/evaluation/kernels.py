@@ -303,6 +303,14 @@ def _store(op, *operands):
     buffer[accessed] = np.asarray(value)[inside]
 
 
+@rule("tile.update")
+def _update(op, value, buffer, offsets, *masks):
+    inside = masks[0] if masks else np.full(offsets.shape, True)
+    accessed = offsets[inside]
+    assert ((accessed >= 0) & (accessed < buffer.size)).all(), "out of bounds"
+    np.add.at(buffer, accessed, np.asarray(value)[inside])
+
+
 # Vectors ----------------------------------------------------------------------------
 
 

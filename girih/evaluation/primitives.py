@@ -319,6 +319,12 @@ def _scatter_add(state, op, x, index, src):
     return x.scatter_add(op.dim, index.long(), src)
 
 
+@evaluates("accumulate")
+def _accumulate(state, op, x, place, source):
+    flat = x.flatten().index_add(0, place.flatten(), source.flatten())
+    return flat.reshape(x.shape)
+
+
 @evaluates("tril")
 def _tril(state, op, x):
     return x.tril(op.diagonal)

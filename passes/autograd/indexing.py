@@ -19,7 +19,7 @@ from girih.dialects.definition import rule_name
 from girih.dialects.dims import Dim, Size, product
 from girih.dialects.graph.creation import IotaOp
 from girih.dialects.graph.shape import ReshapeOp
-from girih.passes.autograd.rules import VjpBuilder, vjp
+from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
 from girih.passes.autograd.shape import pad_with_zeros
 
 ADD_ROWS = "aten.index_add.default"
@@ -204,6 +204,9 @@ def vjp_scatter(op, cotangents, b: VjpBuilder) -> list:
     zeros = b.zeros(op.src.type)
     kept = b.op("scatter", g, op.index, zeros, dim=op.dim) if b.needs(op.x) else None
     return [kept, None, _source_gradient(op, g, b)]
+
+
+not_differentiable("it is made after derivatives are taken", "accumulate")
 
 
 @vjp("scatter_add")

@@ -13,6 +13,7 @@ from girih.dialects.rule_table import MissingRule
 from girih.dialects.types import buffer_parts, buffer_type, element_of, shape_of
 
 from . import layout as layouts
+from .accumulated import accumulated
 from .complex_views import VIEW_AS_REAL, whole_of
 from .externs import NoRule, in_place_call, on_device, rule_for
 from .inserted import region_of
@@ -124,6 +125,11 @@ class Conversion:
             self._join(op, inputs, outputs[0])
             return
         location = location_of_all(op)
+        places = self.plan.places
+        for result, number in accumulated(op):
+            if places[result] != places[op.operands[number]]:
+                self._copy_to(inputs[number], self.buffer(result), location)
+                inputs[number] = self.buffer(result)
         call = self._kernels.outline(
             op, [value.type for value in inputs], [value.type for value in outputs]
         )

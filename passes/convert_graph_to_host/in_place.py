@@ -25,6 +25,7 @@ from girih.dialects.traits import ELEMENTWISE, GATHERS, MAY_ALIAS, MAY_FAIL, RED
 from girih.dialects.types import shape_of
 
 from . import layout as layouts
+from .accumulated import is_accumulated
 from .externs import in_place_call, rule_for
 from .layout import Layout
 from .signature import ResultInfo
@@ -83,6 +84,8 @@ def kernel_may_overwrite(
             nothing else reads it any more.
         layout: where that lies.
     """
+    if is_accumulated(value):
+        return False
     if may_overlap(layout) or any(_is_view_of(v, argument) for v in maker.operands):
         return False
     if argument not in list(maker.operands):

@@ -31,6 +31,7 @@ from girih.dialects.types import shape_of
 from girih.dialects.written_parts import INSERT, writes_argument
 
 from . import layout as layouts
+from .accumulated import is_accumulated
 from .in_place import (
     is_read_in_place,
     is_written_while_read,
@@ -226,6 +227,8 @@ class _Planner:
     def _is_free(self, value: ir.Value) -> bool:
         """Whether a kernel makes a value that nothing else needs elsewhere."""
         if isinstance(value.owner, ir.Block) or value in self._taken:
+            return False
+        if is_accumulated(value):
             return False
         maker = value.owner.opview
         is_made = maker in self._kernels and is_kernel(maker)

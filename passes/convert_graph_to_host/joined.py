@@ -21,6 +21,7 @@ from girih.dialects.dims import Size
 from girih.dialects.traits import PRODUCT, VIEW, Role
 from girih.dialects.types import shape_of
 
+from .accumulated import is_accumulated
 from .kernel_ops import runs_in_kernel
 from .layout import Layout
 
@@ -92,7 +93,9 @@ def parts_of_concats(
 
 def _is_made_for_kernels(value: ir.Value) -> bool:
     """Whether a kernel makes a value, and nothing but kernels reads it."""
-    return not isinstance(value.owner, ir.Block) and all(
+    if isinstance(value.owner, ir.Block) or is_accumulated(value):
+        return False
+    return all(
         is_kernel(op.opview if isinstance(op, ir.Operation) else op)
         for op in (value.owner, *(use.owner for use in value.uses))
     )

@@ -22,7 +22,8 @@ from girih.passes.fresh_results import has_fresh_results
 from girih.passes.select_products import ONEDNN_LINEAR
 
 from . import layout as layouts
-from .in_place import plan_in_place
+from .accumulated import accumulated
+from .in_place import is_last_reader, plan_in_place
 from .inserted import Inserts, plan_inserts
 from .joined import Part, parts_of_concats
 from .kernel_ops import runs_in_kernel
@@ -299,6 +300,7 @@ class _Planner:
             for result in op.results:
                 if (spot := self.inserts.made_there.get(result)) is not None:
                     self.places[result] = Place(spot.root, spot.layout)
+            self._place_accumulated(op)
             made = [r for r in op.results if self._may_overwrite_later(r)]
             if self._reuse_buffers:
                 self._reuse_for_kernel(op)
@@ -311,6 +313,19 @@ class _Planner:
             if has_fresh_results(op):
                 self._made.update(r for r in op.results if r not in self._overwritten)
             self.steps.append((op, Step.EXTERN))
+
+    def _place_accumulated(self, op: ir.OpView) -> None:
+        """Has a kernel add to what it is the last to need, else to a copy."""
+        for result, number in accumulated(op):
+            x = op.operands[number]
+            is_read_once = list(op.operands).count(x) == 1
+            is_own = (
+                is_read_once and x in self._made and is_last_reader(op, x, self.order)
+            )
+            if is_own and self.places[x].layout.is_contiguous:
+                self.places[result] = self.places[x]
+            else:
+                self.own(result, layouts.contiguous(shape_of(result.type)))
 
     def _reuse_for_kernel(self, op: ir.OpView) -> None:
         """Has a kernel write over what it is the last to read."""

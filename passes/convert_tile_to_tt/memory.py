@@ -20,6 +20,7 @@ from girih.passes.upstream import constant_of, is_all_true
 Value = ir.Value
 
 _UNEQUAL = 1
+_ADD, _ADD_FLOATS = 4, 5
 
 
 @lowers("tile.load")
@@ -67,6 +68,18 @@ def lower_store(lowering: Lowering, op: ir.OpView) -> None:
     shape = shape_of(value.type)
     pointers = _pointers(lowering, op, shape)
     tt.build("store", [pointers, value, _mask(lowering, op.masks, shape)])
+
+
+@lowers("tile.update")
+def lower_update(lowering: Lowering, op: ir.OpView) -> None:
+    """An atomic update for each lane; nothing waits for what was there before."""
+    value = lowering.new(op.value)
+    base = b.splat(lowering.new(op.buffer), shape_of(value.type))
+    pointers = b.make("addptr", [base, lowering.new(op.offsets)])
+    mask = None if op.mask is None else lowering.new(op.mask)
+    is_float = isinstance(element_of(value.type), ir.FloatType)
+    attributes = {"atomic_rmw_op": _ADD_FLOATS if is_float else _ADD}
+    b.make("atomic_rmw", [pointers, value, mask], attributes)
 
 
 def _to_memory(value: Value) -> Value:

@@ -12,7 +12,7 @@ from girih.dialects.definition import full_name, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ASSEMBLES, GATHERS, REINDEXES
 from girih.passes.choices import USUAL, Choices
-from girih.passes.fuse.program import Kind, Node, Program
+from girih.passes.fuse.program import Kind, Need, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
 # These are more than arithmetic, or are made for one reader.
@@ -42,8 +42,8 @@ def free_cheap_ops(
     stored = {
         read.value
         for node in program.nodes
-        if node.kind is Kind.BARRIER
         for read in node.reads
+        if read.need is Need.WHOLE
     }
     chained = _read_by_gathers_alone(program)
     recipes: dict[int, _Recipe] = {}

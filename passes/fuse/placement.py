@@ -84,11 +84,18 @@ def fit(
     inline.
     """
     edges = edges_between(program, producer, consumer)
+    if any(_is_scattered(made, read) for made, _, read in edges):
+        return Reason.SCATTERED, Reason.SCATTERED
     anchored = _anchored(program, producer, consumer, edges, options)
     if isinstance(anchored, Placement):
         return anchored
     inline = _inline_conflict(program, producer, consumer, edges, options)
     return _inlined(producer, consumer) if inline is None else (anchored, inline)
+
+
+def _is_scattered(producer: Node, read: Read) -> bool:
+    """Returns whether a value is changed, or made, at other points than it is read."""
+    return producer.kind is Kind.SCATTER or read.need is Need.WHOLE
 
 
 def _anchored(
@@ -203,6 +210,8 @@ def _conflict(
             return Reason.COORDINATES
     if _scans_and_reduces(program, merged):
         return Reason.SCANS
+    if merged.reduced and _scatters(program, merged):
+        return Reason.SCATTERED
     if not _has_one_dim_for_positions(program, merged):
         return Reason.POSITIONS
     return None if _has_enough_rows(program, merged, options) else Reason.ROWS
@@ -212,6 +221,13 @@ def _scans_and_reduces(program: Program, merged: Placement) -> bool:
     """Returns whether a kernel would have scans and reductions."""
     kinds = {program.nodes[position].kind for position in merged.levels}
     return {Kind.SCAN, Kind.REDUCTION} <= kinds
+
+
+def _scatters(program: Program, merged: Placement) -> bool:
+    """Returns whether a kernel would add to elements of a tensor in memory."""
+    return any(
+        program.nodes[position].kind is Kind.SCATTER for position in merged.levels
+    )
 
 
 def _has_one_dim_for_positions(program: Program, merged: Placement) -> bool:

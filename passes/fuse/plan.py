@@ -74,6 +74,7 @@ class Reason(Enum):
         "the consumer reads the value only through an op that fuse copies into each "
         "reader"
     )
+    SCATTERED = "the kernel adds to the tensor where it lies, all over it"
     REDUCES = "a reduction is not computed again for each reader"
     NEEDED = "the value is needed elsewhere, too, and would be computed twice"
     RECOMPUTED = "elements would be computed more often than max-recompute"

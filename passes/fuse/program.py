@@ -18,6 +18,7 @@ class Kind(Enum):
     POINTWISE = "pointwise"
     REDUCTION = "reduction"
     SCAN = "scan"
+    SCATTER = "scatter"  # adds its operand's elements to a tensor in memory
     FREE = "free"  # creation ops and cheap casts: every reader computes them itself
     VIEW = "view"
     BARRIER = "barrier"  # library ops, calls, the terminator
@@ -72,7 +73,8 @@ class Node:
         position: its place in the block.
         name: the op's name without the dialect.
         kind: what it can be in a fusion.
-        shape: the shape it works at: its result's, for a reduction its operand's.
+        shape: the shape it works at: its result's; for a reduction its operand's, for a
+            scatter that of what is added.
         reads: its operands, for barriers those of its region too.
         results: ids of its results.
         dims: the reduced dims of a reduction, the dim of a scan.
@@ -107,7 +109,7 @@ class Program:
 
     def is_computed(self, node: Node) -> bool:
         """Returns whether ``node`` belongs into a fusion."""
-        return node.kind in (Kind.POINTWISE, Kind.REDUCTION, Kind.SCAN)
+        return node.kind not in (Kind.FREE, Kind.VIEW, Kind.BARRIER)
 
     def producer(self, value: int) -> Node | None:
         """Returns the op that makes ``value``, None for arguments."""

@@ -10,7 +10,15 @@ from girih.dialects.definition import (
     role_of,
     rule_name,
 )
-from girih.dialects.traits import CREATES, REDUCES, REINDEXES, SCANS, Cost, Role
+from girih.dialects.traits import (
+    ACCUMULATES,
+    CREATES,
+    REDUCES,
+    REINDEXES,
+    SCANS,
+    Cost,
+    Role,
+)
 from girih.passes.choices import USUAL, Choices, place_text
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout, contiguous
@@ -46,6 +54,8 @@ def primitive_kind(name: str) -> Kind:
         return Kind.VIEW
     if has(op, SCANS):
         return Kind.SCAN
+    if has(op, ACCUMULATES):
+        return Kind.SCATTER
     return Kind.REDUCTION if has(op, REDUCES) else Kind.POINTWISE
 
 
@@ -56,6 +66,7 @@ class ProgramReader:
         program: the records.
         operations: the op of each node.
         ir_values: the IR value of each id.
+        targets: the id of what each scatter, by its position, adds to.
     """
 
     def __init__(
@@ -68,6 +79,7 @@ class ProgramReader:
         self.program = Program([], [], self._label)
         self.operations: list[ir.OpView] = []
         self.ir_values: list[ir.Value] = []
+        self.targets: dict[int, int] = {}
         self._ids: dict[ir.Value, int] = {}
         self._views: dict[ir.Value, tuple[int, Chain]] = {}
         self._elements: dict[ir.Type, tuple[str, int]] = {}
@@ -115,6 +127,8 @@ class ProgramReader:
         name = rule_name(op)
         kind = self._kind(op, name)
         self.operations.append(op)
+        if kind is Kind.SCATTER:
+            self.targets[position] = self._ids[op.x]
         reads = _READERS.get(name, _read_elementwise)(self, op, kind)
         shape = self._working_shape(op, kind)
         results = tuple(self._add_value(result, position) for result in op.results)
@@ -135,7 +149,7 @@ class ProgramReader:
             return Kind.POINTWISE
         if is_left_to_library(op):
             return Kind.BARRIER
-        if kind in (Kind.POINTWISE, Kind.REDUCTION, Kind.SCAN):
+        if kind in (Kind.POINTWISE, Kind.REDUCTION, Kind.SCAN, Kind.SCATTER):
             values = (*op.operands, *op.results)
             elements = {self._element(v.type)[0] for v in values}
             if not takes_elements(op, elements):
@@ -161,6 +175,8 @@ class ProgramReader:
     def _working_shape(self, op: ir.OpView, kind: Kind) -> Shape:
         if kind is Kind.BARRIER:
             return ()
+        if kind is Kind.SCATTER:
+            return ty.shape_of(op.source.type)
         values = op.operands if kind is Kind.REDUCTION else op.results
         return ty.shape_of(values[0].type)
 
@@ -203,12 +219,14 @@ class ProgramReader:
 
 
 def _stored_values(operations: list[ir.OpView]) -> set[ir.Value]:
-    """Returns the values that barriers read, directly or through views."""
+    """Returns the values that are read in memory, directly or through views."""
     stored: set[ir.Value] = set()
     for op in reversed(operations):
         kind = primitive_kind(rule_name(op))
         if kind is Kind.BARRIER or (kind is Kind.VIEW and op.results[0] in stored):
             stored.update(op.operands)
+        elif kind is Kind.SCATTER:
+            stored.add(op.x)
     return stored
 
 
@@ -302,6 +320,13 @@ def _read_concat(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
     return tuple(reads)
 
 
+def _read_accumulate(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
+    if kind is Kind.BARRIER:
+        return _read_whole(reader, op)
+    whole = Read(*reader.trace(op.x), Need.WHOLE)
+    return (whole, reader.read(op.place), reader.read(op.source))
+
+
 def _read_take(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
     if kind is Kind.BARRIER:
         return _read_whole(reader, op)
@@ -321,6 +346,7 @@ def _read_gather(reader: ProgramReader, op, kind: Kind) -> tuple[Read, ...]:
 
 
 _READERS = {
+    "accumulate": _read_accumulate,
     "broadcast_to": _read_broadcast,
     "concat": _read_concat,
     "flip": _read_flip,

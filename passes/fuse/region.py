@@ -65,6 +65,9 @@ class RegionBuilder:
             node = self.program.producer(value)
             shape = self.placement.shape_of(node)
             emitted = self._get(Key(value, (), in_place=True))
+            if node.kind is Kind.SCATTER:
+                results.append(emitted.value)
+                continue
             results.append(self._writer.widen(emitted, shape, self._loc(node)).value)
         return results
 
@@ -201,6 +204,14 @@ class RegionBuilder:
         padding = self._create("constant", [], (), node, value)
         return self._select(node, inside, operands[0], padding)
 
+    def _build_accumulate(self, node, chain, operands) -> Emitted:
+        loc, domain = self._loc(node), self.placement.domain
+        # An argument of its own: what else reads the tensor reads what it was before.
+        x = self._new_argument(self.reader.targets[node.position])
+        shape = ty.shape_of(x.type)
+        added = [self._writer.widen(operand, domain, loc) for operand in operands]
+        return self._create("accumulate", [Emitted(x, shape), *added], shape, node, {})
+
     def _build_concat(self, node, chain, operands) -> Emitted:
         operation = self.reader.operations[node.position]
         dim, ends = operation.dim, []
@@ -289,11 +300,13 @@ class RegionBuilder:
     def _argument(self, value: int) -> ir.Value:
         argument = self._arguments.get(value)
         if argument is None:
-            original = self.reader.ir_values[value]
-            argument = self._block.add_argument(original.type, _location_of(original))
-            self._arguments[value] = argument
-            self.inputs.append(value)
+            argument = self._arguments[value] = self._new_argument(value)
         return argument
+
+    def _new_argument(self, value: int) -> ir.Value:
+        original = self.reader.ir_values[value]
+        self.inputs.append(value)
+        return self._block.add_argument(original.type, _location_of(original))
 
     def _index(self, read: Read) -> Emitted:
         """Builds an index at its own coordinates, at full size."""
@@ -345,6 +358,7 @@ def _location_of(value: ir.Value) -> ir.Location:
 
 
 _BUILDERS: dict[str, Callable[..., Emitted]] = {
+    "accumulate": RegionBuilder._build_accumulate,
     "concat": RegionBuilder._build_concat,
     "constant": RegionBuilder._build_constant,
     "full": RegionBuilder._build_constant,

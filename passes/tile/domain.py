@@ -8,8 +8,10 @@ contiguous pointwise kernel of any rank has one coordinate.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from girih.dialects.definition import has
+from girih.dialects.traits import ACCUMULATES
 from girih.passes.tile.access.evaluator import (
     Evaluator,
     broadcast,
@@ -17,6 +19,7 @@ from girih.passes.tile.access.evaluator import (
     has_access_rule,
     offset_in,
 )
+from girih.passes.tile.elements import I64
 from girih.passes.tile.index import (
     Affine,
     Coordinate,
@@ -27,12 +30,20 @@ from girih.passes.tile.index import (
     coordinates_of,
     dynamic_nodes,
     leftover_divisions,
+    of,
     quotient,
     remainder,
 )
-from girih.passes.tile.kernel import KernelSource
-from girih.passes.tile.nodes import Node, NodeTable, ScanNode, sources_of
-from girih.passes.tile.sizes import Size, exact_quotient, is_constant, known
+from girih.passes.tile.kernel import KernelSource, WriteRecord
+from girih.passes.tile.nodes import (
+    CheckedIndexNode,
+    Node,
+    NodeTable,
+    ScanNode,
+    index_of,
+    sources_of,
+)
+from girih.passes.tile.sizes import Size, exact_quotient, is_constant, known, product
 
 # More rounds of splitting than this are not worth their analysis time; what is left
 # is computed with divisions.
@@ -43,12 +54,16 @@ GUESSED_SIZE = 512
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """One output: the value, and where it goes."""
+    """One output: the value, and where it goes.
+
+    What ``accumulates`` is added to what lies there, once for each point of the domain.
+    """
 
     buffer: int
     offset: Affine
     node: Node
     location: object
+    accumulates: bool = False
 
     @property
     def coordinates(self) -> frozenset[Coordinate]:
@@ -110,11 +125,18 @@ def _evaluate(source: KernelSource, parts: dict[int, list[Coordinate]]) -> Formu
     evaluator = Evaluator(source, domain, table)
     # In program order, so that long chains need no deep recursion.
     for tensor, record in source.records.items():
-        plain = record.name != "tile.read" and not has_access_rule(record.name)
+        plain = not (
+            record.name == "tile.read"
+            or has_access_rule(record.name)
+            or has(record.name, ACCUMULATES)
+        )
         if plain and _spans(record.shape, source.domain):
             evaluator.value(tensor, broadcast(domain, record.shape))
     stores = []
     for write in source.writes:
+        if has(source.records[write.tensor].name, ACCUMULATES):
+            stores.append(_accumulated(evaluator, write))
+            continue
         at = broadcast(domain, source.records[write.tensor].shape)
         offset = offset_in(source.buffers[write.buffer].strides, at)
         node = evaluator.value(write.tensor, at)
@@ -124,6 +146,20 @@ def _evaluate(source: KernelSource, parts: dict[int, list[Coordinate]]) -> Formu
         c for dim in range(len(parts)) if dim not in others for c in parts[dim]
     )
     return Formula(parallel, reduced, closing, tuple(stores), table)
+
+
+def _accumulated(evaluator: Evaluator, write: WriteRecord) -> Store:
+    """The store of an op that adds to elements of what its buffer holds."""
+    record = evaluator.source.records[write.tensor]
+    _, place, source = record.operands
+    at = broadcast(evaluator.domain, evaluator.shape(source))
+    elements = product(record.shape)
+    offset = index_of(evaluator.value(place, at))
+    if offset is None:
+        check = CheckedIndexNode(I64, (evaluator.value(place, at),), size=elements)
+        offset = of(Dynamic(evaluator.add(check, record), elements))
+    node = evaluator.value(source, at)
+    return Store(write.buffer, offset, node, write.location, accumulates=True)
 
 
 def _spans(shape: tuple[Size, ...], domain: tuple[Size, ...]) -> bool:
@@ -187,10 +223,16 @@ def all_indices(formula: Formula) -> list[Affine]:
 
 
 def reorder(formula: Formula) -> Formula:
-    """Orders the loops as memory is laid out: outputs first, then inputs."""
-    indices = [store.offset for store in formula.stores]
+    """Orders the loops as memory is laid out: outputs first, then inputs.
+
+    Where all outputs are updates, indices that are computed say nothing.
+    """
+    indices = [store.offset for store in formula.stores if not store.accumulates]
     indices.sort(key=lambda index: -len(index.terms))
-    indices += [i for i in all_indices(formula) if len(i.terms) > 1]
+    is_known = bool(indices)
+    for index in all_indices(formula):
+        if len(index.terms) > 1 and (is_known or not dynamic_nodes(index)):
+            indices.append(index)
     parallel, reduced, closing = (
         _by_stride(group, indices) for group in formula.coordinates
     )
@@ -311,7 +353,7 @@ def substitute(
         copy = table.add(copy, node.location)
         renewed[node.number] = renew(copy, table) if renew else copy
     stores = tuple(
-        Store(s.buffer, rewrite(s.offset), renewed[s.node.number], s.location)
+        replace(s, offset=rewrite(s.offset), node=renewed[s.node.number])
         for s in formula.stores
     )
     return Formula(*coordinates, stores, table)

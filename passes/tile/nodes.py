@@ -16,6 +16,7 @@ from girih.passes.tile.elements import Element
 from girih.passes.tile.index import (
     Affine,
     Coordinate,
+    constant,
     coordinates_of,
     dynamic_nodes,
 )
@@ -324,3 +325,22 @@ def sources_of(node: Node) -> list[Node]:
     for index in node.indices():
         found += dynamic_nodes(index)
     return found
+
+
+def index_of(node: Node) -> Affine | None:
+    """The value of an integer as an index expression: sums of indices times numbers."""
+    match node:
+        case IndexNode():
+            return node.expression
+        case ConstantNode():
+            return constant(int(node.value))
+        case ComputeNode(name="add" | "sub" | "mul"):
+            first, second = (index_of(operand) for operand in node.operands)
+            if first is None or second is None:
+                return None
+            if node.name != "mul":
+                return first + second if node.name == "add" else first - second
+            if second.is_const:
+                return first * second.const
+            return second * first.const if first.is_const else None
+    return None

@@ -9,7 +9,8 @@ different values: on a device the order of these is not known.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -144,7 +145,11 @@ class Memory:
         self._note_writes(pointers, places, _owners(mask, programs), changed)
 
     def add(
-        self, pointers: Pointers, values: np.ndarray, mask: np.ndarray
+        self,
+        pointers: Pointers,
+        values: np.ndarray,
+        mask: np.ndarray,
+        plus: Callable = operator.add,
     ) -> np.ndarray:
         """Adds atomically, in the order of programs; returns what was there before."""
         places = _places(pointers, mask, "updates")
@@ -153,7 +158,7 @@ class Memory:
         old = []
         for place, value in zip(places // data.itemsize, values[mask], strict=True):
             old.append(data[place])
-            data[place] += value
+            data[place] = plus(data[place], value)
         before[mask] = old
         return before
 

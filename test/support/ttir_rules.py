@@ -137,10 +137,17 @@ def _atomic_rmw(op: ir.Operation) -> Callable:
     if kind not in _ADD:
         raise NotImplementedError(f"the interpreter has no atomic update {kind}")
     shape = shape_of(op.operands[1].type)
+    element = result_of(op.operands[1].type).element
+
+    def plus(before: np.ndarray, value: np.ndarray) -> np.ndarray:
+        total = _from_memory(np.asarray(before), element) + value
+        return _to_memory(np.atleast_1d(total), element)[0]
 
     def update(run: Run, pointers: Pointers, value: np.ndarray, mask=None):
         lanes = run.lanes(mask, shape)
-        return run.memory.add(pointers, np.broadcast_to(value, lanes.shape), lanes)
+        values = np.broadcast_to(value, lanes.shape)
+        before = run.memory.add(pointers, values, lanes, plus)
+        return _from_memory(before, element)
 
     return update
 

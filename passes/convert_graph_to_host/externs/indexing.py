@@ -33,6 +33,13 @@ def call_scatter_add(op: ir.OpView) -> AtenCall:
     return AtenCall("aten.scatter_add.default", (x, op.dim, index, source))
 
 
+@calls_aten("graph.accumulate")
+def call_put(op: ir.OpView) -> AtenCall:
+    """`put`, which counts elements as the op does."""
+    arguments = (*(OperandRef(i) for i in range(3)), True)
+    return AtenCall("aten.put.default", arguments)
+
+
 @calls_aten("graph.index")
 def call_index_of_dims(op: ir.OpView) -> AtenCall:
     """`index`, for what `decompose` cannot express by takes and gathers."""

@@ -290,6 +290,13 @@ class Builder:
             "tile.gather", name, buffer, offsets, *masks, operandSegmentSizes=sizes
         )
 
+    def update(
+        self, value: Value, buffer: Value, offsets: Value, mask: Value | None
+    ) -> None:
+        """``tile.update``."""
+        operands = [value, buffer, offsets, *([] if mask is None else [mask])]
+        self.create("tile.update", [], operands)
+
     def store(
         self,
         value: Value,

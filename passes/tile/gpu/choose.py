@@ -5,7 +5,7 @@ coordinates fit into it, how many warps a program has.
 """
 
 from girih.passes.tile.cost import is_irregular, node_cost
-from girih.passes.tile.domain import Formula
+from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.choose_closing import choose_closing
 from girih.passes.tile.gpu.choose_reduction import choose_reduction
@@ -24,7 +24,7 @@ from girih.passes.tile.gpu.linear import in_one_row, is_poor
 from girih.passes.tile.gpu.plan import Block, is_multiple
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.gpu.quotients import with_reciprocals
-from girih.passes.tile.index import Coordinate
+from girih.passes.tile.index import Coordinate, coordinates_of, of
 from girih.passes.tile.kernel import KernelSource
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Pass, SchedulePlan
@@ -51,6 +51,10 @@ def choose_block_schedule(
 
 
 def _pointwise(subject: Subject) -> SchedulePlan:
+    updates = _share_of_updates(subject)
+    row = in_one_row(subject) if updates else None
+    if row is not None:
+        return _in_one_row(row, updates)
     subject = with_flat_rows(subject)
     ordered = _ordered(subject)
     columns = columns_of(subject, ordered)
@@ -67,18 +71,15 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     if others and is_poor(ordered, blocks, is_turned=kind == "transposed"):
         row = in_one_row(subject)
         if row is not None:
-            return _in_one_row(row)
+            return _in_one_row(row, _share_of_row(row))
     passes = (Pass((), subject.formula.stores, (), 0),)
     grid = make_grid(subject, axes_of(ordered, blocks), blocks, passes, share)
     reason = f"{sizes_text(ordered)} points, {blocks_text(grid)}"
     return SchedulePlan(kind, reason, (grid,), (), is_blocked=True)
 
 
-def _in_one_row(subject: Subject) -> SchedulePlan:
+def _in_one_row(subject: Subject, own: Share) -> SchedulePlan:
     (whole,) = subject.formula.parallel
-    loads = [load for load in subject.loads if whole in load.coordinates]
-    is_gathering = loads and all(is_irregular(load.offset, whole) for load in loads)
-    own = policy.GATHERED if is_gathering else _share(subject)
     share = shared_out(subject, own, whole)
     blocks = (Block(whole, policy.block_of(whole.size, share.elements)),)
     passes = (Pass((), subject.formula.stores, (), 0),)
@@ -87,7 +88,37 @@ def _in_one_row(subject: Subject) -> SchedulePlan:
     return SchedulePlan("linear", reason, (grid,), (), is_blocked=True)
 
 
+def _share_of_row(subject: Subject) -> Share:
+    (whole,) = subject.formula.parallel
+    loads = [load for load in subject.loads if whole in load.coordinates]
+    is_gathering = loads and all(is_irregular(load.offset, whole) for load in loads)
+    return policy.GATHERED if is_gathering else _share(subject)
+
+
+def _share_of_updates(subject: Subject) -> Share | None:
+    """What a program has to do that adds to elements in memory; None for others."""
+    stores = [store for store in subject.formula.stores if store.accumulates]
+    if not stores:
+        return None
+    columns = subject.formula.parallel[-1:]
+    if not all(_is_along(store, columns) for store in stores):
+        return policy.SCATTERED
+    buffers = subject.source.buffers
+    narrowest = min(buffers[store.buffer].element.bytes for store in stores)
+    return policy.NARROW_UPDATES if narrowest < 4 else policy.UPDATES
+
+
+def _is_along(store: Store, columns: Coordinates) -> bool:
+    """Whether neighbours go to neighbours, at whatever place the first one does."""
+    if not columns or not is_constant(store.offset.coefficient(columns[0]), 1):
+        return False
+    atoms = [atom for atom, _ in store.offset.terms if atom != columns[0]]
+    return all(columns[0] not in coordinates_of(of(atom)) for atom in atoms)
+
+
 def _share(subject: Subject) -> Share:
+    if updates := _share_of_updates(subject):
+        return updates
     is_costly = sum(map(node_cost, subject.nodes)) > policy.MUCH_ARITHMETIC
     has_erf = any(
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
@@ -153,8 +184,10 @@ def _pointwise_blocks(
         return (own,)
     # A row that is looked up stays out of the block, or its loads become gathers; they
     # are anyway where columns are looked up, too.
+    # Updates are, too.
+    adds = any(store.accumulates for store in subject.formula.stores)
     is_looked_up = is_gathered(subject, rows) and not is_gathered(subject, columns)
-    if width >= policy.THREADS and is_looked_up:
+    if width >= policy.THREADS and is_looked_up and not adds:
         return (own,)
     height = policy.block_of(rows.size, share.elements // width)
     return (Block(rows, height), own)

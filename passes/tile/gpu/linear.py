@@ -63,6 +63,8 @@ def _order_of(formula: Formula) -> Coordinates | None:
     points = product(c.size for c in coordinates)
     if formula.reduced or not isinstance(points, int) or points >= _LARGEST:
         return None
+    if all(store.accumulates for store in formula.stores):
+        return tuple(coordinates)
     first = formula.stores[0].offset
     if not all(isinstance(first.coefficient(c), int) for c in coordinates):
         return None

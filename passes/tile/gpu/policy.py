@@ -80,6 +80,15 @@ LEAST_TURNED = 16
 # Such a row whose loads are all gathered, each by itself. Blocks of 2 x 2 of 32 x 64 x
 # 32 x 32 in bf16 as channels 4.1 us, with 8 elements a thread 6.1 (same run).
 GATHERED = Share(512, 4, stages=1)
+# Kernels that add to elements in memory, neighbours of a row at once; the device has
+# no fast update of one 16-bit element. 50,176 rows of 64 into 6,223: f32 12.5 us, with
+# 8 elements a thread 13.5; f16 8.4, with 2 in smaller blocks 11.2, with 1 39 (H100,
+# 2026-11-27).
+UPDATES = Share(512, 2, stages=1)
+NARROW_UPDATES = Share(512, 4, stages=1)
+# Each element goes somewhere else. 4096 rows of 512 into 256 columns: 22.9 us, with 2
+# elements a thread 25.6, with 4 34.8 (same run).
+SCATTERED = Share(256, 1, stages=1)
 # Instructions for an element from which on arithmetic counts as much.
 MUCH_ARITHMETIC = 24
 # A block that is turned: lines of 128 bytes (f16) or more on both sides, and so many

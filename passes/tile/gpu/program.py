@@ -322,4 +322,5 @@ class BlockProgram:
             self.values.value(store.node)
         for store in stores:
             self.builder.location = store.location
-            self.values.store(store.buffer, store.offset, store.node)
+            put = self.values.accumulate if store.accumulates else self.values.store
+            put(store.buffer, store.offset, store.node)

@@ -243,3 +243,19 @@ class BlockValues(Values):
         b = self.indices.at(depth, shape)
         value = narrowed(b, value, element)
         b.store_block(value, buffer, place, strides, masks)
+
+    def accumulate(self, buffer_number: int, offset: Affine, node: Node) -> None:
+        """Adds a node's value to what lies at an offset, once at each point."""
+        buffer, element = self.buffers[buffer_number]
+        depth = self.stack.depth
+        shape = tuple(block.size for block in self.indices.blocks) or (1,)
+        own = shape if any(size > 1 for size in shape) else 0
+        value, offsets = self._widened_to(node, own), self._offsets(offset, depth, own)
+        mask = self._mask(own)
+        b = self.indices.at(depth, shape)
+        if not own:
+            value = b.op("vector.broadcast", element.register_name, value)
+            offsets = b.op("vector.broadcast", "i64", offsets)
+        elif offsets.type.shape != list(shape):
+            offsets = b.op("vector.broadcast", "i64", offsets)
+        b.update(narrowed(b, value, element), buffer, offsets, mask)

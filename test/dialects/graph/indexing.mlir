@@ -65,3 +65,10 @@ func.func @index_put(%x: tensor<?x16xf32, ["s0"]>, %v: tensor<f32>, %i: tensor<3
   %0 = "graph.index_put"(%x, %v, %i) {accumulate = true, dims = array<i64: 0>} : (tensor<?x16xf32, ["s0"]>, tensor<f32>, tensor<3xi64>) -> tensor<?x16xf32, ["s0"]>
   return
 }
+
+// CHECK-LABEL: @accumulate
+// CHECK: "graph.accumulate"(%{{.*}}, %{{.*}}, %{{.*}}){{.*}}-> tensor<?x16xf32, ["s0"]>
+func.func @accumulate(%x: tensor<?x16xf32, ["s0"]>, %p: tensor<4x2xi64>, %s: tensor<4x2xf32>) {
+  %0 = "graph.accumulate"(%x, %p, %s) : (tensor<?x16xf32, ["s0"]>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<?x16xf32, ["s0"]>
+  return
+}

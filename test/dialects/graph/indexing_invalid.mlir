@@ -199,3 +199,19 @@ func.func @f(%x: tensor<4xf32>, %v: tensor<4xf32>, %i: tensor<4xf32>) {
   %0 = "graph.index_put"(%x, %v, %i) {accumulate = false, dims = array<i64: 0>} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %p: tensor<2xi64>, %s: tensor<2x1xf32>) {
+  // expected-error @+1 {{'graph.accumulate' expected place to have the shape [2, 1] of source, got tensor<2xi64>}}
+  %0 = "graph.accumulate"(%x, %p, %s) : (tensor<4xf32>, tensor<2xi64>, tensor<2x1xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %p: tensor<2xi32>, %s: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.accumulate' expected place to have element type i64, got i32}}
+  %0 = "graph.accumulate"(%x, %p, %s) : (tensor<4xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}

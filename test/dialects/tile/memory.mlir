@@ -62,3 +62,12 @@ func.func @checks(%ok: i1, %v: vector<4xi1>) {
   "tile.check"(%v, %v) : (vector<4xi1>, vector<4xi1>) -> ()
   return
 }
+
+// CHECK-LABEL: @updates
+// CHECK: "tile.update"(%{{.*}}, %{{.*}}, %{{.*}}) : (vector<4xf32>
+// CHECK: "tile.update"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (vector<2x4xf32>
+func.func @updates(%b: !tile.buffer<f32, [64], [1]>, %v: vector<4xf32>, %o: vector<4xi64>, %w: vector<2x4xf32>, %p: vector<2x4xi64>, %m: vector<2x4xi1>) {
+  "tile.update"(%v, %b, %o) : (vector<4xf32>, !tile.buffer<f32, [64], [1]>, vector<4xi64>) -> ()
+  "tile.update"(%w, %b, %p, %m) : (vector<2x4xf32>, !tile.buffer<f32, [64], [1]>, vector<2x4xi64>, vector<2x4xi1>) -> ()
+  return
+}

@@ -191,3 +191,27 @@ func.func @f(%o: vector<4xi1>, %m: i1) {
   "tile.check"(%o, %m) : (vector<4xi1>, i1) -> ()
   return
 }
+
+// -----
+
+func.func @f(%b: !tile.buffer<f32, [64], [1]>, %v: f32, %o: vector<4xi64>) {
+  // expected-error @+1 {{'tile.update' expected value to be a vector of 1 or 2 dims of f32, got f32}}
+  "tile.update"(%v, %b, %o) : (f32, !tile.buffer<f32, [64], [1]>, vector<4xi64>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%b: !tile.buffer<f32, [64], [1]>, %v: vector<4xf32>, %o: vector<8xi64>) {
+  // expected-error @+1 {{'tile.update' expected offsets to have type vector<4xi64>, got vector<8xi64>}}
+  "tile.update"(%v, %b, %o) : (vector<4xf32>, !tile.buffer<f32, [64], [1]>, vector<8xi64>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%b: !tile.buffer<f32, [64], [1]>, %v: vector<4xf32>, %o: vector<4xi64>, %m: i1) {
+  // expected-error @+1 {{'tile.update' expected mask to have type vector<4xi1>, got i1}}
+  "tile.update"(%v, %b, %o, %m) : (vector<4xf32>, !tile.buffer<f32, [64], [1]>, vector<4xi64>, i1) -> ()
+  return
+}

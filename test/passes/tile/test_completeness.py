@@ -3,7 +3,15 @@
 from girih.dialects import graph
 from girih.dialects.definition import has
 from girih.dialects.tile import scan
-from girih.dialects.traits import ELEMENTWISE, FINDS_PLACE, REDUCES, SCANS, Cost, Role
+from girih.dialects.traits import (
+    ACCUMULATES,
+    ELEMENTWISE,
+    FINDS_PLACE,
+    REDUCES,
+    SCANS,
+    Cost,
+    Role,
+)
 from girih.passes.tile import access, emit
 from girih.passes.tile.access import evaluator
 from girih.passes.tile.emit import quotient, reduction, rules
@@ -26,7 +34,9 @@ def scans() -> set[str]:
 def test_every_primitive_has_one_rule():
     assert access and emit
     views = {name.removeprefix("graph.") for name in evaluator._RULES}
-    kinds = [views, set(rules.RULES) - {*quotient.NAMES}, reductions(), scans()]
+    scatters = {cls.SHORT_NAME for cls in PRIMITIVES if has(cls, ACCUMULATES)}
+    computed = set(rules.RULES) - {*quotient.NAMES}
+    kinds = [views, computed, reductions(), scans(), scatters]
     assert sum(map(len, kinds)) == len(set.union(*kinds)), "a name has two rules"
     assert set.union(*kinds) == {cls.SHORT_NAME for cls in PRIMITIVES}
 
