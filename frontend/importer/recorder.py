@@ -234,8 +234,7 @@ class Recorder(TorchDispatchMode):
             return self.operand(value)
         if isinstance(value, torch.SymInt) and not self.symbols.is_number(value):
             return self.symbols.size(value)
-        if type(value) is float and value in self.floats:
-            value = self.floats[value]
+        value = self.floats.get(value, value) if type(value) is float else value
         if isinstance(value, (torch.SymInt, torch.SymFloat)):
             return self.scalars.of(value)
         if isinstance(value, torch.SymBool):
