@@ -44,8 +44,13 @@ def _positive(name: str, default: float = 1.0) -> Callable[..., bool]:
     return lambda **numbers: bool(numbers.get(name, default) > 0.0)
 
 
-def _not_negative(eps: Any = 0.0, **others: Any) -> bool:
-    return bool(eps >= 0.0)
+def _not_negative(*names: str) -> Callable[..., bool]:
+    return lambda **numbers: all(bool(numbers.get(n, 0.0) >= 0.0) for n in names)
+
+
+def _has_norm(p: Any = 2.0, **others: Any) -> bool:
+    """Whether p is not 0: what counts elements has no derivative."""
+    return bool(p != 0.0)
 
 
 def _smoothing(label_smoothing: Any = 0.0, **others: Any) -> bool:
@@ -73,15 +78,19 @@ _NORMAL = Kept(("mean", "std"), _spread)
 _UNIFORM = Kept(("from", "to"), _range)
 _REPLACED = Kept(("nan", "posinf", "neginf"))
 
+_TOLERANCES = Kept(("atol", "rtol"))
+
 KEPT: dict[str, Kept] = {
+    "_native_batch_norm_legit": _OF_BATCH_NORM,
     "alpha_dropout": _DROPOUT,
     "alpha_dropout_": _DROPOUT,
     "batch_norm": _OF_BATCH_NORM,
     "bernoulli": _DRAWN_SHARE,
     "bernoulli_": _DRAWN_SHARE,
     "cauchy_": Kept(("median", "sigma"), _positive("sigma")),
+    "cdist": Kept(("p",), _not_negative("p")),
     "cosine_embedding_loss": _MARGIN,
-    "cosine_similarity": Kept(("eps",), _not_negative),
+    "cosine_similarity": Kept(("eps",), _not_negative("eps")),
     "cross_entropy_loss": Kept(("label_smoothing",), _smoothing),
     "dropout": _DROPOUT,
     "dropout_": _DROPOUT,
@@ -95,41 +104,52 @@ KEPT: dict[str, Kept] = {
     "hinge_embedding_loss": _MARGIN,
     "huber_loss": Kept(("delta",), _positive("delta")),
     "instance_norm": _OF_BATCH_NORM,
+    "isclose": Kept(("rtol", "atol"), _not_negative("rtol", "atol")),
     "layer_norm": _EPS,
+    "linalg_matrix_rank": _TOLERANCES,
+    "linalg_pinv": _TOLERANCES,
     "log_normal_": Kept(("mean", "std"), _positive("std", 2.0)),
+    "logit": _EPS,
+    "logit_": _EPS,
+    "logspace": Kept(("base",)),
     "margin_ranking_loss": _MARGIN,
     "nan_to_num": _REPLACED,
     "nan_to_num_": _REPLACED,
     "nanquantile": Kept(("q",), _quantile),
     "native_batch_norm": _OF_BATCH_NORM,
     "native_dropout": _DROPOUT,
+    "native_dropout_backward": Kept(("scale",)),
     "native_group_norm": _EPS,
     "native_layer_norm": _EPS,
     "normal": _NORMAL,
     "normal_": _NORMAL,
-    "pairwise_distance": _EPS,
+    "pad": Kept(("value",)),
+    "pairwise_distance": Kept(("p", "eps"), _has_norm),
+    "pdist": Kept(("p",), _not_negative("p")),
     "poisson_nll_loss": _EPS,
     "quantile": Kept(("q",), _quantile),
     "rms_norm": _EPS,
     "scaled_dot_product_attention": Kept(("scale",), _positive("scale")),
     "smooth_l1_loss": Kept(("beta",), _positive("beta")),
-    "triplet_margin_loss": Kept(("margin", "eps")),
+    "triplet_margin_loss": Kept(("margin", "p", "eps"), _has_norm),
     "uniform_": _UNIFORM,
 }
 
-# Python functions of ``torch.nn.functional`` that compare such a number and pass it on:
-# capture follows them.
+# Python functions of ``torch.nn.functional`` and ``torch.functional`` that compare such
+# a number and pass it on: capture follows them.
 FOLLOWED = frozenset(
-    """alpha_dropout batch_norm cosine_embedding_loss cross_entropy dropout dropout1d
-    dropout2d dropout3d feature_alpha_dropout group_norm hinge_embedding_loss
-    huber_loss instance_norm layer_norm margin_ranking_loss poisson_nll_loss
+    """alpha_dropout batch_norm cdist cosine_embedding_loss cross_entropy dropout
+    dropout1d dropout2d dropout3d feature_alpha_dropout group_norm hinge_embedding_loss
+    huber_loss instance_norm layer_norm margin_ranking_loss pad
+    pairwise_distance pdist poisson_nll_loss
     rms_norm smooth_l1_loss triplet_margin_loss""".split()
 )
 
 
 def is_followed(function: Any) -> bool:
     """Whether a Python function only compares such a number, and passes it on."""
-    is_one = getattr(function, "__module__", None) == "torch.nn.functional"
+    modules = ("torch.nn.functional", "torch.functional")
+    is_one = getattr(function, "__module__", None) in modules
     return is_one and function.__name__ in FOLLOWED
 
 
