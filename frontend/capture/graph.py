@@ -39,6 +39,7 @@ from girih.frontend.capture.values.sequence import (
 )
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 from girih.frontend.capture.values.tensor import Answers, TensorValue
+from girih.frontend.fake.floats import with_examples
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -244,7 +245,8 @@ class Graph:
         pairs = [call.convert(arg) for arg in args]
         named = {key: call.convert(value) for key, value in kwargs.items()}
         fakes = {key: pair[1] for key, pair in named.items()}
-        result = self._evaluate(kind, target, [p[1] for p in pairs], fakes)
+        given, fakes = with_examples(target, [p[1] for p in pairs], fakes)
+        result = self._evaluate(kind, target, given, fakes)
         if not self._is_recorded(result, call, target):
             return self._wrap_known(result, call)
         nodes = self._with_sizes({key: pair[0] for key, pair in named.items()})

@@ -4,6 +4,7 @@ What lives here, in the order to read it:
 
 * ``mode``         the fake tensor mode; ``make_fake_mode`` and ``fake_like``
 * ``demands``      what eager demands of sizes and meta kernels do not
+* ``floats``       floats that vary, where ATen takes Python floats
 * ``rules``        the table of shape rules, and the form of a result
 * ``promotion``    dtypes of results, by torch's rules of type promotion
 * ``layout``       sizes after broadcasting, and strides of results

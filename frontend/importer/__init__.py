@@ -21,6 +21,7 @@ What lives here, in the order to read it:
 * ``seeds``       what random numbers are made of, where that is not left to ATen
 * ``devices``     on which device what has to be
 * ``elements``, ``symbols``, ``scalars``   dtypes, symbolic sizes, numbers
+* ``floats``      calls with numbers that ATen takes as Python floats
 * ``tensor_checks``      kinds of tensors and calls that are taken
 * ``gradients``   gradients that rules give themselves, and gradients of rules
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,

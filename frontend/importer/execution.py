@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -24,6 +25,7 @@ from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.switches import preserved
 from girih.frontend.fake.demands import is_undecided
 from girih.frontend.importer.differentiation import Derivatives
+from girih.frontend.importer.floats import call
 from girih.frontend.importer.nodes import value_of
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.regions import Regions
@@ -106,7 +108,9 @@ def _execute(gm, inputs, environment: dict, recorder, calls) -> Any:
             place = _location(source, builder.context)
             builder.place = location_in(regions.around(node), place)
             known = len(recorder.table.entries)
-            environment[node] = _run_located(gm, node, environment, calls, source)
+            environment[node] = _run_located(
+                gm, node, environment, recorder, calls, source
+            )
             recorder.table.adopt(environment[node], known)
     return None
 
@@ -128,9 +132,9 @@ def _note_results(node, environment, derivatives: Derivatives) -> None:
                 derivatives.note_result(environment[result], known)
 
 
-def _run_located(gm, node, environment, calls: Calls | None, source) -> Any:
+def _run_located(gm, node, environment, recorder, calls: Calls | None, source) -> Any:
     try:
-        result = _run(gm, node, environment, calls)
+        result = _run(gm, node, environment, recorder, calls)
         return result if calls is None else calls.note(node, result)
     except UnsupportedError as error:
         if error.kind in _OF_SYMBOLS:
@@ -198,7 +202,7 @@ def _unsupported(error, node, source) -> UnsupportedError:
     return UnsupportedError("operation that fails", what, text, (), source)
 
 
-def _run(gm, node, environment, calls: Calls | None) -> Any:
+def _run(gm, node, environment, recorder, calls: Calls | None) -> Any:
     if "girih_eager" in node.meta:
         raise UnsupportedError(
             "graph that is left to eager", str(node.target), node.meta["girih_eager"]
@@ -214,10 +218,15 @@ def _run(gm, node, environment, calls: Calls | None) -> Any:
     if node.op == "call_function":
         if node.target in _GRAD_MODE and calls is None:
             return None
-        return stand_in(node.target)(*args, **kwargs)
+        return call(recorder, node.target, stand_in(node.target), args, kwargs)
     if node.op == "call_method":
-        return method(args[0], node.target)(*args[1:], **kwargs)
+        run = partial(_call_method, node.target)
+        return call(recorder, node.target, run, args, kwargs)
     return _attribute(gm, node.target)(*args, **kwargs)
+
+
+def _call_method(name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    return method(owner, name)(*args, **kwargs)
 
 
 def _attribute(gm: torch.fx.GraphModule, path: str) -> Any:

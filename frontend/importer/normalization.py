@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 from girih.dialects.dims import Dim, product
 from girih.dialects.graph.differentiation import DetachOp
-from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.classification import widened
 from girih.frontend.importer.registry import effects, imports
 
@@ -12,6 +14,9 @@ from girih.frontend.importer.registry import effects, imports
 @imports("native_layer_norm")
 def layer_norm(b: Builder, input, normalized_shape, weight, bias, eps):
     """Normalised over the last dims; also mean and rstd."""
+    if isinstance(eps, Scalar):
+        dims = range(input.rank - len(normalized_shape), input.rank)
+        return _written_out(b, input, dims, weight, bias, eps)
     attributes = {"normalized_rank": len(normalized_shape), "eps": float(eps)}
     results = [(spec.shape, spec.dtype) for spec in b.out]
     return b.multi_op("layer_norm", [input, weight, bias], attributes, *results)
@@ -30,6 +35,8 @@ def _attached(statistic: Operand) -> Operand:
 @imports("native_group_norm")
 def group_norm(b: Builder, input, weight, bias, N, C, HxW, group, eps):
     """Normalised within groups of channels; also mean and rstd."""
+    if isinstance(eps, Scalar):
+        return _groups_written_out(b, input, weight, bias, group, eps)
     attributes = {"groups": group, "eps": float(eps)}
     results = [(spec.shape, spec.dtype) for spec in b.out]
     return b.multi_op("group_norm", [input, weight, bias], attributes, *results)
@@ -40,6 +47,9 @@ def batch_norm(
     b: Builder, input, weight, bias, running_mean, running_var, momentum, eps
 ):
     """Normalised with given statistics; the other results are empty."""
+    if isinstance(eps, Scalar):
+        y = _by_statistics(b, input, weight, bias, running_mean, running_var, eps)
+        return y, *(b.full(spec.shape, 0, spec.dtype) for spec in b.out[1:])
     operands = [input, weight, bias, running_mean, running_var]
     y = b.op("batch_norm", operands, {"eps": float(eps)}, (input.shape, input.dtype))
     return y, *(b.full(spec.shape, 0, spec.dtype) for spec in b.out[1:])
@@ -54,9 +64,74 @@ def batch_norm_without_statistics(
 
 
 def _training(b: Builder, x: Operand, weight, bias, eps) -> list[Operand]:
+    if isinstance(eps, Scalar):
+        weight, bias = (_of_channels(b, value, x) for value in (weight, bias))
+        dims = [dim for dim in range(x.rank) if dim != 1]
+        return _written_out(b, x, dims, weight, bias, eps)
     results = [(spec.shape, spec.dtype) for spec in b.out]
     attributes = {"eps": float(eps)}
     return b.multi_op("batch_norm_training", [x, weight, bias], attributes, *results)
+
+
+def _of_channels(b: Builder, value: Operand | None, x: Operand) -> Operand | None:
+    """A value for each channel, in a shape that broadcasts with x."""
+    return value and b.reshape(value, (x.shape[1], *(1 for _ in x.shape[2:])))
+
+
+def _written_out(
+    b: Builder, x: Operand, dims, weight, bias, eps: Scalar
+) -> list[Operand]:
+    """The three results of a normalisation whose eps is an input of the graph."""
+    wide = widened(b, x)
+    mean = b.reduce("mean", wide, list(dims))
+    centered = b.sub(wide, mean)
+    variance = b.reduce("mean", b.mul(centered, centered), list(dims))
+    rstd = b.unary("rsqrt", b.add(variance, b.constant(eps, wide.dtype)))
+    y = _scaled(b, b.mul(centered, rstd), weight, bias)
+    return _fitted(b, (y, mean, rstd))
+
+
+def _groups_written_out(
+    b: Builder, x: Operand, weight, bias, group: int, eps: Scalar
+) -> list[Operand]:
+    shape = (x.shape[0], group, x.shape[1] // group, *x.shape[2:])
+    split = b.reshape(widened(b, x), shape)
+    dims = list(range(2, len(shape)))
+    mean = b.reduce("mean", split, dims)
+    centered = b.sub(split, mean)
+    variance = b.reduce("mean", b.mul(centered, centered), dims)
+    rstd = b.unary("rsqrt", b.add(variance, b.constant(eps, split.dtype)))
+    z = b.reshape(b.mul(centered, rstd), x.shape)
+    weight, bias = (_of_channels(b, value, x) for value in (weight, bias))
+    return _fitted(b, (_scaled(b, z, weight, bias), mean, rstd))
+
+
+def _by_statistics(
+    b: Builder, x: Operand, weight, bias, mean: Operand, variance: Operand, eps: Scalar
+) -> Operand:
+    wide = widened(b, x)
+    variance = b.cast(variance, wide.dtype)
+    rstd = b.unary("rsqrt", b.add(variance, b.constant(eps, wide.dtype)))
+    mean, rstd, weight, bias = (
+        _of_channels(b, value and b.cast(value, wide.dtype), x)
+        for value in (mean, rstd, weight, bias)
+    )
+    y = b.mul(b.sub(wide, mean), rstd)
+    return b.cast(_scaled(b, y, weight, bias), x.dtype)
+
+
+def _scaled(b: Builder, z: Operand, weight, bias) -> Operand:
+    if weight is not None:
+        z = b.mul(z, b.cast(weight, z.dtype))
+    return z if bias is None else b.add(z, b.cast(bias, z.dtype))
+
+
+def _fitted(b: Builder, values) -> list[Operand]:
+    """Values in the dtypes and shapes of the results."""
+    return [
+        b.reshape(b.cast(value, spec.dtype), spec.shape)
+        for value, spec in zip(values, b.out, strict=True)
+    ]
 
 
 @effects("native_batch_norm", "_native_batch_norm_legit")
@@ -124,9 +199,19 @@ def _unbiased_variance(b: Builder, x: Operand, dims: list[int], count) -> Operan
     return b.reshape(y, (x.shape[1],))
 
 
-def _moved(b: Builder, running: Operand, batch: Operand, momentum: float) -> Operand:
+def _rest(b: Builder, share: float | Scalar) -> float | Scalar:
+    """1 - share, in float64."""
+    if not isinstance(share, Scalar):
+        return 1 - share
+    one = b.constant(1.0, torch.float64)
+    return Scalar(b.sub(one, b.cast(share.operand, torch.float64)))
+
+
+def _moved(
+    b: Builder, running: Operand, batch: Operand, momentum: float | Scalar
+) -> Operand:
     batch = b.cast(batch, running.dtype)
-    old = b.mul(running, b.constant(1 - momentum, running.dtype))
+    old = b.mul(running, b.constant(_rest(b, momentum), running.dtype))
     return b.add(old, b.mul(batch, b.constant(momentum, running.dtype)))
 
 

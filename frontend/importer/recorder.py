@@ -75,6 +75,7 @@ class Recorder(TorchDispatchMode):
         derivatives: What is known about derivatives, None where nobody asks for one.
         arguments: The entries of all tensors that are arguments.
         numbers: Symbols of the tensors that stand for a number, by identity.
+        floats: The numbers for which floats stand in the call that runs now.
         memories: All of the memory of tensors that were resized, by identity.
     """
 
@@ -99,6 +100,7 @@ class Recorder(TorchDispatchMode):
         self.derivatives = derivatives
         self.arguments: list[Tracked] = []
         self.numbers: dict[int, Any] = {}
+        self.floats: dict[float, torch.SymFloat] = {}
         self.memories: dict[int, tuple[torch.Tensor, Operand]] = {}
         self._lift = lift
         self._lifted: dict[int, tuple[torch.Tensor, FakeTensor]] = {}
@@ -232,6 +234,7 @@ class Recorder(TorchDispatchMode):
             return self.operand(value)
         if isinstance(value, torch.SymInt) and not self.symbols.is_number(value):
             return self.symbols.size(value)
+        value = self.floats.get(value, value) if type(value) is float else value
         if isinstance(value, (torch.SymInt, torch.SymFloat)):
             return self.scalars.of(value)
         if isinstance(value, torch.SymBool):

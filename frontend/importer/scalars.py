@@ -39,6 +39,11 @@ _CONVERTED = frozenset(
     """addcdiv addcmul clamp clamp_max clamp_min fill.Scalar full full_like lerp.Scalar
     masked_fill.Scalar new_full pow.Scalar pow.Tensor_Scalar scalar_tensor""".split()
 )
+# These take them as ``double``.
+_IN_FULL = frozenset(
+    """huber_loss smooth_l1_loss native_layer_norm native_group_norm
+    _native_batch_norm_legit_no_training _native_batch_norm_legit.no_stats""".split()
+)
 _CONVERTED_BY_ALPHA = frozenset(("add.Tensor", "sub.Tensor", "rsub.Tensor"))
 # What fits into float32 fits into these. (Of the floats that a program takes itself,
 # OP_LOAD_NUMBER leaves the others to eager.)
@@ -98,6 +103,8 @@ def takes_numbers(name: str, args: list, kwargs: dict, dtype: torch.dtype) -> bo
     if not any(isinstance(value, Scalar) for value in values):
         return not _holds_number(values)
     is_alpha = name in _CONVERTED_BY_ALPHA and isinstance(kwargs.get("alpha"), Scalar)
+    if name in _IN_FULL:
+        return True
     if name in _CONVERTED or is_alpha:
         fit = all(v.fits for v in values if isinstance(v, Scalar))
         return fit and dtype in _WIDE
@@ -209,6 +216,9 @@ class Scalars:
         one = self._builder.constant(1.0, torch.float64)
         return self._builder.div(one, self._fold("mul", (base,) * -int(exponent)))
 
+    def _root(self, radicand: Any) -> Operand:
+        return self._builder.unary("sqrt", self._float(radicand))
+
     def _quotient(self, numerator: Any, denominator: Any) -> Operand:
         return self._builder.div(self._float(numerator), self._float(denominator))
 
@@ -219,6 +229,7 @@ _FUNCTIONS = {
     "FloatTrueDiv": Scalars._quotient,
     "IntTrueDiv": Scalars._quotient,
     "Mul": lambda scalars, *parts: scalars._fold("mul", parts),
+    "OpaqueUnaryFn_sqrt": Scalars._root,
     "Pow": Scalars._power,
     "ToFloat": Scalars._float,
 }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef
+from girih.dialects.attributes import ItemRef, OperandRef
 from girih.dialects.bindings import ir
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.indexing import call_aten
@@ -49,9 +49,9 @@ def _moved(
 @calls("aten._pdist_forward.default")
 def vjp_pdist(op, cotangents, b: VjpBuilder) -> Any:
     """By ATen's own op, from the distances."""
-    (g,), (x,) = cotangents, op.inputs
-    power = op.args[1] if len(op.args) > 1 else 2.0
-    arguments = [OperandRef(0), OperandRef(1), float(power), OperandRef(2)]
-    operands = [g, x, op.outputs[0]]
+    (g,), (x, *numbers) = cotangents, op.inputs
+    power = ItemRef(3) if numbers else float((*op.args, 2.0)[1])
+    arguments = [OperandRef(0), OperandRef(1), power, OperandRef(2)]
+    operands = [g, x, op.outputs[0], *numbers]
     name = "aten._pdist_backward.default"
-    return [call_aten(b, name, operands, arguments, x.type)]
+    return [call_aten(b, name, operands, arguments, x.type), *(None for _ in numbers)]

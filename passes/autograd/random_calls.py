@@ -6,7 +6,7 @@ of what was drawn.
 
 from typing import Any
 
-from girih.dialects.attributes import OperandRef
+from girih.dialects.attributes import ItemRef, OperandRef
 from girih.passes.autograd.extern import calls
 from girih.passes.autograd.indexing import call_aten
 from girih.passes.autograd.rules import VjpBuilder
@@ -29,11 +29,16 @@ def vjp_native_dropout(op, cotangents, b: VjpBuilder) -> Any:
     But not scaled where ``train`` is None, which eager's derivative takes for false.
     """
     g, share, train = cotangents[0], op.args[1], op.args[2]
+    rest = [None] * (len(op.inputs) - 1)
     if train is False:
-        return [g]
+        return [g, *rest]
+    if train is True and isinstance(share, ItemRef):
+        share = b.cast(op.inputs[share.index], g.type.element_type)
+        kept = b.cast(op.results[1], g.type.element_type)
+        return [b.div(b.mul(g, kept), b.sub(b.like(1.0, share), share)), *rest]
     scale = 1.0
     if train is True:
         scale = 0.0 if share == 1 else 1 / (1 - share)
     arguments = [OperandRef(0), OperandRef(1), scale]
     name = "aten.native_dropout_backward.default"
-    return [call_aten(b, name, [g, op.results[1]], arguments, g.type)]
+    return [call_aten(b, name, [g, op.results[1]], arguments, g.type), *rest]

@@ -19,6 +19,8 @@ from girih.frontend.capture.values.lookup import (
 )
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
+from girih.frontend.capture.values.symbol import NumberValue
+from girih.frontend.fake.floats import is_followed
 
 # Python functions of these modules are operations; all others of torch are followed.
 _OPERATION_MODULES = frozenset(
@@ -77,6 +79,8 @@ class TorchCalls:
         is_python = isinstance(function, types.FunctionType)
         if is_python and any(map(_is_object, given)):
             return None
+        if is_python and is_followed(function) and any(map(_is_varying_float, given)):
+            return None
         device = self.state.default_device
         if device is not None and function in _device_constructors():
             kwargs = {"device": self.constant(device), **_without_none(kwargs)}
@@ -97,6 +101,11 @@ class TorchCalls:
                 explanation="Eager raises its own error for the operation.",
             )
         return found
+
+
+def _is_varying_float(value: Value) -> bool:
+    is_number = isinstance(value, NumberValue) and not value.is_fixed
+    return is_number and value.python_type() is float
 
 
 def _without_none(kwargs: dict[str, Value]) -> dict[str, Value]:
