@@ -100,12 +100,12 @@ def _share_of_updates(subject: Subject) -> Share | None:
     stores = [store for store in subject.formula.stores if store.accumulates]
     if not stores:
         return None
+    buffers = subject.source.buffers
+    is_narrow = min(buffers[store.buffer].element.bytes for store in stores) < 4
     columns = subject.formula.parallel[-1:]
     if not all(_is_along(store, columns) for store in stores):
-        return policy.SCATTERED
-    buffers = subject.source.buffers
-    narrowest = min(buffers[store.buffer].element.bytes for store in stores)
-    return policy.NARROW_UPDATES if narrowest < 4 else policy.UPDATES
+        return policy.NARROW_SCATTERED if is_narrow else policy.SCATTERED
+    return policy.NARROW_UPDATES if is_narrow else policy.UPDATES
 
 
 def _is_along(store: Store, columns: Coordinates) -> bool:
