@@ -110,9 +110,9 @@ def _move_statistics(recorder, args, input: Operand, batch_mean: Operand) -> Non
     count = product([input.shape[dim] for dim in dims])
     unbiased = _unbiased_variance(b, input, dims, count)
     moved = _moved(b, mean, batch_mean, momentum)
-    recorder.write(args[3], moved, unseen=True)
+    recorder.write(args[3], moved, unseen=True, is_counted=False)
     moved = _moved(b, variance, unbiased, momentum)
-    recorder.write(args[4], moved, unseen=True)
+    recorder.write(args[4], moved, unseen=True, is_counted=False)
 
 
 def _unbiased_variance(b: Builder, x: Operand, dims: list[int], count) -> Operand:
