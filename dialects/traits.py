@@ -48,6 +48,7 @@ class Trait(enum.Enum):
     VIEW = "the op reindexes, and strides can express how, where the layout allows it"
     BIJECTIVE = "the op is a view that has each element of the operand once"
     ASSEMBLES = "the op lays its operands side by side, or puts a filler around them"
+    CHOOSES = "each element of the result is an operand's element, or 0"
     GATHERS = "an operand with indices chooses the elements of the first operand"
     REDUCES = "the op combines elements along dims, which have size 1 in the result"
     SCANS = (
@@ -86,6 +87,7 @@ NO_TRAITS: frozenset[Trait] = frozenset()
 # The traits by themselves, for ``traits={VIEW, BIJECTIVE}`` and ``has(op, VIEW)``.
 ASSEMBLES = Trait.ASSEMBLES
 BIJECTIVE = Trait.BIJECTIVE
+CHOOSES = Trait.CHOOSES
 COMPARES = Trait.COMPARES
 CONTRACTION = Trait.CONTRACTION
 CREATES = Trait.CREATES

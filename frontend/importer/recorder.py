@@ -484,7 +484,6 @@ class Recorder(TorchDispatchMode):
         value: Operand,
         *,
         unseen: bool = False,
-        is_counted: bool = True,
         is_uniform: bool = False,
     ) -> None:
         """Writes a value to a tensor, cast and broadcast to fit.
@@ -493,7 +492,6 @@ class Recorder(TorchDispatchMode):
             target: What is written.
             value: What it becomes.
             unseen: The op writes inside, where autograd does not see it.
-            is_counted: The op gives the tensor a new version.
             is_uniform: All elements become the same.
         """
         b = self.builder
@@ -502,11 +500,8 @@ class Recorder(TorchDispatchMode):
         )
         entry, derivatives = self.tracked(target), self.derivatives
         hide = derivatives and derivatives.hide_of(entry, value, unseen=unseen)
-        before = entry.storage.version
         if not write_window(self, entry, value, hide, is_uniform=is_uniform):
             entry.write(value, hide)
-        if not is_counted:
-            entry.storage.uncounted += entry.storage.version - before
 
 
 def _counted_from_start(name: str, args: tuple) -> tuple:
