@@ -42,6 +42,7 @@ from girih.dialects.graph.extern import calls_jump
 from girih.dialects.traits import (
     ASSEMBLES,
     CHOOSES,
+    COMPARES,
     CREATES,
     GATHERS,
     JUMPS,
@@ -68,6 +69,8 @@ _EXACT = (
     REINDEXES,
     VIEW,
 )
+
+_MOST_STEPS = 4
 
 
 @register_pass("round-before-jumps")
@@ -106,7 +109,37 @@ def _jumps(op: ir.OpView) -> bool:
         return calls_jump(op.op)
     if op.operation.name == "graph.cast" and _is_float(op.y):
         return ty.byte_width(op.y.type.element_type) == 1  # a step of float8 is large
-    return has(op, JUMPS)
+    return has(op, JUMPS) and not _only_bends(op)
+
+
+def _only_bends(op: ir.OpView) -> bool:
+    """Whether a comparison with 0 chooses between values that are 0 there.
+
+    As in ``leaky_relu`` and ``elu``: what is computed of them bends and does not jump.
+    """
+    if not has(op, COMPARES) or GraphBuilder(op).number(op.rhs) != 0:
+        return False
+    readers = [use.owner.opview for use in op.results[0].uses]
+    return bool(readers) and all(
+        each.operation.name == "graph.where"
+        and all(_vanishes(value, op.lhs) for value in (each.a, each.b))
+        for each in readers
+    )
+
+
+def _vanishes(value: ir.Value, x: ir.Value) -> bool:
+    """Whether a value is 0 where ``x`` is, as far as one operand shows it."""
+    for _ in range(_MOST_STEPS):
+        if value == x or isinstance(value.owner, ir.Block):
+            return value == x
+        op = value.owner.opview
+        alone = [names[0] for names in getattr(op, "ZERO_IF", ()) if len(names) == 1]
+        computed = [getattr(op, name) for name in alone]
+        computed = [v for v in computed if GraphBuilder(op).number(v) is None]
+        if len(computed) != 1:
+            return False
+        (value,) = computed
+    return False
 
 
 def _decided_by(op: ir.OpView) -> Iterator[ir.Value]:

@@ -180,6 +180,7 @@ class Exp2Op(RealFloatUnary, name="exp2"):
 class Expm1Op(FloatUnary, name="expm1"):
     """y = e**x - 1, exact near 0."""
 
+    ZERO_IF = (("x",),)
     INSTRUCTIONS = 20
     EMIT = "math.expm1"
     GRADIENT = of_result(lambda _, g, y: g * (y + 1))

@@ -28,6 +28,25 @@ func.func @smooth(%x: tensor<8xf16>) -> tensor<8xf16> {
 
 // -----
 
+// `leaky_relu` bends at 0, and does not jump.
+// CHECK-LABEL: func.func @bent
+// CHECK: "graph.mul"
+// CHECK-NEXT: "graph.add"
+func.func @bent(%x: tensor<8xf16>) -> tensor<8xf16> {
+  %0 = "graph.mul"(%x, %x) : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
+  %1 = "graph.add"(%0, %x) : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
+  %2 = "graph.cast"(%1) : (tensor<8xf16>) -> tensor<8xf32>
+  %3 = "graph.constant"() {value = 0.0 : f64} : () -> tensor<f32>
+  %4 = "graph.constant"() {value = 0.01 : f64} : () -> tensor<f32>
+  %5 = "graph.mul"(%2, %4) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %6 = "graph.gt"(%2, %3) : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %7 = "graph.where"(%6, %2, %5) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %8 = "graph.cast"(%7) : (tensor<8xf32>) -> tensor<8xf16>
+  return %8 : tensor<8xf16>
+}
+
+// -----
+
 // A value that was computed in 32 bits depends on one of 16.
 // CHECK-LABEL: func.func @widened
 // CHECK: "graph.mul"
