@@ -425,7 +425,11 @@ def fast_entry_samples():
         "aten.scatter.src": ((x[0], 1, index, x[1]), {}),
         "aten.scatter_add.default": ((x[0], 1, index, x[1]), {}),
         "aten.sort.stable": ((x,), {"stable": True, "dim": 0, "descending": True}),
+        "aten.std.correction": ((x, [1]), {"correction": 2, "keepdim": True}),
+        "aten.std_mean.correction": ((x, None), {"correction": 0, "keepdim": False}),
         "aten.topk.default": ((x, 2, 1, True, True), {}),
+        "aten.var.correction": ((x, [0, -1]), {"correction": 1, "keepdim": False}),
+        "aten.var_mean.correction": ((x, [0]), {"correction": None, "keepdim": True}),
     }
 
 
@@ -444,6 +448,13 @@ def test_fast_entries_exist_and_agree(name):
     expected = torch_entry.flatten_tensors(slow(*arguments, **keywords))
     torch.testing.assert_close(got, expected, rtol=0, atol=0)
     assert [x.stride() for x in got] == [x.stride() for x in expected]
+
+
+@pytest.mark.parametrize("name", ["std", "std_mean", "var", "var_mean"])
+def test_warnings_of_calls_are_those_of_python(name):
+    call = torch_entry.entry(f"aten.{name}.correction")
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        call(torch.ones(1, 1), None, correction=1, keepdim=False)
 
 
 def resident_bytes():
