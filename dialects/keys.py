@@ -116,6 +116,10 @@ UNKEPT = "graph.unkept"
 """Argument, result: eager does not keep it for its derivative. So the user may write to
 it before the backward pass, and girih must not fail."""
 
+UNCOUNTED = "graph.uncounted"
+"""Argument: eager writes it without a new version, as a batch norm in training its
+statistics. So autograd does not notice that write, and notices others."""
+
 SAVED = "graph.saved"
 """Result, argument: on a result of `@main`, a unit: the value goes to `@backward`, not
 to the user. On an argument of `@backward`, a string: it is this argument or result of

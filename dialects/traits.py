@@ -52,6 +52,7 @@ class Trait(enum.Enum):
         "gives"
     )
     ASSEMBLES = "the op lays its operands side by side, or puts a filler around them"
+    CHOOSES = "each element of the result is an operand's element, or 0"
     GATHERS = "an operand with indices chooses the elements of the first operand"
     REDUCES = "the op combines elements along dims, which have size 1 in the result"
     SCANS = (
@@ -91,6 +92,7 @@ NO_TRAITS: frozenset[Trait] = frozenset()
 ACCUMULATES = Trait.ACCUMULATES
 ASSEMBLES = Trait.ASSEMBLES
 BIJECTIVE = Trait.BIJECTIVE
+CHOOSES = Trait.CHOOSES
 COMPARES = Trait.COMPARES
 CONTRACTION = Trait.CONTRACTION
 CREATES = Trait.CREATES

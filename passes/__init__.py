@@ -48,6 +48,7 @@ PASS_MODULES = {
     "recognize-attention": "girih.passes.recognize_attention",
     "replace-module": "girih.passes.replace_module",
     "select-products": "girih.passes.select_products",
+    "round-before-jumps": "girih.passes.round_before_jumps",
     "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
     "split-constants": "girih.passes.split_constants",

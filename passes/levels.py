@@ -227,6 +227,7 @@ CONTRACTS: dict[str, Contract] = {
     "print-schedules": _PROGRAMS,
     "recognize-attention": _GRAPHS,
     "select-products": _GRAPHS,
+    "round-before-jumps": _GRAPHS,
     "separate-reductions": _GRAPHS,
     "share-flat-kernels": _PROGRAMS,
     "split-constants": _GRAPHS,

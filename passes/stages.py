@@ -165,6 +165,11 @@ CANCEL_PERMUTES = _stage(
     "cancel-permutes",
     "Reductions between two permutations that cancel run in the order of the tensors.",
 )
+ROUND_BEFORE_JUMPS = _stage(
+    "round-before-jumps",
+    "What a rounding to whole numbers, a comparison or a sort depends on has the 16 "
+    "bits that eager's has.",
+)
 PARTITION = _stage(
     "partition",
     "@main and @backward replace the joint function. @backward computes again what is "
@@ -191,6 +196,7 @@ _FUSED = (
     WRITE_OUT_ROLLS,
     WRITE_OUT_SCATTERS,
     CANCEL_PERMUTES,
+    ROUND_BEFORE_JUMPS,
     SEPARATE_REDUCTIONS,
     FUSE,
 )

@@ -415,6 +415,20 @@ def test_version_counts_data():
         assert x._version == count
 
 
+def test_written_operand_of_kron():
+    def function(a, b):
+        y = torch.kron(a, b)
+        with torch.no_grad():
+            a.add_(1)
+        return y
+
+    for f, factor in ((function, 3), (girih.compile(function), 2)):
+        a, b = torch.full((1, 1), 2.0), torch.ones(2, 2, requires_grad=True)
+        a.requires_grad_()
+        (gradient,) = torch.autograd.grad(f(a, b).sum(), b)
+        assert gradient.eq(factor).all()
+
+
 def test_history_that_is_used_twice():
     weight = torch.ones(3, 2, requires_grad=True)
 

@@ -84,16 +84,25 @@ class Buffers(dict[ir.Value, Buffer]):
             buffer.tensor = self._assembler.call(torch_entry.tensor_of_number, [number])
         elif buffer.tensor is None:
             assert buffer.base is not None, "girih bug: a workspace has no tensor"
-            buffer.tensor = self._assembler.call(
-                torch_entry.reinterpret,
-                [
-                    ValueItem(self.tensor(buffer.base)),
-                    self._sizes.items(buffer.parts.shape),
-                    self._sizes.items(buffer.parts.strides),
-                    self._sizes.item(buffer.offset),
-                ],
+            buffer.tensor = self._reinterpreted(
+                buffer.base, buffer.parts, buffer.offset
             )
         return buffer.tensor
+
+    def shown(self, buffer: Buffer) -> Value:
+        """Another tensor with the memory of an argument, and a version of its own."""
+        return self._reinterpreted(buffer, buffer.parts, 0)
+
+    def _reinterpreted(self, buffer: Buffer, parts: BufferParts, offset: Size) -> Value:
+        return self._assembler.call(
+            torch_entry.reinterpret,
+            [
+                ValueItem(self.tensor(buffer)),
+                self._sizes.items(parts.shape),
+                self._sizes.items(parts.strides),
+                self._sizes.item(offset),
+            ],
+        )
 
     def item(self, buffer: Buffer) -> ValueItem:
         """The Python number in a buffer without dims."""

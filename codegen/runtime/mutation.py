@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.dialects import keys
 from girih.dialects.bindings import ir
 
 
@@ -15,10 +16,12 @@ class WrittenArguments:
         by_kernels: written by generated code, or by ATen through a view that the
             program makes: autograd does not see these writes.
         by_aten: written by `Tensor.copy_` or in-place ops.
+        uncounted: those among them that keep their versions, as in eager.
     """
 
     by_kernels: frozenset[int]
     by_aten: frozenset[int]
+    uncounted: frozenset[int]
 
     @property
     def all(self) -> frozenset[int]:
@@ -43,7 +46,15 @@ def written_arguments(function: ir.OpView) -> WrittenArguments:
         elif op.name == "host.native":
             outputs = [v for launch in op.launches for v in launch_outputs(launch)]
             by_kernels.update(roots[value] for value in outputs if value in roots)
-    return WrittenArguments(frozenset(by_kernels), frozenset(by_aten))
+    return WrittenArguments(
+        frozenset(by_kernels), frozenset(by_aten), _uncounted(function)
+    )
+
+
+def _uncounted(function: ir.OpView) -> frozenset[int]:
+    attributes = function.attributes
+    given = attributes["arg_attrs"] if "arg_attrs" in attributes else ()
+    return frozenset(n for n, own in enumerate(given) if keys.UNCOUNTED in own)
 
 
 def _written_by_aten(op: ir.OpView) -> list[ir.Value]:

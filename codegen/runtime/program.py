@@ -196,6 +196,7 @@ class _Builder:
         for index, argument in enumerate(arguments):
             self._add_argument(function, index, argument, slots[index])
         self._bind_symbols_of({slots[index] for index in donated})
+        self._uncounted = {arguments[n] for n in self._written.uncounted}
         self._check_written_arguments(arguments)
 
     # Arguments and symbols
@@ -412,6 +413,8 @@ class _Builder:
         """Writes one buffer's content into another."""
         buffers = [self.buffers[value] for value in op.operands]
         source, target = [ValueItem(self.buffers.tensor(b)) for b in buffers]
+        if op.operands[1] in self._uncounted:
+            target = ValueItem(self.buffers.shown(buffers[1]))
         self.assembler.call(torch_entry.copy_, [target, source], discard=True)
 
     def size(self, op: ir.OpView) -> None:
@@ -455,8 +458,8 @@ class _Builder:
             self._returned(value, returned if place in views else None)
             for place, value in enumerate(op.operands)
         ]
-        if self._written.by_kernels:
-            written = group([ValueItem(i) for i in sorted(self._written.by_kernels)])
+        if counted := self._written.by_kernels - self._written.uncounted:
+            written = group([ValueItem(i) for i in sorted(counted)])
             self.assembler.call(torch_entry.increment_version, [written], discard=True)
         self.assembler.return_(group(items))
 

@@ -40,6 +40,7 @@ class Recordable:
         donated: how many inputs are donated.
         static: positions of parameters and buffers.
         written: positions of inputs that the program writes.
+        uncounted: those among them that keep their versions.
         numbers: positions of inputs that are Python numbers.
         sizes: position and dim of each size that varies.
         returned: numbers of results that the user gets, other than gradients.
@@ -53,6 +54,7 @@ class Recordable:
     written: frozenset[int]
     numbers: tuple[int, ...]
     sizes: tuple[tuple[int, int], ...]
+    uncounted: frozenset[int] = frozenset()
     returned: frozenset[int] = frozenset()
     calls: tuple[tuple[str, str], ...] = ()
     microseconds: int = 0
@@ -76,13 +78,15 @@ def recordable(function: ir.OpView, returned: frozenset[int]) -> Recordable:
     donated = [n for n, given in enumerate(attributes) if keys.DONATED in given]
     others = [n for n in range(len(arguments)) if n not in set(donated)]
     position = {number: i for i, number in enumerate([*donated, *others])}
+    written = written_arguments(function)
     externs = [op for op in _body(function) if op.name == "host.extern"]
     return Recordable(
         donated=len(donated),
         static=frozenset(
             position[n] for n, given in enumerate(attributes) if keys.STATIC in given
         ),
-        written=frozenset(position[n] for n in written_arguments(function).all),
+        written=frozenset(position[n] for n in written.all),
+        uncounted=frozenset(position[n] for n in written.uncounted),
         numbers=tuple(
             position[n]
             for n, argument in enumerate(arguments)

@@ -184,6 +184,7 @@ class Recording:
         self._pins = pins(inputs, (*plan.pinned, *plan.guessed))
         self._guesses = {i: inputs[i].data_ptr() for i in plan.guessed}
         self._written = _counting_writes(inputs, facts)
+        self._writes = bool(facts.written)
         self._apart = Ranges([inputs[i] for i in sorted(facts.written)])
         self._lend()
 
@@ -217,7 +218,7 @@ class Recording:
     def fits(self, inputs: tuple) -> bool:
         """Whether the inputs are where the graph reads and writes them."""
         return self._pins.hold(inputs) and (
-            not self._written or self._apart.are_apart(inputs, self.plan.copied)
+            not self._writes or self._apart.are_apart(inputs, self.plan.copied)
         )
 
     def moved(self, inputs: tuple) -> set[int]:
@@ -261,7 +262,8 @@ class Recording:
 
 def _counting_writes(inputs: tuple, facts: Recordable) -> tuple[int, ...]:
     """Written inputs whose version torch counts."""
-    return tuple(i for i in sorted(facts.written) if not inputs[i].is_inference())
+    counted = sorted(facts.written - facts.uncounted)
+    return tuple(i for i in counted if not inputs[i].is_inference())
 
 
 def _captured(

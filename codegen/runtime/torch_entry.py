@@ -123,7 +123,8 @@ reinterpret: Callable = getattr(_guards, "_reinterpret_tensor", _reinterpret_gen
 `tensor` for autograd; `offset` counts elements from the tensor's own offset."""
 
 # ATen overloads whose torch function takes the same arguments and with these can only
-# end in this overload. The value is the path under `torch._C`.
+# end in this overload. The value is the path under `torch._C`. These functions hand a
+# warning of C++ to Python's `warnings`; an overload's own call prints it on stderr.
 FAST_ENTRIES = {
     "aten.addmm.default": "_VariableFunctions.addmm",
     "aten.arange.start_step": "_VariableFunctions.arange",
@@ -151,7 +152,11 @@ FAST_ENTRIES = {
     "aten.scatter.src": "_VariableFunctions.scatter",
     "aten.scatter_add.default": "_VariableFunctions.scatter_add",
     "aten.sort.stable": "_VariableFunctions.sort",
+    "aten.std.correction": "_VariableFunctions.std",
+    "aten.std_mean.correction": "_VariableFunctions.std_mean",
     "aten.topk.default": "_VariableFunctions.topk",
+    "aten.var.correction": "_VariableFunctions.var",
+    "aten.var_mean.correction": "_VariableFunctions.var_mean",
 }
 
 OWN: dict[str, Callable] = {}

@@ -51,6 +51,7 @@ from girih.dialects.graph.formulas import (
 )
 from girih.dialects.rules import expect
 from girih.dialects.traits import (
+    CHOOSES,
     ELEMENTWISE,
     JUMPS,
     KEEPS_DIGITS,
@@ -125,7 +126,7 @@ class TruncOp(RealFloatUnary, name="trunc", traits={JUMPS, KEEPS_DIGITS}):
     GRADIENT = HAS_STEPS
 
 
-class ReluOp(Unary, name="relu"):
+class ReluOp(Unary, name="relu", traits={CHOOSES}):
     """y = max(x, 0); NaN stays NaN."""
 
     COST = Cost.CHEAP
@@ -179,6 +180,7 @@ class Exp2Op(RealFloatUnary, name="exp2"):
 class Expm1Op(FloatUnary, name="expm1"):
     """y = e**x - 1, exact near 0."""
 
+    ZERO_IF = (("x",),)
     INSTRUCTIONS = 20
     EMIT = "math.expm1"
     GRADIENT = of_result(lambda _, g, y: g * (y + 1))
@@ -457,14 +459,14 @@ class CopysignOp(Binary, name="copysign"):
     ELEMENTS = "real float"
 
 
-class MaximumOp(RealBinary, name="maximum"):
+class MaximumOp(RealBinary, name="maximum", traits={CHOOSES}):
     """y = the larger; NaN if either is."""
 
     COST = Cost.CHEAP
     ATEN = "default"
 
 
-class MinimumOp(RealBinary, name="minimum"):
+class MinimumOp(RealBinary, name="minimum", traits={CHOOSES}):
     """y = the smaller; NaN if either is."""
 
     COST = Cost.CHEAP
@@ -547,7 +549,7 @@ class ShiftRightOp(Binary, name="shift_right"):
 # Other --------------------------------------------------------------------------
 
 
-class WhereOp(GraphOp, name="where", traits={ELEMENTWISE, TAKES_FLOAT8}):
+class WhereOp(GraphOp, name="where", traits={CHOOSES, ELEMENTWISE, TAKES_FLOAT8}):
     """y = a where cond, else b.
 
     Operands: cond of ``i1``; a and b of one element type; all three broadcast.

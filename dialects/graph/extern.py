@@ -71,3 +71,18 @@ class ExternOp(GraphOp, name="extern", traits={MAY_ALIAS}):
     def verify_invariants(self) -> None:
         """Checks the call."""
         verify_call(self)
+
+
+_JUMPING = frozenset(
+    """argsort bucketize histc isin kthvalue median mode nanmedian nonzero searchsorted
+    sort topk _unique2 unique_consecutive unique_dim""".split()
+)
+
+
+def calls_jump(name: str) -> bool:
+    """Whether a call's results may change by a step, as of ops with ``JUMPS``.
+
+    Args:
+        name: Of the operator: ``aten.searchsorted.Tensor``.
+    """
+    return name.split(".")[1] in _JUMPING

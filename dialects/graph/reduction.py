@@ -22,7 +22,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.rules import expect
-from girih.dialects.traits import FINDS_PLACE, JUMPS, REDUCES, Cost, Role
+from girih.dialects.traits import CHOOSES, FINDS_PLACE, JUMPS, REDUCES, Cost, Role
 
 
 def reduced_type(
@@ -104,13 +104,13 @@ class _Extremum(Reduction):
         expect(ordered, "x", "have a real element type", element)
 
 
-class ReduceMaxOp(_Extremum, name="reduce_max"):
+class ReduceMaxOp(_Extremum, name="reduce_max", traits={CHOOSES}):
     """y = the largest element; NaN if any is."""
 
     COMBINES = "max"
 
 
-class ReduceMinOp(_Extremum, name="reduce_min"):
+class ReduceMinOp(_Extremum, name="reduce_min", traits={CHOOSES}):
     """y = the smallest element; NaN if any is."""
 
     COMBINES = "min"

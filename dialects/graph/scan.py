@@ -22,7 +22,7 @@ from girih.dialects.graph.base import (
     with_element,
 )
 from girih.dialects.rules import expect
-from girih.dialects.traits import SCANS, Cost
+from girih.dialects.traits import CHOOSES, JUMPS, SCANS, Cost
 
 
 class Scan(GraphOp, traits={SCANS}):
@@ -96,13 +96,13 @@ class _ScanExtremum(Scan):
         return [type_]
 
 
-class ScanMaxOp(_ScanExtremum, name="scan_max"):
+class ScanMaxOp(_ScanExtremum, name="scan_max", traits={CHOOSES}):
     """y[i] = the largest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
 
     COMBINES = "max"
 
 
-class ScanMinOp(_ScanExtremum, name="scan_min"):
+class ScanMinOp(_ScanExtremum, name="scan_min", traits={CHOOSES}):
     """y[i] = the smallest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
 
     COMBINES = "min"
@@ -143,7 +143,7 @@ class CumminOp(_RunningExtremum, name="cummin"):
     SCAN = "scan_min"
 
 
-class TopkOp(LibraryOp, name="topk"):
+class TopkOp(LibraryOp, name="topk", traits={JUMPS}):
     """values = the k largest (or smallest) along ``dim``; indices = where they are."""
 
     x = operand()
@@ -166,7 +166,7 @@ class TopkOp(LibraryOp, name="topk"):
         return [ty.tensor_type(shape, element), ty.tensor_type(shape, ty.i64())]
 
 
-class SortOp(LibraryOp, name="sort"):
+class SortOp(LibraryOp, name="sort", traits={JUMPS}):
     """values = x sorted along ``dim``; indices = where each came from."""
 
     x = operand()

@@ -130,6 +130,7 @@ ARGUMENT = {
     keys.STATIC: (UNIT, _any),
     keys.STRIDES: (SIZES, _one_for_each_dim),
     keys.SYMBOL: (STRING, _of_an_index),
+    keys.UNCOUNTED: (UNIT, _any),
     keys.UNKEPT: (UNIT, _any),
 }
 RESULT = {

@@ -252,6 +252,7 @@ class _Import:
                 with at_the_line_of(node):
                     slots.append(results.place(value)._replace(bits=bits))
             results.add_writes()
+            self._mark_uncounted()
             has_checks = results.add_checks()
             if self.builder.seeds is not None:
                 self.builder.seeds.finish(self.builder)
@@ -467,6 +468,14 @@ class _Import:
         return operand, len(self.arguments) - 1
 
     # The function ---------------------------------------------------------------
+
+    def _mark_uncounted(self) -> None:
+        """Marks the arguments that keep their versions, although they are written."""
+        for entry in self.recorder.arguments:
+            storage = entry.storage
+            if storage.version and storage.version == storage.uncounted:
+                mark = {keys.UNCOUNTED: ir.UnitAttr.get()}
+                self.arguments[storage.argument].update(mark)
 
     def _open_function(self) -> tuple[ir.Block, Any]:
         with ir.InsertionPoint(self.module.body):

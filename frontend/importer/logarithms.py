@@ -7,6 +7,7 @@ import math
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elementwise import promoted, promoted_to_float
 from girih.frontend.importer.gradients import with_gradient
+from girih.frontend.importer.reduction import widened
 from girih.frontend.importer.registry import imports
 
 
@@ -27,7 +28,7 @@ def xlog1py(b: Builder, self, other):
 def _times_logarithm(b: Builder, self, other, name: str, offset: int) -> Operand:
     """self * log(offset + other), with eager's derivative where self is 0."""
     x, y = promoted_to_float(b, self, other)
-    x, y = (b.broadcast_to(value, b.out[0].shape) for value in (x, y))
+    x, y = (b.broadcast_to(widened(b, v), b.out[0].shape) for v in (x, y))
 
     def product(x: Operand) -> Operand:
         zero = b.constant(0, x.dtype)
@@ -42,13 +43,15 @@ def _times_logarithm(b: Builder, self, other, name: str, offset: int) -> Operand
         argument = b.add(y, b.constant(1, y.dtype)) if offset else y
         return [b.where(flat, zero, product(g)), b.div(b.mul(g, x), argument)]
 
-    return with_gradient(b, product(x), [x, y], gradient)
+    result = with_gradient(b, product(x), [x, y], gradient)
+    return b.cast(result, b.out[0].dtype)
 
 
 @imports("logaddexp")
 def logaddexp(b: Builder, self, other):
     """log(e**self + e**other), without overflow."""
-    x, y = (b.broadcast_to(v, b.out[0].shape) for v in promoted(b, self, other))
+    x, y = (widened(b, value) for value in promoted(b, self, other))
+    x, y = (b.broadcast_to(value, b.out[0].shape) for value in (x, y))
     distance = b.unary("abs", b.sub(x, y))
     rest = b.unary("log1p", b.unary("exp", b.unary("neg", distance)))
     value = b.add(b.binary("maximum", x, y), rest)
@@ -60,13 +63,14 @@ def logaddexp(b: Builder, self, other):
         differences = (b.sub(y, x), b.sub(x, y))
         return [b.div(g, b.add(one, b.unary("exp", d))) for d in differences]
 
-    return with_gradient(b, b.where(same, x, value), [x, y], gradient)
+    result = with_gradient(b, b.where(same, x, value), [x, y], gradient)
+    return b.cast(result, b.out[0].dtype)
 
 
 @imports("logit")
 def logit(b: Builder, self, eps=None):
     """log(x / (1 - x)); x is kept eps away from 0 and 1."""
-    (x,) = promoted_to_float(b, self)
+    (x,) = (widened(b, value) for value in promoted_to_float(b, self))
     one, low = b.constant(1, x.dtype), b.constant(eps or 0.0, x.dtype)
     high = b.sub(one, low)
     kept = x
@@ -83,4 +87,5 @@ def logit(b: Builder, self, eps=None):
         slope = b.mul(x, b.sub(one, x))
         return [b.where(is_outside, outside, b.div(g, slope))]
 
-    return with_gradient(b, value, [x], gradient)
+    result = with_gradient(b, value, [x], gradient)
+    return b.cast(result, b.out[0].dtype)

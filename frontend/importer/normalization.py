@@ -185,9 +185,17 @@ def _move_statistics(recorder, args, input: Operand, batch_mean: Operand) -> Non
     count = product([input.shape[dim] for dim in dims])
     unbiased = _unbiased_variance(b, input, dims, count)
     moved = _moved(b, mean, batch_mean, momentum)
-    recorder.write(args[3], moved, unseen=True)
+    _write_uncounted(recorder, args[3], moved)
     moved = _moved(b, variance, unbiased, momentum)
-    recorder.write(args[4], moved, unseen=True)
+    _write_uncounted(recorder, args[4], moved)
+
+
+def _write_uncounted(recorder, target, value: Operand) -> None:
+    """Writes a tensor that keeps its version in eager, too."""
+    storage = recorder.tracked(target).storage
+    before = storage.version
+    recorder.write(target, value, unseen=True)
+    storage.uncounted += storage.version - before
 
 
 def _unbiased_variance(b: Builder, x: Operand, dims: list[int], count) -> Operand:

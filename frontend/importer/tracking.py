@@ -36,6 +36,7 @@ class Storage:
     Attributes:
         value: Value of the base, None as long as nothing has been put there.
         version: How often it was written.
+        uncounted: How many of these writes give eager's tensor no new version.
         argument: Index of the argument that owns the memory, or None.
         shared: Another argument has the same memory.
         is_placed: A guard says where in the memory the argument begins.
@@ -47,6 +48,7 @@ class Storage:
 
     value: Operand | None
     version: int = 0
+    uncounted: int = 0
     argument: int | None = None
     shared: bool = False
     is_placed: bool = False

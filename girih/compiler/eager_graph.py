@@ -30,7 +30,6 @@ from girih.frontend.importer.lazy_bits import NONE, Bits
 from girih.frontend.importer.nodes import value_of
 from girih.passes.autograd.joint import Signature
 
-_STATISTICS = "_raw_saved_running_"
 # What functions in Python keep; those in C++ have it by its own name.
 _CHECKED = {"_raw_saved_tensors": "saved_tensors"}
 
@@ -394,11 +393,11 @@ def _below(order: Sequence, targets: Iterable[Any]) -> dict[Any, int]:
 def _kept_by(node: Any) -> list[torch.Tensor]:
     """The tensors that a node of autograd keeps, and whose versions it checks.
 
-    A batch norm in training keeps its statistics, too, does not read them, and writes
-    them without counting a version: several calls may come before the backward pass.
+    A batch norm in training keeps its statistics, too, although it does not read them.
+    It gives them no new version, so several calls may come before the backward pass.
     """
     found = []
-    for name in _names_of(node):
+    for name in _names(type(node)):
         values = getattr(node, name)
         values = values if isinstance(values, (tuple, list)) else (values,)
         found += [value.data for value in values]
@@ -407,22 +406,13 @@ def _kept_by(node: Any) -> list[torch.Tensor]:
 
 def _error_of(node: Any) -> str | None:
     """What autograd says of a node that keeps what was written since."""
-    for name in _names_of(node):
+    for name in _names(type(node)):
         try:
             getattr(node, _CHECKED.get(name) or name.removeprefix("_raw"))
         except RuntimeError as error:
             if tells_of_a_write(error):
                 return str(error)
     return None
-
-
-def _names_of(node: Any) -> Iterable[str]:
-    is_batch_norm = getattr(node, "_saved_training", False)
-    return (
-        name
-        for name in _names(type(node))
-        if not (is_batch_norm and name.startswith(_STATISTICS))
-    )
 
 
 # An autograd.Function of the program has a class of nodes, which refers to it.

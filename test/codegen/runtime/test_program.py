@@ -425,7 +425,11 @@ def fast_entry_samples():
         "aten.scatter.src": ((x[0], 1, index, x[1]), {}),
         "aten.scatter_add.default": ((x[0], 1, index, x[1]), {}),
         "aten.sort.stable": ((x,), {"stable": True, "dim": 0, "descending": True}),
+        "aten.std.correction": ((x, [1]), {"correction": 2, "keepdim": True}),
+        "aten.std_mean.correction": ((x, None), {"correction": 0, "keepdim": False}),
         "aten.topk.default": ((x, 2, 1, True, True), {}),
+        "aten.var.correction": ((x, [0, -1]), {"correction": 1, "keepdim": False}),
+        "aten.var_mean.correction": ((x, [0]), {"correction": None, "keepdim": True}),
     }
 
 

@@ -76,3 +76,67 @@ def _gradients(function, written: str) -> list:
 
     outcome = outcome_of(pass_back)
     return [outcome[:40], *found]
+
+
+def _normalized(x, mean, variance):
+    return F.batch_norm(x, mean, variance, training=True)
+
+
+def _normalized_then_set(x, mean, variance):
+    result = F.batch_norm(x, mean, variance, training=True)
+    mean[0] = 0
+    return result
+
+
+def _set_then_normalized(x, mean, variance):
+    variance.mul_(2)
+    return F.batch_norm(x, mean, variance, training=True)
+
+
+def _normalized_twice(x, mean, variance):
+    return _normalized(_normalized(x, mean, variance), mean, variance)
+
+
+def _normalized_strides(x, mean, variance):
+    """The statistics of a program that ends with a check are copied."""
+    result = F.batch_norm(x, mean[::2], variance[::2], training=True)
+    return result[torch.arange(4)]
+
+
+@pytest.mark.parametrize("later", ["nothing", "the call", "eager", "mean", "variance"])
+@pytest.mark.parametrize(
+    "function",
+    [_normalized, _normalized_then_set, _set_then_normalized, _normalized_twice],
+)
+def test_statistics_of_a_batch_norm(function, later):
+    expected = _trained(function, function, later, 3)
+    found = _trained(girih.compile(function), function, later, 3)
+    assert found[0] == expected[0]
+    torch.testing.assert_close(found[1:], expected[1:])
+
+
+@pytest.mark.parametrize("later", ["nothing", "the call", "mean"])
+def test_statistics_that_are_copied(later):
+    expected = _trained(_normalized_strides, _normalized_strides, later, 6)
+    found = _trained(girih.compile(_normalized_strides), _normalized_strides, later, 6)
+    assert found[0] == expected[0]
+    torch.testing.assert_close(found[1:], expected[1:])
+
+
+def _trained(function, eager, later: str, count: int) -> list:
+    """What the backward pass raises, versions, statistics, and the gradient."""
+    x = leaf(4, 3)
+    statistics = {"mean": x.new_zeros(count), "variance": x.new_ones(count)}
+    result = function(x, *statistics.values())
+    if later in ("the call", "eager"):
+        (function if later == "the call" else eager)(leaf(4, 3), *statistics.values())
+    elif later in statistics:
+        statistics[later].zero_()
+    found: list = []
+
+    def pass_back():
+        found.extend(torch.autograd.grad(result.exp().sum(), x))
+
+    outcome = outcome_of(pass_back)
+    versions = [tensor._version for tensor in statistics.values()]
+    return [(outcome[:40], versions), *statistics.values(), *found]
