@@ -116,14 +116,16 @@ def _only_bends(op: ir.OpView) -> bool:
     """Whether a comparison with 0 chooses between values that are 0 there.
 
     As in ``leaky_relu`` and ``elu``: what is computed of them bends and does not jump.
+    The slope of ``relu`` jumps, where the function has none.
     """
     if not has(op, COMPARES) or GraphBuilder(op).number(op.rhs) != 0:
         return False
     readers = [use.owner.opview for use in op.results[0].uses]
-    return bool(readers) and all(
-        each.operation.name == "graph.where"
-        and all(_vanishes(value, op.lhs) for value in (each.a, each.b))
-        for each in readers
+    if not readers or any(each.operation.name != "graph.where" for each in readers):
+        return False
+    is_slope = GraphBuilder(op).producer(op.lhs, "relu") is not None
+    return is_slope or all(
+        _vanishes(value, op.lhs) for each in readers for value in (each.a, each.b)
     )
 
 

@@ -96,3 +96,17 @@ func.func @sorted(%x: tensor<8xf16>) -> tensor<8xi64> {
   %2:2 = "graph.sort"(%1) {dim = 0, descending = false, stable = true} : (tensor<8xf16>) -> (tensor<8xf16>, tensor<8xi64>)
   return %2#1 : tensor<8xi64>
 }
+
+// -----
+
+// The slope of a relu: nothing is rounded for it.
+// CHECK-LABEL: func.func @slope
+// CHECK-NOT: f32
+func.func @slope(%x: tensor<8xbf16>, %w: tensor<8xbf16>, %g: tensor<8xbf16>) -> tensor<8xbf16> {
+  %0 = "graph.mul"(%x, %w) : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %1 = "graph.relu"(%0) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %2 = "graph.constant"() {value = 0.000000e+00 : f64} : () -> tensor<bf16>
+  %3 = "graph.le"(%1, %2) : (tensor<8xbf16>, tensor<bf16>) -> tensor<8xi1>
+  %4 = "graph.where"(%3, %2, %g) : (tensor<8xi1>, tensor<bf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  return %4 : tensor<8xbf16>
+}
