@@ -127,6 +127,15 @@ def _scatter_add(op: ir.OpView, b: GraphBuilder) -> bool:
     return True
 
 
+@_writes_out("graph.scatter")
+def _scatter(op: ir.OpView, b: GraphBuilder) -> bool:
+    """``graph.scatter`` of zeros, no two to one place: the gradient of a selection."""
+    is_unique = op.unique is not None or ty.shape_of(op.index.type)[op.dim] == 1
+    if b.number(op.x) != 0 or not is_unique:
+        return False
+    return _scatter_add(op, b)
+
+
 @_writes_out("aten.scatter_reduce.two")
 def _scatter_reduce(op: ir.OpView, b: GraphBuilder) -> bool:
     """``aten.scatter_reduce`` that sums, on top of what was there."""

@@ -202,7 +202,12 @@ class _Scatter(LibraryOp):
 
 
 class ScatterOp(_Scatter, name="scatter"):
-    """y = x, but y[index[i, j], j] = src[i, j] for ``dim`` = 0; later ones win."""
+    """y = x, but y[index[i, j], j] = src[i, j] for ``dim`` = 0; later ones win.
+
+    With ``unique`` no two elements go to one place.
+    """
+
+    unique = optional_attribute(UNIT)
 
 
 class ScatterAddOp(_Scatter, name="scatter_add"):

@@ -140,4 +140,5 @@ def vjp_sort(op, cotangents, b: VjpBuilder) -> list:
 def _scattered(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
     if not op.x.type.rank:
         return g
-    return b.op("scatter", b.zeros(op.x.type), op.indices, g, dim=op.dim)
+    zeros = b.zeros(op.x.type)
+    return b.op("scatter", zeros, op.indices, g, dim=op.dim, unique=True)

@@ -30,7 +30,11 @@ _ROW = 16
 
 
 def free_cheap_ops(
-    program: Program, may_be_deep: Callable[[int], bool], choices: Choices = USUAL
+    program: Program,
+    may_be_deep: Callable[[int], bool],
+    choices: Choices = USUAL,
+    *,
+    stores_lookups: bool = False,
 ) -> None:
     """Makes the cheap ops of ``program`` free, as creation ops are.
 
@@ -38,6 +42,8 @@ def free_cheap_ops(
         program: the ops.
         may_be_deep: whether a value that reads no tensor, by its id, may take many ops.
         choices: whether an op that can be free is.
+        stores_lookups: whether elements at a computed index are stored, unless gathers
+            alone read them. On a GPU the index costs less than a kernel.
     """
     stored = {
         read.value
@@ -52,7 +58,8 @@ def free_cheap_ops(
             continue
         if has_any(full_name(node.name), GATHERS):
             # An index that is computed, of a stored tensor: a view of it.
-            is_view = node.results[0] in chained and _is_view(program, node, recipes)
+            may_be_view = not stores_lookups or node.results[0] in chained
+            is_view = may_be_view and _is_view(program, node, recipes)
             is_free = is_view or _looks_up_few_rows(program, node)
             if is_free and _is_chosen(program, node, choices):
                 node.kind = Kind.FREE

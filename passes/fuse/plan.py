@@ -54,7 +54,8 @@ class FuseOptions(ChoiceOptions):
 
     stores_weights: bool = False
     """Stores floats that take more than a few ops and read no tensor, as the weights of
-    interpolation: on the CPU a small kernel costs less than these ops in each lane."""
+    interpolation, and elements at an index that is computed: on the CPU a small kernel
+    costs less than these ops in each lane."""
 
 
 class Reason(Enum):

@@ -91,7 +91,10 @@ class ProgramReader:
         for position, op in enumerate(operations):
             self._add_node(position, op)
         free_cheap_ops(
-            self.program, lambda n: not stores_weights or self._is_integer(n), choices
+            self.program,
+            lambda n: not stores_weights or self._is_integer(n),
+            choices,
+            stores_lookups=stores_weights,
         )
         self._link()
 

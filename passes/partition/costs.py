@@ -33,18 +33,26 @@ class Target:
         medium: A division and the like.
         costly: All others.
         hold: A byte that is saved, besides its reading.
+        launch: Bytes that are read in the time of one more kernel.
     """
 
     cheap: int
     medium: int
     costly: int
     hold: int
+    launch: int = 0
 
 
-TARGETS = {"cpu": Target(1, 8, 24, hold=4), "gpu": Target(1, 2, 4, hold=8)}
+TARGETS = {
+    "cpu": Target(1, 8, 24, hold=4),
+    "gpu": Target(1, 2, 4, hold=8, launch=4 << 20),
+}
 # Numbers made of a seed take some ten cycles of a GPU that waits for memory anyway;
 # what is saved is the seed, so forward and backward pass agree.
 _ALWAYS_AGAIN = "philox"
+
+# What is read by kernels of so many times its elements is stored by another kernel.
+_SMALLER = 8
 
 # Multiplications in the time that it takes to read a byte.
 _MULTIPLICATIONS = 8
@@ -126,8 +134,9 @@ class Costs:
         if record.node is not None and self._forced.get(record.node):
             size *= _MUCH
         if node is None:
-            is_reference = self.is_reference(value)
-            return size * (READ if is_reference else READ + WRITE + self._hold)
+            if self.is_reference(value):
+                return size * READ
+            return size * (READ + WRITE + self._hold) + self._stored_aside(value)
         if not self._can_keep(value, node):
             return INFINITE
         if node.kind is Kind.VIEW:
@@ -135,7 +144,47 @@ class Costs:
         is_stored = value in self._usage.stored_forward
         is_copied = value in program.taken and not self.is_reference(value)
         is_written = is_copied or record.is_flag or not is_stored
-        return size * (READ + self._hold + (WRITE if is_written else 0))
+        aside = 0 if is_stored else self._stored_aside(value)
+        return size * (READ + self._hold + (WRITE if is_written else 0)) + aside
+
+    def _stored_aside(self, value: int) -> int:
+        """A kernel more, where those that read a value would not store it.
+
+        Such as the scale of a channel, which is computed of arguments of its size, and
+        read by a kernel over the images.
+        """
+        if not self._target.launch or not self._is_small_beside(value):
+            return 0
+        limit, pending, seen = self._program.values[value].elements, [value], set()
+        while pending:
+            record = self._program.values[pending.pop()]
+            if record.elements > limit:
+                return 0
+            if record.node is None or record.node in seen:
+                continue
+            seen.add(record.node)
+            node = self._program.nodes[record.node]
+            if node.kind in (Kind.REDUCTION, Kind.LIBRARY):
+                return 0
+            pending += node.operands
+        return READ * self._target.launch
+
+    def _is_small_beside(self, value: int) -> bool:
+        """Whether all that a value ends in, in the forward pass, is much larger."""
+        values, pending, found = self._program.values, [value], False
+        least, seen = values[value].elements * _SMALLER, set()
+        while pending:
+            users = self._usage.forward.intersection(values[pending.pop()].users)
+            for user in users - seen:
+                node = self._program.nodes[user]
+                if all(values[v].elements >= least for v in node.results):
+                    found = True
+                elif node.kind in (Kind.VIEW, Kind.POINTWISE):
+                    pending += node.results
+                else:
+                    return False
+            seen |= users
+        return found
 
     def _can_keep(self, value: int, node: Node) -> bool:
         if node.kind is Kind.CREATION or value in self._usage.inner:

@@ -184,6 +184,14 @@ def test_gradients_of_lookups():
     checked(lambda t, i: t.gather(0, i), table, torch.randint(0, N, (7, D)))
 
 
+def test_gradients_of_selections():
+    """No two elements come from one place, so they might as well be added."""
+    x = torch.randn(7, 11, requires_grad=True)
+    for select in (torch.topk, torch.kthvalue):
+        checked(lambda x, f=select: f(x, 3).values * 2, x, calls=1)  # the selection
+    checked(lambda x: x.softmax(0).sort(0).values.exp(), x, calls=1)
+
+
 def test_nan_and_infinity():
     source = torch.tensor([1.0, math.nan, math.inf, -math.inf, math.inf])
     index = torch.tensor([0, 1, 2, 3, 3])

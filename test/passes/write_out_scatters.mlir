@@ -2,7 +2,7 @@
 // RUN: %girih-opt --write-out-scatters --split-input-file %s | filecheck %s --check-prefix=SAME
 // RUN: %girih-opt --write-out-scatters="target=gpu deterministic=true" --split-input-file %s | filecheck %s --check-prefix=SAME
 
-// SAME-NOT: accumulate"(
+// SAME-NOT: graph.accumulate"(
 
 // CHECK-LABEL: func.func @scatter_add
 // CHECK-DAG: [[SOURCE:%.+]] = "graph.slice"(%arg2) {{.*}} -> tensor<3x2xf32>
@@ -59,4 +59,26 @@ func.func @narrow(%x: tensor<4xbf16>, %i: tensor<3xi64>, %s: tensor<3xbf16>) -> 
 func.func @in_place(%x: tensor<4xf32>, %i: tensor<3xi64>, %s: tensor<3xf32>) -> (tensor<4xf32> {graph.writes = 0 : i64}) {
   %0 = "graph.scatter_add"(%x, %i, %s) {dim = 0 : i64} : (tensor<4xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Zeros, and no two elements to one place: what is written might as well be added.
+// CHECK-LABEL: func.func @unique
+// CHECK-NOT: graph.scatter"
+// CHECK: "graph.accumulate"
+func.func @unique(%i: tensor<4x2xi64>, %s: tensor<4x2xf32>) -> tensor<4x9xf32> {
+  %0 = "graph.full"() {value = 0.000000e+00 : f64} : () -> tensor<4x9xf32>
+  %1 = "graph.scatter"(%0, %i, %s) {dim = 1 : i64, unique} : (tensor<4x9xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x9xf32>
+  return %1 : tensor<4x9xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @several
+// CHECK: graph.scatter"
+func.func @several(%i: tensor<4x2xi64>, %s: tensor<4x2xf32>) -> tensor<4x9xf32> {
+  %0 = "graph.full"() {value = 0.000000e+00 : f64} : () -> tensor<4x9xf32>
+  %1 = "graph.scatter"(%0, %i, %s) {dim = 1 : i64} : (tensor<4x9xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x9xf32>
+  return %1 : tensor<4x9xf32>
 }

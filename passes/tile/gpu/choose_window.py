@@ -7,7 +7,13 @@ few elements of a window for a row: a maximum over windows of 3 x 3 of 32 x 64 x
 """
 
 from girih.passes.tile.gpu import policy
-from girih.passes.tile.gpu.coordinates import Coordinates, columns_of, is_gathered, rest
+from girih.passes.tile.gpu.coordinates import (
+    Coordinates,
+    columns_of,
+    is_gathered,
+    rest,
+    step_along,
+)
 from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.gpu.policy import Share
@@ -48,7 +54,7 @@ def _slides(subject: Subject) -> bool:
     if columns is None:
         return False
     return all(
-        load.offset.coefficient(columns) == load.offset.coefficient(reduced)
+        step_along(load.offset, columns) == step_along(load.offset, reduced)
         for load in subject.loads
         if reduced in load.coordinates
     )
@@ -91,11 +97,14 @@ def _side(subject: Subject) -> Coordinate | None:
     """The coordinate of results along which their windows lie close together."""
     parallel: Coordinates = subject.formula.parallel
     columns = columns_of(subject, parallel)
-    if columns is None or is_gathered(subject, columns):
+    if columns is None:
+        return None
+    steps = [step_along(load.offset, columns) for load in subject.loads]
+    if any(step is None for step in steps):
         return None
     steps = [
-        known(load.offset.coefficient(columns), policy.FARTHEST_WINDOWS + 1)
-        for load in subject.loads
+        known(step, policy.FARTHEST_WINDOWS + 1)
+        for load, step in zip(subject.loads, steps, strict=True)
         if load.coordinates & frozenset(subject.formula.reduced)
     ]
     is_close = all(0 <= step <= policy.FARTHEST_WINDOWS for step in steps)

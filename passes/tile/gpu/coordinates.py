@@ -6,9 +6,21 @@ from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Store
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.policy import Share
-from girih.passes.tile.index import Coordinate
-from girih.passes.tile.nodes import LoadNode
-from girih.passes.tile.sizes import is_constant, known, product
+from girih.passes.tile.index import (
+    Affine,
+    Coordinate,
+    Dynamic,
+    coordinates_of,
+    of,
+)
+from girih.passes.tile.nodes import (
+    CheckedIndexNode,
+    ComputeNode,
+    IndexNode,
+    LoadNode,
+    Node,
+)
+from girih.passes.tile.sizes import Size, is_constant, known, product
 from girih.passes.tile.subject import Subject
 
 Coordinates = tuple[Coordinate, ...]
@@ -49,6 +61,45 @@ def columns_of(subject: Subject, among: Coordinates) -> Coordinate | None:
 def is_gathered(subject: Subject, along: Coordinate) -> bool:
     """True where a load's place depends on the coordinate other than linearly."""
     return any(is_irregular(load.offset, along) for load in subject.loads)
+
+
+def step_along(offset: Affine, along: Coordinate) -> Size | None:
+    """How far apart neighbours read as a rule; None where nothing is known.
+
+    Padding clamps or mirrors an index at the ends of a row.
+    """
+    step = offset.coefficient(along)
+    for atom, factor in offset.terms:
+        if atom == along or along not in coordinates_of(of(atom)):
+            continue
+        slope = _slope(atom.node, along) if isinstance(atom, Dynamic) else None
+        if slope is None:
+            return None
+        step = step + slope * factor
+    return step
+
+
+def _slope(node: Node, along: Coordinate) -> Size | None:
+    """The steepest rise of a computed index along a coordinate, by its formula."""
+    if along not in node.coordinates:
+        return 0
+    if isinstance(node, IndexNode):
+        return step_along(node.expression, along)
+    if isinstance(node, CheckedIndexNode):
+        return _slope(node.operands[0], along)
+    if not isinstance(node, ComputeNode):
+        return None
+    slopes = [_slope(operand, along) for operand in node.operands]
+    if any(slope is None for slope in slopes):
+        return None
+    match node.name:
+        case "add":
+            return slopes[0] + slopes[1]
+        case "sub":
+            return slopes[0] - slopes[1]
+        case "minimum" | "maximum" | "abs":
+            return max(slopes, key=lambda slope: abs(known(slope, 1)))
+    return None
 
 
 def has_weights(subject: Subject, columns: Coordinate) -> bool:
