@@ -86,7 +86,9 @@ class _Region:
         while pending:
             value = pending.pop()
             if isinstance(value.owner, ir.Block):
-                return False
+                if not self._is_reshaped(value):
+                    return False
+                continue
             op = value.owner.opview
             if op in self.members or op in self.sources:
                 continue
@@ -94,7 +96,9 @@ class _Region:
                 self.sources.add(op)
                 continue
             if not _is_member(op):
-                return False
+                if not self._is_reshaped(value):
+                    return False
+                continue
             self.members.add(op)
             self.reduces |= has(op, REDUCES)
             pending += [x for x in op.operands if not self._is_small(x)]
@@ -117,18 +121,29 @@ class _Region:
         is_made = not isinstance(value.owner, ir.Block)
         return not (is_made and len(shape) == len(self.order) and _reduced(value))
 
+    def _is_reshaped(self, value: ir.Value) -> bool:
+        """Whether the other order is another shape: one size moves past ones alone.
+
+        As the means of rows do, that a backward pass gets.
+        """
+        shape = _shape(value)
+        if len(shape) > len(self.order):
+            return False
+        whole = (*(1,) * (len(self.order) - len(shape)), *shape)
+        kept = [dim for dim in self.order if whole[dim] != 1]
+        return kept == sorted(kept)
+
     def has_no_other_readers(self) -> bool:
         """Whether only the region and such permutations read what is large in it."""
         return all(
-            user in self.members
-            or (user.operation.name == _PERMUTE and self._is_end(user))
+            user in self.members or self._is_end(user) or self._is_reshaped(result)
             for member in self.members
             for result in member.results
             for user in (use.owner.opview for use in result.uses)
         )
 
     def _is_end(self, op: ir.OpView) -> bool:
-        return tuple(op.permutation) == self.order
+        return op.operation.name == _PERMUTE and tuple(op.permutation) == self.order
 
     def rewrite(self, members: Sequence[ir.OpView]) -> None:
         """Makes the members in the other order, and drops the permutations."""
@@ -138,10 +153,22 @@ class _Region:
             self._remake(member)
         for member in members:
             for result in member.results:
-                for use in list(result.uses):
-                    user = use.owner.opview
-                    if user not in self.members:
-                        user.results[0].replace_all_uses_with(self._made[result])
+                self._give(member, result)
+
+    def _give(self, member: ir.OpView, result: ir.Value) -> None:
+        """Has what is outside read what the region has made."""
+        made = self._made[result]
+        outside = [
+            (use.owner.opview, use.operand_number)
+            for use in result.uses
+            if use.owner.opview not in self.members
+        ]
+        for user, number in outside:
+            if self._is_end(user):
+                user.results[0].replace_all_uses_with(made)
+            else:
+                back = GraphBuilder(member).reshape(made, _shape(result))
+                user.operation.operands[number] = back
 
     def _remake(self, op: ir.OpView) -> None:
         b = GraphBuilder(op)

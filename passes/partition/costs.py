@@ -51,8 +51,8 @@ TARGETS = {
 # what is saved is the seed, so forward and backward pass agree.
 _ALWAYS_AGAIN = "philox"
 
-# What is read by kernels of so many times its elements is stored by another kernel.
-_SMALLER = 8
+# What kernels of at least so many times its elements read is stored by another kernel.
+_SMALLER = 256
 
 # Multiplications in the time that it takes to read a byte.
 _MULTIPLICATIONS = 8

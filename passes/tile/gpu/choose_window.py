@@ -18,7 +18,8 @@ from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.index import Coordinate
-from girih.passes.tile.sizes import known, product
+from girih.passes.tile.nodes import LoadNode
+from girih.passes.tile.sizes import is_constant, known, product
 from girih.passes.tile.subject import Subject
 
 
@@ -90,7 +91,29 @@ def _share(subject: Subject, columns: Coordinate) -> Share:
     reduced = frozenset(subject.formula.reduced)
     loads = sum(1 for load in subject.loads if load.coordinates & reduced)
     is_long = loads * product(c.size for c in reduced) >= policy.MANY_LOADS
+    if _are_apart(subject, columns):
+        if not is_long:
+            return policy.SHORT_WINDOWS_APART
+        if size <= policy.FEW_WINDOWS:
+            return policy.FEW_WINDOWS_APART
     return policy.COVERED_WINDOWS if is_covered and is_long else policy.WINDOWS
+
+
+def _are_apart(subject: Subject, columns: Coordinate) -> bool:
+    """Whether no two windows of a row have an element in common."""
+    reduced = frozenset(subject.formula.reduced)
+    loads = [load for load in subject.loads if load.coordinates & reduced]
+    return all(_reach(load, reduced) <= _step(load, columns) for load in loads)
+
+
+def _reach(load: LoadNode, reduced: frozenset[Coordinate]) -> int:
+    """Elements of a window that lie next to each other."""
+    own = [c for c in reduced if is_constant(load.offset.coefficient(c), 1)]
+    return product(c.size for c in own)
+
+
+def _step(load: LoadNode, columns: Coordinate) -> int:
+    return known(step_along(load.offset, columns) or 0, 0)
 
 
 def _side(subject: Subject) -> Coordinate | None:

@@ -171,6 +171,13 @@ COVERED_WINDOWS = Share(128, 1, stages=1)
 # Loads of a result from which on that holds. Distances of 1024 points in f16 have six:
 # 6.1 us, with two results a thread 3.9.
 MANY_LOADS = 8
+# Windows that have no element in common. Few loads: means over 2 x 2 of 10 x 512 x 56 x
+# 56 in f32 32.8 us, with 2 results a thread 34.7. Many, in short rows: over 4 x 4 of 64
+# x 96 x 16 x 16 in f16 3.1 us, in blocks of 64 4.5, of 128 7.6; 64 x 16 x 28 x 28 in
+# training 7.0 (8.1) (H100, 2026-11-27).
+SHORT_WINDOWS_APART = Share(256, 4, stages=1)
+FEW_WINDOWS_APART = Share(32, 1, stages=1)
+FEW_WINDOWS = 16
 # Scans along rows: as many elements as a row that is held, and those of a step of a
 # longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096

@@ -79,7 +79,7 @@ func.func @scan_min(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32
 // CHECK-LABEL: func.func @topk
 // CHECK: [[R:%.+]]:2 = "graph.topk"(%arg0)
 // CHECK: [[ZEROS:%.+]] = "graph.full"() {value = 0.000000e+00 : f64} : () -> tensor<3x4xf32>
-// CHECK: [[D:%.+]] = "graph.scatter"([[ZEROS]], [[R]]#1, %arg1) {dim = 1 : i64}
+// CHECK: [[D:%.+]] = "graph.scatter"([[ZEROS]], [[R]]#1, %arg1) {dim = 1 : i64, unique}
 // CHECK: return [[R]]#0, [[D]]
 func.func @topk(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x2xf32> {
   %0:2 = "graph.topk"(%x) {k = 2 : i64, dim = 1 : i64, largest = true, sorted = true} : (tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xi64>)
@@ -90,7 +90,7 @@ func.func @topk(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x2xf32> {
 
 // CHECK-LABEL: func.func @sort
 // CHECK: [[R:%.+]]:2 = "graph.sort"(%arg0)
-// CHECK: "graph.scatter"(%{{.*}}, [[R]]#1, %arg1) {dim = 0 : i64}
+// CHECK: "graph.scatter"(%{{.*}}, [[R]]#1, %arg1) {dim = 0 : i64, unique}
 func.func @sort(%x: tensor<3x4xf32> {graph.requires_grad}) -> tensor<3x4xf32> {
   %0:2 = "graph.sort"(%x) {dim = 0 : i64, descending = false, stable = true} : (tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xi64>)
   return %0#0 : tensor<3x4xf32>
