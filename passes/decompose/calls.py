@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 from girih.dialects.bindings import ir
-from girih.passes.decompose import interpolation, linear_algebra, windows
+from girih.passes.decompose import (
+    interpolation,
+    linear_algebra,
+    pooling_gradients,
+    windows,
+)
 from girih.passes.decompose.rules import decomposes
 from girih.passes.graph_builder import GraphBuilder
 
@@ -14,10 +19,16 @@ _CALLS: dict[str, Callable] = {
 }
 
 
+_CALLS_OF_SEVERAL: dict[str, Callable] = {
+    "aten.avg_pool2d_backward.default": pooling_gradients.avg_pool_backward,
+    "aten.max_pool2d_with_indices_backward.default": (
+        pooling_gradients.max_pool_backward
+    ),
+}
+
+
 @decomposes("extern")
 def decompose_call(op, b: GraphBuilder) -> list[ir.Value] | None:
-    """Writes out the calls that have a rule, of one tensor; the others stay."""
-    rule = _CALLS.get(op.op)
-    if rule is None or len(op.inputs) != 1:
-        return None
-    return rule(op, b)
+    """Writes out the calls that have a rule; the others stay."""
+    rule = _CALLS.get(op.op) if len(op.inputs) == 1 else _CALLS_OF_SEVERAL.get(op.op)
+    return None if rule is None else rule(op, b)
