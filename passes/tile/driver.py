@@ -3,6 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.choices import USUAL, Choices
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 from girih.passes.tile.choose import choose_schedule
 from girih.passes.tile.contraction import CHOSEN
 from girih.passes.tile.domain import Formula, analyze
@@ -66,9 +67,11 @@ def run(op: ir.Operation, options: TileOptions) -> None:
     for kernel in unscheduled_kernels(op):
         with kernel.location:
             if options.target == "gpu" and has_attention(kernel):
+                remark(lambda kernel=kernel: _attention_text(kernel, options))
                 schedule_attention(kernel, options)
                 continue
             source, plan = make_plan(kernel, options, choices)
+            remark(lambda source=source, plan=plan: f"{source.name}: {plan.text}")
             emit_kernel(kernel, source, plan, options)
 
 
@@ -77,11 +80,15 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     """Prints the schedule that tile would choose for each kernel."""
     for kernel in unscheduled_kernels(op):
         if options.target == "gpu" and has_attention(kernel):
-            name = kernel.attributes["sym_name"].value
-            print(f"{name}: {plan_attention(kernel, options).text}")
+            print(_attention_text(kernel, options))
             continue
         source, plan = make_plan(kernel, options)
         print(f"{source.name}: {plan.text}")
+
+
+def _attention_text(kernel: ir.Operation, options: TileOptions) -> str:
+    name = kernel.attributes["sym_name"].value
+    return f"{name}: {plan_attention(kernel, options).text}"
 
 
 def make_plan(
