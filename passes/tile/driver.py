@@ -25,16 +25,16 @@ from girih.passes.tile.window_sums import choose_window_sums
 
 
 def choose_gpu_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions, _: Choices = USUAL
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
 ) -> SchedulePlan:
-    """Decides how a kernel runs on a GPU: on tensor cores where it is a product.
-
-    None of this is left to choices.
-    """
+    """Decides how a kernel runs on a GPU: on tensor cores where it is a product."""
     product = None
     if formula.reduced:
-        product = choose_contraction(subject_of(formula, source, options))
-    return product or choose_block_schedule(formula, source, options)
+        product = choose_contraction(subject_of(formula, source, options, choices))
+    return product or choose_block_schedule(formula, source, options, choices)
 
 
 def choose_cpu_schedule(
