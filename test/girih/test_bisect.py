@@ -1,5 +1,6 @@
 """``girih.bisect`` and ``girih-bisect``: planted faults, each named, with a repro."""
 
+import linecache
 import re
 import shlex
 import shutil
@@ -127,11 +128,45 @@ def test_a_wrong_pass_of_the_backward_program_alone(name, plant, tmp_path):
     assert found.culprit.ops <= 10
 
 
+SPOILING = """def spoil_cell(module):
+    from girih.dialects.bindings import ir
+
+    def visit(op):
+        if op.name != "graph.mul":
+            return ir.WalkResult.ADVANCE
+        op.operands[1] = op.operands[0]
+        return ir.WalkResult.INTERRUPT
+
+    module.walk(visit)
+"""
+
+
 def test_a_pass_of_the_user_is_named_and_written(tmp_path):
     options = {"passes": {"after:import": spoil}}
     found = girih.bisect(program, options=options, folder=tmp_path)(*operands())
     assert found.culprit.stage == "after:import"
     assert "spoil" in found.culprit.passes[0]
+
+
+def test_a_pass_that_no_module_holds_has_all_commands(tmp_path):
+    scope = {"__name__": "__main__"}
+    exec(compile(SPOILING, str(tmp_path / "cell.py"), "exec"), scope)
+    name = str(tmp_path / "cell.py")
+    linecache.cache[name] = (len(SPOILING), None, SPOILING.splitlines(True), name)
+    options = {"passes": {"before:clean-up": scope["spoil_cell"]}}
+    program = lambda x: (x.exp() * x).sum(-1)  # noqa: E731
+    folder = tmp_path / "found"
+    found = girih.bisect(program, options=options, folder=folder)(torch.ones(3, 4))
+    tools = [each.split()[0] for each in found.culprit.commands]
+    assert tools == ["girih-opt", "girih-run", "girih-bisect"]
+    assert not [name for name in sys.modules if name.startswith("girih_pass_")]
+    for module, text in (
+        ("girih.running.command", found.culprit.commands[1]),
+        ("girih.bisection.command", found.culprit.commands[2]),
+    ):
+        command = [sys.executable, "-m", module, *shlex.split(text)[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 1, done.stdout + done.stderr
 
 
 def test_an_inference_program(plant, tmp_path):
