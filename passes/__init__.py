@@ -7,7 +7,8 @@
 - ``fingerprints``: what a function does, for cache keys; ``standalone``: as a file.
 - ``pipeline_syntax``: textual pipelines; ``options``: options of passes, as text;
   ``default_options``: those that passes take from others of their class.
-- ``observers``: printing, dumping, timing.
+- ``observers``: printing, dumping, timing; ``choices``, ``remarks``: what passes decide
+  and say about it.
 - ``reproducer``: files that replay a failure.
 - everything else: passes, named as on the command line with ``_`` for ``-``.
 """

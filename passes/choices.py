@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from girih.dialects.bindings import ir
 from girih.dialects.locations import position_of
+from girih.passes.remarks import is_heard, remark
 
 CHOOSING = (
     "convert-graph-to-host",
@@ -101,8 +102,10 @@ class Choices:
 
     @property
     def are_usual(self) -> bool:
-        """Whether all decisions are the usual ones, and nobody records them."""
-        return self._fuel == NO_LIMIT and self._random is None and not _recordings
+        """Whether all decisions are the usual ones, and nobody wants to know them."""
+        if _recordings or is_heard():
+            return False
+        return self._fuel == NO_LIMIT and self._random is None
 
     def takes(
         self, what: Callable[[], str], *, usual: bool = True, conservative: bool = False
@@ -114,7 +117,7 @@ class Choices:
             usual: What the pass does by itself.
             conservative: What it does without fuel.
         """
-        if self._fuel == NO_LIMIT and self._random is None and not _recordings:
+        if self.are_usual:
             return usual
         return self._answer(what, usual, (True, False), conservative)
 
@@ -133,7 +136,7 @@ class Choices:
             legal: All values that give a right program.
             conservative: What it takes without fuel; None: the usual one.
         """
-        if self._fuel == NO_LIMIT and self._random is None and not _recordings:
+        if self.are_usual:
             return usual
         rest = usual if conservative is None else conservative
         return self._answer(what, usual, legal, rest)
@@ -149,9 +152,15 @@ class Choices:
         else:
             drawn = self._random.choice(legal)
             answer = drawn if has_fuel else usual
-        for found in _recordings:
-            found.append(Decision(number, what(), _text(answer)))
+        if _recordings or is_heard():
+            self._tell(Decision(number, what(), _text(answer)))
         return answer
+
+    @staticmethod
+    def _tell(decision: Decision) -> None:
+        for found in _recordings:
+            found.append(decision)
+        remark(lambda: f"decision {decision}")
 
 
 def _text(answer: object) -> str:
@@ -160,8 +169,23 @@ def _text(answer: object) -> str:
     return str(answer)
 
 
-USUAL = Choices(ChoiceOptions())
+class _Usual(Choices):
+    """Decisions that are no pass's: all are usual, and nobody is told."""
+
+    @property
+    def are_usual(self) -> bool:
+        """Always."""
+        return True
+
+
+USUAL = _Usual(ChoiceOptions())
 """Of functions that are called without a pass."""
+
+
+def named_text(op: ir.OpView) -> str:
+    """What an op is and where: ``graph.mm to tensor<8x8xf32> at model.py:12``."""
+    name = op.op if op.operation.name == "graph.extern" else op.operation.name
+    return f"{name} to {op.results[0].type}{place_text(op.location)}"
 
 
 def place_text(location: ir.Location) -> str:

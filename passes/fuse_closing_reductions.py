@@ -34,8 +34,10 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import has, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ELEMENTWISE, REDUCES
+from girih.passes.choices import named_text
 from girih.passes.graph_builder import function_bodies, make_fusion
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def run(op: ir.Operation, options: ClosingOptions) -> None:
             for producer in _producers(consumer):
                 pair = _Pair(producer, consumer)
                 place = pair.place() if pair.fits(options) else None
+                remark(lambda p=pair, joins=place is not None: p.text(joins))
                 if place is not None:
                     pair.join(place)
                     break
@@ -103,6 +106,11 @@ class _Pair:
 
     producer: ir.OpView
     consumer: ir.OpView
+
+    def text(self, is_joined: bool) -> str:
+        """What became of the pair, as a remark."""
+        names = [named_text(op) for op in (self.consumer, self.producer)]
+        return f"{names[0]} {'joins' if is_joined else 'does not join'} {names[1]}"
 
     # Whether it pays ----------------------------------------------------------------
 

@@ -157,8 +157,7 @@ class Statistics:
         """A line for each pass."""
         lines = ["// Ops that passes added and removed"]
         for name, differences in self.changes:
-            said = (f"{op} {n:+d}" for op, n in sorted(differences.items()))
-            lines.append(f"//  {name}: {', '.join(said) or 'the same ops'}")
+            lines.append(f"//  {name}: {_differences_text(differences)}")
         return "\n".join(lines)
 
     def before(self, name: str, module: ir.Operation) -> None:
@@ -173,6 +172,11 @@ class Statistics:
         self.changes.append((name, {op: n for op, n in found.items() if n}))
 
 
+def _differences_text(differences: dict[str, int]) -> str:
+    said = (f"{op} {n:+d}" for op, n in sorted(differences.items()))
+    return ", ".join(said) or "the same ops"
+
+
 def _ops_in(module: ir.Operation) -> Counter[str]:
     found: Counter[str] = Counter()
 
@@ -182,6 +186,47 @@ def _ops_in(module: ir.Operation) -> Counter[str]:
 
     module.operation.walk(count)
     return found
+
+
+class Remarks:
+    """Prints what passes say about their decisions, with the pass in front.
+
+    Of a pass that says nothing it prints how many ops of each name came and went.
+
+    Args:
+        passes: whose remarks are printed.
+        stream: by default standard error.
+    """
+
+    def __init__(self, passes: Collection[str], stream: TextIO | None = None):
+        self._passes = passes
+        self._stream = stream or sys.stderr
+        self._name: str | None = None
+        self._is_silent = True
+        self._counts = Statistics()
+
+    def before(self, name: str, module: ir.Operation) -> None:
+        """Begins to print if the pass was chosen."""
+        if name in self._passes:
+            self._name, self._is_silent = name, True
+            self._counts.before(name, module)
+
+    def after(self, name: str, module: ir.Operation) -> None:
+        """Stops."""
+        if name not in self._passes:
+            return
+        if self._is_silent:
+            self._counts.after(name, module)
+            self.say(f"no remarks; {_differences_text(self._counts.changes[-1][1])}")
+        self._name = None
+
+    def say(self, text: str) -> None:
+        """Prints a remark of the pass that runs."""
+        if self._name is None:
+            return
+        self._is_silent = False
+        for line in text.splitlines():
+            print(f"[{self._name}] {line}", file=self._stream, flush=True)
 
 
 class Observers:

@@ -36,8 +36,10 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim, Size
+from girih.passes.choices import named_text
 from girih.passes.graph_builder import GraphBuilder, function_bodies
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 ONEDNN_LINEAR = "mkldnn._linear_pointwise.default"
 LEAST_MULTIPLICATIONS = 1 << 20
@@ -71,14 +73,26 @@ class Product:
 def run(op: ir.Operation, options: ProductOptions) -> None:
     """Chooses the library of each matrix product."""
     if options.library == "aten":
+        remark(lambda: "no product changes: the option library is aten")
         return
     if options.library != "onednn":
         raise ValueError(f"library must be aten or onednn, got {options.library!r}")
     for block in function_bodies(op):
         for inner in list(block.operations):
             product = product_of(inner)
-            if product is not None and is_large(product):
+            if product is None:
+                continue
+            is_replaced = is_large(product)
+            remark(lambda op=inner, large=is_replaced: _choice_text(op, large))
+            if is_replaced:
                 replace(inner, product)
+
+
+def _choice_text(op: ir.OpView, is_large: bool) -> str:
+    name = named_text(op)
+    if is_large:
+        return f"{name}: oneDNN's"
+    return f"{name}: ATen's, with less than {LEAST_MULTIPLICATIONS} multiplications"
 
 
 def product_of(op: ir.OpView) -> Product | None:

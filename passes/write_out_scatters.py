@@ -37,8 +37,10 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Size
 from girih.dialects.rule_table import RuleTable
 from girih.dialects.written_parts import is_written_to_argument
+from girih.passes.choices import named_text
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
 from girih.passes.registry import register_pass
+from girih.passes.remarks import is_heard, remark
 
 _WRITERS: dict[str, Callable[[ir.OpView, GraphBuilder], bool]] = RuleTable(
     "accumulation of ", "@_writes_out({name!r})"
@@ -66,16 +68,26 @@ class ScatterOptions:
 def run(op: ir.Operation, options: ScatterOptions) -> None:
     """Replaces calls that add to elements at an index by ops of kernels."""
     if options.target != "gpu" or options.deterministic:
+        why = "sums must be deterministic" if options.deterministic else "no GPU"
+        remark(lambda: f"nothing changes: {why}")
         return
     for block in function_bodies(op):
         has_changed = False
         for inner in list(block.operations):
             write = _WRITERS.get(_name_of(inner))
-            if write is None or not _may_be_kernel(inner, options):
+            if write is None:
                 continue
-            has_changed |= write(inner, GraphBuilder(inner))
+            name = named_text(inner) if is_heard() else ""
+            is_written = _may_be_kernel(inner, options) and write(
+                inner, GraphBuilder(inner)
+            )
+            remark(lambda n=name, yes=is_written: f"{n}: {_WHO[yes]}")
+            has_changed |= is_written
         if has_changed:
             erase_dead_ops(block)
+
+
+_WHO = {False: "the library", True: "a kernel"}
 
 
 def _name_of(op: ir.OpView) -> str:

@@ -45,6 +45,12 @@ _FLAGS: dict[str, dict] = {
         "action": "store_true",
         "help": "print the lines that each pass changed",
     },
+    "--debug-only": {
+        "action": "append",
+        "default": [],
+        "metavar": "PASS[,PASS]",
+        "help": "print the decisions of passes, and their reasons",
+    },
     "--print-ir-tree-dir": {
         "metavar": "FOLDER",
         "help": "write the IR after each pass to numbered files in a folder",

@@ -144,9 +144,12 @@ def in_source(found: Sequence[Diagnostic], text: str) -> list[Diagnostic]:
         text: the input, in the readable form or the generic one.
     """
     try:
-        pairs = list(zip(text.split("\n"), generic_text(text).split("\n"), strict=True))
+        generic = generic_text(text)
     except AssemblyError:
         return list(found)
+    if generic.count("\n") != text.count("\n"):
+        return list(found)  # an attribute of an op with regions is on several lines
+    pairs = list(zip(text.split("\n"), generic.split("\n"), strict=True))
     return [
         _in_line(diagnostic, *pairs[diagnostic.line - 1])
         if 0 < diagnostic.line <= len(pairs)

@@ -105,13 +105,14 @@ class _Run:
         self._expect_passes_to_print_at(pipeline)
         watch = watching.Watch(self.arguments, part.first_line)
         watch.begin(pipeline)
-        registry.run_pipeline(
-            module,
-            pipeline,
-            observer=Observers(*watch.observers, _Progress(report)),
-            verify=self.arguments.verify_each,
-            reproducer_path=self.arguments.write_reproducer,
-        )
+        with watch.listening():
+            registry.run_pipeline(
+                module,
+                pipeline,
+                observer=Observers(*watch.observers, _Progress(report)),
+                verify=self.arguments.verify_each,
+                reproducer_path=self.arguments.write_reproducer,
+            )
         watch.end()
         report(("the verifier", None))
         verifier.verify(module)
@@ -128,7 +129,8 @@ class _Run:
     def _expect_passes_to_print_at(self, pipeline: list[Step]) -> None:
         options = self.arguments
         names = {step.name for step in pipeline}
-        for name in {*options.print_ir_before, *options.print_ir_after} - names:
+        printed = {*options.print_ir_before, *options.print_ir_after}
+        for name in {*printed, *watching.debugged(options)} - names:
             raise registry.UnknownPass(f"the pipeline has no pass {name!r} to print at")
 
     def crashed(self, part: _Part, crash: isolation.Crash) -> _Outcome:

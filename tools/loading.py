@@ -30,7 +30,7 @@ def load(parser: argparse.ArgumentParser, modules: Sequence[str]) -> None:
     for name in modules:
         try:
             if name.endswith(".py"):
-                _load_file(Path(name))
+                load_file(Path(name))
             else:
                 importlib.import_module(name)
         except Exception as error:
@@ -54,7 +54,12 @@ def _what_failed(error: Exception) -> str:
     return f"{text}\n{''.join(lines).rstrip()}"
 
 
-def _load_file(path: Path) -> None:
+def load_file(path: Path) -> None:
+    """Imports a file as the module of its name.
+
+    Raises:
+        ImportError: Another module has this name.
+    """
     if path.stem in sys.stdlib_module_names or path.stem == "torch":
         raise ImportError(f"a module is called {path.stem!r} already; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -1,18 +1,25 @@
-"""What girih-opt prints while passes run: IR, times, counts of ops."""
+"""What girih-opt prints while passes run: IR, remarks, times, counts of ops."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from girih.passes import registry
-from girih.passes.observers import DumpIR, PrintIR, Statistics, Timing
+from girih.passes.observers import DumpIR, PrintIR, Remarks, Statistics, Timing
 from girih.passes.pipeline_syntax import Step
+from girih.passes.remarks import heard_by
 
 
 def form_of(options: argparse.Namespace) -> dict[str, bool]:
     """How IR is printed, as arguments of ``print_module``."""
     return {"generic": options.print_op_generic, "debug_info": options.debug_info}
+
+
+def debugged(options: argparse.Namespace) -> list[str]:
+    """The passes whose remarks are printed."""
+    return [name for names in options.debug_only for name in names.split(",")]
 
 
 class Watch:
@@ -31,7 +38,10 @@ class Watch:
         self._options = options
         self._timing = Timing() if options.timing else None
         self._statistics = Statistics() if options.pass_statistics else None
-        measured = [self._statistics, self._timing]  # the clock is the nearest
+        names = debugged(options)
+        self._remarks = Remarks(names) if names else None
+        # The clock is the nearest.
+        measured = [self._remarks, self._statistics, self._timing]
         self.observers = [
             *_printers(options),
             *_dumps(options, first_line),
@@ -42,6 +52,13 @@ class Watch:
         """Prints what is asked for before the passes run."""
         if self._options.dump_pass_pipeline:
             print(f"// {registry.pipeline_text(pipeline)}", file=sys.stderr)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """In the block, the remarks of passes are printed that are asked for."""
+        heard = heard_by(self._remarks.say) if self._remarks else nullcontext()
+        with heard:
+            yield
 
     def end(self) -> None:
         """Prints what is asked for after they ran."""

@@ -59,7 +59,11 @@ def generic_text(text: str) -> str:
 
 @dataclass
 class _Statement:
-    """What was read of one statement."""
+    """What was read of one statement.
+
+    Attributes:
+        lines: how many lines end before its regions.
+    """
 
     cls: type[Op]
     results: str
@@ -69,12 +73,14 @@ class _Statement:
     regions: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    lines: int = 0
 
     def text(self) -> str:
         values = [value for group in self.groups.values() for value in group]
         parts = [f'{self.results}"{self.cls.OPERATION_NAME}"({", ".join(values)})']
         if self.regions:
-            parts.append(f"({', '.join(self.regions)})")
+            ends = "\n" * self.lines  # what follows stays in its line
+            parts.append(f"{ends}({', '.join(self.regions)})")
         entries = [
             key if value == "unit" else f"{key} = {value}"
             for key, value in self.attributes.items()
@@ -143,8 +149,11 @@ class _Parser:
         while (after := self._field(found, at)) is not None:
             at = after
         at = self._types(found, at)
+        found.lines = self._text.count("\n", match.start(), at)
         at = self._regions(found, at)
-        return found.text(), at
+        text = found.text()
+        lost = self._text.count("\n", match.start(), at) - text.count("\n")
+        return text + "\n" * lost, at
 
     def _symbol(self, found: _Statement, at: int) -> int:
         match = _SYMBOL.match(self._text, at)
@@ -239,7 +248,7 @@ class _Parser:
             return at
         start = brackets.skip_spaces(colon + 1)
         end = brackets.type_end(start)
-        arrow = brackets.skip_blanks(end)
+        arrow = brackets.skip_spaces(end)
         if not text.startswith("->", arrow):
             found.inputs = [text[start:end]] * count
             found.outputs = [text[start:end]] * _result_count(found)
@@ -247,7 +256,7 @@ class _Parser:
         if text[start : start + 1] != "(":
             self._fail(start, "expected the types of the operands in parentheses")
         found.inputs = brackets.inside(start)
-        start = brackets.skip_blanks(arrow + 2)
+        start = brackets.skip_spaces(arrow + 2)
         end = brackets.type_end(start)
         is_list = text.startswith("(", start)
         found.outputs = brackets.inside(start) if is_list else [text[start:end]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import join
 from typing import Any
@@ -21,6 +23,7 @@ from girih.passes.reproducer import Written, command, first_line
 from girih.private_folder import replace_text
 from girih.running.api import Loaded
 from girih.running.command import difference
+from girih.tools.loading import load_file
 
 FILE = "repro.mlir"
 """The name of the file with the ops."""
@@ -61,11 +64,28 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
     if steps:
         culprit.commands.append(command(path, written.loads))
     files = [str(folder / "inputs.pt"), "--compare", str(folder / "expected.pt")]
-    if _runs_wrong(path, found.part.given, expected):
-        given = ["girih-run", *loads, str(path), "--inputs", *files]
-        culprit.commands.append(join(given))
-    if _is_found_again(path, found.part.given):
-        culprit.commands.append(join(["girih-bisect", *loads, str(folder)]))
+    with _loaded([folder / name for name in written.files]):
+        if _runs_wrong(path, found.part.given, expected):
+            given = ["girih-run", *loads, str(path), "--inputs", *files]
+            culprit.commands.append(join(given))
+        if _is_found_again(path, found.part.given):
+            culprit.commands.append(join(["girih-bisect", *loads, str(folder)]))
+
+
+@contextmanager
+def _loaded(files: Sequence[Path]) -> Iterator[None]:
+    """In the block, passes in files have the names that ``--load`` gives them.
+
+    A file that can't be loaded is left out: its passes are not found.
+    """
+    for path in files:
+        with suppress(Exception):
+            load_file(path)
+    try:
+        yield
+    finally:
+        for path in files:
+            sys.modules.pop(path.stem, None)
 
 
 def _told(culprit: Culprit) -> list[str]:

@@ -54,11 +54,12 @@ from dataclasses import dataclass
 from girih.dialects.bindings import ir
 from girih.passes.choices import ChoiceOptions, Choices
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
-from . import print_layouts  # noqa: F401  (registers a pass)
 from .convert import convert
 from .plan import plan_layouts
 from .prepare import prepare
+from .print_layouts import layout_lines
 
 
 @dataclass(frozen=True)
@@ -97,4 +98,5 @@ def run(op: ir.OpView, options: ConvertGraphToHostOptions) -> None:
                 reuse_buffers=options.reuse_buffers,
                 choices=choices,
             )
+            remark(lambda plan=plan: "\n".join(layout_lines(plan)))
             convert(function, plan, options.concat_operands, options.concat_row)

@@ -35,7 +35,7 @@ joined), ``order``, ``writer`` and ``region`` (how a region is built), ``rewrite
 from dataclasses import replace
 
 from girih.dialects.bindings import ir
-from girih.passes.choices import USUAL, Choices
+from girih.passes.choices import NO_LIMIT, USUAL, Choices
 from girih.passes.fuse.chain import Broadcast, Chain, Reshape
 from girih.passes.fuse.grouping import group_program, refusals
 from girih.passes.fuse.order import order_units, outputs_of
@@ -47,6 +47,7 @@ from girih.passes.fuse.report import plan_text
 from girih.passes.fuse.rewrite import apply_plan
 from girih.passes.graph_builder import erase_dead_ops, function_bodies
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 
 @register_pass("fuse", options=FuseOptions)
@@ -58,6 +59,7 @@ def run(op: ir.Operation, options: FuseOptions) -> None:
         limits = _limits(options, choices)
         reader = _read(block, limits, choices)
         plan = make_plan(reader.program, limits, choices)
+        _tell(reader, plan, limits)
         apply_plan(reader, plan, block)
         erase_dead_ops(block)
 
@@ -69,6 +71,18 @@ def print_fusion_plan(op: ir.Operation, options: FuseOptions) -> None:
         reader = _read(block, options)
         why = refusals(reader.program, options)
         print(plan_text(reader, make_plan(reader.program, options), why))
+
+
+def _tell(reader: ProgramReader, plan: FusionPlan, options: FuseOptions) -> None:
+    """Says what is joined, and why neighbours do not join."""
+
+    def text() -> str:
+        # What fuel or a seed decides is in the decisions, and has no other reason.
+        is_usual = options.fuel == NO_LIMIT and options.seed == NO_LIMIT
+        why = refusals(reader.program, options) if is_usual else []
+        return plan_text(reader, plan, why)
+
+    remark(text)
 
 
 def _limits(options: FuseOptions, choices: Choices) -> FuseOptions:

@@ -35,12 +35,19 @@ body), ``rewrite``.
 from dataclasses import replace
 
 from girih.dialects.bindings import ir
-from girih.passes.fuse_contractions.choice import ContractionOptions, is_chosen
-from girih.passes.fuse_contractions.epilogue import group_of
+from girih.passes.choices import named_text
+from girih.passes.fuse_contractions.choice import (
+    LIBRARY,
+    TUNING,
+    ContractionOptions,
+    is_chosen,
+)
+from girih.passes.fuse_contractions.epilogue import Group, group_of
 from girih.passes.fuse_contractions.products import product_of
 from girih.passes.fuse_contractions.rewrite import replace_group
 from girih.passes.graph_builder import function_bodies
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 
 @register_pass("fuse-contractions", options=ContractionOptions)
@@ -51,8 +58,19 @@ def run(op: ir.Operation, options: ContractionOptions) -> None:
         while pending:
             group = group_of(product_of(pending.pop(0)))
             group = replace(group, computes_left=options.computes_left)
-            if is_chosen(group, options):
+            chosen = is_chosen(group, options)
+            remark(lambda g=group, yes=chosen: _choice_text(g, yes, options))
+            if chosen:
                 # They are erased, and must not be touched then.
                 own = [each.op for each in group.products]
                 pending = [o for o in pending if o not in own]
                 replace_group(group)
+
+
+def _choice_text(group: Group, is_kernel: bool, options: ContractionOptions) -> str:
+    """Who computes products, and what decided it."""
+    ops = [each.op for each in group.products]
+    marks = [mark for mark in (TUNING, LIBRARY) if mark in ops[0].attributes]
+    why = marks[0] if marks else f"products={options.products}"
+    names = ", ".join(map(named_text, ops))
+    return f"{names}: {'a kernel' if is_kernel else 'the library'} ({why})"

@@ -50,6 +50,7 @@ from girih.passes.partition.reader import JointReader
 from girih.passes.partition.report import plan_text
 from girih.passes.partition.split import split
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 __all__ = ["PartitionOptions", "print_partition", "run"]
 
@@ -66,6 +67,7 @@ def run(op: ir.Operation, options: PartitionOptions) -> None:
             choices,
             lambda position, ops=reader.operations: place_text(ops[position].location),
         )
+        remark(lambda r=reader, plan=plan: plan_text(r.program, plan))
         split(function, reader, plan)
 
 

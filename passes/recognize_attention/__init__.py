@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.flash_attention import FlashAttentionOp
+from girih.passes.choices import named_text
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, function_bodies
 from girih.passes.recognize_attention.attention import Match
 from girih.passes.recognize_attention.halves import HALVES
@@ -45,6 +46,7 @@ from girih.passes.recognize_attention.operands import inputs_of
 from girih.passes.recognize_attention.score import fill_score
 from girih.passes.recognize_attention.sums import separate_sums
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 
 __all__ = ["RecognizeAttentionOptions", "run"]
 
@@ -65,7 +67,9 @@ def run(op: ir.Operation, options: RecognizeAttentionOptions) -> None:
     """Replaces attention that the program writes out by one op."""
     if options.target not in ("cpu", "gpu"):
         raise ValueError(f"target must be cpu or gpu, got {options.target!r}")
-    if options.target == "gpu":
+    if options.target == "cpu":
+        remark(lambda: "nothing is recognized: there is no kernel on the CPU")
+    else:
         elements = HALVES | {"f32"} if options.allow_tf32 else HALVES
         for block in function_bodies(op):
             _recognize(block, elements)
@@ -75,11 +79,13 @@ def _recognize(block: ir.Block, elements: Set[str]) -> None:
     # Writes through views leave ops behind whose results nobody uses.
     erase_dead_ops(block)
     separate_sums(block)
-    matches = [
-        match
-        for op in block.operations
-        if is_plain_product(op) and (match := match_product(op, elements)) is not None
-    ]
+    matches = []
+    for op in filter(is_plain_product, block.operations):
+        match = match_product(op, elements)
+        what = "attention" if match else "a product that ends no attention"
+        remark(lambda op=op, what=what: f"{named_text(op)}: {what}")
+        if match is not None:
+            matches.append(match)
     for match in matches:
         _replace(match)
     if matches:

@@ -3,6 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.choices import USUAL, Choices
 from girih.passes.registry import register_pass
+from girih.passes.remarks import remark
 from girih.passes.tile.choose import choose_schedule
 from girih.passes.tile.contraction import CHOSEN
 from girih.passes.tile.domain import Formula, analyze
@@ -24,16 +25,16 @@ from girih.passes.tile.window_sums import choose_window_sums
 
 
 def choose_gpu_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions, _: Choices = USUAL
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
 ) -> SchedulePlan:
-    """Decides how a kernel runs on a GPU: on tensor cores where it is a product.
-
-    None of this is left to choices.
-    """
+    """Decides how a kernel runs on a GPU: on tensor cores where it is a product."""
     product = None
     if formula.reduced:
-        product = choose_contraction(subject_of(formula, source, options))
-    return product or choose_block_schedule(formula, source, options)
+        product = choose_contraction(subject_of(formula, source, options, choices))
+    return product or choose_block_schedule(formula, source, options, choices)
 
 
 def choose_cpu_schedule(
@@ -66,9 +67,11 @@ def run(op: ir.Operation, options: TileOptions) -> None:
     for kernel in unscheduled_kernels(op):
         with kernel.location:
             if options.target == "gpu" and has_attention(kernel):
+                remark(lambda kernel=kernel: _attention_text(kernel, options))
                 schedule_attention(kernel, options)
                 continue
             source, plan = make_plan(kernel, options, choices)
+            remark(lambda source=source, plan=plan: f"{source.name}: {plan.text}")
             emit_kernel(kernel, source, plan, options)
 
 
@@ -77,11 +80,15 @@ def print_schedules(op: ir.Operation, options: TileOptions) -> None:
     """Prints the schedule that tile would choose for each kernel."""
     for kernel in unscheduled_kernels(op):
         if options.target == "gpu" and has_attention(kernel):
-            name = kernel.attributes["sym_name"].value
-            print(f"{name}: {plan_attention(kernel, options).text}")
+            print(_attention_text(kernel, options))
             continue
         source, plan = make_plan(kernel, options)
         print(f"{source.name}: {plan.text}")
+
+
+def _attention_text(kernel: ir.Operation, options: TileOptions) -> str:
+    name = kernel.attributes["sym_name"].value
+    return f"{name}: {plan_attention(kernel, options).text}"
 
 
 def make_plan(

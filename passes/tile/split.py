@@ -38,7 +38,7 @@ def should_split(grid: Grid, options: TileOptions) -> bool:
     programs = product(axis.programs for axis in grid.axes)
     if not isinstance(programs, int) or programs >= WANTED_PROGRAMS:
         return False
-    if grid.in_registers or not _results(grid):
+    if grid.in_registers or not grid.reduced or not _results(grid):
         return False
     return known(grid.work, options.parallel_grain * 4) >= options.parallel_grain * 4
 

@@ -69,3 +69,8 @@ def subject_of(
     """A kernel and the target, with what the kernel computes."""
     nodes = tuple(reachable(formula.stores))
     return Subject(formula, source, options, nodes, choices)
+
+
+def with_formula(subject: Subject, formula: Formula) -> Subject:
+    """The same kernel, its computation written otherwise."""
+    return subject_of(formula, subject.source, subject.options, subject.choices)

@@ -20,9 +20,10 @@ def bounded(examples):
     )
 
 
-def run(program, dynamic):
+def run(program, dynamic, **options):
+    options = {"fallback": False, **options}
     compiled = girih.compile(
-        program.function(), fullgraph=True, dynamic=dynamic, options={"fallback": False}
+        program.function(), fullgraph=True, dynamic=dynamic, options=options
     )
     with torch.no_grad():
         program.assert_right(compiled(*program.inputs))
@@ -52,12 +53,18 @@ def test_inputs_stay_as_they_were(program, data):
 @bounded(extent(8, long=25))
 @given(gradient_programs(on_data=False))
 def test_gradients_and_writes(program):
+    assert_observed(program)
+
+
+def assert_observed(program, **options):
+    """Results, gradients and writes are eager's."""
     try:
         expected = program.observe(program.function(), 1)
     except RuntimeError:  # something saved was written to: eager has no gradients
         assume(False)
     girih.reset()
-    compiled = girih.compile(program.function(), options={"fallback": False})
+    options = {"fallback": False, **options}
+    compiled = girih.compile(program.function(), options=options)
     try:
         actual = program.observe(compiled, 1)
     except girih.UnsupportedError:  # left to eager, which needs no device
@@ -71,3 +78,16 @@ def test_gradients_and_writes(program):
         atol=1e-8,
         equal_nan=True,
     )
+
+
+@bounded(extent(40, long=250))
+@given(programs(), st.integers(0, 1 << 20), st.booleans())
+def test_random_decisions(program, seed, dynamic):
+    """Of all passes that have a choice: also what the blocks of kernels are."""
+    run(program, dynamic, choices_seed=seed)
+
+
+@bounded(extent(8, long=25))
+@given(gradient_programs(on_data=False), st.integers(0, 1 << 20))
+def test_gradients_under_random_decisions(program, seed):
+    assert_observed(program, choices_seed=seed)

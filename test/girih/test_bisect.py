@@ -1,14 +1,19 @@
 """``girih.bisect`` and ``girih-bisect``: planted faults, each named, with a repro."""
 
+import linecache
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 
+import planted_faults
 import pytest
 import torch
 import torch.nn.functional as F
+from planted_faults import ops_of, spoil
 
 import girih
 from girih.bisection import command
@@ -16,17 +21,8 @@ from girih.bisection.recording import Recording
 from girih.bisection.search import faults_of
 from girih.compiler import cpu_code
 from girih.compiler.watching import watched
-from girih.dialects.bindings import ir
 from girih.frontend import importer
-from girih.passes import registry
-
-OTHERS = {
-    "arith.mulf": "arith.subf",
-    "graph.add": "graph.sub",
-    "graph.mul": "graph.sub",
-    "llvm.fmul": "llvm.fsub",
-}
-"""What a fault makes of the first op of such a name."""
+from girih.passes import write_out_rolls
 
 
 def program(x, w):
@@ -37,75 +33,52 @@ def operands():
     return torch.randn(5, 8), torch.randn(8, 6, requires_grad=True)
 
 
-def spoil(module):
-    """Replaces the first op that stands in ``OTHERS``, at any depth."""
-
-    def visit(op):
-        if op.name not in OTHERS:
-            return ir.WalkResult.ADVANCE
-        replace(op, OTHERS[op.name])
-        return ir.WalkResult.INTERRUPT
-
-    module.walk(visit)
-
-
-def replace(op, name):
-    made = ir.Operation.create(
-        name,
-        operands=list(op.operands),
-        results=[result.type for result in op.results],
-        attributes={each: op.attributes[each] for each in op.attributes},
-        loc=op.location,
-        ip=ir.InsertionPoint(op),
-    )
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.erase()
-
-
 @pytest.fixture
 def plant(monkeypatch):
-    """Has a pass, ours or an upstream one, spoil what it leaves."""
-
-    def plant(name):
-        for runs in ("_run_own", "_run_upstream"):
-            monkeypatch.setattr(registry, runs, spoiled(getattr(registry, runs), name))
-
-    def spoiled(run, name):
-        def wrong(unit, module):
-            run(unit, module)
-            if unit.steps[-1].name == name:
-                spoil(module)
-
-        return wrong
-
-    return plant
+    """Has a pass spoil what it leaves."""
+    return partial(planted_faults.plant, monkeypatch)
 
 
-def ops_of(path):
-    """How many ops the function of a repro has."""
-    return len(re.findall(r"^ +%\w+.* = ", path.read_text(), re.M))
+JOINT = (
+    "choose-convolution-layouts",
+    "recognize-attention",
+    "autograd",
+    "decompose",
+    "write-out-complex",
+    "eliminate-common-subexpressions",
+    "partition",
+)
+FORWARD = (
+    "write-out-convolutions",
+    "write-out-vector-products",
+    "write-out-reductions",
+    "write-out-rolls",
+    "cancel-permutes",
+    "separate-reductions",
+    "fuse",
+    "fuse-contractions",
+    "select-products",
+    "narrow-intermediates",
+    "convert-graph-to-host",
+    "share-flat-kernels",
+    "group-launches",
+    "plan-memory",
+    "tile",
+    "expand-math",
+    "convert-tile-to-cpu",
+    "hold-bfloat16-as-bits",
+    "canonicalize",
+    "cse",
+    "convert-scf-to-cf",
+    "convert-vector-to-llvm",
+    "convert-arith-to-llvm",
+    "reconcile-unrealized-casts",
+)
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [
-        ("recognize-attention", "joint"),
-        ("autograd", "joint"),
-        ("decompose", "joint"),
-        ("eliminate-common-subexpressions", "joint"),
-        ("partition", "joint"),
-        ("separate-reductions", "forward"),
-        ("fuse", "forward"),
-        ("select-products", "forward"),
-        ("convert-graph-to-host", "forward"),
-        ("plan-memory", "forward"),
-        ("tile", "forward"),
-        ("expand-math", "forward"),
-        ("cse", "forward"),
-        ("convert-scf-to-cf", "forward"),
-        ("convert-arith-to-llvm", "forward"),
-        ("reconcile-unrealized-casts", "forward"),
-    ],
+    [(name, "joint") for name in JOINT] + [(name, "forward") for name in FORWARD],
 )
 def test_a_wrong_pass_is_named(name, kind, plant, tmp_path):
     plant(name)
@@ -120,6 +93,23 @@ def test_a_wrong_pass_is_named(name, kind, plant, tmp_path):
     assert f"girih-bisect {tmp_path}" in culprit.commands
     assert ("girih-run" in str(culprit)) is (kind != "joint")
     assert command.main([str(tmp_path), "--folder", str(tmp_path / "again")]) == 1
+
+
+def test_a_wrong_rule_of_a_pass(monkeypatch, tmp_path):
+    right = write_out_rolls._replace
+
+    def wrong(op, roll):
+        """Reads one element too early."""
+        right(op, replace(roll, start=roll.start - 1))
+
+    def rolled(x):
+        y = x.exp()
+        return torch.cat([y[:, 3:], y[:, :3]], 1) * 2
+
+    monkeypatch.setattr(write_out_rolls, "_replace", wrong)
+    found = girih.bisect(rolled, folder=tmp_path)(torch.randn(5, 8))
+    assert found.culprit.stage == "write-out-rolls"
+    assert found.culprit.ops == ops_of(found.culprit.files[0]) == 3
 
 
 @pytest.mark.parametrize("name", ["fuse", "tile"])
@@ -138,11 +128,45 @@ def test_a_wrong_pass_of_the_backward_program_alone(name, plant, tmp_path):
     assert found.culprit.ops <= 10
 
 
+SPOILING = """def spoil_cell(module):
+    from girih.dialects.bindings import ir
+
+    def visit(op):
+        if op.name != "graph.mul":
+            return ir.WalkResult.ADVANCE
+        op.operands[1] = op.operands[0]
+        return ir.WalkResult.INTERRUPT
+
+    module.walk(visit)
+"""
+
+
 def test_a_pass_of_the_user_is_named_and_written(tmp_path):
     options = {"passes": {"after:import": spoil}}
     found = girih.bisect(program, options=options, folder=tmp_path)(*operands())
     assert found.culprit.stage == "after:import"
     assert "spoil" in found.culprit.passes[0]
+
+
+def test_a_pass_that_no_module_holds_has_all_commands(tmp_path):
+    scope = {"__name__": "__main__"}
+    exec(compile(SPOILING, str(tmp_path / "cell.py"), "exec"), scope)
+    name = str(tmp_path / "cell.py")
+    linecache.cache[name] = (len(SPOILING), None, SPOILING.splitlines(True), name)
+    options = {"passes": {"before:clean-up": scope["spoil_cell"]}}
+    program = lambda x: (x.exp() * x).sum(-1)  # noqa: E731
+    folder = tmp_path / "found"
+    found = girih.bisect(program, options=options, folder=folder)(torch.ones(3, 4))
+    tools = [each.split()[0] for each in found.culprit.commands]
+    assert tools == ["girih-opt", "girih-run", "girih-bisect"]
+    assert not [name for name in sys.modules if name.startswith("girih_pass_")]
+    for module, text in (
+        ("girih.running.command", found.culprit.commands[1]),
+        ("girih.bisection.command", found.culprit.commands[2]),
+    ):
+        command = [sys.executable, "-m", module, *shlex.split(text)[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 1, done.stdout + done.stderr
 
 
 def test_an_inference_program(plant, tmp_path):

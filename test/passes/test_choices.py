@@ -5,6 +5,7 @@ import torch
 
 import girih
 from girih.compiler.decisions import with_choices
+from girih.dialects.assembly.parsing import generic_text
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.options import Options, make_options
@@ -95,6 +96,32 @@ def test_the_same_seed_gives_the_same_program():
         assert compiled(pipeline) == (text, found)
         seen.add(text)
     assert len(seen) > 4
+
+
+BLOCKS = """
+func.func @main(%x: tensor<64x1000xf32>, %w: tensor<1000x64xf32>)
+    -> (tensor<64x1xf32>, tensor<64x64xf32>, tensor<1000x64xf32>) {
+  %0 = graph.reduce_sum %x dims [1] : (tensor<64x1000xf32>) -> tensor<64x1xf32>
+  %1 = graph.mm %x, %w : (tensor<64x1000xf32>, tensor<1000x64xf32>) -> tensor<64x64xf32>
+  %2 = graph.exp %w : tensor<1000x64xf32>
+  return %0, %1, %2 : tensor<64x1xf32>, tensor<64x64xf32>, tensor<1000x64xf32>
+}
+"""
+
+
+def test_blocks_of_kernels_for_a_gpu_are_decisions():
+    with make_context():
+        text = generic_text(BLOCKS)
+    before = (
+        "fuse,fuse-contractions{products=all},convert-graph-to-host,tile{target=gpu"
+    )
+    usual, found = compiled(f"{before}}}", text)
+    assert compiled(f"{before} fuel=0}}", text)[0] == usual
+    names = {each.text.partition(" in k")[0] for each in found}
+    blocks = {"tile: elements of a block", "tile: warps, 0 by elements", "tile: tiling"}
+    assert blocks <= names
+    drawn = {compiled(f"{before} seed={seed}}}", text)[0] for seed in range(8)}
+    assert len(drawn) == 8
 
 
 def f(x, w):

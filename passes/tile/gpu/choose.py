@@ -4,6 +4,7 @@ That is: along which coordinates the block lies, how large it is, whether reduce
 coordinates fit into it, how many warps a program has.
 """
 
+from girih.passes.choices import USUAL, Choices
 from girih.passes.tile.cost import is_irregular, node_cost
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.gpu import policy
@@ -36,10 +37,13 @@ TURNED_SHARE = 4
 
 
 def choose_block_schedule(
-    formula: Formula, source: KernelSource, options: TileOptions
+    formula: Formula,
+    source: KernelSource,
+    options: TileOptions,
+    choices: Choices = USUAL,
 ) -> SchedulePlan:
     """Decides how a kernel runs on a GPU."""
-    subject = subject_of(with_reciprocals(formula), source, options)
+    subject = subject_of(with_reciprocals(formula), source, options, choices)
     if any(is_constant(c.size, 0) for c in formula.parallel):
         reason = "the outputs have no elements"
         return SchedulePlan("empty", reason, (), (), is_blocked=True)

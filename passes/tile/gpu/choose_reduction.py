@@ -29,7 +29,7 @@ from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
 from girih.passes.tile.index import Coordinate, affine, coordinates_of
 from girih.passes.tile.plan import SchedulePlan
 from girih.passes.tile.sizes import is_at_least, is_constant, known, product
-from girih.passes.tile.subject import Subject, subject_of
+from girih.passes.tile.subject import Subject, with_formula
 
 Blocks = tuple[Block, ...]
 
@@ -145,7 +145,7 @@ def _peeling(subject: Subject, blocks: tuple[Block, ...]) -> Peeling | None:
 def _with_fewer_walks(subject: Subject) -> Subject:
     """The kernel with rounds of reductions merged, where that spares a walk."""
     formula = in_one_pass(subject.formula)
-    merged = subject_of(formula, subject.source, subject.options)
+    merged = with_formula(subject, formula)
     before = rounds(subject.formula, subject.reductions)
     return merged if rounds(formula, merged.reductions) < before else subject
 

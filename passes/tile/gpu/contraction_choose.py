@@ -113,8 +113,10 @@ def size_of(coordinates: Coordinates) -> int:
 
 
 def _tiling(found: Contraction, subject: Subject) -> Tiling:
-    tiling = tilings.tiling_of(shape_of(found, subject))
-    tiling = tilings.tuned(tiling, subject.source.tuning)
+    shape = shape_of(found, subject)
+    tiling = tilings.tuned(tilings.tiling_of(shape), subject.source.tuning)
+    if not subject.choices.are_usual:
+        tiling = subject.pick("tiling", tiling, [tiling, *tilings.candidates(shape)])
     return tiling if _can_split(found) else replace(tiling, splits=1)
 
 

@@ -1,6 +1,7 @@
 """Along which coordinates accesses are contiguous."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from girih.passes.tile.cost import is_irregular
 from girih.passes.tile.domain import Store
@@ -116,7 +117,17 @@ def shared_out(subject: Subject, share: Share, columns: Coordinate | None) -> Sh
     loads = [load.coordinates for load in subject.loads]
     stores = [store.coordinates for store in subject.formula.stores]
     blocks = [c for c in (*loads, *stores) if columns in c]
-    return share.for_accesses(len(blocks)).tuned(subject.source.tuning)
+    share = share.for_accesses(len(blocks)).tuned(subject.source.tuning)
+    if subject.choices.are_usual:
+        return share
+    elements, warps = share.elements, share.warps
+    return replace(
+        share,
+        elements=subject.pick(
+            "elements of a block", elements, (elements, *policy.OTHER_ELEMENTS)
+        ),
+        warps=subject.pick("warps, 0 by elements", warps, (warps, *policy.OTHER_WARPS)),
+    )
 
 
 def rest(coordinates: Coordinates, *without: Coordinate | None) -> Coordinates:

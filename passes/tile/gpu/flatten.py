@@ -17,7 +17,7 @@ from girih.passes.tile.gpu.coordinates import (
 )
 from girih.passes.tile.index import Affine, Coordinate, affine, of, quotient, remainder
 from girih.passes.tile.sizes import exact_quotient, known, product
-from girih.passes.tile.subject import Subject, subject_of
+from girih.passes.tile.subject import Subject, with_formula
 
 # Elements of so many bytes are slow one by one; larger ones fill lines as it is.
 NARROW_BYTES = 2
@@ -35,7 +35,7 @@ def with_flat_rows(subject: Subject) -> Subject:
         if not _pays(subject, rows[0], columns):
             break
         flat = flattened(subject.formula, rows[0], columns)
-        subject = subject_of(flat, subject.source, subject.options)
+        subject = with_formula(subject, flat)
         columns = flat.parallel[-1]
     return subject
 

@@ -25,7 +25,7 @@ from girih.passes.tile.index import (
     remainder,
 )
 from girih.passes.tile.sizes import is_constant, product
-from girih.passes.tile.subject import Subject, subject_of
+from girih.passes.tile.subject import Subject, with_formula
 
 _LARGEST = 1 << 30
 """Points, so that indices have 32 bits."""
@@ -54,7 +54,7 @@ def in_one_row(subject: Subject) -> Subject | None:
     if order is None or len(order) < 2:
         return None
     formula = _linear(subject.formula, order)
-    return subject_of(formula, subject.source, subject.options)
+    return with_formula(subject, formula)
 
 
 def _order_of(formula: Formula) -> Coordinates | None:

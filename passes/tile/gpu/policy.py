@@ -50,6 +50,10 @@ class Share:
         return self.warps or warps_of(elements, self.of_thread)
 
 
+# What else a program may have: what max-autotune measures, and small blocks.
+OTHER_ELEMENTS = (64, 512, 1024, 2048, 4096, 8192)
+OTHER_WARPS = (1, 2, 4, 8, 16)
+
 # Values that a thread loads and stores: more do not fit into its registers at once.
 VALUES_OF_THREAD = 128
 LEAST_OF_THREAD = 8

@@ -133,6 +133,10 @@ def test_what_people_write(context):
       %2 = graph.softmax %1
           dim 0
           : tensor<4xf32>
+      %3 = graph.reduce_sum %2 dims [0] : (tensor<4xf32>)
+          -> tensor<1xf32>
+      %4 = graph.reduce_max %2 dims [0] : (tensor<4xf32>) ->
+          tensor<1xf32>
       return %2 : tensor<4xf32>
     }
     """
@@ -140,6 +144,7 @@ def test_what_people_write(context):
     (main,) = module.body.operations
     names = [op.operation.name for op in main.body.blocks[0].operations]
     assert names[:3] == ["graph.exp", "graph.exp", "graph.softmax"]
+    assert names[3:5] == ["graph.reduce_sum", "graph.reduce_max"]
 
 
 WRONG = [
@@ -159,6 +164,46 @@ def test_what_is_wrong_is_said_at_its_place(statement, line, column, says, conte
         parse_module(text, file="mine.mlir")
     assert (caught.value.line, caught.value.column) == (line, column)
     assert str(caught.value).startswith(f"mine.mlir:{line}:{column}: ")
+
+
+MANY_LINES = """func.func @f(%x: tensor<4xf32>) {
+  %0 = graph.softmax %x
+      dim 0
+      : tensor<4xf32>
+  %1 = graph.exp %0 : tensor<4xf32>
+  %2 = graph.fusion %1
+      domain [4]
+      reduced [] : (tensor<4xf32>)
+      -> tensor<4xf32> {
+  ^bb0(%y: tensor<4xf32>):
+    %3 = graph.reduce_sum %y
+        dims [0] : (tensor<4xf32>) ->
+        tensor<1xf32>
+    %4 = graph.exp %y : tensor<4xf32>
+    graph.yield %4 : tensor<4xf32>
+  }
+  %5 = graph.exp %2 : tensor<4xf32>
+  return
+}
+"""
+
+
+def test_statements_on_several_lines_move_no_line(context):
+    lines = MANY_LINES.splitlines()
+    assert generic_text(MANY_LINES).count("\n") == len(lines)
+    module, found = parse_module(MANY_LINES, file="mine.mlir"), []
+
+    def note(op):
+        place = re.match(r'loc\("mine.mlir":(\d+):', str(op.location))
+        if place and op.name.startswith("graph."):
+            found.append(
+                (op.name, lines[int(place[1]) - 1].split("graph.")[1].split()[0])
+            )
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(note)
+    assert len(found) == 7
+    assert all(name == f"graph.{written}" for name, written in found)
 
 
 def test_locations_are_those_of_the_readable_text(context):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tensors import normal
-from tile_kernels import DTYPES, CompiledKernel, build_kernel, with_element
+from tile_kernels import DTYPES, TILE, CompiledKernel, build_kernel, with_element
 
 from girih.dialects.types import element_type, tensor_type
 
@@ -54,14 +54,14 @@ KINDS = {
 }
 
 
-def run(name, element, x, dims, output):
+def run(name, element, x, dims, output, options=TILE):
     module = build_kernel(
         [(x.shape, element, x.stride())],
         x.shape,
         lambda build, t: [build(name, t, dims=list(dims))],
         reduced=dims,
     )
-    kernel = CompiledKernel(module)
+    kernel = CompiledKernel(module, options)
     assert kernel([x, output]) == 0
     return kernel.schedule
 
@@ -84,6 +84,18 @@ def test_sum(shape, dims, element):
     eps = torch.finfo(torch.float32 if dtype != torch.float64 else dtype).eps
     bound = scale * eps * 4 + exact.abs() * torch.finfo(dtype).eps
     assert (error <= bound).all()
+
+
+@pytest.mark.parametrize(
+    "shape, dims", [*SHAPES, ((4, 1, 7), (1,)), ((1, 4, 4), (0,)), ((1, 1), (0, 1))]
+)
+def test_sums_of_any_length_may_be_split(shape, dims):
+    """Also where the dims that are summed have one element, and none is left."""
+    x = normal(shape, torch.int64)
+    output = torch.full([1 if d in dims else n for d, n in enumerate(shape)], 77)
+    options = TILE.replace("}", " parallel-grain=1}")
+    run("reduce_sum", "i64", x, dims, output, options)
+    assert torch.equal(output, KINDS["reduce_sum"](x, dims))
 
 
 @pytest.mark.parametrize("name", ["reduce_max", "reduce_min"])
