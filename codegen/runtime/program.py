@@ -242,6 +242,7 @@ class _Builder:
 
         The graph was captured as if each argument had memory of its own, and each of
         its elements, too: one that overlaps itself counts as another argument as well.
+        One that nothing reads does not count, unless a backward pass may read it.
         """
         if not self._written.all:
             return
@@ -251,6 +252,7 @@ class _Builder:
             if argument in self.buffers
             and self.buffers[argument].number is None
             and index not in self._constants
+            and (index in self._written.all or self._may_be_read(argument))
         }
         written = {index: ranges.pop(index) for index in sorted(self._written.all)}
         others = list(ranges.values())
@@ -260,6 +262,9 @@ class _Builder:
             if _overlaps_itself(buffer_parts(arguments[index].type))
         ]
         self.assembler.check_disjoint(list(written.values()), others)
+
+    def _may_be_read(self, argument: ir.Value) -> bool:
+        return self._is_differentiable or next(iter(argument.uses), None) is not None
 
     def _bind_symbols_of(self, slots: set[Value]) -> None:
         """Reads sizes while the tensors that have them are there."""

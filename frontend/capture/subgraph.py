@@ -8,6 +8,7 @@ argument of the operation. What the body uses from outside becomes inputs of it.
 
 from __future__ import annotations
 
+import collections
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from torch.fx import Node
 from girih.errors import unsupported
 from girih.frontend.capture.effects import contents
 from girih.frontend.capture.graph_module import CapturedGraph
-from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.mapping import DictValue
@@ -102,12 +103,31 @@ def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
     if isinstance(value, DictValue):
         pairs = value.read_all(tracer).items()
         made = {k.value.as_python(): template_of(tracer, v, leaves) for k, v in pairs}
+        if value.cls is collections.defaultdict:
+            return value.cls(_factory_of(tracer, value), made)
         return value.cls(made) if value.cls is not dict else made
     unsupported(
         kind="argument of a function that an operation calls",
         context=repr(value),
         explanation="Only tensors, constants and containers of them can be passed.",
     )
+
+
+def _factory_of(tracer, value: DictValue) -> Any:
+    """What makes the values that a ``defaultdict`` has not got."""
+    factory = value.factory
+    if factory is None or tracer.is_none(factory):
+        return None
+    try:
+        return factory.as_python()
+    except NotConstant:
+        unsupported(
+            kind="factory of a defaultdict that an operation is given",
+            context=repr(factory),
+            explanation="The function is made by the program itself, so that it would "
+            "be another one in each call.",
+            hints=("Make the function outside of compiled code.",),
+        )
 
 
 def fill(template: Any, values: list) -> Any:

@@ -305,6 +305,11 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
                 (self.from_python(k), self.from_python(v)) for k, v in value.items()
             ]
             return self.dict_of(pairs)
+        if cls in (collections.OrderedDict, collections.defaultdict):
+            made = DictValue(self.from_python(dict(value)).items, cls=cls)
+            if cls is collections.defaultdict:
+                made.factory = self.from_python(value.default_factory)
+            return made
         if cls is types.MappingProxyType and type(value.copy()) in _PLAIN_DICTS:
             return ProxyValue(self.from_python(dict(value)).items, type(value.copy()))
         if cls in (set, frozenset):

@@ -9,6 +9,7 @@ same cuts decide the guards of pads and concats that are read so.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TypeVar
 
 from girih.dialects.rule_table import RuleTable
 from girih.passes.tile.elements import I64
@@ -47,6 +48,9 @@ _LARGE_FACTOR = 1 << 30
 _LARGE_NUMBER = 1 << 61
 # Stands for a symbolic length where lengths are compared.
 _GUESSED_LENGTH = 512
+
+
+Value = TypeVar("Value")
 
 
 class NotLinear(Exception):
@@ -109,7 +113,11 @@ def longest_stride(index: Affine, along: Coordinate) -> Size | None:
             longest = max(
                 pieces_of(atom.node, along),
                 key=lambda piece: known(piece.high - piece.low, _GUESSED_LENGTH),
+                default=None,
             )
+            if longest is None:
+                # The coordinate has no values.
+                return None
             stride = stride + longest.value.coefficient(along) * index.coefficient(atom)
     except NotLinear:
         return None
@@ -272,9 +280,26 @@ def _joined(
     for one in first:
         for other in second:
             low, high = _larger(one.low, other.low), _smaller(one.high, other.high)
-            if low != high and is_at_least(high, low):
+            if _is_stretch(low, high, (one, other)):
                 result.append(Piece(low, high, combine(one.value, other.value)))
     return tuple(result)
+
+
+def _is_stretch(low: Size, high: Size, met: Iterable[Piece]) -> bool:
+    """Whether there may be something between two places where two pieces meet.
+
+    A whole piece is a stretch even if nothing proves it: the coordinate may have a size
+    of which only the caller knows that it is not negative, as ``s0 + a`` after a pad by
+    a number that is an argument.
+
+    Raises:
+        NotLinear: where nobody knows which place is the lower one.
+    """
+    if is_at_least(low, high):
+        return False
+    if is_at_least(high, low) or any((p.low, p.high) == (low, high) for p in met):
+        return True
+    raise NotLinear
 
 
 @_pieces_of("add")
@@ -349,12 +374,12 @@ def segments_along(
         return ()
     try:
         places = reduce(_with_places, (cuts.places for cuts in found), [0, along.size])
+        if not 1 < len(places) <= MAX_SEGMENTS + 1:
+            return ()
+        pairs = zip(places, places[1:], strict=False)
+        return tuple(_segment(low, high, found, table) for low, high in pairs)
     except NotLinear:
         return ()
-    if not 1 < len(places) <= MAX_SEGMENTS + 1:
-        return ()
-    pairs = zip(places, places[1:], strict=False)
-    return tuple(_segment(low, high, found, table) for low, high in pairs)
 
 
 def _with_places(places: list[Size], more: Iterable[Size]) -> list[Size]:
@@ -427,15 +452,16 @@ class _Cuts:
         return ends + [high for parts in self.guards.values() for _, high, _ in parts]
 
     def within(self, low: Size, high: Size, table: NodeTable) -> Node:
-        """What stands for the node in a stretch without a cut."""
+        """What stands for the node in a stretch without a cut.
+
+        Raises:
+            NotLinear: where the stretch lies in none of the pieces.
+        """
         values = {
-            atom: next(p.value for p in pieces if _covers(p.low, p.high, low, high))
+            atom: _at(low, high, [(p.low, p.high, p.value) for p in pieces])
             for atom, pieces in self.pieces.items()
         }
-        held = {
-            guard: next(h for a, b, h in parts if _covers(a, b, low, high))
-            for guard, parts in self.guards.items()
-        }
+        held = {guard: _at(low, high, parts) for guard, parts in self.guards.items()}
         node = self.node
         if isinstance(node, SelectNode) and not all(held.values()):
             return node.operands[1]
@@ -455,8 +481,16 @@ def replace_guards(node: Node, guards: tuple[Guard, ...]) -> Node:
     return LoadNode(node.element, buffer=node.buffer, offset=node.offset, guards=guards)
 
 
-def _covers(low: Size, high: Size, start: Size, end: Size) -> bool:
-    return is_at_least(start, low) and is_at_least(high, end)
+def _at(start: Size, end: Size, parts: Iterable[tuple[Size, Size, Value]]) -> Value:
+    """What belongs to the part that holds a stretch.
+
+    Raises:
+        NotLinear: where no part is known to hold it.
+    """
+    for low, high, value in parts:
+        if is_at_least(start, low) and is_at_least(high, end):
+            return value
+    raise NotLinear
 
 
 def _with_values(index: Affine, values: dict[Dynamic, Affine]) -> Affine:

@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from processes import run_file_after_torch
+from processes import COMPILERS, run_file_after_torch
 
 _EXAMPLE = re.compile(
     r"^```python\n((?:(?!```).)*)```\n(?:\nprints\n)?\n```text\n(.*?)```",
@@ -35,6 +35,16 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "graph.gelu"(%x) {approximate = "none"} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+"""
+
+
+_PAGE = """
+import sys
+
+sys.path[:0] = filter(None, {paths!r})
+import documents
+
+documents.run({document!r})
 """
 
 
@@ -86,21 +96,17 @@ def output_of_page(document: Path, folder: Path) -> str:
     (folder / "FILE.mlir").write_text(_FILE)
     paths = [str(Path(__file__).parent), str(PLUGIN), os.environ.get("PYTHONPATH", "")]
     tools = str(Path(sys.executable).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", f"import documents; documents.run({str(document)!r})"],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "PATH": os.pathsep.join([tools, os.environ["PATH"]]),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
+    program = folder.with_name(f"{folder.name}.py")
+    program.write_text(_PAGE.format(paths=paths, document=str(document)))
+    status, printed = run_file_after_torch(
+        program,
+        folder,
+        COMPILERS,
+        PYTHONPATH=os.pathsep.join(filter(None, paths)),
+        PATH=os.pathsep.join([tools, os.environ["PATH"]]),
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    assert status == 0, printed
+    return printed
 
 
 def run(document: str) -> None:
@@ -162,7 +168,8 @@ def output_of(program: str, folder: Path) -> str:
     file.write_text(program)
     environment = {"GIRIH_LOGS": logs[1] if logs else ""}
     if re.search(r"^import torch$", program, flags=re.MULTILINE):
-        status, printed = run_file_after_torch(file, folder, **environment)
+        loaded = () if logs else COMPILERS
+        status, printed = run_file_after_torch(file, folder, loaded, **environment)
     else:
         done = subprocess.run(
             [sys.executable, "-u", str(file)],

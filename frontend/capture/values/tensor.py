@@ -43,6 +43,8 @@ _DEVICE_FLAGS = {
     "is_vulkan": "vulkan",
     "is_xla": "xla",
 }
+# What says how ``tensor.data = other`` is done.
+_STORING = ("data", "__setattr__")
 _VIEW_ATTRIBUTES = frozenset("T mT H mH real imag data".split())
 
 # Methods whose result is a Python value read from the tensor's memory.
@@ -308,6 +310,8 @@ class TensorValue(Value):
 
     def set_attr(self, tracer, name, value):
         """Attributes that the program makes up, and the gradient."""
+        if name == "data" and self._has_data(tracer, value):
+            return
         is_known = static_lookup(self.cls, name)[0] is not MISSING
         if is_known and not (name == "grad" and self._may_be(value)):
             unsupported(
@@ -324,6 +328,35 @@ class TensorValue(Value):
         if value is None and previous is None:
             tracer.throw(AttributeError, name)
         tracer.effects.set_attr(self, name, value, previous, through="setattr")
+
+    def _has_data(self, tracer, value: Value | None) -> bool:
+        """Whether a value is another name of this tensor's own memory.
+
+        ``w.data += x`` writes to the memory, and then gives ``w`` what it has.
+        """
+        if not isinstance(value, TensorValue) or not self._is_whole(value.fake):
+            return False
+        members = ((name, tracer.lookup(self.cls, name)[0]) for name in _STORING)
+        if any(member is not getattr(torch.Tensor, name) for name, member in members):
+            return False
+        # A transform refuses it. Tensors of inference mode have counts of no writes.
+        is_inference = self.real is not None and self.real.is_inference()
+        if tracer.transforms or is_inference:
+            return False
+        return not tracer.state.read(torch.is_inference_mode_enabled)
+
+    def _is_whole(self, other: torch.Tensor) -> bool:
+        """Whether another tensor shows the same memory in the same way."""
+        mine = self.fake
+        if mine.untyped_storage()._cdata != other.untyped_storage()._cdata:
+            return False
+        return (
+            mine.dtype == other.dtype
+            and (mine.is_conj(), mine.is_neg()) == (other.is_conj(), other.is_neg())
+            and mine.size() == other.size()
+            and mine.stride() == other.stride()
+            and mine.storage_offset() == other.storage_offset()
+        )
 
     def _may_be(self, value: Value | None) -> bool:
         """Whether a value may be the gradient of this tensor."""

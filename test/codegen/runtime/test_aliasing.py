@@ -349,3 +349,44 @@ def test_written_arguments_that_do_not_overlap(make, recwarn):
     compiled(ours)
     eagers[0].add_(1)
     assert torch.equal(ours, eagers)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_write_beside_an_argument_that_is_not_read(dynamic):
+    """The graph after ``t_`` gets x and a view of it, and reads the view alone."""
+
+    def function(x):
+        view = x.view(-1)[1:]
+        x.t_()
+        view[0] = 5
+        return view, x
+
+    options = {"fallback": False}
+    ours, eagers = torch.ones(4, 3), torch.ones(4, 3)
+    found = girih.compile(function, dynamic=dynamic, options=options)(ours)
+    for mine, wanted in zip(found, function(eagers), strict=True):
+        assert torch.equal(mine, wanted)
+        assert mine.stride() == wanted.stride()
+    assert torch.equal(ours, eagers)
+
+
+@pytest.mark.filterwarnings("ignore::girih.FallbackWarning")
+@pytest.mark.parametrize("reads", ["values", "gradients"])
+def test_a_write_beside_an_argument_that_is_read(reads):
+    """What is kept for a backward pass is read after the write."""
+
+    def function(x, view):
+        view[0] = 5
+        return x * 2 if reads == "values" else view.sum()
+
+    results = []
+    for run in (function, girih.compile(function)):
+        x = torch.ones(3, requires_grad=reads == "gradients")
+        if reads == "values":
+            results.append(run(x, x[1:]))
+        else:
+            whole = x * 2
+            (gradient,) = torch.autograd.grad(run(whole, whole[1:]), x)
+            results.append(gradient)
+    assert torch.equal(*results)

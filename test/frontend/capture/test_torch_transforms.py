@@ -1,11 +1,13 @@
 """Operations that call functions of the program: torch.func, cond, checkpoints, ...."""
 
+import collections
 import copy
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch._higher_order_ops.associative_scan import associative_scan
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_structure
 
 import girih
 from girih.errors import UnsupportedError
@@ -326,3 +328,92 @@ def test_derivatives_of_powers_of_numbers_that_vary(derivative, power, kind):
     x = torch.tensor([0.5, 1.5, 2.0])
     for n in (2, 3, 4, 2):
         torch.testing.assert_close(compiled(x, kind(n)), function(x, kind(n)))
+
+
+class Pair(NamedTuple):
+    a: torch.Tensor
+    b: torch.Tensor
+
+
+def _with_default(a, b):
+    made = collections.defaultdict(list, a=a)
+    made["b"] = b
+    return made
+
+
+# How a container is made, and its items.
+CONTAINERS = {
+    "tuple": (lambda a, b: (a, b), tuple),
+    "list": (lambda a, b: [a, b], tuple),
+    "dict": (lambda a, b: {"a": a, "b": b}, lambda x: (x["a"], x["b"])),
+    "OrderedDict": (
+        lambda a, b: collections.OrderedDict(b=b, a=a),
+        lambda x: (x["a"], x["b"]),
+    ),
+    "defaultdict": (_with_default, lambda x: (x["a"], x["b"])),
+    "no default": (
+        lambda a, b: collections.defaultdict(None, {"a": a, "b": b}),
+        lambda x: (x["a"], x["b"]),
+    ),
+    "NamedTuple": (Pair, tuple),
+}
+OF_CONTAINERS = {
+    "grad": lambda one, many, x: torch.func.grad(one)(x),
+    "grad, aux": lambda one, many, x: torch.func.grad(
+        lambda y: (one(y), many(y)), has_aux=True
+    )(x),
+    "vmap": lambda one, many, x: torch.vmap(many)(x),
+    "vmap of grad": lambda one, many, x: torch.vmap(torch.func.grad(one))(x),
+    "jacrev": lambda one, many, x: torch.func.jacrev(many)(x),
+    "jacfwd": lambda one, many, x: torch.func.jacfwd(one)(x),
+    "jvp": lambda one, many, x: torch.func.jvp(many, (x,), (x,)),
+    "vjp": lambda one, many, x: torch.func.vjp(many, x)[1](x),
+}
+
+
+def _plain(value):
+    """What a result is made of, class by class."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, dict):
+        made = [(key, _plain(item)) for key, item in value.items()]
+        return type(value), getattr(value, "default_factory", None), made
+    return type(value), [_plain(item) for item in value]
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("transform", OF_CONTAINERS)
+def test_containers_that_transforms_go_through(transform, container, is_given):
+    make, items = CONTAINERS[container]
+
+    def one(x):
+        a, b = items(x)
+        return (a * a * b).sum()
+
+    def many(x):
+        a, b = items(x)
+        return make(a * b, b.sin())
+
+    def function(x):
+        x = x if is_given else make(*x)
+        return OF_CONTAINERS[transform](one, many, x)
+
+    x = make(ROWS, ROWS + 1) if is_given else (ROWS, ROWS + 1)
+    compiled = girih.compile(function, backend="eager", fullgraph=True)
+    found, wanted = _plain(compiled(x)), _plain(function(x))
+    assert tree_structure(found) == tree_structure(wanted)
+    for mine, eagers in zip(tree_leaves(found), tree_leaves(wanted), strict=True):
+        if isinstance(eagers, torch.Tensor):
+            torch.testing.assert_close(mine, eagers)
+        else:
+            assert mine == eagers
+
+
+def test_a_factory_that_the_program_makes():
+    def function(x, n):
+        given = collections.defaultdict(lambda: n, a=x)
+        return torch.func.grad(lambda y: (y["a"] ** 2).sum())(given)["a"]
+
+    with pytest.raises(UnsupportedError, match="factory of a defaultdict"):
+        girih.compile(function, fullgraph=True)(ROWS, 2)

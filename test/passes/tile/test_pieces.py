@@ -20,6 +20,7 @@ from girih.passes.tile.nodes import (
 from girih.passes.tile.pieces import (
     NotLinear,
     is_always_within,
+    longest_stride,
     pieces_of,
     segments_along,
 )
@@ -187,3 +188,44 @@ def test_many_guarded_loads_are_cut():
     segments = segments_along(loads, ALONG, table)
     assert [s.high for s in segments] == [2, 6, SIZE]
     assert all(dict(segments[1].substitutes)[load].guards == () for load in loads)
+
+
+def clamped_along(table, along, start, last):
+    """``min(max(coordinate + start, 0), last)``."""
+    index = table.add(IndexNode(I64, expression=affine({along: 1}, start)))
+    zero = table.add(ConstantNode(I64, value=0))
+    low = table.add(ComputeNode(I64, (index, zero), name="maximum"))
+    end = table.add(IndexNode(I64, expression=affine({}, last)))
+    return table.add(ComputeNode(I64, (low, end), name="minimum"))
+
+
+def test_a_size_of_unknown_sign_has_pieces_or_is_not_linear():
+    """As ``s0 + a + b``, where numbers that may be negative pad: no piece is lost."""
+    n, a = symbol("n"), symbol("a")
+    along = Coordinate((0, 0), n + a - 4)
+    table = NodeTable(frozenset())
+    plain = table.add(IndexNode(I64, expression=affine({along: 1}, 0)))
+    one = table.add(ConstantNode(I64, value=1))
+    (piece,) = pieces_of(table.add(ComputeNode(I64, (plain, one), name="add")), along)
+    assert (piece.low, piece.high) == (0, along.size)
+    with pytest.raises(NotLinear):
+        pieces_of(clamped_along(table, along, -2, n - 1), along)
+
+
+def test_what_has_no_known_pieces_is_not_within():
+    n, a = symbol("n"), symbol("a")
+    along = Coordinate((0, 0), n + a - 4)
+    table = NodeTable(frozenset())
+    plain = table.add(IndexNode(I64, expression=affine({along: 1}, 0)))
+    one = table.add(ConstantNode(I64, value=1))
+    assert not is_always_within(
+        table.add(ComputeNode(I64, (plain, one), name="add")), n
+    )
+
+
+@pytest.mark.parametrize("size", [0, symbol("n") + symbol("a") - 4])
+def test_the_longest_stride_where_nothing_may_be(size):
+    along = Coordinate((0, 0), size)
+    table = NodeTable(frozenset())
+    node = clamped_along(table, along, 0, symbol("n") - 1)
+    assert longest_stride(of(Dynamic(node, symbol("n"))), along) in (None, 0)
