@@ -28,7 +28,7 @@ from girih.passes.tile.gpu.policy import Share
 from girih.passes.tile.gpu.split import should_split_blocks, split_blocks
 from girih.passes.tile.index import Coordinate, affine, coordinates_of
 from girih.passes.tile.plan import SchedulePlan
-from girih.passes.tile.sizes import is_at_least, is_constant, known, product
+from girih.passes.tile.sizes import Size, is_at_least, is_constant, known, product
 from girih.passes.tile.subject import Subject, with_formula
 
 Blocks = tuple[Block, ...]
@@ -159,13 +159,24 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
     others = rest(formula.reduced, columns)
     if not _fits_registers(subject, columns):
         share = shared_out(subject, _row_share(subject, columns), columns)
-        return (Block(columns, share.elements, is_looped=True),), share
+        width = _without_much_outside(columns.size, share.elements) if others else 0
+        own = Block(columns, width or share.elements, is_looped=True)
+        return (own,), share
     own = Block(columns, policy.power_of_two(columns.size))
     if others:
         share = shared_out(subject, policy.COLUMNS, columns)
         return _both_reduced(own, others[-1], share), share
     share = shared_out(subject, _register_share(subject, columns), columns)
     return _rows_in_registers(subject, own, share), share
+
+
+def _without_much_outside(size: Size, width: int) -> int:
+    """A width, or half of it where that leaves fewer points outside of short rows."""
+    if not isinstance(size, int):
+        return width
+    whole, half = (-(-size // n) * n for n in (width, width // 2))
+    is_poor = whole > size * policy.MUCH_OUTSIDE and half < size * policy.LITTLE_OUTSIDE
+    return width // 2 if is_poor else width
 
 
 def _register_share(subject: Subject, columns: Coordinate) -> Share:

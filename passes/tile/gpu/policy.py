@@ -209,6 +209,10 @@ REGISTER_ROW = 16384
 # 56 x 56 in bf16, a training step, 56 us, with blocks of 2048 75 (H100, 2026-11-27).
 WHOLE_OF_SEVERAL = 1024
 SEVERAL = Share(4096, 8)
+# Blocks of half the size where those would cover so many times a row, and these only so
+# many times. The group norm above 43.6 us, with blocks of 4096 47.3 (same run).
+MUCH_OUTSIDE = 1.25
+LITTLE_OUTSIDE = 1.15
 # Rows of this length at least are walked where so large a part of a block of registers
 # (one of so many) would lie outside. Layer norm of 4096 x 3072: 20.0 us, held 22.6; rms
 # norm of 2048 x 3072: 10.1, held 11.6; rows of 5120 to float8 with a scale 24.6, held
