@@ -46,8 +46,10 @@ def choose_cpu_schedule(
     """Decides how a kernel runs on a CPU: its sums in registers where it is a product.
 
     Raises:
-        ValueError: for closing reductions, which have a schedule on GPUs alone.
+        ValueError: for closing reductions and updates, which are for GPUs alone.
     """
+    if any(store.accumulates for store in formula.stores):
+        raise ValueError("kernels add to elements at computed places on GPUs alone")
     found = None
     formula = with_pairs(formula)
     if formula.reduced and not formula.closing:

@@ -8,6 +8,9 @@ from emulated_device import emulated_device
 from ttir_interpreter import DeviceAssertion
 
 import girih
+from girih.dialects.bindings import ir
+from girih.dialects.context import make_context
+from girih.passes.registry import PassError, run_pipeline
 
 
 def checked(f, *inputs, dynamic=False, calls=0):
@@ -206,6 +209,18 @@ def test_an_index_out_of_range(bad):
             f(torch.randn(4), torch.tensor([1, 3]))
             with pytest.raises(IndexError):  # of eager, on the processor
                 f(torch.randn(4), torch.tensor([1, bad]))
+
+
+def test_processors_have_no_updates():
+    text = """
+    func.func @main(%x: tensor<4xf32>, %p: tensor<3xi64>, %s: tensor<3xf32>)
+        -> tensor<4xf32> {
+      %0 = "graph.accumulate"(%x, %p, %s)
+          : (tensor<4xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    with make_context(), pytest.raises(PassError, match="on GPUs alone"):
+        run_pipeline(ir.Module.parse(text), "fuse,convert-graph-to-host,tile")
 
 
 def test_deterministic_sums_are_calls():

@@ -14,6 +14,9 @@ from girih.passes.tile.emit.precision import rounded
 from girih.passes.tile.emit.rules import emits
 from girih.passes.tile.nodes import ComputeNode
 
+# Integers of so many bits are numbers of every float type that is not of 8 bits.
+_EXACT_BITS = 8
+
 
 @emits("cast")
 def emit_cast(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
@@ -32,7 +35,9 @@ def cast(b: Builder, value: Value, source: Element, target: Element) -> Value:
     if target is BOOL:
         return truth(b, source, value)
     if target.is_float:
-        return rounded(b, _to_float(b, value, source, target), target)
+        wide = _to_float(b, value, source, target)
+        is_exact = not source.is_float and source.bits <= _EXACT_BITS
+        return wide if is_exact else rounded(b, wide, target)
     if source.is_float:
         return _float_to_integer(b, value, source, target)
     return _integer_to_integer(b, value, source, target)

@@ -9,9 +9,9 @@ from girih.passes.convert_tile_to_cpu.lowering import RULES, lowers
 from girih.passes.registry import PassError, run_pipeline
 
 # Terminators go with the op that they end; reads and writes are scheduled before.
-# Products and scans of blocks are for GPUs.
+# Products and scans of blocks, and updates, are for GPUs.
 WITHOUT_RULE = {"tile.dot", "tile.kernel", "tile.read", "tile.write", "tile.yield"}
-WITHOUT_RULE |= {"tile.block_scan"}
+WITHOUT_RULE |= {"tile.block_scan", "tile.update"}
 
 
 def test_every_op_has_a_rule():
