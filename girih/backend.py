@@ -49,6 +49,7 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     from girih.compiler import site_of
     from girih.compiler.convention import with_dual_numbers
     from girih.frontend.importer.checkpoints import restore_checkpoints
+    from girih.frontend.importer.random_numbers import as_given
     from girih.plugins import load_installed
 
     if "torch._dynamo" in sys.modules:  # who else may call it has no such tables
@@ -58,7 +59,7 @@ def girih(gm, example_inputs, *, mode: str | None = None, options=None):
     made = make_options(options, mode)
     made = replace(made, fallback=made.fallback and not _is_fullgraph())
     _check_types(gm, made)
-    compiled = _compile(gm, example_inputs, made, last_reports)
+    compiled = _compile(gm, as_given(gm, example_inputs), made, last_reports)
     return with_dual_numbers(compiled, gm, site_of(gm, made, last_reports.graphs[-1]))
 
 

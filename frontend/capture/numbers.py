@@ -164,10 +164,11 @@ def is_input(value: Any) -> bool:
     """Whether a number can be an input of a graph.
 
     As under TorchDynamo, 0 and 1 never are: too much depends on them. Others have to
-    fit where torch and kernels compute with them.
+    fit where torch and kernels compute with them. Of -0.0, sympy would lose the sign
+    where an operation needs the number.
     """
     if type(value) is float:
-        return value - value == 0  # finite
+        return value - value == 0 and str(value) != "-0.0"  # finite
     return type(value) is int and value not in (0, 1) and abs(value) < LARGEST
 
 

@@ -18,6 +18,7 @@ from torch.fx import GraphModule, Node
 from girih.errors import UnsupportedError
 from girih.frontend.importer.execution import source_of
 from girih.frontend.importer.nodes import value_of
+from girih.frontend.importer.random_numbers import is_rounded, random_numbers
 
 # Dynamo's stand-ins for functions, methods and operators of NumPy.
 _OF_NUMPY = (
@@ -39,6 +40,7 @@ _LIKE_PYTHON = (
 def lost_type(gm: GraphModule) -> UnsupportedError | None:
     """Why a graph of TorchDynamo may not be the program's; None where it is."""
     numbers = {node for node in gm.graph.nodes if _is_number(node)}
+    drawn = random_numbers(gm)
     for node in gm.graph.nodes:
         # It may be a number or an array, which eager keeps apart.
         if node in numbers and node.op == "placeholder":
@@ -48,6 +50,11 @@ def lost_type(gm: GraphModule) -> UnsupportedError | None:
         given = [read for read in node.all_input_nodes if read in numbers]
         if given and not _is_of_numpy(node) and not _is_harmless(node, given):
             return _number_is_lost(node)
+        given = [read for read in node.all_input_nodes if read in drawn]
+        if node in drawn and is_rounded(node):
+            return _number_is_lost(node, "random")
+        if given and node not in drawn and not _is_harmless(node, given):
+            return _number_is_lost(node, "random")
         if _may_have_had_a_size(node):
             return _size_is_lost(node)
     return None
@@ -112,11 +119,11 @@ def _is_tuple_of_ints(value: Any) -> bool:
     return isinstance(value, tuple) and all(type(item) is int for item in value)
 
 
-def _number_is_lost(node: Node) -> UnsupportedError:
+def _number_is_lost(node: Node, kind: str = "NumPy") -> UnsupportedError:
     return UnsupportedError(
-        "NumPy number that TorchDynamo makes a tensor of",
+        f"{kind} number that TorchDynamo makes a tensor of",
         str(node.target),
-        "TorchDynamo passes the NumPy number to the graph as a 0-d tensor. Eager may "
+        f"TorchDynamo passes the {kind} number to the graph as a 0-d tensor. Eager may "
         "compute another result from the number than from that tensor.",
         ("Pass a Python number (number.item()), or use girih.compile.",),
         source_of(node),

@@ -123,3 +123,17 @@ def test_ints(name):
 @pytest.mark.parametrize("name", OF_FLOATS)
 def test_floats(name):
     check(OF_FLOATS[name], FLOATS)
+
+
+@pytest.mark.parametrize("values", [(1.0, -0.0), (1.0, 2.0, -0.0), (2.0, 0.0, -0.0)])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_negative_zeros(values, dynamic):
+    """An operation that needs the number knows its sign."""
+
+    def f(x, k):
+        return x / k, x.new_tensor(k), torch.arange(k, 3)
+
+    compiled = girih.compile(f, dynamic=dynamic)
+    x = torch.tensor([1.0, -1.0])
+    for k in values:
+        assert repr(compiled(x, k)) == repr(f(x, k))
