@@ -32,7 +32,7 @@ def random_numbers(gm: GraphModule) -> set[Node]:
 
 
 def is_rounded(node: Node) -> bool:
-    """Whether a number is computed of integers, as float32 where Python has a double."""
+    """Whether a number is computed of integers, as float32 and not as a double."""
     is_float = value_of(node).is_floating_point()
     return is_float and not any(
         value_of(read).is_floating_point() for read in node.all_input_nodes
