@@ -110,10 +110,8 @@ def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> View
         )
 
     def inverse(base: Operand, new: Operand) -> Operand:
-        if argument_of(base.value) is not None:
+        if step != 1 or argument_of(base.value) is not None:
             return insert(b, base, new, (dim, start, size, step))
-        if step != 1:
-            return _put_strided(b, base, new, (dim, start, size, step))
         end = start + size
         rest = base.shape[dim] - end
         before = [] if start == 0 else [b.slice(base, dim, 0, start)]
@@ -121,34 +119,6 @@ def slice_step(b: Builder, dim: int, start: Size, size: Size, step: int) -> View
         return b.concat([*before, new, *after], dim)
 
     return ViewStep(lambda base: b.slice(base, dim, start, size, step), inverse)
-
-
-def _put_strided(b: Builder, base: Operand, new: Operand, where) -> Operand:
-    """Every ``step``-th element along ``dim`` from ``new``, the others from base."""
-    dim, start, size, step = where
-    if size == 0:
-        return base
-    position = b.iota_along(base.shape, dim)
-    zero, last = b.constant(0, torch.int64), b.constant(size - 1, torch.int64)
-    offset = b.sub(position, b.constant(start, torch.int64))
-    stride = b.constant(step, torch.int64)
-    quotient = b.binary("floor_divide", offset, stride)
-    hit = b.compare("eq", b.binary("remainder", offset, stride), zero)
-    hit = b.op(
-        "logical_and",
-        [hit, b.compare("ge", quotient, zero)],
-        {},
-        (hit.shape, torch.bool),
-    )
-    hit = b.op(
-        "logical_and",
-        [hit, b.compare("le", quotient, last)],
-        {},
-        (hit.shape, torch.bool),
-    )
-    index = b.binary("minimum", b.binary("maximum", quotient, zero), last)
-    index = b.reshape(index, (base.shape[dim],))
-    return b.where(hit, b.take(new, index, dim), base)
 
 
 def clamp_index(b: Builder, index: Size | None, size: Size, default: Size) -> Size:

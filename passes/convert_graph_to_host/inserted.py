@@ -7,7 +7,8 @@ A write then costs what the part costs. An ``insert`` changes the memory of its 
 where all of this holds:
 
 1. The operand is an argument that gets the result in the end (or views of it, and what
-   earlier inserts left of it), or the copy that an earlier insert made.
+   earlier inserts left of it), the copy that an earlier insert made, or what a kernel
+   or a call makes in a buffer of its own.
 2. No op behind it, and no result, reads what was there before.
 3. Where it is an argument: its elements do not overlap each other, and no kernel behind
    the op can fail a check. Eager would then run from the start, and must find the
@@ -29,6 +30,7 @@ from girih.dialects.dims import Size
 from girih.dialects.traits import MAY_ALIAS
 from girih.dialects.types import shape_of
 from girih.dialects.written_parts import INSERT, writes_argument
+from girih.passes.fresh_results import has_fresh_results
 
 from . import layout as layouts
 from .accumulated import is_accumulated
@@ -40,6 +42,7 @@ from .in_place import (
 )
 from .joined import is_kernel
 from .layout import Layout
+from .reuse import written_operand
 
 _MOST_LATER = 1024
 """Writes that may come between a kernel and the insert of what it has made."""
@@ -62,11 +65,13 @@ class Inserts:
     Attributes:
         in_place: those that change the memory of their operand.
         made_there: values that kernels write to where an insert would copy them.
+        bases: values that the program makes, contiguous, and inserts change.
         has_checks: whether kernels may fail, so that none may write an argument.
     """
 
     in_place: set[ir.OpView] = field(default_factory=set)
     made_there: dict[ir.Value, Spot] = field(default_factory=dict)
+    bases: set[ir.Value] = field(default_factory=set)
     has_checks: bool = False
 
 
@@ -127,6 +132,8 @@ class _Planner:
                 self._spots[op.y] = Spot(op.y, layouts.contiguous(shape))
                 continue
             self._found.in_place.add(op)
+            if self._is_base(spot.root):
+                self._found.bases.add(spot.root)
             self._spots[op.y] = spot
             self._last_reads[spot.root] = last_read
             self._place_part(op, spot, last_read)
@@ -166,11 +173,23 @@ class _Planner:
             layout = self._arguments.get(value)
             return None if layout is None else Spot(value, layout)
         op = value.owner.opview
+        if self._is_base(value):
+            return Spot(value, layouts.contiguous(shape_of(value.type)))
         if op.operation.name not in self._views:
             return None
         inner = self._spot(op.operands[0])
         layout = None if inner is None else self._views[op.name](op, inner.layout)
         return None if layout is None else Spot(inner.root, layout)
+
+    def _is_base(self, value: ir.Value) -> bool:
+        """Whether the program makes a value in a contiguous buffer of its own."""
+        if isinstance(value.owner, ir.Block) or value in self._taken:
+            return False
+        op = value.owner.opview
+        if op in self._kernels:
+            return is_kernel(op) and not is_accumulated(value)
+        is_contiguous = "strides" not in op.attributes
+        return is_contiguous and has_fresh_results(op) and written_operand(op) is None
 
     def _may_change(self, op: ir.OpView, root: ir.Value, last_read: int) -> bool:
         if root in self._arguments:
@@ -182,6 +201,8 @@ class _Planner:
 
     def _place_part(self, op: ir.OpView, spot: Spot, last_read: int) -> None:
         """Has a kernel make the part where it goes, if it may."""
+        if self._is_base(spot.root):
+            return  # where that lies is not known yet
         value, layout = op.part, region_of(op, spot.layout)
         while isinstance(value, ir.OpResult) and _has_one_use(value):
             maker = value.owner.opview
@@ -222,7 +243,7 @@ class _Planner:
 
     def _whole(self, root: ir.Value) -> Layout:
         given = self._arguments.get(root)
-        return self._spots[root].layout if given is None else given
+        return self._spot(root).layout if given is None else given
 
     def _is_free(self, value: ir.Value) -> bool:
         """Whether a kernel makes a value that nothing else needs elsewhere."""

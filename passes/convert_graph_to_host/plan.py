@@ -218,6 +218,10 @@ class _Planner:
         taken = {*self.parts, *self._overwritten, *self._wanted}
         kernels = _kernels(ops)
         self.inserts = plan_inserts(block, layouts, kernels, VIEWS, taken)
+        rows = {
+            v: tuple(contiguous_strides(shape_of(v.type))) for v in self.inserts.bases
+        }
+        self._wanted = {**self._wanted, **rows}
 
     def plan_parts(self, block: ir.Block) -> None:
         """Finds the values that kernels write straight into results of `concat`."""

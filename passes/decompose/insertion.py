@@ -2,21 +2,36 @@
 
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.dims import Size
+from girih.dialects.dims import Size, product
 from girih.dialects.written_parts import writes_argument
 from girih.passes.decompose.rules import decomposes
 from girih.passes.graph_builder import GraphBuilder
+
+# An element of so many.
+_FEWER = 4
 
 
 @decomposes("insert")
 def decompose_insert(op, b: GraphBuilder) -> list[ir.Value] | None:
     """What is before the part, the part, and what is behind it.
 
-    A write to an argument stays: it costs what the part costs, and not the whole.
+    A write to an argument stays: it costs what the part costs, and not the whole. So
+    does, on the CPU, one to few elements that lie apart, such as a diagonal: a kernel
+    would divide at each element to find out whether it is one of them.
     """
-    if writes_argument(op):
+    if writes_argument(op) or b.target == "cpu" and _is_scattered(op):
         return None
     return [_inserted(b, op.x, op.part, list(op.starts), list(op.steps))]
+
+
+def _is_scattered(op) -> bool:
+    """Whether a part has few elements, with others between them."""
+    whole, part = ty.shape_of(op.x.type), ty.shape_of(op.part.type)
+    if not all(isinstance(size, int) for size in (*whole, *part)):
+        return False
+    pairs = zip(op.steps, part, strict=True)
+    is_apart = any(step != 1 and size > 1 for step, size in pairs)
+    return is_apart and product(part) * _FEWER <= product(whole)
 
 
 def _inserted(

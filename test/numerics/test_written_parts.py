@@ -339,3 +339,48 @@ def test_two_writes(function, dynamic, kind):
         base.copy_(before)
         torch.testing.assert_close(compiled(memory, k, i), expected)
         torch.testing.assert_close(base, left)
+
+
+def test_diagonals_of_made_tensors_cost_what_they_write():
+    """The base is made by a kernel or a call, and the diagonal is put into it."""
+
+    def filled():
+        z = torch.zeros(40, 40)
+        z.diagonal().fill_(2)
+        return z
+
+    def added(x):
+        z = x + 1
+        z.diagonal().add_(x[0])
+        return z, z.sum()
+
+    def distances(x):
+        d = torch.cdist(x[:, :4], x[:, :4])
+        d.fill_diagonal_(float("inf"))
+        return d.argmin(1), d
+
+    def read_before(x):
+        z = x * 2
+        y = z.sum(1)
+        z.view(-1)[::41] = y
+        return z, y
+
+    def read_behind(x):
+        z = x * 2
+        w = z.clone()
+        w.diagonal().mul_(3)
+        return z + w
+
+    x = torch.randn(40, 40)
+    for f, inputs in (
+        (filled, ()),
+        (added, (x,)),
+        (distances, (x,)),
+        (read_before, (x,)),
+        (read_behind, (x,)),
+        (added, (x.t(),)),
+        (read_before, (torch.randn(40, 80)[:, ::2],)),
+    ):
+        compiled = girih.compile(f, options={"fallback": False})
+        torch.testing.assert_close(compiled(*inputs), f(*inputs))
+        assert "floor_divide" not in str(girih.report(compiled))
