@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import inspect
@@ -15,6 +16,7 @@ from girih.errors import unsupported
 from girih.frontend.capture.finalizers import refuse_to_make
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.models import families  # noqa: F401  (registers models)
+from girih.frontend.capture.models.numpy_calls import is_of_numpy, refused_warnings
 from girih.frontend.capture.models.registry import model_of, prepare
 from girih.frontend.capture.models.torch_operations import (
     TorchCalls,
@@ -49,6 +51,7 @@ from girih.frontend.capture.values.tensor import TensorValue
 
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _MAXIMAL_DEPTH = 150
+_NOTHING = contextlib.nullcontext()
 
 # C functions and types that only compute with their arguments.
 _PURE_MODULES = frozenset(
@@ -272,12 +275,14 @@ class Calls(TorchCalls):
 
     def fold_raw(self, function, /, *args: Any, **kwargs: Any) -> Any:
         """Runs a function on known values; its exceptions become traced ones."""
-        try:
-            return function(*args, **kwargs)
-        except RecursionError:
-            raise  # says something of the stack that tracing takes
-        except Exception as error:
-            raise Raised(exception_like(self, error)) from None
+        is_numpy = is_of_numpy(function, args)
+        with refused_warnings(function) if is_numpy else _NOTHING:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                raise  # says something of the stack that tracing takes
+            except Exception as error:
+                raise Raised(exception_like(self, error)) from None
 
     def fold(self, function, /, *args: Any, **kwargs: Any) -> Value:
         """The same, and makes the result a traced value."""

@@ -37,6 +37,7 @@ from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.class_methods import bind_class_method
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import LITERALS, Constant
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.exception import ExceptionValue
 from girih.frontend.capture.values.function import BoundMethod, CellValue, FunctionValue
 from girih.frontend.capture.values.key import Key, key_of
@@ -56,6 +57,18 @@ from girih.frontend.capture.wrap import wrap
 _MISSING = object()
 _PLAIN_DICTS = (dict, collections.OrderedDict)
 _SHARED_IMMUTABLE = (type(None), bool, *LITERALS)
+
+# Of these, one object that has several sources is one traced value. What can be
+# written belongs here: two values would each see only their own writes.
+_GUARDED_AS_ONE = (
+    TensorValue,
+    DequeValue,
+    ListValue,
+    DictValue,
+    SetValue,
+    ObjectValue,
+    OutsideValue,
+)
 
 
 class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
@@ -166,10 +179,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         value = self._by_id.get(id(obj))
         if value is None or value.source is None:
             return value
-        if isinstance(
-            value,
-            (TensorValue, ListValue, DictValue, SetValue, ObjectValue, OutsideValue),
-        ):
+        if isinstance(value, _GUARDED_AS_ONE):
             self.guards.add(source, "same_as", value.source)
         elif isinstance(value, CellValue):
             return value

@@ -297,7 +297,7 @@ def _partial(tracer, obj, source):
     named = {
         key.value.as_python(): value for key, value in keywords.read_all(tracer).items()
     }
-    return PartialValue(function, args.items, named, source)
+    return PartialValue(function, args.items, named, source, obj)
 
 
 def _builtin(tracer, obj, source):

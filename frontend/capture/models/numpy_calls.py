@@ -7,6 +7,8 @@ shares its memory with whoever has it, so it can't be made while tracing.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -14,6 +16,7 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.evaluate import name_of
+from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import NotConstant
 from girih.frontend.capture.values.constant import Constant
@@ -70,6 +73,45 @@ def python_number(number: Any, target: Any) -> Any:
             "tensor.",
         ),
     )
+
+
+def is_of_numpy(function: Any, args: tuple) -> bool:
+    """Whether NumPy computes the result of a call."""
+    if isinstance(function, type):
+        return issubclass(function, NUMBERS)
+    if isinstance(function, FUNCTION_TYPES):
+        return True
+    return any(isinstance(arg, NUMBERS) for arg in args)
+
+
+@contextmanager
+def refused_warnings(function: Any) -> Iterator[None]:
+    """Has a call that NumPy would warn of end the graph.
+
+    A capture that gave the warning would give it while it tries programs that never
+    run, and later calls would give none.
+
+    Args:
+        function: What is called inside.
+
+    Raises:
+        UnsupportedError: NumPy would warn.
+    """
+    kinds: list[str] = []
+    modes = {kind: "call" for kind, mode in numpy.geterr().items() if mode == "warn"}
+    with held() as found:
+        try:
+            with numpy.errstate(call=lambda kind, _: kinds.append(kind), **modes):
+                yield
+        finally:
+            texts = kinds + [str(message) for message, _ in found]
+            if texts:
+                unsupported(
+                    kind="call that NumPy warns of",
+                    context=f"{name_of(function)}: {texts[0]}",
+                    explanation="A graph cannot issue the warning at each call.",
+                    hints=("Compute the number outside of compiled code.",),
+                )
 
 
 def _folding(function):

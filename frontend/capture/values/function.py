@@ -331,13 +331,23 @@ class BoundMethod(Value):
 
 
 class PartialValue(Value):
-    """``functools.partial``."""
+    """``functools.partial``.
 
-    def __init__(self, function: Value, args: list[Value], kwargs, source=None):
+    Attributes:
+        function: What it calls.
+        args: The arguments that come first.
+        kwargs: The arguments by name.
+        real: The partial, if it existed before the call.
+    """
+
+    def __init__(
+        self, function: Value, args: list[Value], kwargs, source=None, real=None
+    ):
         self.function = function
         self.args = args
         self.kwargs: dict[str, Value] = kwargs
         self.source = source
+        self.real: functools.partial | None = real
 
     def python_type(self) -> type:
         """``functools.partial``."""
@@ -350,7 +360,7 @@ class PartialValue(Value):
         return functools.partial(self.function.as_python(), *args, **kwargs)
 
     def get_attr(self, tracer, name):
-        """``func``, ``args`` and ``keywords``."""
+        """``func``, ``args`` and ``keywords``; what the program has set."""
         if name == "func":
             return self.function
         if name == "args":
@@ -359,6 +369,19 @@ class PartialValue(Value):
             return tracer.dict_of(
                 [(tracer.constant(key), value) for key, value in self.kwargs.items()]
             )
+        if self.real is not None and name != "__class__":
+            return self._real_attr(tracer, name)
+        return super().get_attr(tracer, name)
+
+    def _real_attr(self, tracer, name: str) -> Value:
+        namespace = self.source.instance_dict()
+        if name == "__dict__":
+            return tracer.wrap(self.real.__dict__, namespace)
+        if name in self.real.__dict__:
+            return tracer.wrap_found(
+                self.real.__dict__[name], self.source.in_instance(name)
+            )
+        tracer.guards.add(namespace, "absent", name)
         return super().get_attr(tracer, name)
 
     def call(self, tracer, args, kwargs):

@@ -1,5 +1,6 @@
 """Arguments that are one object at one call and two at the next."""
 
+import collections
 import copy
 import decimal
 import operator
@@ -28,6 +29,11 @@ def appended_and_taken_back(x, a, b):
     seen = len(b)
     a.pop()
     return x + seen
+
+
+def appended_to_one_end(x, a, b):
+    a.appendleft(5)
+    return x + b[0], len(b)
 
 
 def item_set(x, a, b):
@@ -61,6 +67,7 @@ def compared_by_default_eq(x, a, b):
 MAKERS = {
     appended: lambda: [1],
     appended_and_taken_back: lambda: [1],
+    appended_to_one_end: lambda: collections.deque([1]),
     item_set: lambda: {"a": 1},
     added: lambda: {1},
     attribute_set: Counter,
@@ -84,6 +91,26 @@ def test_one_object_or_two(function, one_first):
         assert_same(compiled(*ours), function(*plain))
         assert_same(ours, plain)
     assert compiled.cache_statistics()["captures"] == 2
+
+
+@pytest.mark.parametrize("make", [list, collections.deque])
+def test_a_method_of_an_object_that_has_another_name(make):
+    """Behind a break, a method on the stack and a global lead to one object."""
+    kept = make()
+
+    def function(x):
+        kept.append(x.sum().item())
+        return x + 1, list(kept)
+
+    compiled = girih.compile(function, backend="eager")
+    girih.reset()
+    for i in range(6):
+        kept.clear()
+        x = torch.full((2,), float(i))
+        assert compiled(x)[1] == [2.0 * i]
+    counters = girih.counters()
+    assert counters["recompilations"] <= 3
+    assert not counters["eager_calls"]
 
 
 def test_tuples_that_are_one():

@@ -98,6 +98,32 @@ def test_callable_objects_and_partials():
     assert_same(compile_eagerly(partial)(x), partial(x))
 
 
+def _scaled(x, scale=1):
+    """Multiplies."""
+    return x * scale
+
+
+def _told_of_partial(x, partial):
+    names = sorted(vars(partial))
+    found = getattr(partial, "note", None), hasattr(partial, "__name__")
+    return partial(x), *found, names, partial.__doc__ == "Multiplies."
+
+
+def test_attributes_of_partials_are_read():
+    plain, noted = functools.partial(_scaled), functools.partial(_scaled, scale=2)
+    noted.note = 5
+    named = functools.update_wrapper(functools.partial(_scaled), _scaled)
+    compiled = compile_eagerly(_told_of_partial)
+    x = torch.ones(2)
+    for partial in (plain, noted, named, plain, noted):
+        assert_same(compiled(x, partial), _told_of_partial(x, partial))
+    noted.note = 7
+    assert_same(compiled(x, noted), _told_of_partial(x, noted))
+    compiled = compile_eagerly(lambda x, partial: x * partial.note)
+    with pytest.raises(AttributeError, match="no attribute 'note'"):
+        compiled(x, plain)
+
+
 def test_closures_see_changes():
     factor = 2
 

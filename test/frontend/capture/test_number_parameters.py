@@ -97,6 +97,13 @@ OF_FLOATS = {
     "sign": lambda p: torch.copysign(X, -p),
     "complex": lambda p: torch.view_as_real(X.to(torch.complex64) * p),
     "tensor": lambda p: X + torch.tensor(p),
+    "tensor like": lambda p: X + torch.as_tensor(p) + torch.asarray(p, dtype=X.dtype),
+    "list": lambda p: X[:, :3] * torch.tensor([p, 1, -p * 2]),
+    "lists": lambda p: torch.tensor([(p, 1), (2**60 + 1, p + 0.1)]),
+    "list of a dtype": lambda p: torch.as_tensor(
+        [p * 10, 2**60 + 1], dtype=torch.int64
+    ),
+    "list of doubles": lambda p: torch.tensor([p, p / 3], dtype=torch.float64),
 }
 
 
@@ -123,6 +130,39 @@ def test_ints(name):
 @pytest.mark.parametrize("name", OF_FLOATS)
 def test_floats(name):
     check(OF_FLOATS[name], FLOATS)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_tensors_of_floats_are_compiled_for_all_values(dynamic):
+    def program(p, q):
+        rows = torch.tensor([[p, q], [q, 1.0]])
+        return X[:, :1] + torch.as_tensor(p), rows @ torch.tensor((p, 2))
+
+    compiled = girih.compile(program, dynamic=dynamic, fullgraph=True)
+    girih.reset()
+    for i in range(12):
+        p, q = 0.3 + i / 7, -2.5 - i
+        torch.testing.assert_close(compiled(p, q), program(p, q))
+    assert girih.counters()["recompilations"] <= 1
+
+
+@pytest.mark.parametrize("name", ["ragged", "a bool", "a tensor", "requires_grad"])
+def test_lists_that_are_more_than_floats(name):
+    program = {
+        "ragged": lambda p: torch.tensor([[p], [p, 1.0]]),
+        "a bool": lambda p: torch.tensor([p, True]),
+        "a tensor": lambda p: torch.tensor([p, X.new_tensor(2.0)]),
+        "requires_grad": lambda p: torch.tensor([p, 2.0], requires_grad=True),
+    }[name]
+    compiled = girih.compile(program, dynamic=True)
+    for p in FLOATS:
+        if name == "ragged":
+            with pytest.raises(ValueError, match="expected sequence of length 1"):
+                compiled(p)
+        else:
+            found, expected = compiled(p), program(p)
+            torch.testing.assert_close(found, expected)
+            assert found.requires_grad == expected.requires_grad
 
 
 @pytest.mark.parametrize("values", [(1.0, -0.0), (1.0, 2.0, -0.0), (2.0, 0.0, -0.0)])

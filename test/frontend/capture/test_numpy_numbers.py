@@ -1,5 +1,6 @@
 """Numbers of NumPy as operands and arguments: what eager makes of them."""
 
+import collections
 import os
 import warnings
 
@@ -93,3 +94,65 @@ def test_numbers_made_inside_stay_in_a_graph_where_dynamo_promotes_alike():
     with pytest.warns(girih.FallbackWarning, match="NumPy number"):
         x = tensor_of(torch.int64)
         assert outcome(_through_dynamo(scaled), x) == outcome(scaled, x)
+
+
+def _losses():
+    kept = collections.deque(maxlen=3)
+
+    def append_one(x):
+        kept.append(x.sum().item())
+        return x + 1, numpy.mean(kept)
+
+    return append_one
+
+
+def _sum_or_nothing(x):
+    try:
+        return x + 1, numpy.mean([])
+    except RuntimeWarning:
+        return x + 1, "caught"
+
+
+# Makers of programs, and whether eager warns in them.
+WARNING = {
+    "an empty mean": (lambda: lambda x: (x + 1, numpy.mean([])), True),
+    "a caught one": (lambda: _sum_or_nothing, True),
+    "a logarithm": (lambda: lambda x: (x + 1, numpy.log(0.0)), True),
+    "a quotient": (lambda: lambda x: (x + 1, numpy.float64(1) / numpy.int8(0)), True),
+    "a sum": (lambda: lambda x: (x + 1, numpy.int8(100) + numpy.int8(100)), True),
+    "a number": (lambda: lambda x: (x + 1, numpy.float32(1e300)), True),
+    "a deque": (_losses, False),
+    "no warning": (lambda: lambda x: (x + 1, numpy.log(2.0)), False),
+}
+
+
+def _told(function, how):
+    x = torch.ones(2)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter(how, RuntimeWarning)
+        try:
+            y, number = function(x)
+        except RuntimeWarning as error:
+            return repr(error)
+    return (
+        y.tolist(),
+        repr(number),
+        [(each.category, str(each.message)) for each in found],
+    )
+
+
+@pytest.mark.parametrize("how", ["always", "error"])
+@pytest.mark.parametrize("name", WARNING)
+def test_numpy_warns_at_each_call_as_in_eager(name, how):
+    make, warns = WARNING[name]
+    plain, compiled = make(), girih.compile(make(), backend="eager")
+    for _ in range(3):
+        expected = _told(plain, how)
+        assert _told(compiled, how) == expected
+    assert warns == (expected[-1] != [] or "caught" in expected[1])
+
+
+def test_a_number_that_numpy_is_told_not_to_warn_of_stays_in_the_graph():
+    compiled = girih.compile(lambda x: x + numpy.log(0.0), fullgraph=True)
+    with numpy.errstate(divide="ignore"):
+        assert compiled(torch.ones(2)).tolist() == [-float("inf")] * 2
