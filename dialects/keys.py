@@ -78,7 +78,9 @@ VIEW = "graph.view"
 
 SPLIT = "graph.split"
 """Result: in eager it is one of several views that one operation returns (`chunk`,
-`unbind`), so eager refuses writes to it."""
+`unbind`), or a view of one, so eager refuses writes to it. It gives what the error
+names, the operation and the number of the result, and the dim that is taken apart:
+`"Split 1 0"`."""
 
 UNRECORDED = "graph.unrecorded"
 """Result: in eager it is a view that was made under `no_grad`, or a view of such a

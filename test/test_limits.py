@@ -212,6 +212,29 @@ def test_text_for_a_written_argument():
         result.sum().backward()
 
 
+class ViewOfFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def test_text_for_a_written_chunk():
+    programs = {
+        "Output 0 of Unbind": lambda x: ViewOfFunction.apply(x * 2),
+        "Output 0 of Split": lambda x: (x * 2).chunk(2)[1],
+    }
+    for expected, program in programs.items():
+        for compile_ in (lambda f: f, girih.compile):
+            result = compile_(program)(torch.ones(4, requires_grad=True))
+            with pytest.raises(RuntimeError, match="is a view and is being") as caught:
+                result.mul_(3)
+            assert (expected in str(caught.value)) == (compile_ is girih.compile)
+
+
 def test_text_for_a_written_view():
     def function(x):
         whole = x.exp()
@@ -554,6 +577,74 @@ def test_gradients_behind_dynamo():
 
     assert gradient(girih.compile) == gradient(lambda f: f) == [10, 10]
     assert gradient(lambda f: torch.compile(f, **DYNAMO)) == [0, 0]
+
+
+class UnmaterializedWithSetup(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2, x + 1
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return h * 10 if g is None else g
+
+
+def test_absent_gradients_under_grad():
+    def function(x):
+        pulled = torch.func.grad(lambda t: UnmaterializedWithSetup.apply(t)[1].sum())
+        return pulled(x)
+
+    assert eager_calls(function, torch.ones(3)) == {"mode"}
+
+
+class KeepsGraph(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.leaf = x.detach().requires_grad_()
+            ctx.inner = ctx.leaf.tanh()
+        return ctx.inner.detach() * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.autograd.grad(ctx.inner, ctx.leaf, g)[0]
+
+
+def test_graph_kept_by_a_function():
+    def function(x):
+        return KeepsGraph.apply(x) + x
+
+    assert eager_calls(function, torch.ones(3, requires_grad=True)) == {"import"}
+    assert eager_calls(function, torch.ones(3)) == set()
+
+
+def test_order_of_hooks():
+    def order(compile_):
+        model, found = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)), []
+        for name, parameter in model.named_parameters():
+            parameter.register_post_accumulate_grad_hook(
+                lambda _, name=name: found.append(name)
+            )
+        compile_(lambda x: model(x).square().sum())(torch.ones(4, 3)).backward()
+        return found
+
+    eager, compiled = order(lambda f: f), order(girih.compile)
+    assert sorted(eager) == sorted(compiled)
+    assert eager != compiled
+    assert compiled == order(lambda f: torch.compile(f, backend="aot_eager"))
+
+
+def test_sign_of_zero_behind_dynamo():
+    def last(compile_):
+        function = compile_(lambda x, k: x / k if k == 0 else x * k)
+        return [function(torch.ones(1), k).item() for k in (1.0, -0.0)][-1]
+
+    assert last(girih.compile) == last(lambda f: f) == -float("inf")
+    assert last(lambda f: torch.compile(f, **DYNAMO)) == float("inf")
 
 
 def test_scripted_module():

@@ -29,6 +29,7 @@ from girih.codegen.runtime.interface import (
     View,
 )
 from girih.codegen.runtime.nodes import Call, groups_of, severed
+from girih.codegen.runtime.several_views import one_of_several
 from girih.codegen.runtime.watches import watches_of
 
 
@@ -185,7 +186,10 @@ class Differentiable:
             made = self._unrecorded(view, owner, shape)
         else:
             made = self._view_of(owner, view, shape, through)
-        return made.unsqueeze(0).unbind()[0] if view.is_split else made
+        if view.several is None:
+            return made
+        room = 0 if is_alone else made.storage_offset() - owner.storage_offset()
+        return one_of_several(made, view.several, room)
 
     def _unrecorded(self, view: View, owner: Tensor | None, shape: Tensor) -> Tensor:
         """A view that is made without grad mode, or a view of one."""

@@ -47,6 +47,20 @@ class Saved(NamedTuple):
         return f"{'arg' if is_argument else 'out'}{self.index}"
 
 
+class Several(NamedTuple):
+    """The node of a view that autograd allows no one to write.
+
+    Attributes:
+        name: The operation as errors name it: ``Split``.
+        number: Which of its results the view is.
+        dim: The dim that it takes apart, for ``Split`` and ``SplitWithSizes``.
+    """
+
+    name: str
+    number: int
+    dim: int
+
+
 class View(NamedTuple):
     """A result that is a view, which autograd has to know as one.
 
@@ -57,7 +71,8 @@ class View(NamedTuple):
         index: The number of that.
         is_detached: Whether eager's view needs no gradient.
         is_view: Whether eager's calls itself one: a detached tensor does not.
-        is_split: Whether eager's is one of several that an operation gave at once.
+        several: The node of eager's, where it is one of several views that an operation
+            gave at once, or a view of one. None as a rule.
         is_unrecorded: Whether eager's was made without grad mode, of a tensor that
             requires a gradient: so does the view, but it has no history.
         is_severed: Whether it has a node that leads nowhere.
@@ -68,7 +83,7 @@ class View(NamedTuple):
     index: int
     is_detached: bool
     is_view: bool
-    is_split: bool
+    several: Several | None
     is_unrecorded: bool
     is_severed: bool
 

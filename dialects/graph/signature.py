@@ -13,6 +13,7 @@ from girih.dialects.attributes import INT, INTS, SIZE, SIZES, STRING, UNIT, Kind
 from girih.dialects.bindings import ir
 from girih.dialects.rules import InvalidOp, expect
 
+_NODE = re.compile(r"\w+ \d+ \d+")
 _PREFIX = "graph."
 _STORAGE = re.compile(r"(?P<kind>arg|out)(?P<index>\d+)")
 
@@ -102,6 +103,11 @@ def _an_argument(subject: str, value: int, type_: ir.Type, counts: tuple) -> Non
     expect(0 <= value < arguments, subject, rule, value)
 
 
+def _a_node(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
+    is_node = _NODE.fullmatch(value) is not None
+    expect(is_node, subject, "read <operation> <number> <dim>", value)
+
+
 def _an_owner(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
     match = _STORAGE.fullmatch(value)
     expect(match is not None, subject, "read arg<n> or out<n>", value)
@@ -144,7 +150,7 @@ RESULT = {
     keys.SAVED: (UNIT, _any),
     keys.SEVERED: (UNIT, _any),
     keys.SIZE: (SIZE, _of_an_index),
-    keys.SPLIT: (UNIT, _any),
+    keys.SPLIT: (STRING, _a_node),
     keys.STORAGE: (STRING, _an_owner),
     keys.STRIDES: (SIZES, _one_for_each_dim),
     keys.UNKEPT: (UNIT, _any),

@@ -31,6 +31,7 @@ from girih.dialects.graph.differentiation import (
 from girih.errors import unsupported
 from girih.frontend.capture.models.torch_functions import is_made_in_function
 from girih.frontend.importer.builder import Builder, Operand
+from girih.frontend.importer.edges import node_of_several
 from girih.frontend.importer.leaves import ELSEWHERE, is_severed, is_unrecorded
 from girih.frontend.importer.tracking import Cut, Hide, Tracked
 
@@ -99,6 +100,7 @@ class Derivatives:
         severed: The same for severed ones.
         unwritable: The same for views that an autograd.Function made: eager refuses
             writes to them.
+        several: What makes a view that is one of several (``edges.py``), by identity.
         through_view: Whether what is computed now will be written to a view.
         applied: Calls of autograd.Function whose backward is recorded, outermost
             first.
@@ -113,6 +115,7 @@ class Derivatives:
         self.unrecorded: set[int] = set()
         self.severed: set[int] = set()
         self.unwritable: set[int] = set()
+        self.several: dict[int, str] = {}
         self.through_view = False
         self.applied: list[tuple] = []
         self.cotangents: list[Operand] = []
@@ -141,6 +144,8 @@ class Derivatives:
         """What is known of a tensor holds for a view of it."""
         if id(tensor) in self.required:
             self.required[id(view)] = self.required[id(tensor)]
+        if id(tensor) in self.several:
+            self.several[id(view)] = self.several[id(tensor)]
         for marked in (self.unrecorded, self.severed, self.unwritable):
             if id(tensor) in marked:
                 marked.add(id(view))
@@ -329,6 +334,9 @@ class Derivatives:
             self.severed.add(id(tensor))
         if is_made_in_function(known):
             self.unwritable.add(id(tensor))
+        node = node_of_several(known)
+        if node is not None:
+            self.several[id(tensor)] = node
 
     def requires_gradient(self, tensor: torch.Tensor, value: Operand) -> bool:
         """Whether eager's tensor requires a gradient.

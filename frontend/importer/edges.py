@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import torch
+
+_NUMBERED = re.compile(r"Backward\d*$")
 
 
 class Edge(NamedTuple):
@@ -43,3 +46,40 @@ def tells_of_a_write(error: Exception) -> bool:
     """
     text = str(error)
     return "modified by an inplace operation" in text or "modified inplace" in text
+
+
+def is_one_of_several(view: torch.Tensor) -> bool:
+    """Whether a tensor is one of several views that one operation gives (``chunk``).
+
+    Autograd can't record a write to one of them, so eager refuses it.
+    """
+    if not view._is_view():
+        return False
+    made = torch._C._autograd._get_creation_meta(view)
+    return made == torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
+
+
+def node_of_several(view: torch.Tensor) -> str | None:
+    """What eager's error says of one of several views, and the dim: ``Split 1 0``.
+
+    None for other tensors, and for a view that eager refuses to use, too.
+    """
+    if not is_one_of_several(view):
+        return None
+    try:
+        node = view.grad_fn
+    except RuntimeError as error:
+        if not tells_of_a_write(error):
+            raise
+        return None
+    if node is None:
+        return None
+    name, dim = _NUMBERED.sub("", node.name()), 0
+    if name in ("Split", "SplitWithSizes"):
+        dim = _signed(node._saved_dim) % view.dim()
+    return f"{name} {view.output_nr} {dim}"
+
+
+def _signed(number: int) -> int:
+    """A dim, which the node gives as an unsigned word."""
+    return number - 2**64 if number >= 2**63 else number

@@ -16,11 +16,14 @@ from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.computed import Symbolic, number_of
 from girih.frontend.importer.devices import check_device
 from girih.frontend.importer.differentiation import is_differentiable, origin_of
+from girih.frontend.importer.edges import is_one_of_several
 from girih.frontend.importer.lazy_bits import NONE, Bits, bits_of, recorded_with
 from girih.frontend.importer.leaves import NEW_LEAF
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.tracking import Storage, Tracked
 from girih.frontend.importer.unused import unused_checks
+
+_UNKNOWN_NODE = "Unbind 0 0"
 
 
 class OutputSlot(NamedTuple):
@@ -131,13 +134,20 @@ class Results:
             self._owners[id(storage)] = (f"out{len(self.values)}", tensor)
         if tensor._is_view():
             attributes[keys.VIEW] = ir.UnitAttr.get()
-            derivatives = self._recorder.derivatives
-            if derivatives is not None and _is_one_of_several(tensor):
-                _expect_usable(entry)
-                attributes[keys.SPLIT] = ir.UnitAttr.get()
-            elif derivatives is not None and id(tensor) in derivatives.unwritable:
-                attributes[keys.SPLIT] = ir.UnitAttr.get()
+            attributes.update(self._node(tensor, entry))
         return self._add(operand.value, attributes)
+
+    def _node(self, tensor: torch.Tensor, entry: Tracked) -> dict:
+        """What makes a view that eager allows no one to write."""
+        derivatives = self._recorder.derivatives
+        if derivatives is None:
+            return {}
+        if is_one_of_several(tensor):
+            _expect_usable(entry)
+        elif id(tensor) not in derivatives.unwritable:
+            return {}
+        node = derivatives.several.get(id(tensor), _UNKNOWN_NODE)
+        return {keys.SPLIT: ir.StringAttr.get(node)}
 
     def _strides(self, tensor: torch.Tensor, operand: Operand) -> dict:
         """Eager's strides, where they are not those of rows one after the other.
@@ -308,15 +318,6 @@ def _expect_whole(owner: Tracked) -> None:
             explanation="No result shows all of the memory that the results share.",
             hints=("Call as_strided instead of as_strided_.",),
         )
-
-
-def _is_one_of_several(view: torch.Tensor) -> bool:
-    """Whether a view is of those that one operation gives at once, as ``chunk`` does.
-
-    Autograd can't record a write to one of them, so eager refuses it.
-    """
-    made = torch._C._autograd._get_creation_meta(view)
-    return made == torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
 
 
 def _expect_usable(view: Tracked) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from girih.codegen.runtime.interface import Interface, Saved, View
+from girih.codegen.runtime.interface import Interface, Saved, Several, View
 from girih.compiler.eager_graph import EagerGraph, inner_of, keepers_of
 from girih.dialects import keys
 from girih.dialects.attributes import INTS
@@ -179,6 +179,7 @@ def _is_made_again(number: int, attributes: dict, derived: Collection[int]) -> b
 
 
 def _view(number: int, attributes: dict) -> View:
+    is_split = keys.SPLIT in attributes
     kind, index = "out", number
     if keys.STORAGE in attributes:
         kind, index = _place(attributes[keys.STORAGE].value)
@@ -188,10 +189,15 @@ def _view(number: int, attributes: dict) -> View:
         index,
         is_detached=keys.DETACHED in attributes,
         is_view=keys.VIEW in attributes,
-        is_split=keys.SPLIT in attributes,
+        several=_several(attributes[keys.SPLIT].value) if is_split else None,
         is_unrecorded=keys.UNRECORDED in attributes,
         is_severed=keys.SEVERED in attributes,
     )
+
+
+def _several(text: str) -> Several:
+    name, number, dim = text.split()
+    return Several(name, int(number), int(dim))
 
 
 def _place(text: str) -> tuple[str, int]:

@@ -58,6 +58,14 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.name = "y"}) {
 
 // -----
 
+// expected-error @+1 {{'func.func' expected result 0's graph.split to read <operation> <number> <dim>, got Split 1}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.split = "Split 1"}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'func.func' expected argument 0's graph.strides to be an array of integers and dim expressions, got 1 : i64}}
 func.func @main(%x: tensor<4xf32> {graph.strides = 1}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
