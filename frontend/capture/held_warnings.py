@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -58,13 +58,11 @@ def give(found: list[tuple], call: Callable, args: tuple, kwargs: dict) -> None:
     mode = make_fake_mode(None)
     with mode, torch.no_grad():
         args, kwargs = pytree.tree_map(_with_numbers, (args, kwargs))
-        try:
+        with held() as again, suppress(Exception):
             call(*args, **kwargs)
-        except Warning:
-            raise
-        except Exception:
-            for message, category in found:
-                warnings.warn(message, category, stacklevel=2)
+    # With known sizes ATen may be left to warn, which the graph does not call then.
+    for message, category in again or found:
+        warnings.warn(message, category, stacklevel=2)
 
 
 def _with_numbers(value: Any) -> Any:

@@ -78,13 +78,17 @@ _of_squares("std")
 def _variance(name, tensor, dims, correction, keepdim):
     result = _reduce(tensor, dims, keepdim, tensor.dtype)
     if result is not NotImplemented:
-        _warn_of_freedom(name, tensor, wrap_dims(dims, tensor.dim()), correction)
+        _warn_of_freedom(name, tensor, dims, correction)
     return result
 
 
-def _warn_of_freedom(name, tensor, dims, correction) -> None:
-    """Warns as kernels do, which meta kernels do not, of what has no variance."""
-    size = tensor.size()
+def _warn_of_freedom(name, tensor, given, correction) -> None:
+    """Warns as kernels do, which meta kernels do not, of what has no variance.
+
+    Not where a graph calls ATen, which warns itself at each call: for all elements, if
+    it is known that they are too few.
+    """
+    size, dims = tensor.size(), wrap_dims(given, tensor.dim())
     kept = [size[n] for n in range(len(size)) if n not in dims]
     try:
         count = 0 if 0 in kept else math.prod(size[n] for n in dims if len(size))
@@ -93,12 +97,17 @@ def _warn_of_freedom(name, tensor, dims, correction) -> None:
         if not is_undecided(error):
             raise
         return  # what only the program's data tell is seldom so small
-    if is_lacking:
+    is_called = given is None and _is_known(count)
+    if is_lacking and not is_called:
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less "
             "than the reduction factor (input numel divided by output numel).",
             stacklevel=2,
         )
+
+
+def _is_known(count) -> bool:
+    return not isinstance(count, torch.SymInt) or count.node.expr.is_number
 
 
 @shape_rule("amax", "amin")
