@@ -19,6 +19,8 @@ from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.registry import imports
 
+_HALVES = (torch.float16, torch.bfloat16)
+
 
 def promoted_dtype(*values: Any) -> torch.dtype:
     """The dtype of a computation with these operands and numbers."""
@@ -44,14 +46,50 @@ def promoted(b: Builder, *values: Any) -> list[Operand]:
 
 
 def rounded(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
-    """As ``Builder.scalar``, but a number is one of the dtype.
+    """As ``Builder.scalar``, but a number is one of the dtype, as where ATen compares.
 
-    ATen compares with such numbers; in arithmetic it keeps the number as it is.
+    In products and quotients ATen keeps a number as it is.
     """
-    is_number = isinstance(value, (bool, int, float))
-    if is_number and dtype in (torch.float16, torch.bfloat16):
-        return b.cast(b.constant(value, torch.float64), dtype)
-    return b.scalar(value, dtype)
+    if isinstance(value, Operand) or dtype not in _HALVES:
+        return b.scalar(value, dtype)
+    if isinstance(value, Scalar):
+        return b.cast(b.cast(value.operand, torch.float32), dtype)
+    return b.cast(b.constant(value, torch.float64), dtype)
+
+
+def _addends(b: Builder, *values: Any) -> list[Operand]:
+    """As ``promoted``, with numbers as ATen adds them: on a CPU they are rounded."""
+    dtype = promoted_dtype(*values)
+    return [_addend(b, value, dtype) for value in values]
+
+
+def _addend(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
+    is_rounded = b.device.type == "cpu"
+    return rounded(b, value, dtype) if is_rounded else b.scalar(value, dtype)
+
+
+def _multiple(b: Builder, x: Operand, factor: Any) -> Operand:
+    """The second term of a sum."""
+    if isinstance(factor, (bool, int, float, complex)) and factor == 1:
+        return x
+    return b.mul(x, _addend(b, factor, x.dtype))
+
+
+def _by_factor(b: Builder, name: str, self: Any, other: Any) -> Operand | None:
+    """A product or quotient of 16 bits by a tensor without dims, which has more.
+
+    On a CPU ATen does not round such a factor, and computes in float32. None where
+    there is nothing of the kind.
+    """
+    if not isinstance(self, Operand) or not isinstance(other, Operand):
+        return None
+    of_halves = self.dtype in _HALVES and self.rank and b.device.type == "cpu"
+    if not of_halves or other.rank or other.dtype in (self.dtype, torch.bool):
+        return None
+    if other.dtype.is_complex:
+        return None
+    x, y = (b.cast(value, torch.float32) for value in (self, other))
+    return b.cast(b.binary(name, x, y), self.dtype)
 
 
 def promoted_to_float(b: Builder, *values: Any) -> list[Operand]:
@@ -87,19 +125,19 @@ def logical(b: Builder, name: str, lhs: Operand, rhs: Operand) -> Operand:
 @imports("add.Tensor", "add.Scalar")
 def add(b: Builder, self, other, alpha=1):
     """self + alpha * other; or of bools."""
-    lhs, rhs = promoted(b, self, other)
+    lhs, rhs = _addends(b, self, other)
     if lhs.dtype == torch.bool:
         if not alpha:
             rhs = b.constant(False, torch.bool)
         return logical(b, "logical_or", lhs, rhs)
-    return b.add(lhs, scaled(b, rhs, alpha))
+    return b.add(lhs, _multiple(b, rhs, alpha))
 
 
 @imports("sub.Tensor", "sub.Scalar")
 def sub(b: Builder, self, other, alpha=1):
     """self - alpha * other."""
-    lhs, rhs = promoted(b, self, other)
-    return b.sub(lhs, scaled(b, rhs, alpha))
+    lhs, rhs = _addends(b, self, other)
+    return b.sub(lhs, _multiple(b, rhs, alpha))
 
 
 @imports("rsub.Tensor", "rsub.Scalar")
@@ -111,6 +149,9 @@ def rsub(b: Builder, self, other, alpha=1):
 @imports("mul.Tensor", "mul.Scalar")
 def mul(b: Builder, self, other):
     """self * other; and of bools."""
+    product = _by_factor(b, "mul", self, other)
+    if product is not None:
+        return product
     lhs, rhs = promoted(b, self, other)
     if lhs.dtype == torch.bool:
         return logical(b, "logical_and", lhs, rhs)
@@ -120,6 +161,9 @@ def mul(b: Builder, self, other):
 @imports("div.Tensor", "div.Scalar")
 def div(b: Builder, self, other):
     """The true quotient, of float dtype."""
+    quotient = _by_factor(b, "div", self, other)
+    if quotient is not None:
+        return quotient
     return b.div(*promoted_to_float(b, self, other))
 
 
@@ -128,14 +172,20 @@ def div_mode(b: Builder, self, other, rounding_mode=None):
     """The quotient rounded towards zero or down."""
     if rounding_mode is None:
         return div(b, self, other)
-    name = "floor_divide" if rounding_mode == "floor" else "trunc_divide"
-    return b.binary(name, *promoted(b, self, other))
+    return _whole_quotient(b, f"{rounding_mode}_divide", self, other)
 
 
 @imports("floor_divide", "floor_divide.Scalar")
 def floor_divide(b: Builder, self, other):
     """The quotient rounded down."""
-    return b.binary("floor_divide", *promoted(b, self, other))
+    return _whole_quotient(b, "floor_divide", self, other)
+
+
+def _whole_quotient(b: Builder, name: str, self: Any, other: Any) -> Operand:
+    quotient = _by_factor(b, name, self, other)
+    if quotient is not None:
+        return quotient
+    return b.binary(name, *promoted(b, self, other))
 
 
 @imports("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
@@ -177,7 +227,7 @@ def power(b: Builder, self, exponent):
         return square if exponent == 2 else b.mul(square, x)
     if isinstance(exponent, int) and exponent < 0 and is_integral(dtype):
         return NotImplemented
-    lhs, rhs = promoted(b, self, exponent)
+    lhs, rhs = _addends(b, self, exponent)
     if lhs.dtype == torch.bool:
         return NotImplemented
     return b.binary("pow", lhs, rhs)
@@ -203,8 +253,9 @@ def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
 def lerp(b: Builder, self, end, weight):
     """Between self and end, computed from the nearer one as ATen does."""
     # Floats of 16 bits need not hold a number, which eager computes with as it is.
-    is_half = self.dtype in (torch.float16, torch.bfloat16)
-    dtype = torch.float32 if is_half else self.dtype
+    dtype = torch.float32 if self.dtype in _HALVES else self.dtype
+    if isinstance(weight, Operand):
+        weight = b.cast(weight, self.dtype)
     x, y, w = (b.scalar(value, dtype) for value in (self, end, weight))
     difference = b.sub(y, x)
     near = b.add(x, b.mul(w, difference))

@@ -48,7 +48,8 @@ _CONVERTED_BY_ALPHA = frozenset(("add.Tensor", "sub.Tensor", "rsub.Tensor"))
 # What fits into float32 fits into these. (Of the floats that a program takes itself,
 # OP_LOAD_NUMBER leaves the others to eager.)
 _NARROW = (torch.float16, torch.bfloat16)
-_EXACT = frozenset("add sub rsub mul div".split())
+_EXACT = frozenset("mul div floor_divide addcmul addcdiv".split())
+_EXACT_ON_GPU = _EXACT | frozenset("add sub rsub".split())
 _WIDE = (torch.float32, torch.float64, torch.bfloat16)
 
 
@@ -57,12 +58,13 @@ def apply_rule(
 ) -> Operand | tuple[Operand, ...]:
     """Calls the rule of an op.
 
-    Arithmetic of 16-bit floats with a number takes the number as float32, so there
+    Where arithmetic of 16-bit floats takes a number as float32, and does not round it,
     the whole rule computes in float32.
     """
     values = [*args, *kwargs.values()]
-    exact = any(isinstance(value, Scalar) for value in values)
-    if not exact or b.out[0].dtype not in _NARROW or name.split(".")[0] not in _EXACT:
+    exact = _EXACT if b.device.type == "cpu" else _EXACT_ON_GPU
+    is_exact = name.split(".")[0] in exact and b.out[0].dtype in _NARROW
+    if not is_exact or not any(isinstance(value, Scalar) for value in values):
         return rule(b, *args, **kwargs)
     spec = b.out[0]
     b.out = [spec._replace(dtype=torch.float32)]
