@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from girih.dialects.dims import ceildiv, maximum
 from girih.passes.choices import USUAL, Choices
+from girih.passes.tile.columns import VECTORS, block_size, with_blocks
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.keep import keep_values
@@ -142,12 +143,14 @@ def _reduction(subject: Subject) -> SchedulePlan:
         f"{_sizes(parallel)} results of {_sizes(grid.reduced)} elements,"
         f" {len(grid.passes)} passes, {grid.width} lanes along {_name(grid.lanes)}"
     )
+    if grid.columns is not None:
+        reason += f", {grid.columns.size} at a time"
     if should_split(grid, subject.options) and subject.takes("split reduction"):
-        grids, locals_ = split_grid(grid, subject)
+        grids, locals_ = split_grid(grid, subject, locals_)
         parts = grids[0].axes[0]
         reason += f", {_name(parts.coordinate)} in {parts.programs} parts"
         return SchedulePlan(f"split {kind}", reason, grids, locals_)
-    if not grid.in_registers:
+    if not grid.in_registers and grid.columns is None:
         width = max(walk.width for walk in grid.passes)
         segments = _segments(subject, grid.lanes, width)
         grid = replace(grid, segments=segments)
@@ -195,7 +198,16 @@ def _reduction_grid(subject: Subject) -> tuple[Grid, tuple[Local, ...]]:
         substitutes=(),
         work=row_work * product(c.size for c in parallel),
     )
-    return grid, locals_
+    if rows:
+        return grid, locals_
+    size = block_size(subject, grid)
+    if size is None or not subject.takes(f"blocks of {size} columns"):
+        return grid, locals_
+    axes, loops = spread(parallel, lanes, size, row_work, options)
+    width = _lanes_of(subject)[1] * VECTORS
+    passes = tuple(replace(walk, width=width) for walk in passes)
+    grid = replace(grid, axes=axes, loops=loops, passes=passes, width=width)
+    return with_blocks(subject, grid, size, passes[0].reductions)
 
 
 def _scan(subject: Subject) -> SchedulePlan:

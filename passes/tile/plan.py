@@ -144,6 +144,7 @@ class Grid:
         stages: what is copied before the loops begin.
         segments: stretches of the lanes' coordinate with loops of their own; none
             where one loop does.
+        columns: how accumulators of columns lie in memory (``tile.columns``).
     """
 
     axes: tuple[Axis, ...]
@@ -158,6 +159,7 @@ class Grid:
     work: Size
     stages: tuple[Stage, ...] = ()
     segments: tuple[Segment, ...] = ()
+    columns: object | None = None
 
 
 @dataclass(frozen=True, slots=True)

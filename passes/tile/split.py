@@ -77,11 +77,20 @@ class _Workspace:
 
 
 def split_grid(
-    grid: Grid, subject: Subject
+    grid: Grid, subject: Subject, locals_: tuple[Local, ...] = ()
 ) -> tuple[tuple[Grid, ...], tuple[Local, ...]]:
-    """Replaces one grid by grids of partial and combined reductions."""
+    """Replaces one grid by grids of partial and combined reductions.
+
+    Args:
+        grid: The grid.
+        subject: The kernel.
+        locals_: Buffers of the grid; those are kept that accumulators lie in.
+    """
+    if grid.columns is None:
+        locals_ = ()
     splitter = Splitter(grid, subject, _cut(grid, subject.options))
-    return splitter.grids(), tuple(splitter.workspace.locals)
+    splitter.workspace.next_number += len(locals_)
+    return splitter.grids(), (*locals_, *splitter.workspace.locals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,8 @@ def _chunk(
     unit = 1
     if along == grid.lanes:
         unit = max(walk.width for walk in grid.passes)
+    elif grid.columns is not None:
+        unit = grid.columns.rows
     return ceildiv(chunk, unit) * unit
 
 
@@ -253,6 +264,7 @@ class Splitter:
             stores=stores,
             substitutes=substitutes,
             work=self.part.size * self.results,
+            columns=None,
         )
 
     def _combined(self, node: ReduceNode, partials) -> Node:

@@ -72,10 +72,10 @@ func.func @lies_the_other_way(%x: tensor<1x512xbf16>, %w: tensor<512x1024xbf16>)
 // CHECK-LABEL: func.func @lies_the_other_way_in_float32
 // CHECK: graph.reduce_sum
 // CHECK: graph.mm
-func.func @lies_the_other_way_in_float32(%x: tensor<1x512xf32>, %v: tensor<512x512xf32>, %w: tensor<512x1024xf32>) -> (tensor<1x512xf32>, tensor<1x1024xf32>) {
+func.func @lies_the_other_way_in_float32(%x: tensor<1x512xf32>, %v: tensor<512x512xf32>, %w: tensor<512x8192xf32>) -> (tensor<1x512xf32>, tensor<1x8192xf32>) {
   %0 = "graph.mm"(%x, %v) : (tensor<1x512xf32>, tensor<512x512xf32>) -> tensor<1x512xf32>
-  %1 = "graph.mm"(%x, %w) : (tensor<1x512xf32>, tensor<512x1024xf32>) -> tensor<1x1024xf32>
-  return %0, %1 : tensor<1x512xf32>, tensor<1x1024xf32>
+  %1 = "graph.mm"(%x, %w) : (tensor<1x512xf32>, tensor<512x8192xf32>) -> tensor<1x8192xf32>
+  return %0, %1 : tensor<1x512xf32>, tensor<1x8192xf32>
 }
 
 // CHECK-LABEL: func.func @small

@@ -3,6 +3,7 @@
 from girih.dialects.bindings import ir
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.columns import ColumnProgram
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.product import ProductProgram
@@ -57,6 +58,8 @@ def _emit_lanes(
     for grid in plan.grids:
         values = Values(builder, stack, indices, buffers)
         program = ProductProgram if isinstance(grid, ProductGrid) else Program
+        if program is Program and grid.columns is not None:
+            program = ColumnProgram
         program(grid, private, builder, stack, indices, values).emit()
 
 

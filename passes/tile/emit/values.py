@@ -267,6 +267,15 @@ class Values:
         b = self.indices.at(depth, width)
         b.store(narrowed(b, value, element), buffer, *place, mask)
 
+    def put(self, buffer_number: int, offset: Affine, value: ir.Value) -> None:
+        """Stores a vector, as wide as the open loop, along the lanes."""
+        buffer, element = self.buffers[buffer_number]
+        shared, step, _ = self.indices.split(offset)
+        width = self.indices.lane_width
+        place = self._place(shared, step, width)
+        b = self.indices.at(self.stack.depth, width)
+        b.store(narrowed(b, value, element), buffer, *place, self._mask(width))
+
     def store_pairs(
         self, buffer_number: int, offset: Affine, nodes: tuple[Node, Node]
     ) -> None:

@@ -169,3 +169,16 @@
   %4 = "graph.reduce_sum"(%3) {dims = array<i64: 2>} : (tensor<128x128x16xf32>) -> tensor<128x128x1xf32>
   "tile.write"(%4, %y) : (tensor<128x128x1xf32>, !tile.buffer<f32, [128, 128, 1], [128, 1, 1]>) -> ()
 }) {domain = [128, 128, 16], outputs = 1 : i64, reduced = array<i64: 2>, sym_name = "distances", symbols = []} : () -> ()
+
+// Many columns of rows that no cache holds: accumulators lie in memory, and eight rows
+// are read at a time.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.scratch"() {elements = 1024 : i64}
+// CHECK: scf.for
+// CHECK: schedule = "split columns: {{.*}} 1024 at a time, d0 of 1024 in 8 parts", sym_name = "many_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1024, 4096], [4096, 1]>, %y: !tile.buffer<f32, [1, 4096], [4096, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1024, 4096], [4096, 1]>) -> tensor<1024x4096xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<1024x4096xf32>) -> tensor<1x4096xf32>
+  "tile.write"(%1, %y) : (tensor<1x4096xf32>, !tile.buffer<f32, [1, 4096], [4096, 1]>) -> ()
+}) {domain = [1024, 4096], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "many_columns", symbols = []} : () -> ()
