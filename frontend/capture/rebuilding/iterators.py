@@ -251,6 +251,12 @@ def _write_index_iterator(rebuilder, value: IndexIterator) -> ast.expr:
 def _write_reversed_by_index(rebuilder, value: IndexIterator) -> ast.expr:
     if value.owner is None or value.index < 0:
         return _ended(rebuilder, value)
+    if not value.is_repeatable:
+        unsupported(
+            kind="reversed of an object whose __len__ changes something",
+            context=repr(value.owner),
+            explanation="girih cannot make the iterator again without calling __len__.",
+        )
     owner = rebuilder.expression(value.owner)
     made = rebuilder.assign(value, _call(rebuilder, reversed, owner))
     rebuilder.do(method(made, "__setstate__", ast.Constant(value.index)))

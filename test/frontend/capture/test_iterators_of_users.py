@@ -5,6 +5,7 @@ does returning it, but neither may start the object again.
 """
 
 import itertools
+from collections import OrderedDict, deque
 
 import pytest
 import torch
@@ -159,3 +160,131 @@ def test_tee_of_one_that_copies_itself():
     compiled = compile_eagerly(program, fullgraph=False)
     for _ in range(2):
         assert equal(compiled(rand(3)), program(rand(3)))
+
+
+class CountingList(list):
+    calls = 0
+
+    def __iter__(self):
+        self.calls += 1
+        return super().__iter__()
+
+    def __reversed__(self):
+        self.calls += 1
+        return super().__reversed__()
+
+
+class CountingTuple(tuple):
+    def __iter__(self):
+        self.calls = getattr(self, "calls", 0) + 1
+        return super().__iter__()
+
+
+class CountingDict(dict):
+    calls = 0
+
+    def __iter__(self):
+        self.calls += 1
+        return super().__iter__()
+
+    def keys(self):
+        self.calls += 1
+        return super().keys()
+
+    def values(self):
+        self.calls += 1
+        return super().values()
+
+    def items(self):
+        self.calls += 1
+        return super().items()
+
+
+class CountingOrderedDict(OrderedDict):
+    calls = 0
+
+    def __iter__(self):
+        self.calls += 1
+        return super().__iter__()
+
+    def items(self):
+        self.calls += 1
+        return super().items()
+
+
+class CountingSet(set):
+    calls = 0
+
+    def __iter__(self):
+        self.calls += 1
+        return super().__iter__()
+
+
+class CountingDeque(deque):
+    calls = 0
+
+    def __iter__(self):
+        self.calls += 1
+        return super().__iter__()
+
+    def __reversed__(self):
+        self.calls += 1
+        return super().__reversed__()
+
+
+class CountingRow:
+    """Iterated by index."""
+
+    def __init__(self, *items):
+        self.own, self.calls = items, 0
+
+    def __len__(self):
+        self.calls += 1
+        return len(self.own)
+
+    def __getitem__(self, index):
+        self.calls += 100
+        return self.own[index]
+
+
+PAIRS = {1: "a", 2: "b", 3: "c", 4: "d"}
+CONTAINERS = {
+    "list": (iter, lambda: CountingList([1, 2, 3, 4])),
+    "reversed list": (reversed, lambda: CountingList([1, 2, 3, 4])),
+    "tuple": (iter, lambda: CountingTuple([1, 2, 3, 4])),
+    "dict": (iter, lambda: CountingDict(PAIRS)),
+    "keys": (lambda d: iter(d.keys()), lambda: CountingDict(PAIRS)),
+    "values": (lambda d: iter(d.values()), lambda: CountingDict(PAIRS)),
+    "items": (lambda d: iter(d.items()), lambda: CountingDict(PAIRS)),
+    "ordered": (iter, lambda: CountingOrderedDict(PAIRS)),
+    "ordered items": (lambda d: iter(d.items()), lambda: CountingOrderedDict(PAIRS)),
+    "view": (lambda d: [d.items()], lambda: CountingDict(PAIRS)),
+    "set": (iter, lambda: CountingSet([1, 2, 3, 4])),
+    "deque": (iter, lambda: CountingDeque([1, 2, 3, 4])),
+    "reversed deque": (reversed, lambda: CountingDeque([1, 2, 3, 4])),
+    "by index": (iter, lambda: CountingRow(1, 2, 3, 4)),
+    "reversed by index": (reversed, lambda: CountingRow(1, 2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("is_outside", [False, True], ids=["made", "argument"])
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_that_count(name, is_outside):
+    function, make = CONTAINERS[name]
+
+    def program(x, container):
+        container = container if is_outside else make()
+        made = function(container)
+        first = None if name == "view" else next(made)
+        y = x + 1
+        assert broken()
+        found = container.calls
+        return y * 2, first, type(made), list(made), found
+
+    compiled = compile_eagerly(program, fullgraph=False)
+    for _ in range(2):
+        mine = compiled(rand(3), make())
+        theirs = program(rand(3), make())
+        if name == "view":
+            mine, theirs = mine[:3] + mine[4:], theirs[:3] + theirs[4:]
+        assert equal(mine, theirs), (mine, theirs)
