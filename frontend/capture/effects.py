@@ -70,6 +70,17 @@ class Effects:
         self.tracebacks: dict[int, Value] = {}
         self._snapshots: dict[int, list] = {}
 
+    def observed(self, call: Callable[[], object]) -> tuple[object, list]:
+        """What a call gives, and the values that it has changed."""
+        changed, outer = [], self.watch
+        self.watch = changed.append
+        try:
+            return call(), changed
+        finally:
+            self.watch = outer
+            for value in changed:
+                self._tell(value)
+
     def _tell(self, changed: object) -> None:
         if self.watch is not None:
             self.watch(changed)

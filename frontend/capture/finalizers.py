@@ -26,6 +26,7 @@ from girih.frontend.capture.rebuilding.code import call, tuple_of
 from girih.frontend.capture.resume.origin import in_prologue, origin_of, original_code
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.lookup import content_of
 
 _MOST = 10_000  # objects that are looked at
 _LEAVES = (
@@ -104,9 +105,9 @@ def is_programs(callback: Any) -> bool:
 def _parts(obj: Any) -> Iterable[Any]:
     """What an object holds. Modules of torch are owned elsewhere."""
     if isinstance(obj, dict):
-        return [*obj.keys(), *obj.values()]
+        return [*content_of(obj), *dict.values(obj)]
     if isinstance(obj, (list, tuple, set, frozenset, deque)):
-        return list(obj)
+        return content_of(obj)
     if isinstance(obj, types.CellType):
         return _content(obj)
     if isinstance(obj, types.FunctionType):

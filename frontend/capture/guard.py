@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import reprlib
 import types
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 from girih.frontend.capture import _frame
 from girih.frontend.capture.source import ACCESS, Source, global_label, name_of
+from girih.frontend.capture.values.lookup import has_python_layer
 
 # Mirrors enum CheckKind in _guards.c; the text is how the guard reads as Python.
 CHECKS = {
@@ -91,6 +93,9 @@ def operand_text(operand: Any) -> str:
         return f"<code of {operand.co_qualname}, line {operand.co_firstlineno}>"
     if isinstance(operand, dict) and "__builtins__" in operand:
         return global_label(operand)
+    containers = set, frozenset, list, dict, deque
+    if isinstance(operand, containers) and has_python_layer(type(operand)):
+        return object.__repr__(operand)  # their own one runs the program's __iter__
     return name_of(operand) or _SHORT.repr(operand)
 
 

@@ -45,6 +45,7 @@ from girih.frontend.capture.values.instance_dict import InstanceDictValue
 from girih.frontend.capture.values.lookup import (
     C_METHODS,
     c_base,
+    content_of,
     has_python_layer,
     is_of_library,
     is_plain_tuple_class,
@@ -214,7 +215,9 @@ def _deque(tracer, obj, source):
     maxlen = tracer.wrap(obj.maxlen, source.attribute("maxlen")).as_python()
     value = DequeValue([], maxlen, source)
     tracer.remember(obj, value)  # a deque may hold itself
-    items = (tracer.wrap(item, source.item(i)) for i, item in enumerate(obj))
+    items = (
+        tracer.wrap(item, source.item(i)) for i, item in enumerate(content_of(obj))
+    )
     value.items.extend(items)
     return value
 

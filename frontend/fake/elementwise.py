@@ -185,7 +185,17 @@ def _rounding(self):
 
 @shape_rule("abs")
 def _absolute(self):
+    if self.dtype.is_complex:  # ATen makes the result with ``empty_like``
+        return _laid_out_like(self)._replace(dtype=real_dtype(self.dtype))
     return elementwise_result((self,), real_dtype(self.dtype))
+
+
+@shape_rule("angle")
+def _angle(self):
+    if not self.dtype.is_complex:
+        return elementwise_result((self,), promote_to_float(self))
+    # ATen computes a complex result, and copies its real part to a contiguous one.
+    return Result(tuple(self.size()), real_dtype(self.dtype))
 
 
 @shape_rule(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+from girih.errors import unsupported
 from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.iterator.base import IteratorValue
 from girih.frontend.capture.values.iterator.builtin import (
     CallableIterator,
     EnumerateIterator,
@@ -35,6 +37,7 @@ from girih.frontend.capture.values.iterator.library import (
     TakeWhileIterator,
 )
 from girih.frontend.capture.values.iterator.making import reverse_iterator_of
+from girih.frontend.capture.values.lookup import MISSING
 from girih.frontend.capture.values.sequence import TupleValue
 
 
@@ -185,7 +188,23 @@ def _tee(tracer, items, n=None):
         tracer.throw(ValueError, "n must be >= 0")
     if isinstance(items, TeeIterator) and count:
         return TupleValue(items.split(count))
-    return TupleValue(list(SharedItems(tracer.iterator(items), count).tees))
+    if count == 0:
+        return TupleValue([])
+    return TupleValue(list(SharedItems(_part_of_tee(tracer, items), count).tees))
+
+
+def _part_of_tee(tracer, items) -> Value:
+    """The iterator that a ``tee`` reads, which calls ``iter`` of what it gave, too."""
+    part = tracer.iterator(items)
+    if isinstance(part, IteratorValue):
+        return part
+    if tracer.lookup(part.python_type(), "__copy__")[0] is not MISSING:
+        unsupported(
+            kind="tee of an iterator that copies itself",
+            context=part.python_type().__qualname__,
+            explanation="tee calls its __copy__ instead of keeping its items.",
+        )
+    return tracer.iterator(part)
 
 
 @models(itertools.product)

@@ -15,6 +15,7 @@ from girih.frontend.capture.rebuilding.code import (
 )
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.lookup import c_method
 from girih.frontend.capture.values.mapping import DictValue, ProxyValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
@@ -127,5 +128,6 @@ def _write_slice(rebuilder, value: SliceValue) -> ast.expr:
 
 @writes(ViewValue)
 def _write_view(rebuilder, value: ViewValue) -> ast.expr:
-    made = method(rebuilder.expression(value.owner), value.kind)
+    view_of = rebuilder.constant(c_method(value.owner.python_type(), value.kind))
+    made = call(view_of, rebuilder.expression(value.owner))
     return rebuilder.assign(value, made)

@@ -18,7 +18,7 @@ from girih.errors import unsupported
 from girih.frontend.capture.rebuilding.code import call, list_of, method, tuple_of
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.iterator.base import ItemsIterator
+from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
 from girih.frontend.capture.values.iterator.builtin import (
     CallableIterator,
     EnumerateIterator,
@@ -55,8 +55,23 @@ from girih.frontend.capture.values.iterator.library import (
     StarMapIterator,
     TakeWhileIterator,
 )
+from girih.frontend.capture.values.lookup import c_method
 
 # What the surrounding code calls
+
+
+class Taken:
+    """Gives an iterator to a function that asks for one.
+
+    ``enumerate(Taken(x))`` goes on with ``x``, where ``enumerate(x)`` would run the
+    ``__iter__`` of its class once more, and that may start it again.
+    """
+
+    def __init__(self, iterator: Iterator):
+        self.iterator = iterator
+
+    def __iter__(self) -> Iterator:
+        return self.iterator
 
 
 def advanced(iterator: Iterator, count: int) -> Iterator:
@@ -73,8 +88,11 @@ def ended(iterable: Any) -> Iterator:
 
 
 def shared(iterator: Iterator, places: tuple[int, ...]) -> list[Iterator]:
-    """The iterators of a ``tee``, each at its place."""
-    tees = itertools.tee(iterator, len(places))
+    """The iterators of a ``tee``, each at its place.
+
+    ``tee`` calls ``iter`` of an iterator, too: the chain keeps that from it.
+    """
+    tees = itertools.tee(itertools.chain(iterator), len(places))
     return [advanced(t, place) for t, place in zip(tees, places, strict=True)]
 
 
@@ -93,6 +111,26 @@ def _all(rebuilder, values: list[Value]) -> list[ast.expr]:
     return [rebuilder.expression(value) for value in values]
 
 
+def _part(rebuilder, part: Value | None) -> ast.expr:
+    """An iterator, for a function that calls ``iter``; without one, an empty tuple."""
+    if part is None:
+        return tuple_of([])
+    iterator = rebuilder.expression(part)
+    if isinstance(part, IteratorValue):  # its own ``iter`` in C code
+        return iterator
+    return _call(rebuilder, Taken, iterator)
+
+
+def _of_builtin(rebuilder, owner: Value, name: str) -> ast.expr:
+    """A method of the builtin class of an object; its own class may override it."""
+    function = c_method(owner.python_type(), name)
+    return _call(rebuilder, function, rebuilder.expression(owner))
+
+
+def _parts(rebuilder, parts: list[Value | None]) -> list[ast.expr]:
+    return [_part(rebuilder, part) for part in parts]
+
+
 def _ended(rebuilder, value: Value, iterator: ast.expr | None = None) -> ast.expr:
     """An iterator of a value's class that gives nothing more."""
     empty = tuple_of([]) if iterator is None else iterator
@@ -109,10 +147,16 @@ def _write_sequence_iterator(rebuilder, value: SequenceIterator) -> ast.expr:
         empty = _empty_of(value.cls)
         return _ended(rebuilder, value, call(rebuilder.constant(function), empty))
     _check_settled(rebuilder, value.sequence)
-    owner = rebuilder.expression(value.owner)
-    made = rebuilder.assign(value, _call(rebuilder, function, owner))
+    made = rebuilder.assign(value, _at_start(rebuilder, value))
     rebuilder.do(method(made, "__setstate__", ast.Constant(value.index)))
     return made
+
+
+def _at_start(rebuilder, value: SequenceIterator) -> ast.expr:
+    if value.cls is reversed:  # of a tuple, which has no method of its own
+        return _call(rebuilder, reversed, rebuilder.expression(value.owner))
+    name = "__iter__" if value.step > 0 else "__reversed__"
+    return _of_builtin(rebuilder, value.owner, name)
 
 
 def _empty_of(cls: type) -> ast.expr:
@@ -154,7 +198,7 @@ def _write_constant_iterator(rebuilder, value: ConstantIterator) -> ast.expr:
 @writes(DictIterator)
 def _write_dict_iterator(rebuilder, value: DictIterator) -> ast.expr:
     _check_settled(rebuilder, value.mapping)
-    view = method(rebuilder.expression(value.owner), value.kind)
+    view = _of_builtin(rebuilder, value.owner, value.kind)
     function = reversed if value.is_reversed else iter
     iterator = _call(rebuilder, function, view)
     if value.index < 0:
@@ -168,8 +212,8 @@ def _write_set_iterator(rebuilder, value: SetIterator) -> ast.expr:
         empty = rebuilder.constant(frozenset())
         return _ended(rebuilder, value, _call(rebuilder, iter, empty))
     _check_settled(rebuilder, value.owner)
-    owner = rebuilder.expression(value.owner)
-    return _advanced(rebuilder, value, _call(rebuilder, iter, owner))
+    iterator = _of_builtin(rebuilder, value.owner, "__iter__")
+    return _advanced(rebuilder, value, iterator)
 
 
 def _advanced(rebuilder, value, iterator: ast.expr) -> ast.expr:
@@ -189,8 +233,8 @@ def _advanced(rebuilder, value, iterator: ast.expr) -> ast.expr:
 @writes(DequeIterator)
 def _write_deque_iterator(rebuilder, value: DequeIterator) -> ast.expr:
     _check_settled(rebuilder, value.owner)
-    function = reversed if value.is_reversed else iter
-    iterator = _call(rebuilder, function, rebuilder.expression(value.owner))
+    name = "__reversed__" if value.is_reversed else "__iter__"
+    iterator = _of_builtin(rebuilder, value.owner, name)
     return _advanced(rebuilder, value, iterator)
 
 
@@ -207,6 +251,12 @@ def _write_index_iterator(rebuilder, value: IndexIterator) -> ast.expr:
 def _write_reversed_by_index(rebuilder, value: IndexIterator) -> ast.expr:
     if value.owner is None or value.index < 0:
         return _ended(rebuilder, value)
+    if not value.is_repeatable:
+        unsupported(
+            kind="reversed of an object whose __len__ changes something",
+            context=repr(value.owner),
+            explanation="girih cannot make the iterator again without calling __len__.",
+        )
     owner = rebuilder.expression(value.owner)
     made = rebuilder.assign(value, _call(rebuilder, reversed, owner))
     rebuilder.do(method(made, "__setstate__", ast.Constant(value.index)))
@@ -218,27 +268,29 @@ def _write_reversed_by_index(rebuilder, value: IndexIterator) -> ast.expr:
 
 @writes(EnumerateIterator)
 def _write_enumerate(rebuilder, value: EnumerateIterator) -> ast.expr:
-    parts = _all(rebuilder, [value.part, value.count])
-    return rebuilder.assign(value, _call(rebuilder, enumerate, *parts))
+    part, count = _part(rebuilder, value.part), rebuilder.expression(value.count)
+    return rebuilder.assign(value, _call(rebuilder, enumerate, part, count))
 
 
 @writes(ZipIterator)
 def _write_zip(rebuilder, value: ZipIterator) -> ast.expr:
-    parts = _all(rebuilder, value.parts)
+    parts = _parts(rebuilder, value.parts)
     is_strict = ast.Constant(value.is_strict)
     return rebuilder.assign(value, _call(rebuilder, zip, *parts, strict=is_strict))
 
 
 @writes(MapIterator)
 def _write_map(rebuilder, value: MapIterator) -> ast.expr:
-    parts = _all(rebuilder, [value.function, *value.parts])
-    return rebuilder.assign(value, _call(rebuilder, map, *parts))
+    function = rebuilder.expression(value.function)
+    parts = _parts(rebuilder, value.parts)
+    return rebuilder.assign(value, _call(rebuilder, map, function, *parts))
 
 
 @writes(FilterIterator, StarMapIterator)
 def _write_filter(rebuilder, value) -> ast.expr:
-    parts = _all(rebuilder, [value.function, value.part])
-    return rebuilder.assign(value, _call(rebuilder, value.cls, *parts))
+    function = rebuilder.expression(value.function)
+    part = _part(rebuilder, value.part)
+    return rebuilder.assign(value, _call(rebuilder, value.cls, function, part))
 
 
 @writes(CallableIterator)
@@ -253,12 +305,12 @@ def _write_callable_iterator(rebuilder, value: CallableIterator) -> ast.expr:
 # itertools
 
 
-def _chained(rebuilder, items: list[Value], part: ast.expr) -> ast.expr:
+def _chained(rebuilder, items: list[ast.expr], part: Value) -> ast.expr:
     """``chain(items, part)``: the items, and then those of the part."""
+    rest = _part(rebuilder, part)
     if not items:
-        return part
-    first = list_of(_all(rebuilder, items))
-    return _call(rebuilder, itertools.chain, first, part)
+        return rest
+    return _call(rebuilder, itertools.chain, list_of(items), rest)
 
 
 @writes(ChainIterator)
@@ -266,9 +318,8 @@ def _write_chain(rebuilder, value: ChainIterator) -> ast.expr:
     make = functools.partial(_call, rebuilder, itertools.chain.from_iterable)
     if value.outer is None:
         return rebuilder.assign(value, make(tuple_of([])))
-    inner = [] if value.inner is None else [value.inner]
-    outer = rebuilder.expression(value.outer)
-    return rebuilder.assign(value, make(_chained(rebuilder, inner, outer)))
+    inner = [] if value.inner is None else [_part(rebuilder, value.inner)]
+    return rebuilder.assign(value, make(_chained(rebuilder, inner, value.outer)))
 
 
 @writes(CountIterator)
@@ -292,14 +343,14 @@ def _write_slice(rebuilder, value: SliceIterator) -> ast.expr:
     place = value.place
     stop = None if value.stop is None else value.stop - place
     bounds = (value.wanted - place, stop, value.step)
-    part = rebuilder.expression(value.part)
+    part = _part(rebuilder, value.part)
     return rebuilder.assign(value, make(part, *map(ast.Constant, bounds)))
 
 
 @writes(TakeWhileIterator)
 def _write_takewhile(rebuilder, value: TakeWhileIterator) -> ast.expr:
     function = rebuilder.expression(value.function)
-    part = tuple_of([]) if value.part is None else rebuilder.expression(value.part)
+    part = _part(rebuilder, value.part)
     made = _call(rebuilder, itertools.takewhile, function, part)
     return rebuilder.assign(value, made)
 
@@ -310,23 +361,20 @@ def _write_dropwhile(rebuilder, value: DropWhileIterator) -> ast.expr:
         function = rebuilder.constant(never)
     else:
         function = rebuilder.expression(value.function)
-    part = rebuilder.expression(value.part)
+    part = _part(rebuilder, value.part)
     made = _call(rebuilder, itertools.dropwhile, function, part)
     return rebuilder.assign(value, made)
 
 
 @writes(CompressIterator)
 def _write_compress(rebuilder, value: CompressIterator) -> ast.expr:
-    parts = _all(rebuilder, [value.part, value.selectors])
+    parts = _parts(rebuilder, [value.part, value.selectors])
     return rebuilder.assign(value, _call(rebuilder, itertools.compress, *parts))
 
 
 @writes(LongestIterator)
 def _write_longest(rebuilder, value: LongestIterator) -> ast.expr:
-    parts = [
-        tuple_of([]) if part is None else rebuilder.expression(part)
-        for part in value.parts
-    ]
+    parts = _parts(rebuilder, value.parts)
     fill = rebuilder.expression(value.fill)
     made = _call(rebuilder, itertools.zip_longest, *parts, fillvalue=fill)
     return rebuilder.assign(value, made)
@@ -338,8 +386,7 @@ def _write_cycle(rebuilder, value: CycleIterator) -> ast.expr:
     if value.part is None:
         items = value.saved[value.index :] + value.saved[: value.index]
         return rebuilder.assign(value, make(list_of(_all(rebuilder, items))))
-    part = rebuilder.expression(value.part)
-    made = make(_chained(rebuilder, value.saved, part))
+    made = make(_chained(rebuilder, _all(rebuilder, value.saved), value.part))
     count = ast.Constant(len(value.saved))
     return rebuilder.assign(value, _call(rebuilder, advanced, made, count))
 
@@ -347,13 +394,15 @@ def _write_cycle(rebuilder, value: CycleIterator) -> ast.expr:
 @writes(AccumulateIterator)
 def _write_accumulate(rebuilder, value: AccumulateIterator) -> ast.expr:
     make = functools.partial(_call, rebuilder, itertools.accumulate)
-    part, function = _all(rebuilder, [value.part, value.function])
+    function = rebuilder.expression(value.function)
+    first = [] if value.total is None else [rebuilder.expression(value.total)]
+    source = _chained(rebuilder, first, value.part)
     if value.initial is not None:
         initial = rebuilder.expression(value.initial)
-        return rebuilder.assign(value, make(part, function, initial=initial))
-    if value.total is None:
-        return rebuilder.assign(value, make(part, function))
-    made = make(_chained(rebuilder, [value.total], part), function)
+        return rebuilder.assign(value, make(source, function, initial=initial))
+    made = make(source, function)
+    if not first:
+        return rebuilder.assign(value, made)
     return rebuilder.assign(value, _call(rebuilder, advanced, made, ast.Constant(1)))
 
 
@@ -362,14 +411,14 @@ def _write_pairwise(rebuilder, value: PairIterator) -> ast.expr:
     make = functools.partial(_call, rebuilder, itertools.pairwise)
     if value.part is None:
         return rebuilder.assign(value, make(tuple_of([])))
-    previous = [] if value.previous is None else [value.previous]
-    part = rebuilder.expression(value.part)
-    return rebuilder.assign(value, make(_chained(rebuilder, previous, part)))
+    items = [] if value.previous is None else [value.previous]
+    source = _chained(rebuilder, _all(rebuilder, items), value.part)
+    return rebuilder.assign(value, make(source))
 
 
 @writes(BatchIterator)
 def _write_batched(rebuilder, value: BatchIterator) -> ast.expr:
-    part = tuple_of([]) if value.part is None else rebuilder.expression(value.part)
+    part = _part(rebuilder, value.part)
     strict = {"strict": ast.Constant(True)} if value.is_strict else {}
     made = _call(rebuilder, value.cls, part, ast.Constant(value.size), **strict)
     return rebuilder.assign(value, made)
@@ -388,8 +437,8 @@ def _write_rows(rebuilder, value: RowsIterator) -> ast.expr:
 @writes(SharedItems)
 def _write_shared(rebuilder, value: SharedItems) -> ast.expr:
     start = min(tee.index for tee in value.tees)
-    part = rebuilder.expression(value.part)
-    source = _chained(rebuilder, value.items[start:], part)
+    items = _all(rebuilder, value.items[start:])
+    source = _chained(rebuilder, items, value.part)
     places = [ast.Constant(tee.index - start) for tee in value.tees]
     made = _call(rebuilder, shared, source, tuple_of(places))
     return rebuilder.assign(value, made)
@@ -412,5 +461,6 @@ def _write_groupby(rebuilder, value: GroupByIterator) -> ast.expr:
                 "girih cannot make the groupby again without computing its keys twice."
             ),
         )
-    parts = _all(rebuilder, [value.part, value.function])
-    return rebuilder.assign(value, _call(rebuilder, itertools.groupby, *parts))
+    part = _part(rebuilder, value.part)
+    function = rebuilder.expression(value.function)
+    return rebuilder.assign(value, _call(rebuilder, itertools.groupby, part, function))

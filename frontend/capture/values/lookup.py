@@ -99,6 +99,11 @@ def c_method(cls: type, name: str) -> Any:
     raise AssertionError(f"girih bug: {cls} inherits no builtin {name}")
 
 
+def content_of(container: Any) -> list:
+    """The items or keys of a container, past an ``__iter__`` of its own class."""
+    return list(c_method(type(container), "__iter__")(container))
+
+
 def has_python_layer(cls: type) -> bool:
     """Whether a class statement made the class, or one of its bases."""
     marks = {"__slots__", "__dict__", "__weakref__"}

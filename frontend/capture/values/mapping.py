@@ -9,6 +9,7 @@ from typing import Any
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key, key_of
+from girih.frontend.capture.values.lookup import content_of
 from girih.frontend.capture.values.sequence import TupleValue
 
 _MISSING = object()
@@ -58,7 +59,7 @@ class DictValue(Value):
         self._guard_keys(tracer)
         known, self.items = self.items, {}
         real, self.real = self.real, None
-        for python_key in dict.keys(real) if type(real) is dict else list(real):
+        for python_key in content_of(real):
             key = Key(tracer.key_of(python_key))
             value = known.get(key)
             if value is None:
@@ -70,7 +71,7 @@ class DictValue(Value):
         return self.items
 
     def _guard_keys(self, tracer) -> None:
-        keys = tuple(self.real)
+        keys = tuple(content_of(self.real))
         if isinstance(self.real, OrderedDict):
             # An OrderedDict may be reordered without any change of its dict.
             tracer.guards.add(self.source, "call", KeyOrder(keys))
@@ -306,7 +307,7 @@ class KeyOrder:
 
     def __call__(self, value) -> bool:
         """Whether a container has them in that order."""
-        return list(value) == list(self.keys)
+        return content_of(value) == list(self.keys)
 
 
 class ProxyValue(DictValue):

@@ -8,6 +8,7 @@ from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.key import Key, check_hashable, key_of
+from girih.frontend.capture.values.lookup import content_of
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 _HISTORY = (
@@ -67,7 +68,7 @@ class SetValue(Value):
         if self.real is not None:
             real, self.real = self.real, None
             tracer.guards.add(self.source, "equals", self.cls(real))
-            keys = [Key(tracer.key_of(item)) for item in real]
+            keys = [Key(tracer.key_of(item)) for item in content_of(real)]
             self.keys = {key.python: key for key in keys}
             self.order = real
         return self
@@ -97,7 +98,7 @@ class SetValue(Value):
 
     def members(self) -> list[Value]:
         """The members that are known, in order."""
-        return [self.keys[item].value for item in self.order]
+        return [self.keys[item].value for item in content_of(self.order)]
 
     def iterate(self, tracer):
         """The members."""
@@ -105,7 +106,7 @@ class SetValue(Value):
 
     def ordered(self, tracer) -> list[Value]:
         """The members; the order of a set from outside is guarded."""
-        order = tuple(self.read_all(tracer).order)
+        order = tuple(content_of(self.read_all(tracer).order))
         if self.before is not None:
             unsupported(
                 kind="iteration over a set that was changed",

@@ -66,6 +66,33 @@ def test_strides(part):
     assert count > 4
 
 
+COMPLEX = {
+    f"{op.name} {op.variant_test_name}".strip(): op
+    for op in op_db
+    if torch.complex64 in op.dtypes
+    and hasattr(op, "reference_numerics_filter")  # a function of one tensor
+    and not any(part in op.name for part in (*LEFT_OUT, "fill"))
+}
+
+
+def complex_layouts():
+    x = torch.randn(2, 3, 4, 5, dtype=torch.complex64) / 2
+    return {
+        "transposed": x[0, 0].T,
+        "permuted": x[0].permute(2, 0, 1),
+        "channels innermost": x.contiguous(memory_format=torch.channels_last),
+        "with gaps": x[:, ::2].transpose(0, 1),
+        "a dim of one": x[0].as_strided((3, 1, 5), (5, 7, 1)),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(COMPLEX))
+def test_strides_of_complex_functions(name):
+    for number, x in enumerate(complex_layouts().values()):
+        for dynamic in extent([bool(number % 2)], long=[False, True]):
+            check(name, partial(call, COMPLEX[name].op, {}), [x], dynamic)
+
+
 def call(function, kwargs, *args):
     return function(*args, **kwargs)
 

@@ -203,10 +203,14 @@ class IndexIterator(IteratorValue):
         owner: The object; None at the end.
         index: Of the next item.
         step: 1, or -1 for ``reversed``.
+        is_repeatable: Whether ``reversed`` may ask the object for its length again.
     """
 
-    def __init__(self, owner: Value, cls: type, start: int = 0, step: int = 1):
+    def __init__(
+        self, owner: Value, cls: type, start=0, step=1, is_repeatable: bool = True
+    ):
         self.owner: Value | None = owner
+        self.is_repeatable = is_repeatable
         self.index = start
         self.step = step
         self.cls = cls

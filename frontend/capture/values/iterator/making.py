@@ -136,7 +136,8 @@ def _reversed_object(tracer, value: ObjectValue) -> Value:
         return _reversed_builtin(tracer, value.base, value)
     if tracer.lookup(value.cls, "__getitem__")[0] is MISSING or member is None:
         _not_reversible(tracer, value)
-    return IndexIterator(value, reversed, value.length(tracer) - 1, -1)
+    length, changes = tracer.effects.observed(lambda: value.length(tracer))
+    return IndexIterator(value, reversed, length - 1, -1, not changes)
 
 
 def _not_reversible(tracer, value: Value):
