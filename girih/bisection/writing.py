@@ -51,13 +51,18 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
     torch.save(expected, folder / "expected.pt")
     for name, text in written.files.items():
         replace_text(folder / name, text)
-    run = ["--inputs", "inputs.pt", "--compare", "expected.pt"]
+    run = ["--inputs", "%S/inputs.pt", "--compare", "%S/expected.pt"]
     lines = [first_line(pipeline_text(written.steps), written.loads)] if steps else []
     loads = [f"--load={name}" for name in written.loads]
-    lines.append(f"// RUN: not {join(['girih-run', *loads, '%s', *run])}")
-    lines += [f"// {line}" for line in _told(culprit)]
-    text = print_module(found.part.module).strip()
-    replace_text(path, "\n".join([*lines, text, ""]))
+    runs = ["girih-run", *loads, "%s", *run]
+    told = [f"// {line}" for line in _told(culprit)]
+    body = [*told, print_module(found.part.module).strip(), ""]
+
+    def put(test: Sequence[str]) -> None:
+        test_lines = [f"// RUN: not {join(test)}"] if test else []
+        replace_text(path, "\n".join([*lines, *test_lines, *body]))
+
+    put(runs)
     names = [path, folder / "inputs.pt", folder / "expected.pt"]
     culprit.files = [*names, *(folder / name for name in written.files)]
     culprit.notes += written.reasons
@@ -65,11 +70,16 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
         culprit.commands.append(command(path, written.loads))
     files = [str(folder / "inputs.pt"), "--compare", str(folder / "expected.pt")]
     with _loaded([folder / name for name in written.files]):
-        if _runs_wrong(path, found.part.given, expected):
+        is_wrong = _runs_wrong(path, found.part.given, expected)
+        if is_wrong:
             given = ["girih-run", *loads, str(path), "--inputs", *files]
             culprit.commands.append(join(given))
-        if _is_found_again(path, found.part.given):
+        is_found = _is_found_again(path, found.part.given)
+        if is_found:
             culprit.commands.append(join(["girih-bisect", *loads, str(folder)]))
+    if not is_wrong:  # As in training: girih-run would fail for another reason.
+        found_again = ["girih-bisect", *loads, "%S", "--folder", "%t"]
+        put(found_again if is_found else [])
 
 
 @contextmanager

@@ -92,6 +92,8 @@ def test_a_wrong_pass_is_named(name, kind, plant, tmp_path):
     assert 1 <= culprit.ops <= 10 and ops_of(culprit.files[0]) == culprit.ops
     assert f"girih-bisect {tmp_path}" in culprit.commands
     assert ("girih-run" in str(culprit)) is (kind != "joint")
+    tool = "girih-bisect %S --folder %t" if kind == "joint" else "girih-run %s"
+    assert f"// RUN: not {tool}" in culprit.files[0].read_text()
     assert command.main([str(tmp_path), "--folder", str(tmp_path / "again")]) == 1
 
 
