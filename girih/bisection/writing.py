@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +28,16 @@ from girih.tools.loading import load_file
 
 FILE = "repro.mlir"
 """The name of the file with the ops."""
+
+FOLDER = "girih-bisect"
+"""Where files go by default."""
+
+
+def fresh_folder() -> Path:
+    """The folder where files go by default, numbered if there is one already."""
+    others = (Path(f"{FOLDER}-{number}") for number in itertools.count(2))
+    paths = itertools.chain([Path(FOLDER)], others)
+    return next(path for path in paths if not path.exists())
 
 
 def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
@@ -55,7 +66,7 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
     lines = [first_line(pipeline_text(written.steps), written.loads)] if steps else []
     loads = [f"--load={name}" for name in written.loads]
     runs = ["girih-run", *loads, "%s", *run]
-    told = [f"// {line}" for line in _told(culprit)]
+    told = [f"// {line}" for line in _told(culprit, found)]
     body = [*told, print_module(found.part.module).strip(), ""]
 
     def put(test: Sequence[str]) -> None:
@@ -98,9 +109,11 @@ def _loaded(files: Sequence[Path]) -> Iterator[None]:
             sys.modules.pop(path.stem, None)
 
 
-def _told(culprit: Culprit) -> list[str]:
+def _told(culprit: Culprit, found: Reduced) -> list[str]:
+    """What a reader of the file gets to know: the ops' own numbers."""
     passes = " or ".join(culprit.passes) or culprit.stage
-    lines = [f"Wrong after {passes}:", *(f"  {text}" for text in culprit.differences)]
+    lines = [f"Wrong after {passes}:"]
+    lines += [f"  {name}: {how}" for name, how in found.differences.items()]
     if culprit.decision:
         lines.append(f"Decision: {culprit.decision}")
     return lines

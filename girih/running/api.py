@@ -47,6 +47,8 @@ def run(
             an int. Strides that ``@main`` demands are made, by a copy. Tensors that it
             writes are written.
         options: As for ``girih.compile``, for the stages behind the first line.
+            ``choices_fuel``, ``choices_seed`` and ``choices_pass`` also hold for the
+            passes of that line.
 
     Returns:
         The results of ``@main`` in order, as tensors, and ints where it returns sizes:
