@@ -16,7 +16,7 @@ from typing import Any
 from girih.bisection.api import culprit_of
 from girih.bisection.dumped import missing_loads, programs_of_folder
 from girih.bisection.writing import FOLDER
-from girih.tools import diagnostics, loading
+from girih.tools import diagnostics, loading, reading
 
 _ABOUT = """
 Evaluates the IR of a dump folder (options={"dump_dir": ..., "dump_inputs": True})
@@ -71,12 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(dump, arguments.folder)
     except diagnostics.REPORTED as error:
-        found = diagnostics.diagnostics_of(error, str(dump))
+        for line in reading.lines_about(error, str(dump)):
+            print(line, file=sys.stderr)
         if missing := missing_loads(dump, loads):
             note = _note(dump, arguments.folder, missing, loads)
-            found.append(diagnostics.Diagnostic(0, 0, note, "note"))
-        for line in diagnostics.lines_of(found, str(dump)):
-            print(line, file=sys.stderr)
+            print(f"note: {note}", file=sys.stderr)
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
     return 1
