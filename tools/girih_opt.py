@@ -22,6 +22,7 @@ from girih.dialects.assembly.modules import parse_module, print_module, read_tex
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import default_options, registry, reproducer
+from girih.passes.errors import PassError
 from girih.passes.observers import Observers
 from girih.passes.pipeline_syntax import Step
 from girih.tools import diagnostics, isolation, listing, op_tables, reading, watching
@@ -103,14 +104,18 @@ class _Run:
         self._expect_passes_to_print_at(pipeline)
         watch = watching.Watch(self.arguments, part.first_line)
         watch.begin(pipeline)
-        with watch.listening():
-            registry.run_pipeline(
-                module,
-                pipeline,
-                observer=Observers(*watch.observers, _Progress(report)),
-                verify=self.arguments.verify_each,
-                reproducer_path=self.arguments.write_reproducer,
-            )
+        try:
+            with watch.listening():
+                registry.run_pipeline(
+                    module,
+                    pipeline,
+                    observer=Observers(*watch.observers, _Progress(report)),
+                    verify=self.arguments.verify_each,
+                    reproducer_path=self.arguments.write_reproducer,
+                )
+        except PassError as error:
+            watch.failed(error.pass_name, module.operation)
+            raise
         watch.end()
         report(("the verifier", None))
         verifier.verify(module)
