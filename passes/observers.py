@@ -67,6 +67,10 @@ class PrintIR:
         else:
             self._print(f"after {name}", text)
 
+    def failed(self, name: str, module: ir.Operation) -> None:
+        """Prints what a pass that failed has left."""
+        self._print(f"after {name}, which failed", self._text(module))
+
     def _shows_after(self, name: str) -> bool:
         return self._after is None or name in self._after
 

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import difflib
 import inspect
 import textwrap
 import typing
@@ -38,9 +39,12 @@ def parse_options(
         key, _, value = item.partition("=")
         field = key.replace("-", "_")
         if field not in hints:
-            valid = ", ".join(option.replace("_", "-") for option in hints)
+            valid = [option.replace("_", "-") for option in hints]
+            close = difflib.get_close_matches(key, valid, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            has = f"{' It' if close else '; it'} has: {', '.join(valid)}"
             raise UnknownPass(
-                f"the pass {pass_name!r} has no option {key!r}; it has: {valid}"
+                f"the pass {pass_name!r} has no option {key!r}{hint}{has}"
             )
         values[field] = _parse_value(pass_name, key, value, hints[field])
     return options(**values) if base is None else dataclasses.replace(base, **values)

@@ -11,9 +11,8 @@ Establishes: The module has the ops of the file. Nothing else is the same.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from girih.dialects.assembly.modules import PARSED, parse_module
+from girih.dialects.assembly.modules import PARSED, parse_module, read_text
 from girih.dialects.bindings import ir
 from girih.passes.registry import register_pass
 
@@ -31,7 +30,7 @@ def run(op: ir.Operation, options: ReplaceModuleOptions) -> None:
     """Puts the ops of a file in the place of the module's."""
     if not options.file:
         raise ValueError("replace-module needs a file: replace-module{file=NAME}")
-    found = module_of(Path(options.file).read_text(), op.context, options.file)
+    found = module_of(read_text(options.file), op.context, options.file)
     block = op.regions[0].blocks[0]
     for old in list(block.operations):
         old.operation.erase()

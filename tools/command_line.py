@@ -51,6 +51,10 @@ _FLAGS: dict[str, dict] = {
         "metavar": "PASS[,PASS]",
         "help": "print the decisions of passes, and their reasons",
     },
+    "--print-ir-after-failure": {
+        "action": "store_true",
+        "help": "print what a pass that failed has left",
+    },
     "--print-ir-tree-dir": {
         "metavar": "FOLDER",
         "help": "write the IR after each pass to numbered files in a folder",
@@ -96,17 +100,28 @@ _FLAGS: dict[str, dict] = {
         "action": "store_true",
         "help": "run the pipeline that the input's first line holds",
     },
+    "--mlir-disable-threading": {
+        "action": "store_true",
+        "help": "has no effect: girih-opt runs passes in one thread",
+    },
 }
 
 
 # What mlir-opt calls them.
 _SYNONYMS = {
     "--mlir-print-debuginfo": "--debug-info",
+    "--mlir-pass-pipeline-crash-reproducer": "--write-reproducer",
     "--mlir-print-op-generic": "--print-op-generic",
     "--mlir-timing": "--timing",
     "--mlir-pass-statistics": "--pass-statistics",
     "--verify-diagnostics=all": "--verify-diagnostics",
 } | {f"--mlir-{flag[2:]}": flag for flag in _FLAGS if flag.startswith("--print-ir")}
+
+# What mlir-opt has and girih-opt refuses, with the way out.
+_REFUSED = {
+    "--allow-unregistered-dialect": "girih-opt verifies that each op is registered; "
+    "define the dialect in a file, and name it: --load=FILE.py",
+}
 
 _KNOWN_FLAGS = {*_FLAGS, "--help"} | {
     flag.replace("--", "--no-", 1)
@@ -132,15 +147,16 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
         epilog="Each pass and each named pipeline is also an option of its own: "
         "--fuse, --fuse=max-inputs=8. They run in the order given. What is printed "
         "besides the result goes to the standard error. Names that begin with --mlir-, "
-        "as mlir-opt's do, are understood, too. The exit code is 0, or 1 if the input "
-        "is wrong, a pass fails or a crash is reported.",
+        "as mlir-opt's do, are understood, too, and so is =true or =false behind a "
+        "switch. The exit code is 0, or 1 if the input is wrong, a pass fails or a "
+        "crash is reported.",
         allow_abbrev=False,
     )
     parser.add_argument("file", nargs="?", default="-", help="input (standard input)")
     parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="output")
     for flag, how in _FLAGS.items():
         parser.add_argument(flag, **how)
-    argv = [_own_name(token) for token in argv]
+    argv = [own for token in argv for own in _own_names(parser, token)]
     # Before argparse, which takes an option with a space in it for a file.
     short = [token for token in argv if _is_short_form(token)]
     arguments, rest = parser.parse_known_args([t for t in argv if t not in short])
@@ -159,14 +175,24 @@ def read_command_line(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _own_name(token: str) -> str:
-    """The option that mlir-opt calls otherwise."""
+def _own_names(parser: argparse.ArgumentParser, token: str) -> list[str]:
+    """An option of mlir-opt's, as girih-opt calls it; nothing if it is switched off."""
+    token = _SYNONYMS.get(token, token)
     flag, equals, value = token.partition("=")
-    return (
-        f"{_SYNONYMS.get(flag, flag)}{equals}{value}"
-        if equals
-        else _SYNONYMS.get(token, token)
-    )
+    flag = _SYNONYMS.get(flag, flag)
+    if flag in _REFUSED:
+        parser.error(f"{flag} is not supported: {_REFUSED[flag]}")
+    action = _FLAGS.get(flag, {}).get("action")
+    if not equals or action not in ("store_true", argparse.BooleanOptionalAction):
+        return [f"{flag}{equals}{value}"]
+    if value.lower() not in _TRUTH:
+        parser.error(f"expected {flag} to be true or false, got {value!r}")
+    if _TRUTH[value.lower()]:
+        return [flag]
+    return [] if action == "store_true" else [flag.replace("--", "--no-", 1)]
+
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _parts(token: str) -> tuple[str, str]:

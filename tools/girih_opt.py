@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from girih.dialects import tt, verifier  # noqa: F401  (tt registers itself)
-from girih.dialects.assembly.modules import parse_module, print_module
+from girih.dialects.assembly.modules import parse_module, print_module, read_text
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import default_options, registry, reproducer
+from girih.passes.errors import PassError
 from girih.passes.observers import Observers
 from girih.passes.pipeline_syntax import Step
-from girih.tools import diagnostics, isolation, listing, op_tables, watching
+from girih.tools import diagnostics, isolation, listing, op_tables, reading, watching
 from girih.tools.command_line import SEPARATOR, read_command_line
-from girih.tools.nesting import check_nesting
 
 
 class _Part(NamedTuple):
@@ -74,8 +74,7 @@ class _Run:
                     result = self._run(part, report)
                 except diagnostics.REPORTED as error:
                     text = "\n" * (part.first_line - 1) + part.text
-                    told = diagnostics.diagnostics_of(error, file)
-                    found += diagnostics.in_source(told, text)
+                    found += reading.found_in(error, file, text)
                     found += diagnostics.tracebacks_of(error)
         if result is None:
             found += self._missing_loads(part.text)
@@ -105,14 +104,18 @@ class _Run:
         self._expect_passes_to_print_at(pipeline)
         watch = watching.Watch(self.arguments, part.first_line)
         watch.begin(pipeline)
-        with watch.listening():
-            registry.run_pipeline(
-                module,
-                pipeline,
-                observer=Observers(*watch.observers, _Progress(report)),
-                verify=self.arguments.verify_each,
-                reproducer_path=self.arguments.write_reproducer,
-            )
+        try:
+            with watch.listening():
+                registry.run_pipeline(
+                    module,
+                    pipeline,
+                    observer=Observers(*watch.observers, _Progress(report)),
+                    verify=self.arguments.verify_each,
+                    reproducer_path=self.arguments.write_reproducer,
+                )
+        except PassError as error:
+            watch.failed(error.pass_name, module.operation)
+            raise
         watch.end()
         report(("the verifier", None))
         verifier.verify(module)
@@ -162,7 +165,6 @@ class _Run:
 
 
 def _parsed(part: _Part, file: str) -> ir.Module:
-    check_nesting(part.text)
     # Blank lines in front make the parser count as in the whole file.
     return parse_module("\n" * (part.first_line - 1) + part.text, file=file)
 
@@ -191,13 +193,7 @@ def _parts(file: str, split: bool) -> list[_Part]:
         OSError: It can't be read.
         ValueError: It holds no text.
     """
-    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is no text: {error}") from None
-    if "\0" in text:
-        raise ValueError(f"{file} is no text: it has a zero byte")
+    text = read_text(file, dash_is_input=True)
     parts, first_line = [], 1
     for chunk in text.split(f"{SEPARATOR}\n") if split else [text]:
         parts.append(_Part(chunk, first_line))

@@ -13,15 +13,14 @@ theirs.
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from girih.dialects import tt, verifier
-from girih.dialects.assembly.modules import parse_module
+from girih.dialects.assembly.modules import read_text
 from girih.dialects.bindings import ir
 from girih.dialects.context import make_context
 from girih.passes import pipelines, registry
 from girih.passes.convert_tile_to_tt.driver import ConvertTileToTtOptions
-from girih.tools import diagnostics, loading
+from girih.tools import diagnostics, loading, reading
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -41,8 +40,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def _translated(text: str, arguments: argparse.Namespace) -> str:
     library = "hip" if arguments.target.startswith("gfx") else "cuda"
     with make_context(), ir.Location.unknown():
-        module = parse_module(text)
-        verifier.verify(module)
+        module = reading.module_of(text, file=arguments.file)
         options = {"convert-tile-to-tt": ConvertTileToTtOptions(library=library)}
         registry.run_pipeline(module, pipelines.steps_of("gpu", options))
         verifier.verify(module)
@@ -95,13 +93,12 @@ def _assembly(module: ir.Module, names: list[str], target: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs girih-translate; returns the exit code."""
     arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    text = ""
     try:
-        is_stdin = arguments.file == "-"
-        text = sys.stdin.read() if is_stdin else Path(arguments.file).read_text()
+        text = read_text(arguments.file, dash_is_input=True)
         sys.stdout.write(_translated(text, arguments))
     except diagnostics.REPORTED as error:
-        found = diagnostics.diagnostics_of(error, arguments.file)
-        for line in diagnostics.lines_of(found, arguments.file, text.splitlines()):
+        for line in reading.lines_about(error, arguments.file, text):
             print(line, file=sys.stderr)
         return 1
     except (OSError, RuntimeError) as error:  # no such file; Triton refused a kernel

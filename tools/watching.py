@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from girih.dialects.bindings import ir
 from girih.passes import registry
 from girih.passes.observers import DumpIR, PrintIR, Remarks, Statistics, Timing
 from girih.passes.pipeline_syntax import Step
@@ -59,6 +60,11 @@ class Watch:
         heard = heard_by(self._remarks.say) if self._remarks else nullcontext()
         with heard:
             yield
+
+    def failed(self, name: str, module: ir.Operation) -> None:
+        """Prints what is asked for of a pass that failed."""
+        if self._options.print_ir_after_failure:
+            PrintIR((), (), **form_of(self._options)).failed(name, module)
 
     def end(self) -> None:
         """Prints what is asked for after they ran."""

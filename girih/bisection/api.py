@@ -15,7 +15,7 @@ from girih.bisection.found import Bisection, Culprit
 from girih.bisection.recording import Program, Recording
 from girih.bisection.reduction import reduced, refined
 from girih.bisection.search import Fault, faults_of
-from girih.bisection.writing import write
+from girih.bisection.writing import fresh_folder, write
 from girih.checking.comparison import Difference, compare
 from girih.checking.copies import NotCopied
 from girih.compiler import compile_graph
@@ -31,16 +31,13 @@ from girih.torch_compiled import torch_compiled
 _OF_VIEWS = ("has the strides", "has requires_grad")
 """Differences that are none of the importer's: it leaves views to the caller."""
 
-FOLDER = "girih-bisect"
-"""Where files go by default."""
-
 
 def bisect(
     fn: Any,
     *,
     dynamic: bool | None = None,
     options: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike = FOLDER,
+    folder: str | os.PathLike | None = None,
 ) -> Callable[..., Bisection]:
     """Finds the pass that makes a compiled call differ from eager.
 
@@ -59,6 +56,8 @@ def bisect(
         options: As for ``girih.compile``.
         folder: Where the files go: ``repro.mlir`` with at most a few ops,
             ``inputs.pt`` and ``expected.pt``. It is made if there is something to say.
+            By default it is ``girih-bisect``, or with a number behind it where that
+            exists: ``girih-bisect-2``.
 
     Returns:
         A function that takes the arguments of the call and returns a ``Bisection``.
@@ -74,7 +73,7 @@ def bisect(
         if options is None and by_torch.is_girihs:
             mode, options = by_torch.mode, by_torch.options
         dynamic = by_torch.dynamic if dynamic is None else dynamic
-    backend = _Bisecting(make_options(options, mode), Path(folder))
+    backend = _Bisecting(make_options(options, mode), _path(folder))
     compiled = api.compile(target, dynamic=dynamic, backend=backend)
 
     def bisect_call(*args: Any, **kwargs: Any) -> Bisection:
@@ -90,7 +89,7 @@ def bisect(
 class _Bisecting:
     """A backend that compares each graph's first call, and looks for what is wrong."""
 
-    def __init__(self, options: Options, folder: Path):
+    def __init__(self, options: Options, folder: Path | None):
         self._options, self._folder = options, folder
         self.found = Bisection()
         self.graphs = 0
@@ -133,12 +132,16 @@ class _Bisecting:
             found.culprit = culprit_of(programs, self._folder)
 
 
-def culprit_of(programs: Sequence[Program], folder: Path) -> Culprit | None:
+def _path(folder: str | os.PathLike | None) -> Path | None:
+    return None if folder is None else Path(folder)
+
+
+def culprit_of(programs: Sequence[Program], folder: Path | None) -> Culprit | None:
     """What is wrong with the first of some programs that is wrong.
 
     Args:
         programs: In the order in which they run.
-        folder: Where files go.
+        folder: Where files go; None: to one that does not exist yet.
     """
     with exclusive.compilation():
         for program in programs:
@@ -147,7 +150,7 @@ def culprit_of(programs: Sequence[Program], folder: Path) -> Culprit | None:
     return None
 
 
-def _culprit(fault: Fault, folder: Path) -> Culprit:
+def _culprit(fault: Fault, folder: Path | None) -> Culprit:
     found = reduced(fault)
     if found is not None and len(fault.suspects) + fault.is_code > 1:
         fault = refined(fault, found)
@@ -183,6 +186,7 @@ def _culprit(fault: Fault, folder: Path) -> Culprit:
         }
     culprit.ops = len(found.part.ops)
     culprit.lines = _lines(found.part.module)
+    folder = fresh_folder() if folder is None else folder
     try:
         write(fault, found, folder, culprit)
     except OSError as error:

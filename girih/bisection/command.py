@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from girih.bisection.api import FOLDER, culprit_of
+from girih.bisection.api import culprit_of
 from girih.bisection.dumped import missing_loads, programs_of_folder
-from girih.tools import diagnostics, loading
+from girih.bisection.writing import FOLDER
+from girih.tools import diagnostics, loading, reading
 
 _ABOUT = """
 Evaluates the IR of a dump folder (options={"dump_dir": ..., "dump_inputs": True})
@@ -54,8 +55,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--folder",
         type=Path,
-        default=Path(FOLDER),
-        help=f"where files that show the fault go (default: {FOLDER})",
+        help="where files that show the fault go, in place of those of these names "
+        f"(default: {FOLDER}, or {FOLDER}-2 and so on where that exists)",
     )
     parser.add_argument("--load", **loading.OPTION)
     arguments = parser.parse_args(argv)
@@ -70,29 +71,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(dump, arguments.folder)
     except diagnostics.REPORTED as error:
-        found = diagnostics.diagnostics_of(error, str(dump))
+        for line in reading.lines_about(error, str(dump)):
+            print(line, file=sys.stderr)
         if missing := missing_loads(dump, loads):
             note = _note(dump, arguments.folder, missing, loads)
-            found.append(diagnostics.Diagnostic(0, 0, note, "note"))
-        for line in diagnostics.lines_of(found, str(dump)):
-            print(line, file=sys.stderr)
+            print(f"note: {note}", file=sys.stderr)
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
     return 1
 
 
 def _note(
-    dump: Path, folder: Path, missing: Sequence[str], given: Sequence[str]
+    dump: Path, folder: Path | None, missing: Sequence[str], given: Sequence[str]
 ) -> str:
     """What to load: code that a file names is not run without being asked for."""
     options = [f"--load={name}" for name in (*given, *missing)]
-    if folder != Path(FOLDER):
+    if folder is not None:
         options.append(f"--folder={folder}")
     command = shlex.join(["girih-bisect", *options, str(dump)])
     return f"the first line of a file loads {', '.join(missing)}: {command}"
 
 
-def _run(dump: Path, folder: Path) -> int:
+def _run(dump: Path, folder: Path | None) -> int:
     programs = programs_of_folder(dump)
     for _, about in programs:
         print(about)

@@ -14,20 +14,20 @@ from dataclasses import replace
 from girih.bisection.reduction import Reduced, execute
 from girih.bisection.search import Fault
 from girih.bisection.values import NOT_EVALUATED, Reference, named
+from girih.compiler.decisions import choice_options, with_options
 from girih.compiler.modules import cloned
 from girih.dialects.bindings import ir
 from girih.errors import GirihError
 from girih.passes.choices import CHOOSING, NO_LIMIT, ChoiceOptions, Decision, recorded
 from girih.passes.errors import PassError
-from girih.passes.options import options_text, parse_options
 from girih.passes.pipeline_syntax import Step
-from girih.passes.registry import info_of_step, run_pipeline
+from girih.passes.registry import run_pipeline
 
 SECONDS = 20.0
 """How long decisions are tried."""
 
-Outcome = tuple[bool, list[Decision]]
-"""Whether the result is wrong, and what was decided."""
+Outcome = tuple[dict[str, str], list[Decision]]
+"""How results differ, by name, if they are wrong, and what was decided."""
 
 _FAILURES = (*NOT_EVALUATED, GirihError, ir.MLIRError, PassError)
 
@@ -60,23 +60,17 @@ def _of_pass(fault: Fault, found: Reduced) -> tuple[Decision, Reduced] | None:
         return None
     reference = Reference(found.part.module, found.part.given, fault.is_joint)
     for place in reversed(range(len(found.steps))):
-        options = _options_of(found.steps[place])
+        options = choice_options(found.steps[place])
         if options is None:
             continue
         attempt = _Attempt(found, place, options, reference)
         fuel = _least(attempt.run, options.fuel)
         if fuel is not None:
-            decision = attempt.run(fuel)[1][fuel - 1]
-            return decision, replace(found, steps=attempt.steps(fuel))
+            differences, decisions = attempt.run(fuel)
+            steps = attempt.steps(fuel)
+            shown = replace(found, steps=steps, differences=differences)
+            return decisions[fuel - 1], shown
     return None
-
-
-def _options_of(step: Step) -> ChoiceOptions | None:
-    """Options of a pass that takes decisions; None of another one."""
-    info = info_of_step(step)
-    if info is None or not issubclass(info.options or object, ChoiceOptions):
-        return None
-    return step.given or parse_options(info.name, info.options, step.options)
 
 
 class _Attempt:
@@ -102,11 +96,8 @@ class _Attempt:
     def steps(self, fuel: int) -> list[Step]:
         """All passes."""
         before, behind = self._all[: self._place], self._all[self._place + 1 :]
-        return [
-            *before,
-            _with_fuel(self._all[self._place], self._options, fuel),
-            *behind,
-        ]
+        limited = replace(self._options, fuel=fuel)
+        return [*before, with_options(self._all[self._place], limited), *behind]
 
     def run(self, fuel: int) -> Outcome:
         """What becomes of the part."""
@@ -117,12 +108,7 @@ class _Attempt:
                 run_pipeline(module, [step])
             if behind:
                 run_pipeline(module, behind)
-        return bool(self._reference.differences(module)), decisions
-
-
-def _with_fuel(step: Step, given: ChoiceOptions, fuel: int) -> Step:
-    options = replace(given, fuel=fuel)
-    return replace(step, options=options_text(options), given=options)
+        return self._reference.differences(module), decisions
 
 
 def _of_code(fault: Fault, found: Reduced) -> tuple[Decision, Reduced] | None:
@@ -136,7 +122,7 @@ def _of_code(fault: Fault, found: Reduced) -> tuple[Decision, Reduced] | None:
             results, arguments = execute(replace(program, options=options), part)
         values = named(results, arguments, reference.names)
         own = [each for each in decisions if each.text.startswith(f"{name}: ")]
-        return bool(reference.differences_of(values)), own
+        return reference.differences_of(values), own
 
     for name in reversed(CHOOSING):
         fuel = _least(lambda fuel, name=name: run(name, fuel), NO_LIMIT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from girih.bisection.recording import Executed, Program, Snapshot
 from girih.bisection.values import Given, argument_names, attributes_of, main_of
 from girih.compiler.first_inputs import FILE as INPUTS
 from girih.compiler.modules import cloned, functions_of
-from girih.dialects import context, keys, verifier
+from girih.dialects import context, keys
+from girih.dialects.assembly.modules import read_text
 from girih.dialects.bindings import ir
 from girih.options import make_options
 from girih.passes import reproducer
@@ -25,10 +27,10 @@ from girih.passes.registry import (
     is_foreign,
     run_pipeline,
 )
-from girih.passes.replace_module import module_of
 from girih.passes.stages import PIPELINES, PROGRAMS
 from girih.running.api import Loaded
 from girih.running.made import random_values
+from girih.tools.reading import module_of
 
 _STAGES = {
     step.partition("{")[0]: stage.name
@@ -66,9 +68,10 @@ def missing_loads(folder: Path, given: Sequence[str]) -> list[str]:
     """What the first lines of a dump's files load besides what is given."""
     found: dict[str, None] = {}
     for path in sorted(folder.glob("**/*.mlir")):
-        text = path.read_text()
-        if reproducer.is_reproducer(text):
-            found |= dict.fromkeys(reproducer.loads_of(text))
+        with suppress(ValueError):  # it is no text
+            text = read_text(path)
+            if reproducer.is_reproducer(text):
+                found |= dict.fromkeys(reproducer.loads_of(text))
     return [name for name in found if name not in given]
 
 
@@ -99,10 +102,9 @@ def _made(files: list[Path], given: Given) -> Program:
     is_joint = any(path.name.endswith("-derivatives.mlir") for path in files)
     program = Program(files[0].parent.name, options=make_options({}))
     for path in files:
-        text = path.read_text()
+        text = read_text(path)
         with (shared := context.shared()), ir.Location.unknown():
             module = module_of(text, shared, str(path))
-            verifier.verify(module)
             kind = _kind(module, is_joint)
             if kind != "joint":
                 is_joint = False

@@ -24,8 +24,8 @@ class Culprit:
         decision: The first decision of the pass that makes the repro wrong, and the
             answer, if there is one: ``fuse: %0 exp into %1 reduce_sum at model.py:12
             (yes)``.
-        options: Options of ``girih.compile`` with which the repro is right: the pass
-            takes only the decisions before this one as usual.
+        options: Options of ``girih.run`` with which the repro is right: the pass takes
+            only the decisions before this one as usual.
         ops: How many ops the repro has; 0 without one.
         files: What was written: the repro first.
         commands: What shows the fault again, for a shell.

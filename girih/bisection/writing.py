@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,16 @@ from girih.tools.loading import load_file
 FILE = "repro.mlir"
 """The name of the file with the ops."""
 
+FOLDER = "girih-bisect"
+"""Where files go by default."""
+
+
+def fresh_folder() -> Path:
+    """The folder where files go by default, numbered if there is one already."""
+    others = (Path(f"{FOLDER}-{number}") for number in itertools.count(2))
+    paths = itertools.chain([Path(FOLDER)], others)
+    return next(path for path in paths if not path.exists())
+
 
 def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
     """Writes the files, and notes them and the commands that show the fault.
@@ -51,13 +62,18 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
     torch.save(expected, folder / "expected.pt")
     for name, text in written.files.items():
         replace_text(folder / name, text)
-    run = ["--inputs", "inputs.pt", "--compare", "expected.pt"]
+    run = ["--inputs", "%S/inputs.pt", "--compare", "%S/expected.pt"]
     lines = [first_line(pipeline_text(written.steps), written.loads)] if steps else []
     loads = [f"--load={name}" for name in written.loads]
-    lines.append(f"// RUN: not {join(['girih-run', *loads, '%s', *run])}")
-    lines += [f"// {line}" for line in _told(culprit)]
-    text = print_module(found.part.module).strip()
-    replace_text(path, "\n".join([*lines, text, ""]))
+    runs = ["girih-run", *loads, "%s", *run]
+    told = [f"// {line}" for line in _told(culprit, found)]
+    body = [*told, print_module(found.part.module).strip(), ""]
+
+    def put(test: Sequence[str]) -> None:
+        test_lines = [f"// RUN: not {join(test)}"] if test else []
+        replace_text(path, "\n".join([*lines, *test_lines, *body]))
+
+    put(runs)
     names = [path, folder / "inputs.pt", folder / "expected.pt"]
     culprit.files = [*names, *(folder / name for name in written.files)]
     culprit.notes += written.reasons
@@ -65,11 +81,16 @@ def write(fault: Fault, found: Reduced, folder: Path, culprit: Culprit) -> None:
         culprit.commands.append(command(path, written.loads))
     files = [str(folder / "inputs.pt"), "--compare", str(folder / "expected.pt")]
     with _loaded([folder / name for name in written.files]):
-        if _runs_wrong(path, found.part.given, expected):
+        is_wrong = _runs_wrong(path, found.part.given, expected)
+        if is_wrong:
             given = ["girih-run", *loads, str(path), "--inputs", *files]
             culprit.commands.append(join(given))
-        if _is_found_again(path, found.part.given):
+        is_found = _is_found_again(path, found.part.given)
+        if is_found:
             culprit.commands.append(join(["girih-bisect", *loads, str(folder)]))
+    if not is_wrong:  # As in training: girih-run would fail for another reason.
+        found_again = ["girih-bisect", *loads, "%S", "--folder", "%t"]
+        put(found_again if is_found else [])
 
 
 @contextmanager
@@ -88,9 +109,11 @@ def _loaded(files: Sequence[Path]) -> Iterator[None]:
             sys.modules.pop(path.stem, None)
 
 
-def _told(culprit: Culprit) -> list[str]:
+def _told(culprit: Culprit, found: Reduced) -> list[str]:
+    """What a reader of the file gets to know: the ops' own numbers."""
     passes = " or ".join(culprit.passes) or culprit.stage
-    lines = [f"Wrong after {passes}:", *(f"  {text}" for text in culprit.differences)]
+    lines = [f"Wrong after {passes}:"]
+    lines += [f"  {name}: {how}" for name, how in found.differences.items()]
     if culprit.decision:
         lines.append(f"Decision: {culprit.decision}")
     return lines

@@ -17,6 +17,7 @@ import torch
 
 from girih.codegen.runtime.mutation import written_arguments
 from girih.codegen.runtime.program import Program
+from girih.compiler.decisions import steps_with_choices
 from girih.compiler.frozen import program_with_constants
 from girih.compiler.kernel_code import launch, program_of, program_of_lowered
 from girih.compiler.lowering import Lowering
@@ -65,7 +66,8 @@ def program_of_file(
         text: What it was parsed from. A pipeline in its first line runs first, unless
             the module was for another device.
         device: Where the program computes.
-        options: For the stages behind that line.
+        options: For the stages behind that line. What they say of decisions holds for
+            the line's passes, too.
         report: Filled with what is done.
 
     Raises:
@@ -150,7 +152,7 @@ class _Rest(Lowering):
         The line of a dumped file leads to a level that is dumped. Another one may end
         anywhere, so the rest of its pipeline is left.
         """
-        steps = expand_pipeline(pipeline)
+        steps = steps_with_choices(expand_pipeline(pipeline), self.options)
         self._run("first line", steps, module.operation)
         if any(step.name == stages.PARTITION.name for step in steps):
             self._take_forward(module)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -14,17 +13,18 @@ from girih.codegen.errors import CodegenError
 from girih.compiler.failures import as_compile_error
 from girih.compiler.modules import functions_of
 from girih.compiler.rest import Compiled, program_of_file
-from girih.dialects import context, keys, verifier
+from girih.dialects import context, keys
+from girih.dialects.assembly.modules import read_text
 from girih.dialects.bindings import ir
 from girih.errors import CompileError
 from girih.options import make_options
 from girih.passes.errors import PassError
 from girih.passes.options import UnknownPass
 from girih.passes.pipeline_syntax import PipelineSyntaxError
-from girih.passes.replace_module import module_of
 from girih.passes.reproducer import is_reproducer, loads_of
 from girih.reports import Report
 from girih.running.arguments import Arguments, arguments_of, fitted
+from girih.tools.reading import module_of
 
 _TEXT = "-"
 """The name of IR that is no file, in messages."""
@@ -47,6 +47,8 @@ def run(
             an int. Strides that ``@main`` demands are made, by a copy. Tensors that it
             writes are written.
         options: As for ``girih.compile``, for the stages behind the first line.
+            ``choices_fuel``, ``choices_seed`` and ``choices_pass`` also hold for the
+            passes of that line.
 
     Returns:
         The results of ``@main`` in order, as tensors, and ints where it returns sizes:
@@ -59,8 +61,8 @@ def run(
         CompileError: A pass failed on the IR, or LLVM or Triton did.
         TypeError: The number of inputs, a type or a dtype is not that of ``@main``.
         UnsupportedError: The IR is for another device than that of the inputs.
-        ValueError: The text is no module with a function ``@main``; a rank or a size is
-            not that of ``@main``.
+        ValueError: The text is no module with a function ``@main``, and the error shows
+            the line that is wrong; a rank or a size is not that of ``@main``.
     """
     return Loaded(path_or_text)(*inputs, options=options)
 
@@ -149,7 +151,6 @@ class Loaded:
         text, file = self._source
         with (shared := context.shared()), ir.Location.unknown():
             module = module_of(text, shared, file)
-            verifier.verify(module)
             if "main" not in functions_of(module):
                 raise ValueError(f"expected {file} to have a function @main")
         return module
@@ -170,7 +171,7 @@ def _is_copy(tensor: torch.Tensor, given: torch.Tensor) -> bool:
 def _source(path_or_text: str | PathLike) -> _Source:
     if isinstance(path_or_text, str) and "\n" in path_or_text:
         return _Source(path_or_text, _TEXT)
-    return _Source(Path(path_or_text).read_text(), str(path_or_text))
+    return _Source(read_text(path_or_text), str(path_or_text))
 
 
 def _by_convention(arguments: Arguments, values: Sequence[Any]) -> list[Any]:

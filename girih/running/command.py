@@ -16,7 +16,7 @@ import torch
 
 from girih.running.api import Loaded
 from girih.running.made import random_values
-from girih.tools import diagnostics, loading
+from girih.tools import diagnostics, loading, reading
 
 _ABOUT = """
 Compiles IR of any level the rest of the way, and calls @main once. IR is what girih
@@ -89,8 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except diagnostics.REPORTED as error:
-        found = diagnostics.diagnostics_of(error, arguments.file)
-        for line in diagnostics.lines_of(found, arguments.file):
+        for line in reading.lines_about(error, arguments.file):
             print(line, file=sys.stderr)
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -92,6 +92,8 @@ def test_a_wrong_pass_is_named(name, kind, plant, tmp_path):
     assert 1 <= culprit.ops <= 10 and ops_of(culprit.files[0]) == culprit.ops
     assert f"girih-bisect {tmp_path}" in culprit.commands
     assert ("girih-run" in str(culprit)) is (kind != "joint")
+    tool = "girih-bisect %S --folder %t" if kind == "joint" else "girih-run %s"
+    assert f"// RUN: not {tool}" in culprit.files[0].read_text()
     assert command.main([str(tmp_path), "--folder", str(tmp_path / "again")]) == 1
 
 
@@ -174,6 +176,30 @@ def test_an_inference_program(plant, tmp_path):
     plant("fuse")
     found = girih.bisect(lambda x: F.gelu(x) * 3, folder=tmp_path)(torch.randn(40))
     assert found.culprit.kind == "inference" and found.culprit.stage == "fuse"
+
+
+def test_the_repro_tells_its_own_numbers(plant, tmp_path):
+    plant("fuse")
+    program = lambda x: (x.cos(), x.exp() * x)  # noqa: E731
+    found = girih.bisect(program, folder=tmp_path)(torch.randn(40))
+    assert found.culprit.differences[0].startswith("result 1: ")
+    text = found.culprit.files[0].read_text()
+    assert "//   result 0: " in text and "result 1" not in text
+
+
+def test_no_earlier_bisection_is_overwritten(plant, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plant("fuse")
+    for name in ("girih-bisect", "girih-bisect-2"):
+        found = girih.bisect(lambda x: x.exp() * x)(torch.randn(40))
+        assert {path.parent.name for path in found.culprit.files} == {name}
+    before = (tmp_path / "girih-bisect" / "repro.mlir").read_text()
+    assert command.main(["girih-bisect"]) == 1
+    assert "written: girih-bisect-3" in capsys.readouterr().out
+    assert (tmp_path / "girih-bisect" / "repro.mlir").read_text() == before
+    # A folder that is named is the one.
+    again = girih.bisect(lambda x: x.exp() * x, folder="girih-bisect")
+    assert again(torch.randn(40)).culprit.files[0].parent.name == "girih-bisect"
 
 
 def test_code_that_is_wrong_is_named(monkeypatch, tmp_path):

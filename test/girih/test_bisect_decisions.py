@@ -29,6 +29,15 @@ def after(monkeypatch):
     return plant
 
 
+def is_right(culprit, **options):
+    """Whether ``girih.run`` of the repro gives what is expected."""
+    repro, inputs, expected = culprit.files
+    found = girih.run(repro, *torch.load(inputs), **options)
+    found = found if isinstance(found, tuple) else (found,)
+    pairs = zip(found, torch.load(expected), strict=True)
+    return all(torch.allclose(one, other, equal_nan=True) for one, other in pairs)
+
+
 def spoil_behind_reductions(module):
     """A fusion with a reduction multiplies where it should divide."""
 
@@ -71,6 +80,7 @@ def test_a_wrong_fusion_of_a_reduction_with_what_follows(after, tmp_path):
     fuel = culprit.options["choices_fuel"] + 1
     assert f"fuel={fuel}" in text.partition("\n")[0] and "Decision: fuse:" in text
     # The option makes the repro right, and girih-bisect finds the same in the file.
+    assert not is_right(culprit) and is_right(culprit, options=culprit.options)
     assert command.main([str(tmp_path), "--folder", str(tmp_path / "again")]) == 1
     again = (tmp_path / "again" / "repro.mlir").read_text()
     assert "Decision: fuse:" in again
@@ -99,6 +109,7 @@ def test_a_wrong_reuse_of_buffers(monkeypatch, tmp_path):
     assert re.fullmatch(pattern, culprit.decision), found
     assert "plan-memory{" in culprit.files[0].read_text().partition("\n")[0]
     assert culprit.ops <= 10
+    assert not is_right(culprit) and is_right(culprit, options=culprit.options)
 
 
 def overwritten(x):

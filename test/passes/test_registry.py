@@ -83,7 +83,11 @@ def test_options_are_read_by_their_types(module):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("max-input=3", "has no option 'max-input'; it has: max-inputs, share,"),
+        (
+            "max-input=3",
+            "has no option 'max-input'; did you mean 'max-inputs'? It has: max-",
+        ),
+        ("zzz=3", "has no option 'zzz'; it has: max-inputs, share,"),
         ("max-inputs=x", "expected option 'max-inputs' of 'test-record' to be int"),
         ("fast=maybe", "to be bool, got 'maybe'"),
         ("sizes=a", "got 'a'"),

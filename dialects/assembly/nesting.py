@@ -2,6 +2,8 @@
 
 import re
 
+from girih.dialects.assembly.parsing import AssemblyError
+
 DEEPEST = 500
 """More than any program has; the parser's stack ends at several thousand."""
 
@@ -14,7 +16,7 @@ def check_nesting(text: str) -> None:
     """Checks that no bracket stands too deep.
 
     Raises:
-        ValueError: One does.
+        AssemblyError: One does.
     """
     if sum(map(text.count, "({[<")) <= DEEPEST:
         return
@@ -23,7 +25,7 @@ def check_nesting(text: str) -> None:
         if match["open"]:
             depth += 1
             if depth > DEEPEST:
-                line = text.count("\n", 0, match.start()) + 1
-                raise ValueError(f"line {line} is nested deeper than {DEEPEST}")
+                message = f"brackets are nested deeper than {DEEPEST}"
+                raise AssemblyError(text, match.start(), message)
         elif match["close"]:
             depth = max(depth - 1, 0)
