@@ -261,7 +261,7 @@ def _output(command: str, given: str, folder: Path) -> str:
         chdir(folder),
         redirect_stdout(told),
         redirect_stderr(errors),
-        mock.patch.object(sys, "stdin", io.StringIO(given)),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode()))),
     ):
         failed = _TOOLS[name](arguments)
     if failed:
