@@ -18,7 +18,11 @@ from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass, SchedulePlan
 from girih.passes.tile.sizes import Size, is_constant, product
 from girih.passes.tile.split import should_split, split_grid
-from girih.passes.tile.stretches import Segments, choose_segments
+from girih.passes.tile.stretches import (
+    Segments,
+    choose_outer_segments,
+    choose_segments,
+)
 from girih.passes.tile.subject import Subject, subject_of
 from girih.passes.tile.transpose import transposed_schedule, with_turned_rows
 from girih.passes.tile.widths import (
@@ -128,10 +132,39 @@ def _pointwise(subject: Subject) -> SchedulePlan:
         work=product(c.size for c in ordered),
         segments=_segments(subject, lanes, width),
     )
+    if not grid.segments:
+        grid = _with_outer_segments(subject, grid, ordered)
     kind = "flat" if len(ordered) <= 1 else "pointwise"
     reason = f"{_sizes(ordered)} points, {width} lanes along {_name(lanes)}"
     reason += _segments_text(grid)
     return SchedulePlan(kind, reason, (grid,), ())
+
+
+def _with_outer_segments(
+    subject: Subject, grid: Grid, ordered: tuple[Coordinate, ...]
+) -> Grid:
+    """The grid with stretches of a coordinate around the lanes', where that pays."""
+    for place in range(len(ordered) - 1, -1, -1):
+        coordinate = ordered[place]
+        if coordinate == grid.lanes or subject.scans:
+            continue
+        found = choose_outer_segments(subject, coordinate)
+        if not found or not subject.takes(f"{len(found)} outer segments"):
+            continue
+        # One value for each program becomes a loop over this value.
+        axes = tuple(
+            replace(axis, chunk=1)
+            if axis.coordinate == coordinate and axis.chunk is None
+            else axis
+            for axis in grid.axes
+        )
+        loops = grid.loops
+        if coordinate not in loops:
+            loops = tuple(c for c in ordered if c in loops or c == coordinate)
+        return replace(
+            grid, axes=axes, loops=loops, segments=found, segmented=coordinate
+        )
+    return grid
 
 
 def _reduction(subject: Subject) -> SchedulePlan:

@@ -353,7 +353,11 @@ def _minimum(along: Coordinate, first: Pieces, second: Pieces) -> Pieces:
 
 
 def segments_along(
-    nodes: Iterable[Node], along: Coordinate | None, table: NodeTable
+    nodes: Iterable[Node],
+    along: Coordinate | None,
+    table: NodeTable,
+    *,
+    is_outer: bool = False,
 ) -> tuple[Segment, ...]:
     """The stretches in which all that a kernel reads is linear.
 
@@ -361,6 +365,8 @@ def segments_along(
         nodes: what the kernel computes.
         along: the coordinate of the lanes.
         table: the nodes that stand for others are added to it.
+        is_outer: whether it is another one. There each ``where`` that asks where the
+            coordinate stands cuts it, too: a concat then reads one of its parts.
 
     Returns:
         The segments in order; none where there is nothing to cut, or too much.
@@ -368,9 +374,13 @@ def segments_along(
     if along is None:
         return ()
     found = [cuts for node in nodes if (cuts := _Cuts.of(node, along)) is not None]
+    if is_outer:
+        found += [
+            cuts for n in nodes if (cuts := _Cuts.of_choice(n, along)) is not None
+        ]
     # Few guards alone are cheaper as masks than as loops of their own.
     guarded = sum(isinstance(cuts.node, LoadNode) for cuts in found)
-    if guarded < MANY_GUARDED and not any(cuts.pieces for cuts in found):
+    if guarded < MANY_GUARDED and not any(c.pieces or c.choice for c in found):
         return ()
     try:
         places = reduce(_with_places, (cuts.places for cuts in found), [0, along.size])
@@ -414,12 +424,37 @@ class _Cuts:
     Attributes:
         pieces: of each computed part of its indices.
         guards: each of its guards that varies along the coordinate: where it holds.
+        choice: where the condition of a ``where`` holds.
     """
 
     node: Node
     along: Coordinate
     pieces: dict[Dynamic, Pieces]
     guards: dict[Guard, list[tuple[Size, Size, bool]]]
+    choice: tuple[tuple[Size, Size, bool], ...] = ()
+
+    @classmethod
+    def of_choice(cls, node: Node, along: Coordinate) -> "_Cuts | None":
+        """The cuts of a ``where`` that compares the coordinate with a number."""
+        if not isinstance(node, ComputeNode) or node.name != "where":
+            return None
+        condition = node.operands[0]
+        compares = isinstance(condition, ComputeNode) and condition.name in _COMPARED
+        if not compares or along not in condition.coordinates:
+            return None
+        first, second = condition.operands
+        if first.element != I64 or second.element != I64:
+            return None
+        try:
+            sides = (pieces_of(side, along) for side in condition.operands)
+            difference = _difference(along, *sides)
+            choice = _COMPARED[condition.name](along, difference)
+        except NotLinear:
+            return None
+        parts = tuple(
+            (piece.low, piece.high, bool(piece.value.const)) for piece in choice
+        )
+        return cls(node, along, {}, {}, parts) if len(parts) > 1 else None
 
     @classmethod
     def of(cls, node: Node, along: Coordinate) -> "_Cuts | None":
@@ -449,6 +484,7 @@ class _Cuts:
     def places(self) -> list[Size]:
         """Where the coordinate is cut."""
         ends = [piece.high for pieces in self.pieces.values() for piece in pieces]
+        ends += [high for _, high, _ in self.choice]
         return ends + [high for parts in self.guards.values() for _, high, _ in parts]
 
     def within(self, low: Size, high: Size, table: NodeTable) -> Node:
@@ -457,6 +493,8 @@ class _Cuts:
         Raises:
             NotLinear: where the stretch lies in none of the pieces.
         """
+        if self.choice:
+            return self.node.operands[1 if _at(low, high, self.choice) else 2]
         values = {
             atom: _at(low, high, [(p.low, p.high, p.value) for p in pieces])
             for atom, pieces in self.pieces.items()
@@ -472,6 +510,29 @@ class _Cuts:
             lambda index: _with_values(index, values)
         )
         return table.add(copy, node.location)
+
+
+def _from_zero(along: Coordinate, pieces: Pieces) -> Pieces:
+    """1 where a value is at least 0, elsewhere 0."""
+    return _chosen(along, pieces, lambda _: affine({}, 1), lambda _: affine({}, 0))
+
+
+def _below_zero(along: Coordinate, pieces: Pieces) -> Pieces:
+    return _chosen(along, pieces, lambda _: affine({}, 0), lambda _: affine({}, 1))
+
+
+def _lowered(pieces: Pieces) -> Pieces:
+    """Values that are at least 0 where these are more than 0."""
+    return tuple(replace(piece, value=piece.value - 1) for piece in pieces)
+
+
+# Of a comparison with 0, by its name: 1 where it holds.
+_COMPARED: dict[str, Callable[[Coordinate, Pieces], Pieces]] = {
+    "ge": _from_zero,
+    "lt": _below_zero,
+    "gt": lambda along, pieces: _from_zero(along, _lowered(pieces)),
+    "le": lambda along, pieces: _below_zero(along, _lowered(pieces)),
+}
 
 
 def replace_guards(node: Node, guards: tuple[Guard, ...]) -> Node:

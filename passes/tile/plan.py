@@ -142,8 +142,9 @@ class Grid:
         substitutes: loads of earlier grids' results, by the number of the node.
         work: elements touched by all programs.
         stages: what is copied before the loops begin.
-        segments: stretches of the lanes' coordinate with loops of their own; none
-            where one loop does.
+        segments: stretches of a coordinate with loops of their own; none where one
+            loop does.
+        segmented: this coordinate, None for the lanes'.
         columns: how accumulators of columns lie in memory (``tile.columns``).
     """
 
@@ -159,6 +160,7 @@ class Grid:
     work: Size
     stages: tuple[Stage, ...] = ()
     segments: tuple[Segment, ...] = ()
+    segmented: Coordinate | None = None
     columns: object | None = None
 
 

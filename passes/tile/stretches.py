@@ -39,6 +39,24 @@ def choose_segments(subject: Subject, lanes: Coordinate | None, width: int) -> S
     return segments if cut < uncut else ()
 
 
+def choose_outer_segments(subject: Subject, along: Coordinate) -> Segments:
+    """The stretches of a coordinate of the loops around that of the lanes.
+
+    None unless what is left out in each of them is worth code of its own: in a concat
+    that is what the other parts would compute, and read with masks.
+    """
+    nodes, table = subject.nodes, subject.formula.table
+    segments = segments_along(nodes, along, table, is_outer=True)
+    if not segments:
+        return ()
+    roots = [store.node for store in subject.formula.stores]
+    whole = known(along.size, GUESSED_SIZE) * _body_cost(roots)
+    cut = sum(
+        known(s.high - s.low, GUESSED_SIZE) * _body_cost(roots, s) for s in segments
+    )
+    return segments if cut * 4 <= whole * 3 else ()
+
+
 def _body_cost(roots: list[Node], segment: Segment | None = None) -> int:
     """Instructions for one vector of values, without those for where they lie."""
     standing_for = dict(segment.substitutes) if segment else {}

@@ -182,17 +182,22 @@ class Program:
         body: Callable[[list[ir.Value]], list[ir.Value]],
     ) -> list[ir.Value]:
         """The loops over one coordinate: one, or one for each segment of it."""
-        if coordinate != self.grid.lanes or not self.grid.segments:
+        cut = self.grid.segmented or self.grid.lanes
+        if coordinate != cut or not self.grid.segments:
             return self._one_loop(coordinate, width, inits, body)
         for segment in self.grid.segments:
-            inits = self._segment(segment, width, inits, body)
+            inits = self._segment(coordinate, segment, width, inits, body)
         return inits
 
     def _segment(
-        self, segment: Segment, width: int, inits: list[ir.Value], body: Body
+        self,
+        coordinate: Coordinate,
+        segment: Segment,
+        width: int,
+        inits: list[ir.Value],
+        body: Body,
     ) -> list[ir.Value]:
-        """The loop over a segment of the lanes' coordinate."""
-        coordinate = self.grid.lanes
+        """The loop over a segment of a coordinate."""
         known, bounds = self.values.substitutes, self.ranges.get(coordinate)
         nodes = {node.number: other for node, other in segment.substitutes}
         # Values that an earlier pass kept stand for nodes of all segments.
@@ -200,10 +205,11 @@ class Program:
         self.ranges[coordinate] = self._range_in(segment, bounds)
         if segment.width is not None:
             width = segment.width
-        if width == 0:
+        lanes = self.indices.lanes
+        if width == 0 and coordinate == lanes:
             self.indices.lanes = None
         inits = self._one_loop(coordinate, width, inits, body)
-        self.indices.lanes = coordinate
+        self.indices.lanes = lanes
         self.values.substitutes = known
         del self.ranges[coordinate]
         if bounds is not None:
