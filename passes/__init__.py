@@ -52,6 +52,7 @@ PASS_MODULES = {
     "select-products": "girih.passes.select_products",
     "separate-reductions": "girih.passes.separate_reductions",
     "share-flat-kernels": "girih.passes.share_flat_kernels",
+    "sink-permutes": "girih.passes.sink_permutes",
     "split-constants": "girih.passes.split_constants",
     "tile": "girih.passes.tile",
     "write-out-attention": "girih.passes.write_out_attention",

@@ -230,6 +230,7 @@ CONTRACTS: dict[str, Contract] = {
     "round-before-jumps": _GRAPHS,
     "separate-reductions": _GRAPHS,
     "share-flat-kernels": _PROGRAMS,
+    "sink-permutes": _GRAPHS,
     "split-constants": _GRAPHS,
     "tile": _contract("host", "tile"),
     "write-out-attention": _GRAPHS,

@@ -161,6 +161,11 @@ WRITE_OUT_CONVOLUTIONS = _stage(
     "On the CPU, products of matrices and sums over windows replace convolutions that "
     "kernels compute faster than a library.",
 )
+SINK_PERMUTES = _stage(
+    "sink-permutes",
+    "On the CPU, arithmetic on permuted tensors runs in the order in which they lie, "
+    "where something behind it permutes them back.",
+)
 CANCEL_PERMUTES = _stage(
     "cancel-permutes",
     "Reductions between two permutations that cancel run in the order of the tensors.",
@@ -195,6 +200,7 @@ _FUSED = (
     SHARE,
     WRITE_OUT_ROLLS,
     WRITE_OUT_SCATTERS,
+    SINK_PERMUTES,
     CANCEL_PERMUTES,
     ROUND_BEFORE_JUMPS,
     SEPARATE_REDUCTIONS,

@@ -314,7 +314,7 @@ llvm.func @caller() { llvm.call @nowhere() : () -> () llvm.return }
 """
 BREAKING = {
     puts_host_ops_into_graphs: ("graph", 5, "'host.workspace' expected IR of level"),
-    ends_fusions_without_yield: ("graph", 17, "'graph.fusion' expected"),
+    ends_fusions_without_yield: ("graph", 18, "'graph.fusion' expected"),
     ends_functions_without_return: ("graph", 3, "to end in func.return, got 'graph."),
     moves_ops_behind_their_uses: ("graph", 3, "does not dominate this use"),
     launches_what_is_not_there: (
