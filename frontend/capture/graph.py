@@ -214,6 +214,11 @@ class Graph:
     def _call(self, kind: str, target, args: list[Value], kwargs: dict[str, Value]):
         if target in _PLACING and (len(args) > _OFFSET or "storage_offset" in kwargs):
             self._guard_beginnings(args[0])
+        if "from" in kwargs and len(args) == 1:
+            # Graphs are Python, where it can't be a keyword. It is the second parameter
+            # of all that have it: ``uniform_`` and ``random_``.
+            kwargs = dict(kwargs)
+            args = [*args, kwargs.pop("from")]
         fixes = self.fixes_numbers or takes_int_for_float(target, args, kwargs)
         call = CallArguments(target, fixes)
         try:

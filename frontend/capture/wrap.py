@@ -49,6 +49,7 @@ from girih.frontend.capture.values.lookup import (
     has_python_layer,
     is_of_library,
     is_plain_tuple_class,
+    length_of,
     static_lookup,
 )
 from girih.frontend.capture.values.mapping import DictValue
@@ -211,7 +212,7 @@ def _list(tracer, obj, source):
 
 def _deque(tracer, obj, source):
     tracer.guards.add(source, "type", deque)
-    tracer.guards.add(source, "length", len(obj))
+    tracer.guards.add(source, "length", length_of(obj))
     maxlen = tracer.wrap(obj.maxlen, source.attribute("maxlen")).as_python()
     value = DequeValue([], maxlen, source)
     tracer.remember(obj, value)  # a deque may hold itself

@@ -60,16 +60,23 @@ def _fill_tensor(self, value):
     return _fill(self) if value.dim() == 0 else NotImplemented
 
 
-@shape_rule("randint")
+@shape_rule("randint", "randint.generator")
 def _randint(
     high, size, generator=None, dtype=None, layout=None, device=None, pin_memory=None
 ):
     return _sized(size, dtype or torch.int64, layout, device, pin_memory)
 
 
-@shape_rule("randint.low")
+@shape_rule("randint.low", "randint.low_generator")
 def _randint_from(low, high, size, **options):
     return _randint(high, size, **options)
+
+
+@shape_rule("randperm", "randperm.generator")
+def _randperm(n, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
+    if n < 0:
+        return NotImplemented
+    return _sized((n,), dtype or torch.int64, layout, device, pin_memory)
 
 
 @shape_rule("scalar_tensor")
@@ -132,6 +139,16 @@ def _like(
 
 @shape_rule("full_like")
 def _full_like(self, fill_value, **options):
+    return _like(self, **options)
+
+
+@shape_rule("randint_like", "randint_like.generator")
+def _randint_like(self, high, generator=None, **options):
+    return _like(self, **options)
+
+
+@shape_rule("randint_like.low_dtype", "randint_like.low_generator_dtype")
+def _randint_like_from(self, low, high, generator=None, **options):
     return _like(self, **options)
 
 

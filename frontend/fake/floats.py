@@ -3,7 +3,9 @@
 torch converts a ``SymFloat`` to the float that it is now where a schema says ``float``
 (and not ``Scalar``), which makes a constant of it. Neither the shape nor the dtype of
 what these calls give depends on such a number, so capture evaluates them with an
-example in its place, and the importer has it at run time.
+example in its place, and the importer has it at run time. Integers that vary are such
+floats, too, where a schema says ``float``. Of ``random_`` it says ``int``: the bounds
+stay integers.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from typing import Any, NamedTuple
 import torch
 
 Place = int | str
+Symbol = torch.SymInt | torch.SymFloat
+_SYMBOLS = (torch.SymInt, torch.SymFloat)
 
 
 class Kept(NamedTuple):
@@ -62,11 +66,18 @@ def _quantile(q: Any, **others: Any) -> bool:
 
 
 def _spread(std: Any = 1.0, **others: Any) -> bool:
-    return not isinstance(std, torch.Tensor) and bool(std >= 0.0)
+    return isinstance(std, torch.Tensor) or bool(std >= 0.0)
 
 
 def _range(**bounds: Any) -> bool:
     return bool(bounds.get("from", 0.0) <= bounds.get("to", 1.0))
+
+
+def _not_empty(**bounds: Any) -> bool:
+    """Whether there are integers between the bounds; one alone is the upper one."""
+    if len(bounds) == 1:
+        return bool(next(iter(bounds.values())) > 0)
+    return bounds["to"] is not None and bool(bounds["from"] < bounds["to"])
 
 
 _DROPOUT = Kept(("p",), _share)
@@ -128,12 +139,16 @@ KEPT: dict[str, Kept] = {
     "pdist": Kept(("p",), _not_negative("p")),
     "poisson_nll_loss": _EPS,
     "quantile": Kept(("q",), _quantile),
+    "random_": Kept(("from", "to"), _not_empty),
     "rms_norm": _EPS,
     "scaled_dot_product_attention": Kept(("scale",), _positive("scale")),
     "smooth_l1_loss": Kept(("beta",), _positive("beta")),
     "triplet_margin_loss": Kept(("margin", "p", "eps"), _has_norm),
     "uniform_": _UNIFORM,
 }
+
+# Those whose numbers are integers.
+_OF_INTEGERS = frozenset(("random_",))
 
 # Python functions of ``torch.nn.functional`` and ``torch.functional`` that compare such
 # a number and pass it on: capture follows them.
@@ -168,15 +183,21 @@ def name_of(target: Any) -> str | None:
 
 @cache
 def _parameters(name: str) -> dict[Place, str]:
-    """The parameters that are kept, by position and by name."""
+    """The parameters that are kept, by position and by name.
+
+    Where overloads differ at a position, the first of them names it. Those that write
+    to ``out`` may have positions that Python does not know.
+    """
     packet, found = getattr(torch.ops.aten, name), {}
-    for overload in packet.overloads():
+    kind = "int" if name in _OF_INTEGERS else "float"
+    overloads = [each for each in packet.overloads() if not each.endswith("out")]
+    for overload in overloads:
         arguments = getattr(packet, overload)._schema.arguments
         for place, argument in enumerate(arguments):
-            if argument.name in KEPT[name].names and "float" in str(argument.type):
-                found[argument.name] = argument.name
+            if argument.name in KEPT[name].names and kind in str(argument.type):
+                found.setdefault(argument.name, argument.name)
                 if not argument.kwarg_only:
-                    found[place] = argument.name
+                    found.setdefault(place, argument.name)
     return found
 
 
@@ -186,11 +207,11 @@ def _given(args: Any, kwargs: dict) -> Iterator[tuple[Place, Any]]:
 
 
 def _is_example(value: Any) -> bool:
-    is_symbolic = isinstance(value, torch.SymFloat) and not value.node.is_constant()
+    is_symbolic = isinstance(value, _SYMBOLS) and not value.node.is_constant()
     return is_symbolic and value.node.hint is not None
 
 
-def symbolic(target: Any, args: Any, kwargs: dict) -> dict[Place, torch.SymFloat]:
+def symbolic(target: Any, args: Any, kwargs: dict) -> dict[Place, Symbol]:
     """The numbers of a call that stay symbolic, by position or name.
 
     What an operation decides by them becomes a guard. There are none where it would be
@@ -203,22 +224,28 @@ def symbolic(target: Any, args: Any, kwargs: dict) -> dict[Place, torch.SymFloat
         return {}
     parameters = _parameters(name)
     numbers = {parameters[k]: v for k, v in _given(args, kwargs) if k in parameters}
+    converted = (lambda value: value) if name in _OF_INTEGERS else torch.sym_float
     found = {
-        place: value
+        place: converted(value)
         for place, value in _given(args, kwargs)
         if place in parameters and _is_example(value)
     }
     return found if found and KEPT[name].holds(**numbers) else {}
 
 
-def replaced(args: Any, kwargs: dict, numbers: dict[Place, float]) -> tuple[list, dict]:
+def replaced(args: Any, kwargs: dict, numbers: dict[Place, Any]) -> tuple[list, dict]:
     """The arguments with these numbers at their places."""
     positional = [numbers.get(n, value) for n, value in enumerate(args)]
     return positional, {k: numbers.get(k, value) for k, value in kwargs.items()}
 
 
+def _example(value: Symbol) -> int | float:
+    hint = value.node.hint
+    return int(hint) if isinstance(value, torch.SymInt) else float(hint)
+
+
 def with_examples(target: Any, args: Any, kwargs: dict) -> tuple[list, dict]:
     """The arguments with what the numbers that stay symbolic are now."""
     found = symbolic(target, args, kwargs)
-    examples = {place: float(value.node.hint) for place, value in found.items()}
+    examples = {place: _example(value) for place, value in found.items()}
     return replaced(args, kwargs, examples)

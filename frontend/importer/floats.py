@@ -28,8 +28,9 @@ _FACTORS = (0.9431793157, 0.8867420191)
 _TINY = 1.2857931e-181
 
 _NARROW = (torch.float16, torch.bfloat16)
-# Attention that takes its scale at run time is a call of ATen.
-_NEVER_PASSED = ("scaled_dot_product_attention",)
+# Attention that takes its scale at run time is a call of ATen; ``random_`` takes
+# integers.
+_NEVER_PASSED = ("random_", "scaled_dot_product_attention")
 _ALPHA = 1.7580993408473766  # of SELU, as ATen has it
 
 
@@ -249,6 +250,15 @@ def _attention(recorder, run, query, key, *args, scale, **kwargs):
     return run(query * root, key * root, *args, scale=1.0, **kwargs)
 
 
+def _random(recorder, run, self, *bounds, generator=None, **named):
+    """Integers between bounds: ATen draws those of ``randint_like`` by ``random_``.
+
+    Source: aten/src/ATen/native/TensorFactories.cpp (2.13)
+    """
+    bounds = (*bounds, *(named[key] for key in ("from", "to") if key in named))
+    return self.copy_(torch.randint_like(self, *bounds))
+
+
 def _all_dropouts() -> Iterator[tuple[str, Callable]]:
     for is_feature, is_alpha, name in (
         (False, False, "dropout"),
@@ -263,6 +273,7 @@ def _all_dropouts() -> Iterator[tuple[str, Callable]]:
 _WRITTEN_OUT: dict[str, Callable] = {
     **dict(_all_dropouts()),
     "cross_entropy_loss": _cross_entropy,
+    "random_": _random,
     "rms_norm": _rms_norm,
     "scaled_dot_product_attention": _attention,
 }

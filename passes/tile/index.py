@@ -249,6 +249,23 @@ def _split_low_part(rest: Affine, divisor: Size):
     return rest, constant(0), None
 
 
+def recombined(expression: Affine) -> Affine:
+    """The expression with ``n * (x // n) + x % n`` written as ``x``.
+
+    A reshape cuts a linear position into coordinates, and the strides of a contiguous
+    buffer put it together again: what was divided on the way need not be.
+    """
+    terms = dict(expression.terms)
+    for atom, coefficient in expression.terms:
+        if isinstance(atom, Remainder):
+            whole = Quotient(atom.value, atom.divisor)
+            if terms.get(whole) == coefficient * atom.divisor:
+                del terms[atom], terms[whole]
+                rest = affine(terms, expression.const)
+                return recombined(rest + atom.value * coefficient)
+    return expression
+
+
 def coordinates_of(expression: Affine) -> frozenset[Coordinate]:
     """Every coordinate on which the expression depends, through quotients too."""
     found: set[Coordinate] = set()

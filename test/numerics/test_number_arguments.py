@@ -24,6 +24,7 @@ from girih import fallbacks
 
 OPERATORS = operators()
 IS_LONG = bool(os.environ.get("GIRIH_TEST_LONG"))
+X = torch.linspace(-2, 2, 12).view(3, 4)
 NAMES = tuple(OPERATORS) if IS_LONG else ("constant_pad_nd", "narrow", "roll")
 
 
@@ -153,3 +154,96 @@ def test_a_gradient_of_what_is_repeated_no_times():
         leaf = x.clone().requires_grad_()
         compiled(leaf, *counts).sum().backward()
         assert torch.equal(leaf.grad, torch.full((2, 3), 3.0 * math.prod(counts)))
+
+
+def _drawn(name, *arguments, **options):
+    """Draws by a method, into a tensor whose elements lie by columns."""
+
+    def function(x, low, high):
+        given = [number(low, high) for number in arguments]
+        return getattr((x * 1).t(), name)(*given, **options) + x.t()
+
+    return function
+
+
+def _low(low, high):
+    return low
+
+
+def _high(low, high):
+    return high
+
+
+DRAWS = {
+    "cauchy_": _drawn("cauchy_", _low, _high),
+    "exponential_": _drawn("exponential_", _high),
+    "log_normal_": _drawn("log_normal_", _low, _high),
+    "normal": lambda x, low, high: torch.normal(float(low), float(high), (4,)),
+    "normal of a tensor": lambda x, low, high: torch.normal(float(low), x.abs()),
+    "normal_": _drawn("normal_", _low, _high),
+    "randint": lambda x, low, high: torch.randint(high - low, (4,)),
+    "randint from": lambda x, low, high: torch.randint(low, high, (4,)),
+    "randint generator": lambda x, low, high: torch.randint(
+        high - low, (4,), generator=None
+    ),
+    "randint from generator": lambda x, low, high: torch.randint(
+        low, high, (4,), generator=None
+    ),
+    "randint below a size": lambda x, low, high: torch.randint(
+        low, x.numel() + high, (), generator=None
+    ),
+    "randint_like": lambda x, low, high: torch.randint_like(x, high - low),
+    "randint_like from": lambda x, low, high: torch.randint_like(x.t(), low, high),
+    "randint_like of bytes": lambda x, low, high: torch.randint_like(
+        x, low, high, dtype=torch.uint8
+    ),
+    "random_": _drawn("random_", lambda low, high: high - low, generator=None),
+    "random_ from": _drawn("random_", _low, _high),
+    "random_ generator": _drawn("random_", _low, _high, generator=None),
+    "random_ named": lambda x, low, high: x.clone().random_(
+        **{"from": low, "to": high}
+    ),
+    "random_ to": lambda x, low, high: x.clone().random_(low, to=high),
+    "randperm": lambda x, low, high: torch.randperm(high - low, generator=None),
+    "uniform_": _drawn("uniform_", _low, _high),
+    "uniform_ around": lambda x, low, high: (x * 1).uniform_(-high, high),
+}
+
+
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", DRAWS)
+def test_bounds_of_random_numbers(name, dynamic):
+    compiled = girih.compile(DRAWS[name], dynamic=dynamic)
+
+    def drawn(function, low, high):
+        torch.manual_seed(7)
+        return function(X, low, high), torch.get_rng_state()
+
+    for low in range(2, 9):
+        bounds = low, 2 * low + 5
+        expected, actual = drawn(DRAWS[name], *bounds), drawn(compiled, *bounds)
+        torch.testing.assert_close(actual, expected)
+        assert actual[0].stride() == expected[0].stride()
+    assert len(girih.report(compiled).graphs) == (1 if dynamic else 2)
+
+
+@pytest.mark.parametrize("bounds", [(5, 5), (9, 3), (-4, 3000), (3, 2**40)])
+@pytest.mark.parametrize("name", [name for name in DRAWS if name.startswith("rand")])
+def test_bounds_that_eager_refuses(name, bounds):
+    def outcome(function):
+        torch.manual_seed(7)
+        try:
+            return function(X, *bounds)
+        except RuntimeError as error:
+            return str(error).partition("\n")[0]
+
+    if name == "randperm" and bounds[1] > 2**20:
+        pytest.skip("takes all memory")
+    compiled = girih.compile(DRAWS[name], dynamic=True)
+    compiled(X, 2, 9)
+    expected, actual = outcome(DRAWS[name]), outcome(compiled)
+    if isinstance(expected, str):
+        assert actual == expected
+    else:
+        torch.testing.assert_close(actual, expected)

@@ -81,4 +81,4 @@ def _unpacked_arguments(tracer, frame, instruction, place: int):
         kind = args.python_type().__name__
         message = f"argument after * must be an iterable, not {kind}"
         tracer.throw(TypeError, f"{name_of_callee(frame.stack[place])} {message}")
-    return list(tracer.iterate(args)), kwargs
+    return tracer.listed(args), kwargs

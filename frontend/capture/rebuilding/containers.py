@@ -15,7 +15,7 @@ from girih.frontend.capture.rebuilding.code import (
 )
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.values.base import Value
-from girih.frontend.capture.values.lookup import c_method
+from girih.frontend.capture.values.lookup import c_method, content_of
 from girih.frontend.capture.values.mapping import DictValue, ProxyValue, ViewValue
 from girih.frontend.capture.values.sequence import ListValue, SliceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
@@ -113,7 +113,7 @@ def _write_proxy(rebuilder, value: ProxyValue) -> ast.expr:
 def _write_set(rebuilder, value: SetValue) -> ast.expr:
     items = [rebuilder.expression(item) for item in value.members()]
     display = list_of(items)
-    known = tuple(value.order)
+    known = tuple(content_of(value.order))
     # Sets made of a list and of a set may differ in their order.
     if tuple(value.cls(known)) != known:
         display = call(rebuilder.constant(frozenset), display)

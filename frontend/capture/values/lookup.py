@@ -104,6 +104,21 @@ def content_of(container: Any) -> list:
     return list(c_method(type(container), "__iter__")(container))
 
 
+def call_builtin(container: Any, name: str, *args: Any) -> Any:
+    """Calls a method of a container, past one that its own class puts in its place."""
+    return c_method(type(container), name)(container, *args)
+
+
+def length_of(container: Any) -> int:
+    """The number of items of a container, past a ``__len__`` of its own class."""
+    return call_builtin(container, "__len__")
+
+
+def is_in(item: Any, container: Any) -> bool:
+    """Whether a container has an item, past a ``__contains__`` of its own class."""
+    return call_builtin(container, "__contains__", item)
+
+
 def has_python_layer(cls: type) -> bool:
     """Whether a class statement made the class, or one of its bases."""
     marks = {"__slots__", "__dict__", "__weakref__"}

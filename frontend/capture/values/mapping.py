@@ -9,7 +9,7 @@ from typing import Any
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key, key_of
-from girih.frontend.capture.values.lookup import content_of
+from girih.frontend.capture.values.lookup import content_of, length_of
 from girih.frontend.capture.values.sequence import TupleValue
 
 _MISSING = object()
@@ -101,8 +101,9 @@ class DictValue(Value):
         if self.real is None:
             return len(self.items)
         tracer.sizes.check_length(self.source)
-        tracer.guards.add(self.source, "length", len(self.real))
-        return len(self.real)
+        length = length_of(self.real)
+        tracer.guards.add(self.source, "length", length)
+        return length
 
     def iterate(self, tracer):
         """The keys."""

@@ -154,6 +154,9 @@ def stand_in(cls: type, **content: Any) -> Any:
 def listed(tracer, value: Value) -> list[Value]:
     """``list(value)``, which asks an object how many items there may be."""
     if not isinstance(value, SpecialMethods):
+        counted = getattr(value, "counted", None)
+        if isinstance(counted, SpecialMethods):
+            _size_or_none(tracer, counted)
         return list(tracer.iterate(value))
     iterator = tracer.iterator(value)
     _ask_for_length(tracer, value)
@@ -163,14 +166,20 @@ def listed(tracer, value: Value) -> list[Value]:
     return items
 
 
-def _ask_for_length(tracer, value: SpecialMethods) -> None:
-    """What ``operator.length_hint`` does: of errors, a TypeError is no answer."""
+def _size_or_none(tracer, value: SpecialMethods):
+    """The length; None where there is none, or a TypeError in its place."""
     try:
-        if value._size(tracer) is not None:
-            return
+        return value._size(tracer)
     except Raised as raised:
         if not issubclass(raised.value.python_type(), TypeError):
             raise
+    return None
+
+
+def _ask_for_length(tracer, value: SpecialMethods) -> None:
+    """What ``operator.length_hint`` does: of errors, a TypeError is no answer."""
+    if _size_or_none(tracer, value) is not None:
+        return
     try:
         hint = value.call_special(tracer, "__length_hint__", [])
     except Raised as raised:

@@ -8,7 +8,12 @@ from girih.errors import unsupported
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.key import Key, check_hashable, key_of
-from girih.frontend.capture.values.lookup import content_of
+from girih.frontend.capture.values.lookup import (
+    call_builtin,
+    content_of,
+    is_in,
+    length_of,
+)
 from girih.frontend.capture.values.mapping import DictValue, KeyOrder
 
 _HISTORY = (
@@ -61,7 +66,9 @@ class SetValue(Value):
             return super().as_python()
         if all(isinstance(key.value, Constant) for key in self.keys.values()):
             return self.order
-        return self.cls(self.keys[item].value.as_python() for item in self.order)
+        return self.cls(
+            self.keys[item].value.as_python() for item in content_of(self.order)
+        )
 
     def read_all(self, tracer) -> SetValue:
         """Reads all members, of a set that existed before too."""
@@ -84,17 +91,20 @@ class SetValue(Value):
     def changes(self) -> tuple[list[Value], list[Value]]:
         """The members that a set from outside has lost, and those it has got."""
         before = self.before or {}
-        lost = [key.value for item, key in before.items() if item not in self.order]
-        got = [self.keys[item].value for item in self.order if item not in before]
+        lost = [
+            key.value for item, key in before.items() if not is_in(item, self.order)
+        ]
+        now = content_of(self.order)
+        got = [self.keys[item].value for item in now if item not in before]
         return lost, got
 
     def truth(self, tracer) -> bool:
         """Whether it has members."""
-        return bool(self.read_all(tracer).order)
+        return self.length(tracer) > 0
 
     def length(self, tracer) -> int:
         """Number of members."""
-        return len(self.read_all(tracer).order)
+        return length_of(self.read_all(tracer).order)
 
     def members(self) -> list[Value]:
         """The members that are known, in order."""
@@ -121,19 +131,20 @@ class SetValue(Value):
     def ordered_keys(self, tracer) -> list[Key]:
         """The keys of the members, in an order that is guarded."""
         self.ordered(tracer)
-        return [self.keys[item] for item in self.order]
+        return [self.keys[item] for item in content_of(self.order)]
 
     def contains(self, tracer, item) -> bool:
         """Whether a member is there; a set is looked for as a frozen one."""
         item = _hashable_set(tracer, item)
         check_hashable(tracer, item)
         if self.real is None:
-            return key_of(tracer, item).python in self.order
+            return is_in(key_of(tracer, item).python, self.order)
         try:
             python_item = tracer.key_python(item)
         except NotConstant:
-            return key_of(tracer, item).python in self.read_all(tracer).order
-        found = python_item in self.real
+            python_item = key_of(tracer, item).python
+            return is_in(python_item, self.read_all(tracer).order)
+        found = is_in(python_item, self.real)
         kind = "contains" if found else "absent"
         tracer.guards.add(self.source, kind, python_item)
         return found
@@ -202,7 +213,8 @@ class SetValue(Value):
         self.read_all(tracer)
         parts = [_parts_of(tracer, other) for other in others]
         made = SetValue((), self.cls)
-        made.order = getattr(self.order, name)(*(order for order, _ in parts))
+        theirs = (order for order, _ in parts)
+        made.order = call_builtin(self.order, name, *theirs)
         made.keys = _chosen(made.order, [self.keys, *(keys for _, keys in parts)])
         made.before = self.before
         return made
@@ -250,17 +262,20 @@ class SetValue(Value):
     def method_issubset(self, tracer, other):
         """``self.issubset(other)``."""
         theirs, _ = _parts_of(tracer, other)
-        return tracer.constant(self.read_all(tracer).order.issubset(theirs))
+        order = self.read_all(tracer).order
+        return tracer.constant(call_builtin(order, "issubset", theirs))
 
     def method_issuperset(self, tracer, other):
         """``self.issuperset(other)``."""
         theirs, _ = _parts_of(tracer, other)
-        return tracer.constant(self.read_all(tracer).order.issuperset(theirs))
+        order = self.read_all(tracer).order
+        return tracer.constant(call_builtin(order, "issuperset", theirs))
 
     def method_isdisjoint(self, tracer, other):
         """``self.isdisjoint(other)``."""
         theirs, _ = _parts_of(tracer, other)
-        return tracer.constant(self.read_all(tracer).order.isdisjoint(theirs))
+        order = self.read_all(tracer).order
+        return tracer.constant(call_builtin(order, "isdisjoint", theirs))
 
 
 def _hashable_set(tracer, item: Value) -> Value:

@@ -11,7 +11,7 @@ from girih.dialects.attributes import INTS
 from girih.dialects.definition import OPS, has
 from girih.dialects.rule_table import RuleTable
 from girih.dialects.traits import FINDS_PLACE, REDUCES, SCANS
-from girih.passes.tile.index import Affine, Coordinate, constant
+from girih.passes.tile.index import Affine, Coordinate, constant, recombined
 from girih.passes.tile.kernel import KernelSource, OpRecord
 from girih.passes.tile.nodes import (
     ComputeNode,
@@ -141,7 +141,7 @@ def offset_in(strides: tuple[Size, ...], at: Coordinates) -> Affine:
     offset = constant(0)
     for coordinate, stride in zip(at, strides, strict=True):
         offset = offset + coordinate * stride
-    return offset
+    return recombined(offset)
 
 
 def domain_coordinates(parts: dict[int, list[Coordinate]]) -> Coordinates:

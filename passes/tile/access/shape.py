@@ -11,7 +11,7 @@ from girih.passes.tile.access.evaluator import (
     broadcast,
     reads,
 )
-from girih.passes.tile.index import Affine, constant, quotient, remainder
+from girih.passes.tile.index import Affine, constant, quotient, recombined, remainder
 from girih.passes.tile.kernel import OpRecord
 from girih.passes.tile.nodes import (
     ConstantNode,
@@ -152,6 +152,7 @@ def reshape_coordinates(
         linear = constant(0)
         for dim in result_dims:
             linear = linear * result[dim] + at[dim]
+        linear = recombined(linear)
         for dim in reversed(source_dims[1:]):
             found[dim] = remainder(linear, source[dim])
             linear = quotient(linear, source[dim])

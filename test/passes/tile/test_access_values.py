@@ -246,6 +246,20 @@ def test_symbolic_broadcast(rows, columns):
     )
 
 
+def test_sizes_that_are_symbols_read_as_numbers():
+    x = torch.randn(6, 4, 10)
+    shapes = [("s0", "s1", "s2"), (8, 30)]
+    module = build_kernel(
+        [(shapes[0], "f32", ("s1*s2", "s2", 1))],
+        shapes[1],
+        lambda b, t: [exp_free(b, b("reshape", t, results=[tensor((8, 30))]))],
+        symbols=["s0", "s1", "s2"],
+    )
+    kernel, output = CompiledKernel(module), torch.empty(8, 30)
+    assert kernel([x, output], [6, 4, 10]) == 0
+    assert torch.equal(output, (x + x).view(8, 30))
+
+
 def test_two_outputs_share_loads():
     x = torch.randn(50)
     module = build_kernel(

@@ -8,14 +8,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from girih.dialects.dims import evaluate, parse
+from girih.passes.tile.access.evaluator import offset_in
 from girih.passes.tile.access.shape import reshape_coordinates
 from girih.passes.tile.index import (
     Affine,
     Coordinate,
     Quotient,
     Remainder,
+    bounds,
     of,
     quotient,
+    recombined,
     remainder,
 )
 from girih.passes.tile.sizes import exact_quotient, is_at_least, least
@@ -138,6 +141,45 @@ def test_views_of_merged_dims_leave_no_division():
     rows, heads, depth = (of(c) for c in COORDINATES[1:])
     found = reshape_coordinates((3, 24), (3, 4, 6), (rows, heads, depth))
     assert found == (rows, heads * 6 + depth)
+
+
+@pytest.mark.parametrize("source", [(18, 8), (8, 18), (9, 4, 4), (16, 9), (5, 29)])
+@pytest.mark.parametrize("result", [(2, 3, 4, 6), (6, 24), (24, 6)])
+def test_what_lies_in_a_row_is_read_without_division(source, result):
+    sizes, at = iter(COORDINATES), []
+    for size in result:
+        expression = of(next(sizes))
+        while bounds(expression)[1] + 1 < size:
+            coordinate = next(sizes)
+            expression = expression * coordinate.size + of(coordinate)
+        at.append(expression)
+    found = reshape_coordinates(source, result, tuple(at))
+    strides = [math.prod(source[dim + 1 :]) for dim in range(len(source))]
+    offset = offset_in(strides, found)
+    assert all(isinstance(atom, Coordinate) for atom, _ in offset.terms)
+    for place, point in enumerate(points()):
+        assert value(offset, point) == place
+
+
+@given(expressions(), st.integers(1, 24), st.integers(-3, 3), st.integers(-3, 3))
+def test_recombined_is_the_same_number(expression, divisor, whole, part):
+    first = quotient(expression, divisor) * (whole * divisor)
+    combined = first + remainder(expression, divisor) * part + expression
+    found = recombined(combined)
+    for at in points():
+        assert value(found, at) == value(combined, at)
+
+
+def test_sizes_that_are_symbols_are_not_divided_by():
+    source = tuple(map(parse, ("s0", "s1", "s2")))
+    strides = (source[1] * source[2], source[2], 1)
+    at = tuple(map(of, COORDINATES))
+    found = reshape_coordinates(source, COORDINATE_SIZES, at)
+    a, b, c, d = at
+    assert offset_in(strides, found) == a * 72 + b * 24 + c * 6 + d
+    columns = (1, source[0], source[0] * source[1])
+    offset = offset_in(columns, found)
+    assert any(isinstance(atom, Remainder) for atom, _ in offset.terms)
 
 
 def test_symbolic_division():

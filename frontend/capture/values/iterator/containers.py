@@ -8,6 +8,7 @@ from typing import Any
 from girih.errors import UnsupportedError
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
+from girih.frontend.capture.values.lookup import length_of
 
 
 class SequenceIterator(IteratorValue):
@@ -147,12 +148,12 @@ class SetIterator(ItemsIterator):
     @property
     def is_unchanged(self) -> bool:
         """Whether the set has had the same members since the iterator was made."""
-        same_size = len(self.owner.order) == len(self.items)
+        same_size = length_of(self.owner.order) == len(self.items)
         return same_size and self.owner.removals == self.removals
 
     def next(self, tracer):
         """The next member."""
-        if self.owner is not None and len(self.owner.order) != len(self.items):
+        if self.owner is not None and length_of(self.owner.order) != len(self.items):
             self.owner, self.items = None, []
             tracer.throw(RuntimeError, "Set changed size during iteration")
         if self.owner is not None and self.owner.removals != self.removals:
@@ -214,6 +215,11 @@ class IndexIterator(IteratorValue):
         self.index = start
         self.step = step
         self.cls = cls
+
+    @property
+    def counted(self) -> Value | None:
+        """What is asked for its length where somebody asks how many items may come."""
+        return None if self.index < 0 else self.owner
 
     def next(self, tracer):
         """The item at the index; IndexError and StopIteration are the end."""

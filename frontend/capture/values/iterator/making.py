@@ -132,7 +132,8 @@ def _reversed_object(tracer, value: ObjectValue) -> Value:
     found = value.call_special(tracer, "__reversed__", [])
     if found is not None:
         return found
-    if value.base is not None:
+    asked = (tracer.lookup(value.cls, n)[0] for n in ("__len__", "__getitem__"))
+    if value.base is not None and not any(map(_is_python, asked)):
         return _reversed_builtin(tracer, value.base, value)
     if tracer.lookup(value.cls, "__getitem__")[0] is MISSING or member is None:
         _not_reversible(tracer, value)
