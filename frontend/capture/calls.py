@@ -399,7 +399,7 @@ class Calls(TorchCalls):
         if issubclass(cls, tuple) and c_base(cls) is not tuple:
             return self._allocate_structure(cls, args, kwargs or {})
         if issubclass(cls, tuple):
-            made = list(self.iterate(args[0])) if args else []
+            made = self.listed(args[0]) if args else []
             if is_plain_tuple_class(cls):
                 self.guard_tuple_class(cls)
                 return TupleValue(made, cls)

@@ -17,7 +17,11 @@ from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant, TextConstant
 from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.lookup import MISSING
-from girih.frontend.capture.values.mapping import DictValue, ViewValue
+from girih.frontend.capture.values.mapping import (
+    DictValue,
+    ProxyValue,
+    ViewValue,
+)
 from girih.frontend.capture.values.number import RunTimeNumber, object_is_gone
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
@@ -108,6 +112,8 @@ class Operators:
         if isinstance(left, TensorValue) or isinstance(right, TensorValue):
             return self._binary_tensor(function, left, right, in_place)
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
+            if in_place and self._changes_first(function, left, right):
+                return left
             found = self._binary_special(function, left, right, in_place)
             if found is not None:
                 return found
@@ -115,6 +121,20 @@ class Operators:
         if isinstance(left, SymbolValue) or isinstance(right, SymbolValue):
             return self._binary_symbol(function, left, right)
         return self._binary_container(function, left, right, in_place)
+
+    def _changes_first(self, function, left: Value, right: Value) -> bool:
+        """Whether a set or dict changes in place, before the object is asked."""
+        part = builtin_part(right)
+        if isinstance(left, SetValue) and left.cls is set:
+            is_asked = function in _SET_METHODS and isinstance(part, SetValue)
+            if is_asked:
+                self._binary_set(function, left, part, in_place=True)
+            return is_asked
+        is_dict = isinstance(left, DictValue) and not isinstance(left, ProxyValue)
+        if is_dict and function is operator.or_:
+            left.method_update(self, right)
+            return True
+        return False
 
     def _binary_tensor(self, function, left, right, in_place: bool) -> Value:
         left, right = self._number(left, function), self._number(right, None)
@@ -197,6 +217,14 @@ class Operators:
         _check_followed(left, right)
         named = IN_PLACE[function] if in_place else function
         self._check_parts(named, left, right)
+        if in_place and function is operator.add:
+            part = builtin_part(left)
+            if isinstance(part, (ListValue, DequeValue)):
+                part.method_extend(self, right)  # by `__iter__` of its class
+                return left
+        if isinstance(left, ViewValue) and function in _SET_METHODS:
+            if left.kind != "values":
+                return self._binary_view(function, left, right)
         left, right = builtin_part(left), builtin_part(right)
         if isinstance(left, DequeValue):
             found = left.operate(self, function, right, in_place)
@@ -258,9 +286,6 @@ class Operators:
                 return left
             return result
         if function is operator.add and isinstance(left, SequenceValue):
-            if in_place and isinstance(left, ListValue):
-                left.method_extend(self, right)
-                return left
             return left.concatenate(self, right)
         return self._binary_known(function, left, right)
 
@@ -272,6 +297,16 @@ class Operators:
             left.call_method(self, name, [right], {})
             return left
         return left.call_method(self, name, [right], {})
+
+    def _binary_view(self, function, left: ViewValue, right: Value) -> Value:
+        """The keys or items of a dict, and any iterable, which ``&`` reads to its end.
+
+        Source: https://github.com/python/cpython/blob/3.12/Objects/dictobject.c
+        (``dictviews_or``, ``_PyDictView_Intersect``)
+        """
+        if function is operator.and_ and not isinstance(right, (SetValue, ViewValue)):
+            right = TupleValue(list(self.iterate(right)))
+        return self._binary_set(function, left, right, in_place=False)
 
     def _as_set(self, value: Value) -> Value:
         """A set of what the keys or items of a dict are; other values as they are."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from girih.frontend.capture.budget import Budget
 from girih.frontend.capture.values.base import Raised, Value
 from girih.frontend.capture.values.iterator import IteratorValue
 from girih.frontend.capture.values.iterator.making import iterator_of
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
-from girih.frontend.capture.values.protocols import listed
+from girih.frontend.capture.values.protocols import counted_items, fast_sequence, listed
 from girih.frontend.capture.values.tensor import TensorValue
 
 
@@ -50,6 +56,23 @@ class Protocols:
         """The items that ``list(value)`` has."""
         return listed(self, value)
 
+    def counted_items(self, value: Value) -> Iterator[Value]:
+        """The same, one by one."""
+        return counted_items(self, value)
+
+    def fast_sequence(
+        self, value: Value, error: str | Callable[[], Any]
+    ) -> list[Value]:
+        """The items that C code takes for a list.
+
+        Args:
+            value: What is read.
+            error: The message of the TypeError if it has none, or what raises that.
+        """
+        if isinstance(error, str):
+            error = functools.partial(self.throw, TypeError, error)
+        return fast_sequence(self, value, error)
+
     def iterator(self, value: Value) -> Value:
         """``iter(value)``."""
         return iterator_of(self, value)
@@ -66,27 +89,53 @@ class Protocols:
                 raise
             return None
 
-    def pairs_of(self, value: Value) -> list[tuple[Value, Value]]:
-        """The items of a mapping, or of an iterable of pairs."""
-        if isinstance(value, ObjectValue) and isinstance(value.base, DictValue):
-            value = value.base
+    def pairs_of(self, value: Value) -> Iterator[tuple[Value, Value]]:
+        """The items of a mapping, or of an iterable of pairs, as a dict takes them.
+
+        Source: https://github.com/python/cpython/blob/3.12/Objects/dictobject.c
+        (``dict_merge``, ``PyDict_MergeFromSeq2``)
+        """
+        content = self._dict_read_directly(value)
+        if content is not None:
+            items = list(content.read_all(self).items())
+            yield from ((key.value, item) for key, item in items)
+        elif self.find_attr(value, "keys") is not None:
+            for key in self._keys_of(value):
+                yield key, self.get_item(value, key)
+        else:
+            for index, pair in enumerate(self.iterate(value)):
+                yield self._pair(index, pair)
+
+    def _dict_read_directly(self, value: Value) -> DictValue | None:
+        """The dict whose items are read past the methods of its class."""
         if isinstance(value, DictValue):
-            return [(key.value, item) for key, item in value.read_all(self).items()]
-        if self.find_attr(value, "keys") is not None:
-            keys = self.iterate(self.call_method(value, "keys", []))
-            return [(key, self.get_item(value, key)) for key in keys]
-        return [
-            self._pair(index, pair) for index, pair in enumerate(self.iterate(value))
-        ]
+            return value
+        if not isinstance(value, ObjectValue) or not isinstance(value.base, DictValue):
+            return None
+        # An OrderedDict is always asked by methods, which may be the builtin ones.
+        names = ("__iter__",)
+        if issubclass(value.cls, OrderedDict):
+            names = ("__iter__", "keys", "__getitem__")
+        members = (self.lookup(value.cls, name)[0] for name in names)
+        is_own = any(isinstance(member, types.FunctionType) for member in members)
+        return None if is_own else value.base
+
+    def _keys_of(self, value: Value) -> list[Value]:
+        """All keys of a mapping, which are read before any of its items."""
+        keys = self.call_method(value, "keys", [])
+        owner, kind = value.python_type().__name__, keys.python_type().__name__
+        text = f"{owner}.keys() returned a non-iterable (type {kind})"
+        return self.fast_sequence(keys, text)
 
     def _pair(self, index: int, pair: Value) -> tuple[Value, Value]:
         place = f"dictionary update sequence element #{index}"
+        text = f"cannot convert {place} to a sequence"
         try:
-            items = list(self.iterate(pair))
+            items = self.fast_sequence(pair, text)
         except Raised as raised:
-            if raised.value.python_type() is not TypeError:
+            if not issubclass(raised.value.python_type(), TypeError):
                 raise
-            self.throw(TypeError, f"cannot convert {place} to a sequence")
+            self.throw(TypeError, text)
         if len(items) != 2:
             text = f"{place} has length {len(items)}; 2 is required"
             self.throw(ValueError, text)

@@ -104,6 +104,10 @@ def _set_update(tracer, frame, instruction):
 @opcode("DICT_UPDATE")
 def _dict_update(tracer, frame, instruction):
     other = frame.pop()
+    has_keys = hasattr(other.python_type(), "keys")
+    if not has_keys and tracer.find_attr(other, "keys") is None:
+        kind = other.python_type().__name__
+        tracer.throw(TypeError, f"'{kind}' object is not a mapping")
     frame.stack[-instruction.arg].method_update(tracer, other)
 
 

@@ -5,7 +5,6 @@ Source: https://docs.python.org/3.12/library/dis.html#opcode-UNPACK_SEQUENCE
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from girih.frontend.capture.bytecode.table import opcode
@@ -21,7 +20,8 @@ from girih.frontend.capture.values.sequence import ListValue, TupleValue
 def _unpack_sequence(tracer, frame, instruction):
     expected = instruction.arg
     # An iterator is asked for one item more, and not for all that it has.
-    items = list(islice(_unpacked(tracer, frame.pop()), expected + 1))
+    value = _checked(tracer, frame.pop())
+    items = list(islice(tracer.iterate(value), expected + 1))
     if len(items) < expected:
         message = f"not enough values to unpack (expected {expected}, got {len(items)})"
         tracer.throw(ValueError, message)
@@ -31,20 +31,26 @@ def _unpack_sequence(tracer, frame, instruction):
     frame.stack.extend(reversed(items))
 
 
-def _unpacked(tracer, value: Value) -> Iterator[Value]:
-    """The items of a value that is unpacked into variables."""
+def _checked(tracer, value: Value) -> Value:
+    """A value that is unpacked into variables; raises where it has no items."""
     cls = value.python_type()
     found = (tracer.lookup(cls, name)[0] for name in ("__iter__", "__getitem__"))
     if all(member is MISSING for member in found):
         kind = cls.__name__
         tracer.throw(TypeError, f"cannot unpack non-iterable {kind} object")
-    return tracer.iterate(value)
+    return value
 
 
 @opcode("UNPACK_EX")
 def _unpack_ex(tracer, frame, instruction):
-    items = list(_unpacked(tracer, frame.pop()))
+    iterator = tracer.iterator(_checked(tracer, frame.pop()))
     before, after = instruction.arg & 0xFF, instruction.arg >> 8
+    items: list[Value] = []
+    while len(items) < before and (item := tracer.next_of(iterator)) is not None:
+        items.append(item)
+    if len(items) == before:
+        # Python makes a list of the iterator, which calls its `__iter__` again.
+        items += tracer.listed(iterator)
     if len(items) < before + after:
         message = f"not enough values to unpack (expected at least {before + after}"
         tracer.throw(ValueError, f"{message}, got {len(items)})")

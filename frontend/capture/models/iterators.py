@@ -210,13 +210,13 @@ def _part_of_tee(tracer, items) -> Value:
 @models(itertools.product)
 def _product(tracer, *iterables, repeat=None):
     keywords = {} if repeat is None else {"repeat": tracer.index_of(repeat)}
-    pools = [list(tracer.iterate(items)) for items in iterables]
+    pools = [tracer.listed(items) for items in iterables]
     return RowsIterator(itertools.product, pools, [], keywords)
 
 
 def _choices(cls: type):
     def model(tracer, iterable, r=None):
-        pool = list(tracer.iterate(iterable))
+        pool = tracer.listed(iterable)
         size = len(pool) if r is None or tracer.is_none(r) else tracer.index_of(r)
         if size < 0:
             tracer.throw(ValueError, "r must be non-negative")

@@ -504,7 +504,7 @@ def _tuple(tracer, items=None):
 
 @models(torch.Size)
 def _size(tracer, items=None):
-    return TupleValue([] if items is None else list(tracer.iterate(items)), torch.Size)
+    return TupleValue([] if items is None else tracer.listed(items), torch.Size)
 
 
 @models(dict)

@@ -182,7 +182,8 @@ class ConstantMethod(Value):
         if isinstance(self.owner.value, re.Pattern) and self.name in ("sub", "subn"):
             return self._substitute(tracer, args, kwargs)
         if self.name == "join" and isinstance(self.owner.value, str) and args:
-            args = [tracer.list_of(list(args[0].iterate(tracer)))]
+            items = tracer.fast_sequence(args[0], "can only join an iterable")
+            args = [tracer.list_of(items)]
         try:
             return tracer.fold_call(method, args, kwargs)
         except NotConstant:

@@ -95,7 +95,8 @@ class DequeValue(Value):
         if function is operator.mul:
             items = self.content.repeat(tracer, tracer.known(other).as_python()).items
         elif function is operator.add and in_place:
-            items = self.items + list(tracer.iterate(other))
+            self.method_extend(tracer, other)
+            return self
         elif function is operator.add and isinstance(other, DequeValue):
             items = self.items + other.items
         else:
@@ -130,21 +131,19 @@ class DequeValue(Value):
         return tracer.constant(None)
 
     def method_extend(self, tracer, items):
-        """``self.extend(items)``."""
-        added = list(tracer.iterate(items))
-        if added:
-            self._mutate(tracer)
-        self.items.extend(added)
-        self._trim_left()
+        """``self.extend(items)``; those before an error stay."""
+        for item in self._added(tracer, items):
+            self.method_append(tracer, item)
         return tracer.constant(None)
+
+    def _added(self, tracer, items: Value):
+        """What is added one by one; a deque adds its own items once."""
+        return list(self.items) if items is self else tracer.iterate(items)
 
     def method_extendleft(self, tracer, items):
         """``self.extendleft(items)``: each goes to the left of the one before."""
-        added = list(tracer.iterate(items))
-        if added:
-            self._mutate(tracer)
-        self.items[:0] = added[::-1]
-        self._trim_right()
+        for item in self._added(tracer, items):
+            self.method_appendleft(tracer, item)
         return tracer.constant(None)
 
     def _pop(self, tracer, index: int) -> Value:

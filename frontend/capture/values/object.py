@@ -355,6 +355,8 @@ class ObjectValue(SpecialMethods):
                 return self._merged(tracer, *args, is_right=name == "__ror__")
         if name == "__format__" and args and not args[0].truth(tracer):
             return tracer.call(tracer.constant(str), [self], {})  # as C does
+        if name == "__ror__" and isinstance(self.base, DictValue):
+            return self._added_to(tracer, *args)
         if name in OPERATORS:
             args = [builtin_part(arg) for arg in args]
         found = self.base.call_method(tracer, name, args, kwargs)
@@ -383,6 +385,15 @@ class ObjectValue(SpecialMethods):
         args = [] if factory is None else [factory]
         cls = tracer.constant(self.cls)
         return tracer.call(cls, [*args, self if content is None else content], {})
+
+    def _added_to(self, tracer, other: Value) -> Value:
+        """``other | self`` for a plain dict, which reads this one as an update does."""
+        other = builtin_part(other)
+        if not isinstance(other, DictValue):
+            return tracer.constant(NotImplemented)
+        made = other.copied_like(tracer, other)
+        made.method_update(tracer, self)
+        return made
 
     def _merged(self, tracer, other: Value, is_right: bool) -> Value:
         """``self | other``, or ``other | self``: an object of this class."""

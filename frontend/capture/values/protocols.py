@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from girih.frontend.capture.values.base import Raised, Value
@@ -151,19 +152,47 @@ def stand_in(cls: type, **content: Any) -> Any:
     return type(cls.__name__, (), {"__module__": cls.__module__, **content})()
 
 
-def listed(tracer, value: Value) -> list[Value]:
-    """``list(value)``, which asks an object how many items there may be."""
+def counted_items(tracer, value: Value) -> Iterator[Value]:
+    """The items, one by one, as ``list(value)`` takes them.
+
+    It asks an object how many items there may be.
+    """
     if not isinstance(value, SpecialMethods):
         counted = getattr(value, "counted", None)
         if isinstance(counted, SpecialMethods):
             _size_or_none(tracer, counted)
-        return list(tracer.iterate(value))
+        yield from tracer.iterate(value)
+        return
     iterator = tracer.iterator(value)
     _ask_for_length(tracer, value)
-    items = []
     while (item := tracer.next_of(iterator)) is not None:
-        items.append(item)
-    return items
+        yield item
+
+
+def listed(tracer, value: Value) -> list[Value]:
+    """``list(value)``."""
+    return list(counted_items(tracer, value))
+
+
+def fast_sequence(tracer, value: Value, not_iterable: Callable[[], Any]) -> list[Value]:
+    """The items, as C code takes them from any iterable for a list or a tuple.
+
+    It calls ``list(iter(value))``, and ``list`` calls ``__iter__`` of the iterator.
+
+    Args:
+        tracer: The tracer.
+        value: What is read.
+        not_iterable: Raises the caller's own error in place of a TypeError of ``iter``.
+
+    Source: https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast
+    """
+    try:
+        iterator = tracer.iterator(value)
+    except Raised as raised:
+        if issubclass(raised.value.python_type(), TypeError):
+            not_iterable()
+        raise
+    return listed(tracer, iterator)
 
 
 def _size_or_none(tracer, value: SpecialMethods):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
-from girih.frontend.capture.values.base import Raised, Value
+from girih.frontend.capture.values.base import Value
 
 _LONGEST = 1 << 22  # items
 
@@ -219,11 +220,11 @@ class ListValue(SequenceValue):
         """``self[index] = value`` and ``self[slice] = values``."""
         index = tracer.index_of(key)
         tracer.effects.change(self)
+        found: Any = value
+        if isinstance(index, slice):
+            found = _assigned(tracer, index, value)
         try:
-            if isinstance(index, slice):
-                self.items[index] = _assigned(tracer, index, value)
-            else:
-                self.items[index] = value
+            self.items[index] = found
         except IndexError:
             tracer.throw(IndexError, "list assignment index out of range")
         except ValueError as error:  # of a slice
@@ -247,10 +248,9 @@ class ListValue(SequenceValue):
 
     def method___init__(self, tracer, items=None):
         """``list.__init__(self, items)``."""
-        made = [] if items is None else tracer.listed(items)
         tracer.effects.change(self)
-        self.items[:] = made
-        return tracer.constant(None)
+        self.items.clear()
+        return self.method_extend(tracer, TupleValue([]) if items is None else items)
 
     def method_append(self, tracer, item):
         """``self.append(item)``."""
@@ -258,8 +258,12 @@ class ListValue(SequenceValue):
         return tracer.constant(None)
 
     def method_extend(self, tracer, items):
-        """``self.extend(items)``."""
-        self._add(tracer, tracer.listed(items))
+        """``self.extend(items)``; those before an error stay."""
+        if isinstance(items, SequenceValue):
+            self._add(tracer, list(items.items))
+            return tracer.constant(None)
+        for item in tracer.counted_items(items):
+            self._add(tracer, [item])
         return tracer.constant(None)
 
     def _add(self, tracer, items: list[Value]) -> None:
@@ -328,13 +332,10 @@ class ListValue(SequenceValue):
 
 def _assigned(tracer, place: slice, values: Value) -> list[Value]:
     """The items that are put into a slice of a list."""
-    try:
-        return list(values.iterate(tracer))
-    except Raised as raised:
-        is_iterable = hasattr(values.python_type(), "__iter__")
-        if is_iterable or raised.value.python_type() is not TypeError:
-            raise
-    tracer.fold_raw(operator.setitem, [], place, 0)  # raises as this Python does
+    if type(values) in (ListValue, TupleValue) and values.cls in (list, tuple):
+        return list(values.items)
+    raises = functools.partial(tracer.fold_raw, operator.setitem, [], place, 0)
+    return tracer.fast_sequence(values, raises)  # the message is that of this Python
 
 
 class SliceValue(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from girih.errors import unsupported
@@ -38,11 +39,9 @@ class SetValue(Value):
     """
 
     def __init__(self, keys=(), cls: type = set, source=None, real=None):
-        self.keys: dict[Any, Key] = {}
-        for key in keys:
-            self.keys.setdefault(key.python, key)
-        self.cls = cls
         self.order: Any = cls(key.python for key in keys)
+        self.keys: dict[Any, Key] = _chosen(self.order, [keys])
+        self.cls = cls
         self.source = source
         self.real = real
         self.before: dict[Any, Key] | None = None
@@ -51,9 +50,10 @@ class SetValue(Value):
     @classmethod
     def of(cls, tracer, items: Value, python_class: type = set) -> SetValue:
         """``set(items)``."""
-        order, keys = _parts_of(tracer, items)
         made = cls((), python_class)
-        made.order, made.keys = python_class(order), dict(keys)
+        order, keys = _part_of(tracer, items)
+        made.order = python_class(order)
+        made.keys = _chosen(made.order, [keys])
         return made
 
     def python_type(self) -> type:
@@ -171,8 +171,11 @@ class SetValue(Value):
     def method_add(self, tracer, item):
         """``self.add(item)``."""
         key = key_of(tracer, item)
-        self.change(tracer).order.add(key.python)
-        self.keys.setdefault(key.python, key)
+        order = self.change(tracer).order
+        before = len(order)
+        order.add(key.python)
+        if len(order) > before:
+            self.keys[key.python] = key
         return tracer.constant(None)
 
     def method_discard(self, tracer, item):
@@ -211,20 +214,26 @@ class SetValue(Value):
     def combine(self, tracer, name: str, others) -> SetValue:
         """A new set: what the method of sets called ``name`` gives."""
         self.read_all(tracer)
-        parts = [_parts_of(tracer, other) for other in others]
+        parts = [_part_of(tracer, other) for other in others]
         made = SetValue((), self.cls)
         theirs = (order for order, _ in parts)
         made.order = call_builtin(self.order, name, *theirs)
-        made.keys = _chosen(made.order, [self.keys, *(keys for _, keys in parts)])
+        made.keys = _chosen(
+            made.order, [self.keys.values(), *(keys for _, keys in parts)]
+        )
         made.before = self.before
         return made
 
     def _change_with(self, tracer, name: str, others) -> Value:
-        parts = [_parts_of(tracer, other) for other in others]
+        parts = [_part_of(tracer, other) for other in others]
         order = self.change(tracer).order
-        getattr(order, name)(*(theirs for theirs, _ in parts))
-        self.removals += any(item not in order for item in self.keys)
-        self.keys = _chosen(order, [self.keys, *(keys for _, keys in parts)])
+        try:
+            getattr(order, name)(*(theirs for theirs, _ in parts))
+        finally:  # what was done before an error stays
+            mine = list(self.keys.values())
+            self.keys = _chosen(order, [mine, *(keys for _, keys in parts)])
+            kept = set(map(id, self.keys.values()))
+            self.removals += any(id(key) not in kept for key in mine)
         return tracer.constant(None)
 
     def method_update(self, tracer, *others):
@@ -261,20 +270,21 @@ class SetValue(Value):
 
     def method_issubset(self, tracer, other):
         """``self.issubset(other)``."""
-        theirs, _ = _parts_of(tracer, other)
         order = self.read_all(tracer).order
+        theirs, _ = _part_of(tracer, other)
         return tracer.constant(call_builtin(order, "issubset", theirs))
 
     def method_issuperset(self, tracer, other):
         """``self.issuperset(other)``."""
-        theirs, _ = _parts_of(tracer, other)
         order = self.read_all(tracer).order
+        theirs, _ = _part_of(tracer, other)
         return tracer.constant(call_builtin(order, "issuperset", theirs))
 
     def method_isdisjoint(self, tracer, other):
         """``self.isdisjoint(other)``."""
-        theirs, _ = _parts_of(tracer, other)
         order = self.read_all(tracer).order
+        is_builtin = isinstance(other, (SetValue, DictValue))
+        theirs, _ = _part_of(tracer, other) if is_builtin else _lazy(tracer, other)
         return tracer.constant(call_builtin(order, "isdisjoint", theirs))
 
 
@@ -287,26 +297,54 @@ def _hashable_set(tracer, item: Value) -> Value:
     return item if hashes else SetValue.of(tracer, part, frozenset)
 
 
-def _parts_of(tracer, value: Value) -> tuple[Any, dict[Any, Key]]:
-    """What a set takes from a set, a dict or an iterable, and the members for it."""
+def _part_of(tracer, value: Value) -> tuple[Any, Iterable[Key]]:
+    """What a method of sets is called with for a value, and the members that gives.
+
+    A set takes the members of a set of any class directly, and those of a plain dict.
+    It iterates over anything else, as far as the method goes.
+    """
+    part = getattr(value, "base", None)
+    value = part if isinstance(part, SetValue) else value
     if isinstance(value, SetValue):
         value.read_all(tracer)
-        return value.order, value.keys
+        return value.order, value.keys.values()
     if isinstance(value, DictValue):
         keys = list(value.read_all(tracer))
-        return {key.python: None for key in keys}, {key.python: key for key in keys}
-    keys = [key_of(tracer, item) for item in tracer.iterate(value)]
-    found: dict[Any, Key] = {}
-    for key in keys:
-        found.setdefault(key.python, key)
-    return [key.python for key in keys], found
+        return {key.python: None for key in keys}, keys
+    return _lazy(tracer, value)
 
 
-def _chosen(order, candidates: list[dict[Any, Key]]) -> dict[Any, Key]:
+def _lazy(tracer, value: Value) -> tuple[Iterator[Any], list[Key]]:
+    """An iterator over what members hash like, and those that it has given."""
+    given: list[Key] = []
+
+    def members():
+        for item in tracer.iterate(value):
+            given.append(key_of(tracer, item))
+            yield given[-1].python
+
+    return members(), given
+
+
+def _chosen(order, candidates: Iterable[Iterable[Key]]) -> dict[Any, Key]:
     """The member for each item: of equal ones, the one that the set kept."""
+    keys = [key for part in candidates for key in part]
+    same: dict[int, Key] = {}
+    for key in keys:
+        same.setdefault(id(key.python), key)
     chosen = {}
-    for item in order:
-        found = [keys[item] for keys in candidates if item in keys]
-        same = (key for key in found if key.python is item)
-        chosen[item] = next(same, found[0])
+    equal: dict[Any, Key] = {}
+    for item in content_of(order):
+        found = same.get(id(item))
+        if found is None:  # a tuple of a set from outside is made anew
+            equal = equal or _first_of_equal(keys)
+            found = equal[item]
+        chosen[item] = found
     return chosen
+
+
+def _first_of_equal(keys: Iterable[Key]) -> dict[Any, Key]:
+    first: dict[Any, Key] = {}
+    for key in keys:
+        first.setdefault(key.python, key)
+    return first

@@ -173,7 +173,7 @@ class StarMapIterator(IteratorValue):
         args = tracer.next_of(self.part)
         if args is None:
             return None
-        return tracer.call(self.function, list(tracer.iterate(args)), {})
+        return tracer.call(self.function, tracer.listed(args), {})
 
 
 class CompressIterator(IteratorValue):
