@@ -23,7 +23,7 @@ from girih.frontend.capture.continuation import tail_of
 from girih.frontend.capture.evaluate import Evaluator, NeedsKnownSizes, NeedsSymbols
 from girih.frontend.capture.finalizers import returning
 from girih.frontend.capture.frame import Frame
-from girih.frontend.capture.graph import Input
+from girih.frontend.capture.graph import is_written
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
@@ -236,7 +236,7 @@ class _Capture:
         if tracer.graph.has_calls:
             self._check_views(rebuilder.outputs)
             graph = self._graph_module(rebuilder.outputs)
-            examples = tracer.graph.evaluator.example_inputs(tracer.graph.inputs)
+            examples = tracer.graph.evaluator.example_inputs(tracer.graph.passed)
             compiled = _compiled(self.call.backend, graph, examples)
             for_now = is_for_now(compiled)
             if tracer.state.has_effects:
@@ -288,29 +288,23 @@ class _Capture:
     def _graph_module(self, outputs: list) -> torch.fx.GraphModule:
         captured = self.tracer.graph
         captured.fx.output(tuple(outputs))
+        passed = captured.passed
         for given in captured.inputs:
+            if not any(given is other for other in passed):
+                captured.fx.erase_node(given.value.node)
+        for given in passed:
             node = given.value.node
             node.meta["val"] = node.meta["example_value"] = given.value.fake
             node.meta["girih_source"] = str(given.source or "")
         module = CapturedGraph(captured.modules, captured.fx)
-        static = [i for i, given in enumerate(captured.inputs) if given.is_static]
+        static = [i for i, given in enumerate(passed) if given.is_static]
         module.meta["static_input_indices"] = static
         module.meta["written_inputs"] = {
             index: (given.real.requires_grad, given.real.is_leaf)
-            for index, given in enumerate(captured.tensors)
-            if _is_written(given)
+            for index, given in enumerate(passed)
+            if isinstance(given.real, torch.Tensor) and is_written(given)
         }
         return module
-
-
-def _is_written(given: Input) -> bool:
-    """Whether the graph may write an argument.
-
-    Inference tensors do not count their changes. What is no leaf was written once to
-    be none.
-    """
-    fake = given.value.fake
-    return fake.is_inference() or fake._version > (not given.real.is_leaf)
 
 
 def _compiled(backend: Backend, graph, examples: list[Any]) -> Callable:

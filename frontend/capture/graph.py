@@ -93,12 +93,18 @@ class Graph:
         self.modules = torch.nn.Module()
         self._by_symbol: dict[tuple, SymbolValue] = {}
         self._effects: set = set()
+        self._dropped: set[int] = set()
         self.fixes_numbers = False
 
     @property
     def inputs(self) -> list[Input]:
         """The placeholders, in order: tensors, then numbers."""
         return self.tensors + self.numbers
+
+    @property
+    def passed(self) -> list[Input]:
+        """The inputs that the graph is called with, in order."""
+        return [given for given in self.inputs if id(given) not in self._dropped]
 
     @property
     def last(self) -> Node:
@@ -194,12 +200,22 @@ class Graph:
     def prune(self) -> None:
         """Drops nodes and inputs for numbers that no operation takes.
 
-        What the program makes of them the surrounding code computes.
+        What the program makes of them the surrounding code computes. Where an argument
+        is written, idle tensors are not passed, either: they may share its memory.
         """
         for node in reversed(list(self.fx.nodes)):
             if not node.users and _is_known_number(node.meta.get("val")):
                 self.fx.erase_node(node)
         self.numbers = [g for g in self.placed if not g.value.node._erased]
+        if any(is_written(given) for given in self.tensors):
+            used = [given for given in self.tensors if given.value.node.users]
+            bound = {symbol for given in used for symbol in _symbols_bound(given)}
+            unbound = set().union(*map(_symbols_of, self.placed + used)) - bound
+            self._dropped = {
+                id(given)
+                for given in self.tensors
+                if not given.value.node.users and unbound.isdisjoint(_symbols_of(given))
+            }
 
     # Calls
 
@@ -460,3 +476,29 @@ def _text_shows_data(target) -> None:
 
 def _name_of(target) -> str:
     return getattr(target, "__name__", None) or repr(target)
+
+
+def is_written(given: Input) -> bool:
+    """Whether the graph may write an argument.
+
+    Inference tensors do not count their changes. What is no leaf was written once to
+    be none.
+    """
+    fake = given.value.fake
+    return fake.is_inference() or fake._version > (not given.real.is_leaf)
+
+
+def _symbols_bound(given: Input) -> set:
+    """The symbols that are sizes of a tensor."""
+    sizes = [n for n in given.value.fake.size() if isinstance(n, torch.SymInt)]
+    return {n.node.expr for n in sizes if n.node.expr.is_symbol}
+
+
+def _symbols_of(given: Input) -> set:
+    """All symbols in a number, or in sizes, strides and the offset of a tensor."""
+    fake = given.value.fake
+    numbers = (fake,)
+    if isinstance(fake, torch.Tensor):
+        numbers = (*fake.size(), *fake.stride(), fake.storage_offset())
+    symbolic = [n for n in numbers if isinstance(n, (torch.SymInt, torch.SymFloat))]
+    return set().union(*(n.node.expr.free_symbols for n in symbolic))

@@ -95,7 +95,9 @@ class Rebuilder:
         self._alive: list[Value] = []
         self._by_constant: dict[int, str] = {}
         # The guards look at all of these, also at those that the entry holds itself.
-        self.inputs = [self._slot(given.source) for given in graph.tensors]
+        slots = [(given, self._slot(given.source)) for given in graph.tensors]
+        passed = {id(given) for given in graph.passed}
+        self.inputs = [slot for given, slot in slots if id(given) in passed]
         self.sizes = graph.evaluator.size_writer(graph, self)
         if self.sizes is not None:
             self.sizes.bind_numbers()  # which may be computed from sizes

@@ -9,6 +9,7 @@ What lives here, in the order to read it:
 * ``tracking``    storages, views and versions: how writes become values
 * ``differentiation``   where derivatives go, and where they end
 * ``transforms``  what programs say about gradients
+* ``asked_gradients``   ``torch.autograd.grad``
 * ``functions``   ``autograd.Function``
 * ``checkpoints`` checkpoints that TorchDynamo wrote
 * ``registry``    the tables of rules

@@ -19,6 +19,7 @@ from torch.autograd.function import Function
 from torch.overrides import TorchFunctionMode
 
 from girih.errors import unsupported
+from girih.frontend.importer.asked_gradients import Gradients, Request, listed
 from girih.frontend.importer.differentiation import depends, is_differentiable
 from girih.frontend.importer.functions import apply_function
 from girih.frontend.importer.levels import is_wrapped
@@ -45,10 +46,18 @@ def is_opaque(target: Any) -> bool:
 class Autograd(TorchFunctionMode):
     """Answers for torch's autograd what is asked about the tensors of the program."""
 
-    def __init__(self, recorder: Recorder, methods: dict[str, Callable]):
-        """Args: ``methods`` are those of tensors that autograd does alone."""
+    def __init__(
+        self, recorder: Recorder, methods: dict[str, Callable], gradients: Gradients
+    ):
+        """Takes part in what Python calls.
+
+        Args:
+            recorder: The mode that is on.
+            methods: Those of tensors that autograd does alone.
+            gradients: Computes those that are asked for.
+        """
         super().__init__()
-        self._recorder = recorder
+        self._recorder, self._gradients = recorder, gradients
         self._answers = {
             _REQUIRES_GRAD: self._requires_gradient,
             _IS_LEAF: self._is_leaf,
@@ -59,10 +68,25 @@ class Autograd(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         """Runs a call, or answers it."""
+        if func is torch.autograd.grad:
+            return self._gradient(Request(*args, **(kwargs or {})))
         answer = self._answers.get(func)
         if answer is None or not self._is_known(args[0]):
             return func(*args, **(kwargs or {}))
         return answer(*args, **(kwargs or {}))
+
+    def _gradient(self, request: Request) -> tuple:
+        """Gradients by tensors of the program, or by some that torch itself watches."""
+        given = [*listed(request.outputs), *listed(request.inputs)]
+        watched = [isinstance(x, torch.Tensor) and not self._is_ours(x) for x in given]
+        if all(watched):
+            return torch.autograd.grad(**request._asdict())
+        if any(watched):
+            _refuse("torch.autograd.grad", "torch watches some of the tensors.")
+        return self._gradients.asked_inside(request)
+
+    def _is_ours(self, tensor: torch.Tensor) -> bool:
+        return not tensor.requires_grad and self._is_known(tensor)
 
     def _is_known(self, tensor: torch.Tensor) -> bool:
         return not is_wrapped(tensor) and self._recorder.table.get(tensor) is not None

@@ -410,7 +410,7 @@ class Recorder(TorchDispatchMode):
         cut = None
         if self._is_unseen() or (is_cut and self.derivatives is not None):
             cut = self.derivatives.cut()
-        self.table.add_view(tensor, parent, step, cut)
+        self.table.add_view(tensor, parent, step, cut, is_detached=is_cut)
 
     def _refuse_view(self, func, args, kwargs):
         unsupported(

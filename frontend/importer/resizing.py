@@ -10,11 +10,11 @@ import torch
 
 from girih.dialects.dims import product
 from girih.errors import unsupported
-from girih.frontend.fake.layout import is_contiguous
 from girih.frontend.importer.builder import Operand
 from girih.frontend.importer.recorder import Recorder
 from girih.frontend.importer.registry import effects
 from girih.frontend.importer.tensor_checks import check_resized
+from girih.frontend.importer.views import memory_order
 
 
 @effects("resize_", "resize_as_")
@@ -24,7 +24,8 @@ def resize(recorder: Recorder, func, args, kwargs):
     symbols, b = recorder.symbols, recorder.builder
     before = symbols.shape(tensor.shape)
     old = recorder.operand(tensor)
-    is_alone = recorder.table.is_alone(tensor) and is_contiguous(tensor)
+    order = memory_order(tensor, symbols)
+    is_alone = recorder.table.is_alone(tensor) and order is not None
     _refuse_history(recorder, tensor, old)
     result = func(*args, **kwargs)  # may be written as views of the tensor
     if symbols.same(before, symbols.shape(tensor.shape)):
@@ -32,6 +33,8 @@ def resize(recorder: Recorder, func, args, kwargs):
     recorder.expect([tensor])
     check_resized(func, b.out, is_alone)
     shape = symbols.shape(tensor.shape)
+    if order != list(range(len(before))):
+        old = b.permute(old, order)
     memory = b.reshape(old._replace(strides=None), (product(before),))
     if (known := recorder.memories.get(id(tensor))) is not None:
         rest = known[1].shape[0] - memory.shape[0]

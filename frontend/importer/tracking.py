@@ -90,6 +90,7 @@ class Tracked:
         step: How it is computed from its parent.
         cut: Where its history is not its parent's.
         name: Makes a value one of its own, where gradients by the tensor are asked for.
+        is_detached: Whether it is a view that has no part in its parent's history.
     """
 
     tensor: torch.Tensor
@@ -98,6 +99,7 @@ class Tracked:
     step: ViewStep | None = None
     cut: Cut | None = None
     name: Callable[[Operand], Operand] | None = None
+    is_detached: bool = False
     _value: Operand | None = None
     _version: int = -1
     _before: torch.Tensor | None = None
@@ -313,22 +315,26 @@ class Table:
         parent: Tracked,
         step: ViewStep,
         cut: Cut | None = None,
+        *,
+        is_detached: bool = False,
     ) -> None:
         """Adds a view; a tensor that is known already becomes it."""
-        self.entries[id(tensor)] = Tracked(tensor, parent.storage, parent, step, cut)
+        entry = Tracked(tensor, parent.storage, parent, step, cut)
+        entry.is_detached = is_detached or cut is not None
+        self.entries[id(tensor)] = entry
 
     def adopt(self, result: object, known: int) -> None:
         """Makes the result of a call the owner of what the call alone has seen.
 
         ``torch.zeros_like`` of a tensor with a history gives its zeros detached: no
-        other tensor is left that shows their memory.
+        other tensor is left that shows their memory. ``torch.empty`` does so, too.
 
         Args:
             result: What the call gave.
             known: How many tensors there were before it.
         """
         entry = self.entries.get(id(result))
-        if entry is None or entry.cut is None or entry.step is not WHOLE:
+        if entry is None or not entry.is_detached or entry.step is not WHOLE:
             return
         owner = entry.parent
         made = itertools.islice(self.entries.values(), known, None)

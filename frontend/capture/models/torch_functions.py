@@ -339,7 +339,8 @@ def _show_methods(tracer, cls, args, *, pulls: bool, pushes: bool) -> None:
             flat_leaves(template_of(tracer, result, []))
             torch._C._set_grad_enabled(True)
             if pulls:
-                _show_backward(tracer, cls, context, result)
+                _show_pull(tracer, cls, context, result)
+                torch._C._set_grad_enabled(True)
             if pushes:
                 _show_jvp(tracer, cls, context, args)
         finally:
@@ -360,6 +361,20 @@ def _check_outside(function: type, args, lifted: list) -> None:
             "object, which the graph would read once and for all.",
             hints=("Give such tensors as arguments.",),
         )
+
+
+def _show_pull(tracer, cls: ClassValue, context: Value, result: Value) -> None:
+    """Shows what autograd calls: with grad mode, as what is derived again.
+
+    A first derivative has no grad mode. A backward that asks for gradients itself is
+    shown that way too, as eager refuses it unless it switches grad mode on.
+    """
+    start = tracer.graph.last
+    _show_backward(tracer, cls, context, result)
+    shown = tracer.graph.after(start)
+    if any(node.target is torch.autograd.grad for node in shown):
+        torch._C._set_grad_enabled(False)
+        _show_backward(tracer, cls, context, result)
 
 
 def _show_backward(tracer, cls: ClassValue, context: Value, result: Value) -> None:

@@ -12,6 +12,13 @@ PROGRAMS = {
     "flat": lambda x: (x * 2).resize_(x.numel()),
     "nothing": lambda x: x.clone().resize_(0),
     "back": lambda x: x.clone().resize_(1, 2).add_(1).resize_(x.shape).sin(),
+    "of an output": lambda x: torch.add(x, 1, out=torch.empty(x.shape)).resize_(2, 1),
+    "zeros": lambda x: torch.zeros(x.shape).resize_(3) + x[0, 0],
+    "by columns": lambda x: (x * 2).t().clone().resize_(3),
+    "by columns, and back": lambda x: (x.t() * 2).resize_(2).add_(1).resize_(x.shape),
+    "pixels": lambda x: (
+        x.expand(2, 3, *x.shape).clone(memory_format=torch.channels_last).resize_(3, 2)
+    ),
     "the same": lambda x: x.clone().resize_(x.shape),
 }
 
