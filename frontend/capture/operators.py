@@ -5,13 +5,20 @@ from __future__ import annotations
 import operator
 import types
 import weakref
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.numbers import number_operation
+from girih.frontend.capture.operands import (
+    check_followed,
+    compare_by_identity,
+    example_of,
+    is_empty_tuple,
+    may_take,
+)
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.classes import ClassValue
 from girih.frontend.capture.values.constant import Constant, TextConstant
@@ -73,9 +80,6 @@ _SET_METHODS = {
     operator.sub: "difference",
     operator.xor: "symmetric_difference",
 }
-_NUMBERS = (int, float, complex, type(None))
-_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-_NO_NUMBERS = (SequenceValue, DictValue, SetValue, DequeValue, ObjectValue)
 
 
 class Operators:
@@ -208,13 +212,13 @@ class Operators:
                 return None  # an OrderedDict makes another one
             if found is not None and not is_not_implemented(found):
                 return found
-            is_left = is_left or found is None and _may_take(owner, special, other)
+            is_left = is_left or found is None and may_take(owner, special, other)
         if not is_left:  # raises
             self.fold(function, *(stand_in(x.python_type()) for x in (left, right)))
         return None
 
     def _binary_container(self, function, left, right, in_place: bool) -> Value:
-        _check_followed(left, right)
+        check_followed(left, right)
         named = IN_PLACE[function] if in_place else function
         self._check_parts(named, left, right)
         if in_place and function is operator.add:
@@ -251,7 +255,7 @@ class Operators:
         if function in (operator.mod, operator.imod):
             return  # texts that are formatted take any number of items
         if isinstance(left, ObjectValue) or isinstance(right, ObjectValue):
-            examples = _example_of(left), _example_of(right)
+            examples = example_of(left), example_of(right)
             if not any(example is MISSING for example in examples):
                 self.fold_raw(function, *examples)
 
@@ -336,8 +340,8 @@ class Operators:
                 return found
         if self._compares_classes(left) or self._compares_classes(right):
             return self.fold(function, left.as_python(), right.as_python())
-        if not _compare_by_identity(left, right):
-            _check_followed(left, right)
+        if not compare_by_identity(left, right):
+            check_followed(left, right)
         if isinstance(left, DequeValue) and isinstance(right, DequeValue):
             left, right = left.content, right.content
         if function in (operator.eq, operator.ne):
@@ -357,7 +361,7 @@ class Operators:
         found = self._compare_special(function, left, right)
         if found is not None:
             return found
-        _check_followed(other)
+        check_followed(other)
         part = builtin_part(other)
         is_number = isinstance(other, (TensorValue, SymbolValue)) or (
             isinstance(part, Constant)
@@ -504,7 +508,7 @@ class Operators:
 
     def same(self, left: Value, right: Value) -> bool:
         """``left is right``."""
-        if left is right or (_is_empty_tuple(left) and _is_empty_tuple(right)):
+        if left is right or (is_empty_tuple(left) and is_empty_tuple(right)):
             return True
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Constant) and not isinstance(other, Constant):
@@ -585,50 +589,3 @@ class Operators:
             text = "slice indices must be integers or None or have an __index__ method"
             self.throw(TypeError, text)
         return operator.index(part.as_python())
-
-
-def _check_followed(*operands: Value) -> None:
-    """Leaves operators of objects that nobody follows to Python."""
-    for operand in operands:
-        if isinstance(operand, OutsideValue):
-            operand.used(" is an operand")
-
-
-def _example_of(value: Value) -> Any:
-    """An object of a class of the same name; MISSING where none is simple."""
-    part = builtin_part(value)
-    if isinstance(part, Constant):
-        content, cls = (part.value,), type(part.value)
-    elif part.python_type() in _CONTAINERS:
-        content, cls = (), part.python_type()
-    else:
-        return MISSING
-    if value is part:
-        return content[0] if content else cls()
-    return type(value.cls.__name__, (cls,), {})(*content)
-
-
-def _may_take(owner: Value, special: str, other: Value) -> bool:
-    """Whether a builtin's own operator, of a value or its class, may take another."""
-    method = getattr(owner.python_type(), special, None)
-    part = builtin_part(other)
-    if method is None or not isinstance(owner, Constant):
-        return method is not None
-    if not isinstance(part, Constant):
-        is_number = isinstance(owner.value, _NUMBERS)
-        return not (is_number and isinstance(part, _NO_NUMBERS))
-    try:
-        return method(owner.value, part.value) is not NotImplemented
-    except Exception:  # of the data: it is the program's
-        return True
-
-
-def _is_empty_tuple(value: Value) -> bool:
-    """Whether this is the one empty tuple that there is."""
-    return isinstance(value, TupleValue) and value.cls is tuple and not value.items
-
-
-def _compare_by_identity(left: Value, right: Value) -> bool:
-    """Whether ``==`` means ``is`` for both."""
-    classes = (left.python_type(), right.python_type())
-    return all(cls.__eq__ is object.__eq__ for cls in classes)

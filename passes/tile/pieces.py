@@ -512,27 +512,34 @@ class _Cuts:
         return table.add(copy, node.location)
 
 
+# Of a comparison of a value with 0: 1 where it holds, elsewhere 0.
+_COMPARED: dict[str, Callable[..., Pieces]] = RuleTable("piecewise comparison by ")
+_compares = _COMPARED.registering
+
+
+@_compares("ge")
 def _from_zero(along: Coordinate, pieces: Pieces) -> Pieces:
-    """1 where a value is at least 0, elsewhere 0."""
     return _chosen(along, pieces, lambda _: affine({}, 1), lambda _: affine({}, 0))
 
 
+@_compares("lt")
 def _below_zero(along: Coordinate, pieces: Pieces) -> Pieces:
     return _chosen(along, pieces, lambda _: affine({}, 0), lambda _: affine({}, 1))
+
+
+@_compares("gt")
+def _above_zero(along: Coordinate, pieces: Pieces) -> Pieces:
+    return _from_zero(along, _lowered(pieces))
+
+
+@_compares("le")
+def _up_to_zero(along: Coordinate, pieces: Pieces) -> Pieces:
+    return _below_zero(along, _lowered(pieces))
 
 
 def _lowered(pieces: Pieces) -> Pieces:
     """Values that are at least 0 where these are more than 0."""
     return tuple(replace(piece, value=piece.value - 1) for piece in pieces)
-
-
-# Of a comparison with 0, by its name: 1 where it holds.
-_COMPARED: dict[str, Callable[[Coordinate, Pieces], Pieces]] = {
-    "ge": _from_zero,
-    "lt": _below_zero,
-    "gt": lambda along, pieces: _from_zero(along, _lowered(pieces)),
-    "le": lambda along, pieces: _below_zero(along, _lowered(pieces)),
-}
 
 
 def replace_guards(node: Node, guards: tuple[Guard, ...]) -> Node:
