@@ -260,3 +260,13 @@ def test_windows_beyond_an_argument_that_is_turned():
         for begin in (0, 5):
             x = _inside(ENTRIES, (4, 6), begin).t()
             assert torch.equal(compiled(x), program(x))
+
+
+def test_an_argument_with_gaps_is_left_to_eager():
+    def program(x):
+        return x.as_strided((2, 2), (1, 1)) + 1
+
+    x = torch.arange(64.0).view(8, 8)[::2, ::2]
+    with pytest.warns(girih.FallbackWarning, match="as_strided"):
+        found = girih.compile(program)(x)
+    torch.testing.assert_close(found, program(x))
