@@ -15,8 +15,8 @@ from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
 from girih.frontend.capture.values.set import SetValue
 
-_NUMBERS = (int, float, complex, type(None))
-_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+PLAIN_NUMBERS = (int, float, complex, type(None))
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 _NO_NUMBERS = (SequenceValue, DictValue, SetValue, DequeValue, ObjectValue)
 
 
@@ -32,7 +32,7 @@ def example_of(value: Value) -> Any:
     part = builtin_part(value)
     if isinstance(part, Constant):
         content, cls = (part.value,), type(part.value)
-    elif part.python_type() in _CONTAINERS:
+    elif part.python_type() in CONTAINERS:
         content, cls = (), part.python_type()
     else:
         return MISSING
@@ -48,7 +48,7 @@ def may_take(owner: Value, special: str, other: Value) -> bool:
     if method is None or not isinstance(owner, Constant):
         return method is not None
     if not isinstance(part, Constant):
-        is_number = isinstance(owner.value, _NUMBERS)
+        is_number = isinstance(owner.value, PLAIN_NUMBERS)
         return not (is_number and isinstance(part, _NO_NUMBERS))
     try:
         return method(owner.value, part.value) is not NotImplemented

@@ -13,6 +13,8 @@ from girih.frontend.capture.models.library import IN_PLACE
 from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.numbers import number_operation
 from girih.frontend.capture.operands import (
+    CONTAINERS,
+    PLAIN_NUMBERS,
     check_followed,
     compare_by_identity,
     example_of,
@@ -265,7 +267,7 @@ class Operators:
         for value in (left, right):
             if isinstance(value, ObjectValue):
                 operands.append(stand_in(value.cls))
-            elif isinstance(value, Constant) and isinstance(value.value, _NUMBERS):
+            elif isinstance(value, Constant) and isinstance(value.value, PLAIN_NUMBERS):
                 operands.append(value.value)
             else:
                 return  # texts and containers do more with objects than numbers do
@@ -273,7 +275,7 @@ class Operators:
 
     def _binary_known(self, function, left, right) -> Value:
         classes = left.python_type(), right.python_type()
-        if all(cls in _CONTAINERS for cls in classes):
+        if all(cls in CONTAINERS for cls in classes):
             # No such operator, whatever they hold: the message names the classes.
             return self.fold(function, *(cls() for cls in classes))
         return self.fold(function, left.as_python(), right.as_python())
