@@ -53,6 +53,7 @@ FORWARD = (
     "write-out-vector-products",
     "write-out-reductions",
     "write-out-rolls",
+    "sink-permutes",
     "cancel-permutes",
     "separate-reductions",
     "fuse",
