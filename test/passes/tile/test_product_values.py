@@ -214,3 +214,15 @@ def test_numbers_that_are_none():
     expected = x.double() @ w.double()
     assert torch.equal(actual.isnan(), expected.isnan())
     assert torch.equal(actual.isinf(), expected.isinf())
+
+
+@pytest.mark.parametrize(("k", "is_crowded"), [(1000, False), (1024, True)])
+def test_few_rows_where_all_fall_into_one_set_of_the_cache(k, is_crowded):
+    """A row of 1024 elements is as long as a way of the first-level cache."""
+    m, n = 196, 256
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    text, actual = run(matmul(m, n, k), [x, w], (m, n))
+    rows = int(text.partition("blocks of ")[2].partition(" rows")[0])
+    if is_crowded or VECTOR_BITS == 512:  # with fewer registers blocks are small
+        assert (rows <= 8) is is_crowded, text
+    close(actual, x.double() @ w.double())
