@@ -107,27 +107,6 @@ def test_absent_gradients_under_grad():
     assert eager_calls(function, torch.ones(3)) == {"mode"}
 
 
-class KeepsGraph(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        with torch.enable_grad():
-            ctx.leaf = x.detach().requires_grad_()
-            ctx.inner = ctx.leaf.tanh()
-        return ctx.inner.detach() * 1
-
-    @staticmethod
-    def backward(ctx, g):
-        return torch.autograd.grad(ctx.inner, ctx.leaf, g)[0]
-
-
-def test_graph_kept_by_a_function():
-    def function(x):
-        return KeepsGraph.apply(x) + x
-
-    assert eager_calls(function, torch.ones(3, requires_grad=True)) == {"import"}
-    assert eager_calls(function, torch.ones(3)) == set()
-
-
 def test_order_of_hooks():
     def order(compile_):
         model, found = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)), []

@@ -158,7 +158,7 @@ class Gradients:
 
 def _refuse_inside(explanation: str) -> None:
     unsupported(
-        kind="gradient inside of an operation",
+        kind="gradient asked for inside of an operation",
         context="torch.autograd.grad",
         explanation=explanation,
         hints=("Call torch.func.vjp.",),

@@ -202,7 +202,7 @@ def _part_of_tee(tracer, items) -> Value:
         unsupported(
             kind="tee of an iterator that copies itself",
             context=part.python_type().__qualname__,
-            explanation="tee calls its __copy__ instead of keeping its items.",
+            explanation="The function tee calls its __copy__, and keeps no items.",
         )
     return tracer.iterator(part)
 

@@ -230,7 +230,9 @@ def test_an_input_with_a_history_is_refused():
     made = function_of(input_in_between)
     program = lambda x, w: made.apply(x, w) * 1  # noqa: E731
     inputs = [leaf(3), leaf(3, seed=1)]
-    with pytest.raises(UnsupportedError, match="gradient inside of an operation"):
+    with pytest.raises(
+        UnsupportedError, match="gradient asked for inside of an operation"
+    ):
         girih.compile(program, fullgraph=True, options={"fallback": False})(*inputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", girih.FallbackWarning)
@@ -249,3 +251,30 @@ def slope(x):
 
 def test_an_operation_of_the_program():
     assert_same_gradients(lambda x: slope(x) * 2, [leaf(3, 4)])
+
+
+class KeepsGraph(torch.autograd.Function):
+    """Its backward asks about a graph that its forward recorded."""
+
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.leaf = x.detach().requires_grad_()
+            ctx.inner = ctx.leaf.tanh()
+        return ctx.inner.detach() * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.autograd.grad(ctx.inner, ctx.leaf, g)[0]
+
+
+def test_graph_kept_by_the_forward():
+    def function(x):
+        return KeepsGraph.apply(x) + x
+
+    compiled = girih.compile(function, options={"fallback": False})
+    for _ in range(2):
+        x = torch.randn(3, requires_grad=True)
+        (wanted,) = torch.autograd.grad(function(x).sum(), x)
+        (found,) = torch.autograd.grad(compiled(x).sum(), x)
+        torch.testing.assert_close(found, wanted)
