@@ -94,11 +94,15 @@ class Op(ir.OpView):
         EFFECTS: what the op does besides computing; see ``effects_of``.
         GRADIENT: the derivative, or why there is none; see ``graph/formulas.py``. None
             leaves it to a rule of ``passes/autograd``.
+        VALUE: the formula of a composite; see ``graph/formulas.py``. None leaves it to
+            a rule of ``passes/decompose``.
         EMIT: the op of MLIR that computes an element, as ``math.exp``, or a formula;
             see ``passes/tile/emit/formula.py``. None leaves it to a rule beside that.
         ATEN: the overload of ATen that takes the operands as arguments: ``Tensor`` is
             one of the operator of the op's name, ``sgn.default`` one of another. None
             leaves the call to a rule of ``passes/convert_graph_to_host/externs``.
+        PROMOTES: by which promotion the operator's arguments become operands; see
+            ``graph/formulas.py``. None leaves it to rules of ``frontend``.
         IS_TERMINATOR: whether it ends a block.
     """
 
@@ -117,8 +121,10 @@ class Op(ir.OpView):
     ZERO_IF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     EFFECTS: ClassVar[Effects] = Effects.PURE
     GRADIENT: ClassVar[Any] = None
+    VALUE: ClassVar[Any] = None
     EMIT: ClassVar[Any] = None
     ATEN: ClassVar[str | None] = None
+    PROMOTES: ClassVar[Any] = None
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
     ALL_RESULTS_SINGLE: ClassVar[bool] = True

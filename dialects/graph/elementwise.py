@@ -40,12 +40,14 @@ from girih.dialects.graph.elementwise_classes import (
     Predicate,
     RealBinary,
     RealFloatUnary,
+    Rounding,
     Unary,
     expect_elements,
 )
 from girih.dialects.graph.formulas import (
     HAS_STEPS,
     NO_REAL_NUMBERS,
+    Promotes,
     of_operand,
     of_result,
 )
@@ -85,6 +87,7 @@ class AbsOp(Unary, name="abs", traits={PASSES_DIGITS}):
 class NegOp(NumericUnary, name="neg", traits={PASSES_DIGITS}):
     """y = -x."""
 
+    PROMOTES = Promotes.SAME
     COST = Cost.CHEAP
     ZERO_IF = (("x",),)
 
@@ -92,43 +95,41 @@ class NegOp(NumericUnary, name="neg", traits={PASSES_DIGITS}):
 class SignOp(RealFloatUnary, name="sign", traits={JUMPS, KEEPS_DIGITS}):
     """y = -1, 0 or 1, the sign of x; 0 for NaN, as torch gives."""
 
+    PROMOTES = None
     COST = Cost.CHEAP
     ELEMENTS = "real"
     ATEN = "sgn.default"
     GRADIENT = HAS_STEPS
 
 
-class FloorOp(RealFloatUnary, name="floor", traits={JUMPS, KEEPS_DIGITS}):
+class FloorOp(Rounding, name="floor"):
     """y = the largest integer not above x."""
 
-    COST = Cost.CHEAP
-    GRADIENT = HAS_STEPS
+    EMIT = "math.floor"
 
 
-class CeilOp(RealFloatUnary, name="ceil", traits={JUMPS, KEEPS_DIGITS}):
+class CeilOp(Rounding, name="ceil"):
     """y = the smallest integer not below x."""
 
-    COST = Cost.CHEAP
-    GRADIENT = HAS_STEPS
+    EMIT = "math.ceil"
 
 
-class RoundOp(RealFloatUnary, name="round", traits={JUMPS, KEEPS_DIGITS}):
+class RoundOp(Rounding, name="round"):
     """y = the nearest integer, halves to even."""
 
-    COST = Cost.CHEAP
-    GRADIENT = HAS_STEPS
+    EMIT = "math.roundeven"
 
 
-class TruncOp(RealFloatUnary, name="trunc", traits={JUMPS, KEEPS_DIGITS}):
+class TruncOp(Rounding, name="trunc"):
     """y = x without its fraction."""
 
-    COST = Cost.CHEAP
-    GRADIENT = HAS_STEPS
+    EMIT = "math.trunc"
 
 
 class ReluOp(Unary, name="relu", traits={CHOOSES}):
     """y = max(x, 0); NaN stays NaN."""
 
+    PROMOTES = Promotes.SAME
     COST = Cost.CHEAP
     ELEMENTS = "real"
 
@@ -356,6 +357,7 @@ class IsfiniteOp(Predicate, name="isfinite", traits={JUMPS}):
 class LogicalNotOp(Unary, name="logical_not", traits={JUMPS}):
     """y = not x."""
 
+    PROMOTES = Promotes.TRUTHS
     COST = Cost.CHEAP
     ELEMENTS = "bool"
     GRADIENT = NO_REAL_NUMBERS
@@ -446,6 +448,7 @@ class PowOp(NumericBinary, name="pow", traits={MAY_FAIL}):
 class Atan2Op(Binary, name="atan2"):
     """y = the angle of the point (rhs, lhs), from -pi to pi."""
 
+    PROMOTES = Promotes.TO_FLOAT
     INSTRUCTIONS = 35
     ELEMENTS = "real float"
     EMIT = "math.atan2"
@@ -455,6 +458,7 @@ class Atan2Op(Binary, name="atan2"):
 class CopysignOp(Binary, name="copysign"):
     """y = |lhs| with the sign of rhs."""
 
+    PROMOTES = Promotes.TO_FLOAT
     COST = Cost.CHEAP
     ELEMENTS = "real float"
 

@@ -16,9 +16,14 @@ from girih.dialects.graph.base import (
     expect_same_element,
     with_element,
 )
-from girih.dialects.graph.formulas import NO_REAL_NUMBERS, Sample
+from girih.dialects.graph.formulas import (
+    HAS_STEPS,
+    NO_REAL_NUMBERS,
+    Promotes,
+    Sample,
+)
 from girih.dialects.rules import expect
-from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, Cost
+from girih.dialects.traits import COMPARES, ELEMENTWISE, JUMPS, KEEPS_DIGITS, Cost
 
 
 class Unary(GraphOp, traits={ELEMENTWISE}):
@@ -116,13 +121,25 @@ class NumericUnary(Unary):
 class FloatUnary(Unary):
     """Real or complex floating point."""
 
+    PROMOTES = Promotes.TO_FLOAT
+
     ELEMENTS = "float"
 
 
 class RealFloatUnary(Unary):
     """Real floating point."""
 
+    PROMOTES = Promotes.TO_FLOAT
+
     ELEMENTS = "real float"
+
+
+class Rounding(RealFloatUnary, traits={JUMPS, KEEPS_DIGITS}):
+    """Floats to whole numbers; integers are whole already."""
+
+    PROMOTES = Promotes.WHOLE
+    COST = Cost.CHEAP
+    GRADIENT = HAS_STEPS
 
 
 class FloatFunction(RealFloatUnary):
@@ -176,6 +193,7 @@ class Comparison(Binary, traits={COMPARES, JUMPS}):
     """The result is ``i1``."""
 
     COST = Cost.CHEAP
+    PROMOTES = Promotes.COMPARES
     ELEMENTS = "ordered"
     GRADIENT = NO_REAL_NUMBERS
 
@@ -189,6 +207,7 @@ class LogicalBinary(Binary, traits={JUMPS}):
     """Bools to bools."""
 
     ATEN = "default"
+    PROMOTES = Promotes.TRUTHS
     COST = Cost.CHEAP
     ELEMENTS = "bool"
     GRADIENT = NO_REAL_NUMBERS

@@ -1,23 +1,29 @@
-"""How an op's class says what its derivative is: ``GRADIENT``.
+"""How an op's class says what its value and its derivative are.
 
-It is a formula, from which ``autograd`` makes the op's rule, or the reason why there is
-no derivative::
+``VALUE`` is a composite's formula, from which ``decompose`` makes the op's rule::
+
+    class SiluOp(Activation, name="silu"):
+        VALUE = staticmethod(lambda f, x: x * f.sigmoid(x))
+
+``GRADIENT`` is a formula, from which ``autograd`` makes the op's rule, or the reason
+why there is no derivative::
 
     class Expm1Op(FloatUnary, name="expm1"):
         GRADIENT = of_result(lambda f, g, y: g * (y + 1))
 
-A formula is called with three values: ``f`` has each op of ``graph`` as a function, as
-in ``f.exp(x)``; ``g`` is the cotangent of the result; the third is the operand, or the
-result where the formula is one of the result. Values add, subtract, multiply, divide,
-also with numbers. ``autograd`` widens bf16 and f16 to f32 before, and rounds the
-gradient once. A formula uses ops that have derivatives themselves; it gets the op's
-attributes by name.
+``f`` has each op of ``graph`` as a function, as in ``f.exp(x)``; ``g`` is the cotangent
+of the result; the third is the operand, or the result where the formula is one of the
+result. Values add, subtract, multiply, divide and compare, also with numbers; truths
+join with ``&`` and ``|``, and ``f.where`` chooses. bf16 and f16 are widened to f32
+before, and what a formula gives is rounded once. The formula of a gradient uses ops
+that have derivatives themselves. Formulas get the op's attributes by name.
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, NamedTuple
 
-Formula = Callable[[Any, Any, Any], Any]
+Formula = Callable[..., Any]
 
 
 class Gradient(NamedTuple):
@@ -26,15 +32,18 @@ class Gradient(NamedTuple):
     Attributes:
         known: The field that the formula reads; it is kept for the backward pass.
         formula: What it computes.
+        is_followed: Whether eager's gradient has a derivative by what the formula
+            reads, which is zero; without, it has none.
     """
 
     known: str
     formula: Formula
+    is_followed: bool = False
 
 
-def of_operand(formula: Formula) -> Gradient:
+def of_operand(formula: Formula, is_followed: bool = False) -> Gradient:
     """The gradient in terms of the operand ``x``."""
-    return Gradient("x", formula)
+    return Gradient("x", formula, is_followed)
 
 
 def of_result(formula: Formula) -> Gradient:
@@ -52,6 +61,20 @@ class NoGradient(NamedTuple):
 
     reason: str
     is_inactive: bool = False
+
+
+class Promotes(Enum):
+    """In which dtype ATen computes an op, and what dtype the result has.
+
+    With ``ATEN`` it is all that the importer and the shape rules have to know of an
+    elementwise op.
+    """
+
+    SAME = "the operand's, which is the result's"
+    WHOLE = "the operand's; integers are the result as they are"
+    TO_FLOAT = "the promoted one, or the default float where that has integers"
+    COMPARES = "the promoted one; the result is bool"
+    TRUTHS = "bool, as which operands are read"
 
 
 class Sample(NamedTuple):

@@ -9,6 +9,7 @@ What lives here, in the order to read it:
 * ``promotion``    dtypes of results, by torch's rules of type promotion
 * ``layout``       sizes after broadcasting, and strides of results
 * ``geometry``     views with symbolic sizes
+* ``declared``     shape rules that the classes of ops say
 * ``elementwise``  shape rules: arithmetic, comparison, functions, activations
 * ``reduction``    shape rules: sums, extrema, scans, softmax
 * ``contraction``  shape rules: matrix products, attention
@@ -21,6 +22,7 @@ What lives here, in the order to read it:
 from girih.frontend.fake import (  # noqa: F401  (they register their rules)
     contraction,
     creation,
+    declared,
     elementwise,
     reduction,
     structure,

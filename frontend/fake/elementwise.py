@@ -129,9 +129,6 @@ def _clamp(self, min=None, max=None):
 @shape_rule(
     "div.Tensor",
     "div.Scalar",
-    "atan2",
-    "copysign.Tensor",
-    "copysign.Scalar",
     "xlogy.Tensor",
     "xlogy.Scalar_Self",
     "xlogy.Scalar_Other",
@@ -160,25 +157,15 @@ def _dividing_with_mode(self, other, rounding_mode):
     return elementwise_result((self, other), dtype)
 
 
-@shape_rule(
-    *"acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2 expm1 lgamma log "
-    "log10 log1p log2 reciprocal rsqrt sigmoid sin sinc sinh sqrt tan tanh".split()
-)
+@shape_rule("sinc")
 def _float_function(self):
     return elementwise_result((self,), promote_to_float(self))
 
 
 # Results with the dtype of the operand.
-@shape_rule(*"neg relu positive bitwise_not sign sgn conj_physical frac".split())
+@shape_rule(*"positive bitwise_not sign sgn conj_physical frac".split())
 def _same_dtype(self):
     if self.dtype == torch.bool:
-        return NotImplemented
-    return elementwise_result((self,), self.dtype)
-
-
-@shape_rule("floor", "ceil", "trunc", "round")
-def _rounding(self):
-    if self.dtype == torch.bool or self.dtype.is_complex:
         return NotImplemented
     return elementwise_result((self,), self.dtype)
 
@@ -198,12 +185,7 @@ def _angle(self):
     return Result(tuple(self.size()), real_dtype(self.dtype))
 
 
-@shape_rule(
-    *"silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus".split(),
-    "hardshrink",
-    "softshrink",
-    "threshold",
-)
+@shape_rule("celu", "hardshrink", "softshrink", "threshold")
 def _activation(self, *args, **kwargs):
     if not self.dtype.is_floating_point:
         return NotImplemented
@@ -243,22 +225,7 @@ def _log_sigmoid(self):
     return elementwise_result((self,), self.dtype), Result((0,), self.dtype)
 
 
-# Results of dtype bool.
-@shape_rule(
-    *(
-        f"{name}.{overload}"
-        for name in ("eq", "ne", "lt", "le", "gt", "ge")
-        for overload in ("Tensor", "Scalar")
-    ),
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-)
-def _comparison(self, other):
-    return elementwise_result((self, other), torch.bool)
-
-
-@shape_rule("logical_not", "isnan", "isinf")
+@shape_rule("isnan", "isinf")
 def _predicate(self):
     return elementwise_result((self,), torch.bool)
 

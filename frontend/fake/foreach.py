@@ -54,6 +54,14 @@ def is_foreach(name: str) -> bool:
     return name.startswith(_PREFIX) and not name.partition(".")[0].endswith("_")
 
 
+def overloads() -> Iterator[str]:
+    """ATen's operations on lists that give new tensors, named ``_foreach_add.List``."""
+    for name in torch._C._dispatch_get_all_op_names():
+        name = name.removeprefix("aten::")
+        if is_foreach(name) and not name.endswith("out"):
+            yield name
+
+
 def takes_numbers(name: str) -> bool:
     """Whether an overload takes a vector of numbers, wherever the other tensors are.
 

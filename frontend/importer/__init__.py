@@ -25,6 +25,7 @@ What lives here, in the order to read it:
 * ``floats``      calls with numbers that ATen takes as Python floats
 * ``tensor_checks``      kinds of tensors and calls that are taken
 * ``gradients``   gradients that rules give themselves, and gradients of rules
+* ``declared``    rules that the classes of ops say
 * rules by family: ``views``, ``elementwise``, ``logarithms``, ``logic``,
   ``activation``, ``losses``, ``reduction``, ``contraction``, ``normalization``,
   ``classification``, ``shape``, ``borders``, ``indexing``, ``searching``, ``creation``,
@@ -39,6 +40,7 @@ from girih.frontend.importer import (  # noqa: F401  (they register their rules)
     classification,
     contraction,
     creation,
+    declared,
     elementwise,
     foreach,
     indexing,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from girih.frontend.importer.builder import Builder, Operand
-from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.elementwise import rounded
 from girih.frontend.importer.gradients import followed
 from girih.frontend.importer.registry import effects, imports
@@ -16,49 +15,11 @@ def _activation(b: Builder, name: str, x: Operand, **attributes) -> Operand:
     return b.op(name, [x], attributes, (x.shape, x.dtype))
 
 
-@imports("gelu")
-def gelu(b: Builder, self, approximate="none"):
-    """x * P(X <= x)."""
-    return _activation(b, "gelu", self, approximate=approximate)
-
-
-@imports("silu")
-def silu(b: Builder, self):
-    """x * sigmoid(x)."""
-    return _activation(b, "silu", self)
-
-
-@imports("mish")
-def mish(b: Builder, self):
-    """x * tanh(softplus(x))."""
-    return _activation(b, "mish", self)
-
-
-@imports("elu")
-def elu(b: Builder, self, alpha=1.0, scale=1.0, input_scale=1.0):
-    """x, or an exponential below 0."""
-    factors = {"alpha": alpha, "scale": scale, "input_scale": input_scale}
-    return _activation(b, "elu", self, **{k: float(v) for k, v in factors.items()})
-
-
 @imports("celu")
 def celu(b: Builder, self, alpha=1.0):
     """As elu, smooth for every alpha."""
-    return elu(b, self, alpha, 1.0, 1.0 / alpha)
-
-
-@imports("leaky_relu")
-def leaky_relu(b: Builder, self, negative_slope=0.01):
-    """x, or a part of it below 0."""
-    return _activation(b, "leaky_relu", self, negative_slope=float(negative_slope))
-
-
-@imports("softplus")
-def softplus(b: Builder, self, beta=1.0, threshold=20.0):
-    """log(1 + exp(x))."""
-    return _activation(
-        b, "softplus", self, beta=float(beta), threshold=float(threshold)
-    )
+    factors = {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha}
+    return _activation(b, "elu", self, **factors)
 
 
 @imports("log_sigmoid_forward")
@@ -73,26 +34,6 @@ def log_sigmoid(b: Builder, self):
 def log_sigmoid_of(b: Builder, x: Operand) -> Operand:
     """log(sigmoid(x)), without overflow."""
     return _activation(b, "log_sigmoid", x)
-
-
-@imports("hardsigmoid")
-def hardsigmoid(b: Builder, self):
-    """A line between 0 and 1."""
-    return _activation(b, "hardsigmoid", self)
-
-
-@imports("hardswish")
-def hardswish(b: Builder, self):
-    """x * hardsigmoid(x)."""
-    return _activation(b, "hardswish", self)
-
-
-@imports("hardtanh")
-def hardtanh(b: Builder, self, min_val=-1, max_val=1):
-    """x between two numbers."""
-    kind = int if is_integral(self.dtype) else float
-    bounds = {"min_value": kind(min_val), "max_value": kind(max_val)}
-    return _activation(b, "hardtanh", self, **bounds)
 
 
 @imports("_prelu_kernel")
@@ -151,7 +92,8 @@ def rrelu(b: Builder, self, noise, lower=0.125, upper=1 / 3, training=False, *re
     """In evaluation: x, or the mean slope times x below 0."""
     if training:
         return NotImplemented
-    return leaky_relu(b, self, (lower + upper) / 2), noise
+    slope = float((lower + upper) / 2)
+    return _activation(b, "leaky_relu", self, negative_slope=slope), noise
 
 
 @effects("rrelu_with_noise")

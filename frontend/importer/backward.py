@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from girih.frontend.importer import activation as forward
-from girih.frontend.importer import logarithms, losses
+from girih.frontend.importer import declared, logarithms, losses  # noqa: F401  (rules)
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.classification import widened
 from girih.frontend.importer.gradients import gradients_of
-from girih.frontend.importer.registry import imports
+from girih.frontend.importer.registry import RULES, imports
 
 
 def _gradient(b: Builder, rule: Callable, grad: Operand, x: Operand, *rest: Any):
@@ -22,24 +22,10 @@ def _gradient(b: Builder, rule: Callable, grad: Operand, x: Operand, *rest: Any)
     return found if found is NotImplemented else found[0]
 
 
-# Backward op of (gradient, operand, the rest of the forward op's arguments).
-_OF_OPERAND = {
-    "gelu_backward": forward.gelu,
-    "glu_backward": forward.glu,
-    "hardshrink_backward": forward.hardshrink,
-    "hardsigmoid_backward": forward.hardsigmoid,
-    "hardswish_backward": forward.hardswish,
-    "hardtanh_backward": forward.hardtanh,
-    "huber_loss_backward": losses.huber_loss,
-    "logit_backward": logarithms.logit,
-    "mish_backward": forward.mish,
-    "mse_loss_backward": losses.mse_loss,
-    "silu_backward": forward.silu,
-    "smooth_l1_loss_backward": losses.smooth_l1_loss,
-    "soft_margin_loss_backward": losses.soft_margin_loss,
-    "softplus_backward": forward.softplus,
-    "softshrink_backward": forward.softshrink,
-}
+# Their backward ops take the gradient, the operand, the rest of the forward op's
+# arguments.
+_OF_OPERAND = """gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss logit
+mish mse_loss silu smooth_l1_loss soft_margin_loss softplus softshrink""".split()
 
 
 def _backward(rule: Callable) -> Callable:
@@ -49,8 +35,8 @@ def _backward(rule: Callable) -> Callable:
     return backward
 
 
-for _name, _rule in _OF_OPERAND.items():
-    imports(_name)(_backward(_rule))
+for _name in _OF_OPERAND:
+    imports(f"{_name}_backward")(_backward(RULES[_name]))
 
 
 @imports("log_sigmoid_backward")
@@ -62,7 +48,7 @@ def log_sigmoid_backward(b: Builder, grad_output, self, buffer):
 @imports("leaky_relu_backward")
 def leaky_relu_backward(b: Builder, grad_output, self, negative_slope, self_is_result):
     """As the others; the result has the operand's sign."""
-    return _gradient(b, forward.leaky_relu, grad_output, self, negative_slope)
+    return _gradient(b, RULES["leaky_relu"], grad_output, self, negative_slope)
 
 
 @imports("elu_backward")
@@ -72,7 +58,7 @@ def elu_backward(
     """As the others; of the result y: y + scale * alpha is the exponential."""
     if not is_result:
         parameters = (alpha, scale, input_scale)
-        return _gradient(b, forward.elu, grad_output, self_or_result, *parameters)
+        return _gradient(b, RULES["elu"], grad_output, self_or_result, *parameters)
     g, y = _promoted(b, grad_output, self_or_result)
     power = b.add(y, b.constant(scale * alpha, y.dtype))
     bent = b.mul(b.mul(g, b.constant(input_scale, g.dtype)), power)

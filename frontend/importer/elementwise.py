@@ -11,9 +11,7 @@ from typing import Any
 
 import torch
 
-from girih.dialects import graph
 from girih.dialects.dims import Dim
-from girih.dialects.graph.elementwise_classes import FloatFunction
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
 from girih.frontend.importer.builder import Builder, Operand, Scalar
 from girih.frontend.importer.elements import is_integral
@@ -342,42 +340,6 @@ _MOST_TERMS = 8
 
 # Functions ----------------------------------------------------------------------
 
-# Names that ATen and graph have in common; integers are computed as floats.
-_FLOAT_FUNCTIONS = """acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2
-expm1 log log10 log1p log2 reciprocal rsqrt sigmoid sin sinh sqrt tan tanh""".split()
-
-
-def _float_function(name: str):
-    def rule(b: Builder, self):
-        return b.unary(name, *promoted_to_float(b, self))
-
-    return rule
-
-
-for _name in _FLOAT_FUNCTIONS:
-    imports(_name)(_float_function(_name))
-
-
-def _whole_function(cls: type[FloatFunction]):
-    names = list(cls.ATTRIBUTES)
-
-    def rule(b: Builder, *arguments):
-        (self,) = (each for each in arguments if isinstance(each, Operand))
-        numbers = [each for each in arguments if not isinstance(each, Operand)]
-        attributes = dict(zip(names, numbers, strict=True))
-        if self.dtype.is_complex or not all(map(cls.takes, numbers)):
-            return NotImplemented
-        (x,) = promoted_to_float(b, self)
-        return b.op(cls.SHORT_NAME, [x], attributes, (x.shape, x.dtype))
-
-    return rule
-
-
-# Operators whose ops say all of themselves on their classes.
-for _cls in graph.OPS.values():
-    if issubclass(_cls, FloatFunction):
-        imports(_cls.overload().removesuffix(".default"))(_whole_function(_cls))
-
 
 @imports("mvlgamma")
 def mvlgamma(b: Builder, self, p):
@@ -392,35 +354,12 @@ def mvlgamma(b: Builder, self, p):
     return result
 
 
-def _rounding(name: str):
-    def rule(b: Builder, self):
-        return self if is_integral(self.dtype) else b.unary(name, self)
-
-    return rule
-
-
-for _name in ("floor", "ceil", "round", "trunc"):
-    imports(_name)(_rounding(_name))
-
-
-@imports("neg")
-def neg(b: Builder, self):
-    """-self."""
-    return b.unary("neg", self)
-
-
 @imports("abs")
 def absolute(b: Builder, self):
     """The absolute value."""
     if self.dtype == torch.bool or not self.dtype.is_signed:
         return self
     return b.unary("abs", self)
-
-
-@imports("relu")
-def relu(b: Builder, self):
-    """max(self, 0)."""
-    return b.unary("relu", self)
 
 
 @imports("sign", "sgn")
@@ -444,18 +383,6 @@ def positive(b: Builder, self):
 def frac(b: Builder, self):
     """The fraction."""
     return b.sub(self, b.unary("trunc", self))
-
-
-@imports("atan2")
-def atan2(b: Builder, self, other):
-    """The angle of a point."""
-    return b.binary("atan2", *promoted_to_float(b, self, other))
-
-
-@imports("copysign.Tensor", "copysign.Scalar")
-def copysign(b: Builder, self, other):
-    """|self| with the sign of other."""
-    return b.binary("copysign", *promoted_to_float(b, self, other))
 
 
 @imports("deg2rad", "rad2deg")

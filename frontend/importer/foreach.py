@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from girih.frontend.fake.foreach import Call, calls, takes_numbers
+from girih.frontend.fake.foreach import Call, calls, overloads, takes_numbers
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.registry import RULES, imports
 from girih.frontend.importer.scalars import apply_rule
-
-_OVERLOADS = {
-    "Scalar List ScalarList Tensor": "add mul div",
-    "Scalar List ScalarList": "sub clamp_max clamp_min maximum minimum lerp",
-    "Scalar ScalarList Tensor": "addcdiv addcmul",
-    "Scalar List ScalarList ScalarAndTensor": "pow",
-    "Scalar": "norm",
-}
-_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log
-log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh
-trunc""".split()
-
-
-def _names():
-    for overloads, bases in _OVERLOADS.items():
-        for base in bases.split():
-            yield from (f"_foreach_{base}.{overload}" for overload in overloads.split())
-    yield from (f"_foreach_{base}" for base in _UNARY)
 
 
 def _rule(name: str):
@@ -48,10 +30,6 @@ def _value(b: Builder, call: Call):
         return NotImplemented
     args, kwargs = list(call.args), dict(call.kwargs)
     return apply_rule(b, rule, call.name, args, kwargs)
-
-
-for _name in _names():
-    imports(_name)(_rule(_name))
 
 
 @imports("_foreach_zero")
@@ -85,3 +63,8 @@ def _parts_of(b: Builder, packed: Operand) -> list[Operand]:
     else:
         parts = [b.slice(packed, 0, i, 1) for i in range(packed.shape[0])]
     return [b.reshape(part, ()) for part in parts]
+
+
+for _name in overloads():
+    if _name not in RULES:
+        imports(_name)(_rule(_name))

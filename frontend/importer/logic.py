@@ -9,42 +9,11 @@ from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.elementwise import (
     logical,
     promoted,
-    promoted_dtype,
-    rounded,
     to_bool,
 )
 from girih.frontend.importer.registry import imports
 
 # Comparison and logic -----------------------------------------------------------
-
-
-def _comparison(name: str):
-    def rule(b: Builder, self, other):
-        dtype = promoted_dtype(self, other)
-        return b.compare(name, rounded(b, self, dtype), rounded(b, other, dtype))
-
-    return rule
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    imports(f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_name))
-
-
-def _logic(name: str):
-    def rule(b: Builder, self, other):
-        return logical(b, name, to_bool(b, self), to_bool(b, other))
-
-    return rule
-
-
-for _name in ("logical_and", "logical_or", "logical_xor"):
-    imports(_name)(_logic(_name))
-
-
-@imports("logical_not")
-def logical_not(b: Builder, self):
-    """Whether self is zero."""
-    return b.unary("logical_not", to_bool(b, self))
 
 
 @imports("isnan")

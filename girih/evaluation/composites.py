@@ -12,7 +12,6 @@ from torch import Tensor
 from girih.codegen.runtime import program, torch_entry  # noqa: F401  (registers ops)
 from girih.dialects.attributes import LAYOUTS, OperandRef, TorchConstant
 from girih.dialects.dims import Dim
-from girih.evaluation.primitives import calls
 from girih.evaluation.state import State, evaluates
 
 # Composites ---------------------------------------------------------------------
@@ -96,40 +95,6 @@ def _batch_norm_training(state, op, x, *rest):
     results = torch.native_batch_norm(x, weight, bias, None, None, True, 0.0, op.eps)
     dims = [dim for dim in range(x.dim()) if dim != 1]
     return _statistics(state, op, results, x, dims)
-
-
-@evaluates("gelu")
-def _gelu(state, op, x):
-    return torch.nn.functional.gelu(x, approximate=op.approximate)
-
-
-for _name in ("silu", "mish", "hardsigmoid", "hardswish"):
-    evaluates(_name)(calls(getattr(torch.nn.functional, _name)))
-
-
-@evaluates("log_sigmoid")
-def _log_sigmoid(state, op, x):
-    return torch.nn.functional.logsigmoid(x)
-
-
-@evaluates("elu")
-def _elu(state, op, x):
-    return torch.ops.aten.elu(x, op.alpha, op.scale, op.input_scale)
-
-
-@evaluates("leaky_relu")
-def _leaky_relu(state, op, x):
-    return torch.nn.functional.leaky_relu(x, op.negative_slope)
-
-
-@evaluates("softplus")
-def _softplus(state, op, x):
-    return torch.nn.functional.softplus(x, op.beta, op.threshold)
-
-
-@evaluates("hardtanh")
-def _hardtanh(state, op, x):
-    return torch.nn.functional.hardtanh(x, op.min_value, op.max_value)
 
 
 @evaluates("clamp")

@@ -8,43 +8,34 @@ import torch
 from torch import Tensor
 
 from girih.dialects import dims, graph
+from girih.dialects.definition import Op
 from girih.dialects.graph.elementwise_classes import FloatFunction
 from girih.evaluation.philox import words
 from girih.evaluation.state import evaluates
 
 # Elementwise --------------------------------------------------------------------
 
-_UNARY = """abs neg exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos
-tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid sign floor ceil
-round trunc isnan isinf isfinite logical_not bitwise_not relu""".split()
-_BINARY = """add sub mul div fmod pow atan2 maximum minimum eq ne lt le gt ge
-logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor copysign
-remainder""".split()
 
-
-def calls(function: Callable) -> Callable:
-    """A rule that calls a function with the operands alone."""
-    return lambda state, op, *operands: function(*operands)
-
-
-for _name in _UNARY + _BINARY:
-    evaluates(_name)(calls(getattr(torch, _name)))
-
-
-def _function(cls: type[FloatFunction]) -> Callable:
+def _function(cls: type[Op]) -> Callable:
     """A rule that calls the ATen operator that an op's class names."""
     name, _, overload = cls.overload().partition(".")
     operator = getattr(getattr(torch.ops.aten, name), overload)
+    arguments = operator._schema.arguments[len(cls.OPERANDS) :]
+    named = [each.name for each in arguments if each.kwarg_only]
 
-    def rule(state, op, x):
+    def rule(state, op, *operands):
         numbers = [getattr(op, name) for name in cls.ATTRIBUTES]
-        return operator(*cls.arguments(x, numbers))
+        if isinstance(op, FloatFunction):
+            return operator(*cls.arguments(*operands, numbers))
+        split = len(arguments) - len(named)
+        options = dict(zip(named, numbers[split:], strict=False))
+        return operator(*operands, *numbers[:split], **options)
 
     return rule
 
 
 for _cls in graph.OPS.values():
-    if issubclass(_cls, FloatFunction):
+    if _cls.ATEN is not None:
         evaluates(_cls.SHORT_NAME)(_function(_cls))
 
 
@@ -56,21 +47,6 @@ def _floor_divide(state, op, x, y):
 @evaluates("trunc_divide")
 def _trunc_divide(state, op, x, y):
     return torch.div(x, y, rounding_mode="trunc")
-
-
-@evaluates("shift_left")
-def _shift_left(state, op, x, y):
-    return torch.bitwise_left_shift(x, y)
-
-
-@evaluates("shift_right")
-def _shift_right(state, op, x, y):
-    return torch.bitwise_right_shift(x, y)
-
-
-@evaluates("where")
-def _where(state, op, condition, x, y):
-    return torch.where(condition, x, y)
 
 
 @evaluates("cast")

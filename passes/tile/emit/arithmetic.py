@@ -1,4 +1,4 @@
-"""Arithmetic, rounding, minimum and maximum, where.
+"""Arithmetic, minimum and maximum, where.
 
 Source: https://pytorch.org/docs/stable/torch.html#pointwise-ops; what the pages leave
 open (NaN, signed zero) follows eager PyTorch.
@@ -79,36 +79,6 @@ def emit_relu(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
         return b.same("arith.maxsi", x, zero)
     # Written so that NaN compares false and is taken from x: one vmaxps.
     return b.select(b.compare_floats("ogt", zero, x), zero, x)
-
-
-@emits("floor")
-def emit_floor(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
-    """The largest integer not above x."""
-    return _rounded(b, node, values, "math.floor")
-
-
-@emits("ceil")
-def emit_ceil(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
-    """The smallest integer not below x."""
-    return _rounded(b, node, values, "math.ceil")
-
-
-@emits("round")
-def emit_round(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
-    """The nearest integer, halves to the even one."""
-    return _rounded(b, node, values, "math.roundeven")
-
-
-@emits("trunc")
-def emit_trunc(b: Builder, node: ComputeNode, values: Sequence[Value]) -> Value:
-    """The integer part."""
-    return _rounded(b, node, values, "math.trunc")
-
-
-def _rounded(
-    b: Builder, node: ComputeNode, values: Sequence[Value], name: str
-) -> Value:
-    return b.same(name, values[0]) if node.element.is_float else values[0]
 
 
 @emits("maximum")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+from special_functions import FUNCTIONS as SPECIAL
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
@@ -49,6 +50,7 @@ def _with(function, *others):
 CALLS = {}
 CALLS |= {name: getattr(torch, name) for name in _FUNCTIONS}
 CALLS |= {name: getattr(F, name) for name in _ACTIVATIONS.split()}
+CALLS |= {case.name: case for case in SPECIAL}
 _OTHERS = dict(row=ROW, column=COLUMN, same=X, double=ROW.double())
 CALLS |= {
     f"{name} with {kind}": _with(getattr(torch, name), other)
