@@ -103,6 +103,7 @@ class Op(ir.OpView):
             leaves the call to a rule of ``passes/convert_graph_to_host/externs``.
         PROMOTES: by which promotion the operator's arguments become operands; see
             ``graph/formulas.py``. None leaves it to rules of ``frontend``.
+        SAMPLE: with what tests try the op; see ``graph/formulas.py``.
         IS_TERMINATOR: whether it ends a block.
     """
 
@@ -125,6 +126,7 @@ class Op(ir.OpView):
     EMIT: ClassVar[Any] = None
     ATEN: ClassVar[str | None] = None
     PROMOTES: ClassVar[Any] = None
+    SAMPLE: ClassVar[Any] = None
     IS_TERMINATOR: ClassVar[bool] = False
     ALL_OPERANDS_SINGLE: ClassVar[bool] = True
     ALL_RESULTS_SINGLE: ClassVar[bool] = True

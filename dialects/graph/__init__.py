@@ -4,8 +4,8 @@ One file for each family of ops:
 
 - ``elementwise``, ``creation``, ``shape``, ``reduction``, ``indexing``: primitives
   (what may stand in a kernel), and a few composites of the same family.
-- ``special``, ``gamma``, ``bessel``, ``polynomials``: elementwise functions that are
-  declared whole, with ``series``.
+- ``functions``, ``special``, ``gamma``, ``bessel``, ``polynomials``: elementwise
+  functions that are declared whole, with ``series``.
 - ``normalization``, ``activation``: composites, lowered by ``decompose``.
 - ``contraction``, ``pooling``, ``scan``, ``random``, ``extern``: library ops, and
   the primitive ``philox``.
@@ -37,6 +37,7 @@ from girih.dialects.graph import (
     elementwise,
     extern,
     flash_attention,
+    functions,
     gamma,
     indexing,
     normalization,
@@ -79,6 +80,7 @@ __all__ = [
     "elementwise",
     "extern",
     "flash_attention",
+    "functions",
     "gamma",
     "indexing",
     "load",

@@ -190,7 +190,7 @@ class HardsigmoidOp(Activation, name="hardsigmoid"):
     GRADIENT = of_operand(
         lambda f, g, x: f.where((x > -3) & (x < 3), g * (1 / 6), 0.0), is_followed=True
     )
-    SAMPLE = Sample(-5, 5)
+    SAMPLE = Sample(-5, 5, order=1)
 
 
 class HardswishOp(Activation, name="hardswish"):

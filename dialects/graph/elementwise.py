@@ -48,6 +48,7 @@ from girih.dialects.graph.formulas import (
     HAS_STEPS,
     NO_REAL_NUMBERS,
     Promotes,
+    Sample,
     of_operand,
     of_result,
 )
@@ -327,6 +328,7 @@ class AsinhOp(FloatUnary, name="asinh"):
 class AcoshOp(FloatUnary, name="acosh"):
     """y = ln(x + sqrt(x*x - 1)); NaN below 1."""
 
+    SAMPLE = Sample(1.2, 9)
     INSTRUCTIONS = 40
     GRADIENT = of_operand(lambda f, g, x: g * f.rsqrt(x * x - 1))
 
@@ -443,16 +445,6 @@ class PowOp(NumericBinary, name="pow", traits={MAY_FAIL}):
 
     INSTRUCTIONS = 40
     ATEN = "pow.Tensor_Tensor"
-
-
-class Atan2Op(Binary, name="atan2"):
-    """y = the angle of the point (rhs, lhs), from -pi to pi."""
-
-    PROMOTES = Promotes.TO_FLOAT
-    INSTRUCTIONS = 35
-    ELEMENTS = "real float"
-    EMIT = "math.atan2"
-    ATEN = "default"
 
 
 class CopysignOp(Binary, name="copysign"):

@@ -122,6 +122,7 @@ class FloatUnary(Unary):
     """Real or complex floating point."""
 
     PROMOTES = Promotes.TO_FLOAT
+    SAMPLE = Sample(0.1, 0.9)
 
     ELEMENTS = "float"
 
@@ -130,6 +131,7 @@ class RealFloatUnary(Unary):
     """Real floating point."""
 
     PROMOTES = Promotes.TO_FLOAT
+    SAMPLE = Sample(0.1, 0.9)
 
     ELEMENTS = "real float"
 

@@ -51,6 +51,21 @@ def of_result(formula: Formula) -> Gradient:
     return Gradient("y", formula)
 
 
+class Gradients(NamedTuple):
+    """The derivative of a function of several operands, which broadcast.
+
+    Attributes:
+        formula: ``formula(f, g, *operands)`` gives one gradient for each operand.
+    """
+
+    formula: Formula
+
+
+def of_operands(formula: Formula) -> Gradients:
+    """The gradients in terms of all operands."""
+    return Gradients(formula)
+
+
 class NoGradient(NamedTuple):
     """No derivative goes through an op.
 
@@ -73,6 +88,7 @@ class Promotes(Enum):
     SAME = "the operand's, which is the result's"
     WHOLE = "the operand's; integers are the result as they are"
     TO_FLOAT = "the promoted one, or the default float where that has integers"
+    COMMON = "the promoted one, which is the result's"
     COMPARES = "the promoted one; the result is bool"
     TRUTHS = "bool, as which operands are read"
 

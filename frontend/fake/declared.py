@@ -69,11 +69,10 @@ def _is_refused(cls: type[Op], dtype: torch.dtype) -> bool:
     """Whether torch's own rule has to decide, as eager may raise an error."""
     if dtype.is_complex and not takes_complex(cls):
         return True
-    if cls.PROMOTES is Promotes.SAME and cls.ELEMENTS == "real float":
-        return not dtype.is_floating_point
-    return cls.PROMOTES in (Promotes.SAME, Promotes.WHOLE) and (
-        dtype == torch.bool or (dtype.is_complex and cls.PROMOTES is Promotes.WHOLE)
-    )
+    if cls.PROMOTES is Promotes.TO_FLOAT or cls.ELEMENTS != "real float":
+        return cls.PROMOTES is Promotes.SAME and dtype == torch.bool
+    is_whole = not dtype.is_floating_point and dtype != torch.bool
+    return not (dtype.is_floating_point or cls.PROMOTES is Promotes.WHOLE and is_whole)
 
 
 for _cls in graph.OPS.values():

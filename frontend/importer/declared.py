@@ -19,6 +19,9 @@ from girih.frontend.fake.declared import overloads, takes_complex
 from girih.frontend.importer.builder import Builder, Operand
 from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.elementwise import (
+    promoted as promoted_together,
+)
+from girih.frontend.importer.elementwise import (
     promoted_dtype,
     promoted_to_float,
     rounded,
@@ -36,6 +39,7 @@ _OPERANDS: dict[Promotes, Callable[..., list[Operand]]] = {
     Promotes.SAME: lambda b, *values: list(values),
     Promotes.WHOLE: lambda b, *values: list(values),
     Promotes.TO_FLOAT: promoted_to_float,
+    Promotes.COMMON: promoted_together,
     Promotes.COMPARES: _as_compared,
     Promotes.TRUTHS: lambda b, *values: [to_bool(b, value) for value in values],
 }
@@ -58,9 +62,17 @@ def _rule(cls: type[Op], schema: torch.FunctionSchema) -> Callable:
             return NotImplemented
         if cls.PROMOTES is Promotes.WHOLE and is_integral(tensors[0].dtype):
             return tensors[0]
-        return _made(b, cls, _OPERANDS[cls.PROMOTES](b, *operands), numbers)
+        promoted = _OPERANDS[cls.PROMOTES](b, *operands)
+        if not _are_elements(cls, promoted[0].dtype):
+            return NotImplemented
+        return _made(b, cls, promoted, numbers)
 
     return rule
+
+
+def _are_elements(cls: type[Op], dtype: torch.dtype) -> bool:
+    """Whether kernels compute the op of elements of a dtype."""
+    return cls.ELEMENTS != "real float" or dtype.is_floating_point
 
 
 def _takes_all(number: Any) -> bool:

@@ -385,12 +385,6 @@ def frac(b: Builder, self):
     return b.sub(self, b.unary("trunc", self))
 
 
-@imports("deg2rad", "rad2deg")
-def left_to_aten(b: Builder, self):
-    """Left to ATen."""
-    return NotImplemented
-
-
 @imports("special_expit")
 def expit(b: Builder, self):
     """The sigmoid."""

@@ -27,7 +27,7 @@ def number_of(value: ir.Value) -> float | int | None:
     return maker.value if is_constant else None
 
 
-def _fitted(b: VjpBuilder, gradient: ir.Value, operand: ir.Value) -> ir.Value:
+def fitted(b: VjpBuilder, gradient: ir.Value, operand: ir.Value) -> ir.Value:
     """A gradient of the operand's own type: summed, then rounded."""
     return b.cast(b.unbroadcast(gradient, operand), operand.type.element_type)
 
@@ -77,7 +77,7 @@ def vjp_div(op, cotangents, b: VjpBuilder) -> list:
     if b.needs(op.rhs):
         y = b.widened(op.rhs)
         slope = b.div(b.widened(op.y), y)
-        rhs = _fitted(b, b.mul(b.neg(b.widened(g)), slope), op.rhs)
+        rhs = fitted(b, b.mul(b.neg(b.widened(g)), slope), op.rhs)
     return [lhs, rhs]
 
 
@@ -112,9 +112,9 @@ def vjp_pow(op, cotangents, b: VjpBuilder) -> list:
         exponent = number_of(op.rhs)
         by_base = _by_base if exponent is None else _by_base_of_number
         lhs = by_base(op, g, b)
-        lhs = None if lhs is None else _fitted(b, lhs, op.lhs)
+        lhs = None if lhs is None else fitted(b, lhs, op.lhs)
     if b.needs(op.rhs):
-        rhs = _fitted(b, _by_exponent(op, g, b), op.rhs)
+        rhs = fitted(b, _by_exponent(op, g, b), op.rhs)
     return [lhs, rhs]
 
 
@@ -150,21 +150,6 @@ def _by_exponent(op, g: ir.Value, b: VjpBuilder) -> ir.Value:
     )
     slope = b.mul(y, b.op("log", x))
     return b.mul(g, b.where(is_constant, b.like(0.0, slope), slope))
-
-
-@vjp("atan2")
-def vjp_atan2(op, cotangents, b: VjpBuilder) -> list:
-    """d/dy atan2(y, x) = x / (x*x + y*y); d/dx = -y / (x*x + y*y); 0 at the origin."""
-    g, y, x = (b.widened(value) for value in (cotangents[0], op.lhs, op.rhs))
-    square = b.add(b.mul(y, y), b.mul(x, x))
-    is_origin = b.op("eq", square, b.like(0.0, square))
-    inverse = b.where(is_origin, b.like(0.0, g), b.op("reciprocal", square))
-    lhs = rhs = None
-    if b.needs(op.lhs):
-        lhs = _fitted(b, b.mul(b.mul(g, x), inverse), op.lhs)
-    if b.needs(op.rhs):
-        rhs = _fitted(b, b.mul(b.mul(g, b.neg(y)), inverse), op.rhs)
-    return [lhs, rhs]
 
 
 @vjp("copysign")

@@ -1,4 +1,4 @@
-"""Derivatives of ops of one operand from ``GRADIENT`` on their classes.
+"""Derivatives of elementwise ops from ``GRADIENT`` on their classes.
 
 ``dialects/graph/formulas.py`` says what a formula is. Those of ``neg`` and ``relu`` are
 written here: they keep bf16 and f16, and widen nothing.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from girih.dialects import graph
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Op
-from girih.dialects.graph.formulas import Gradient, NoGradient
-from girih.passes.autograd.elementwise import refuse_complex
+from girih.dialects.graph.formulas import Gradient, Gradients, NoGradient
+from girih.passes.autograd.elementwise import fitted, refuse_complex
 from girih.passes.autograd.rules import (
     RULES,
     Rule,
@@ -37,12 +37,30 @@ def rule_of(gradient: Gradient) -> Rule:
     return rule
 
 
+def rule_of_several(gradients: Gradients) -> Rule:
+    """The rule that a formula of all operands says."""
+
+    def rule(op: ir.OpView, cotangents: list, b: VjpBuilder) -> list:
+        refuse_complex(op)
+        g = Term(b, b.widened(cotangents[0]))
+        operands = [Term(b, b.widened(value)) for value in op.operands]
+        made = gradients.formula(TermFunctions(b), g, *operands, **attributes_of(op))
+        return [
+            fitted(b, term.value, value) if b.needs(value) else None
+            for term, value in zip(made, op.operands, strict=True)
+        ]
+
+    return rule
+
+
 def _register(cls: type[Op]) -> None:
     declared = cls.GRADIENT
     if isinstance(declared, Gradient):
         RULES.add(cls.SHORT_NAME, rule_of(declared))
         if declared.is_followed:
             follows(declared.known, cls.SHORT_NAME)
+    elif isinstance(declared, Gradients):
+        RULES.add(cls.SHORT_NAME, rule_of_several(declared))
     elif isinstance(declared, NoGradient):
         inactive = declared.is_inactive
         not_differentiable(declared.reason, cls.SHORT_NAME, inactive=inactive)

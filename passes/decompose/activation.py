@@ -1,4 +1,4 @@
-"""Composites of one operand by ``VALUE`` on their classes; and ``clamp``."""
+"""Composites by ``VALUE`` on their classes; and ``clamp``."""
 
 from girih.dialects import graph
 from girih.dialects.bindings import ir
@@ -12,8 +12,8 @@ def rule_of(formula: Formula) -> Rule:
     """The rule that a formula says: in f32 for smaller floats, and rounded once."""
 
     def rule(op: ir.OpView, b: GraphBuilder) -> list[ir.Value]:
-        x = Term(b, b.widened(op.x))
-        made = formula(TermFunctions(b), x, **attributes_of(op))
+        operands = [Term(b, b.widened(value)) for value in op.operands]
+        made = formula(TermFunctions(b), *operands, **attributes_of(op))
         return [b.cast(made.value, op.results[0].type.element_type)]
 
     return rule

@@ -29,7 +29,12 @@ def test_rules_and_reasons_are_of_ops():
 
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_every_rule_is_compared_with_torch(name):
-    """By ``check_op``, in a file of this folder that names the op."""
+    """By ``check_op``, in a file of this folder that names the op.
+
+    ``numerics/test_declared_ops.py`` does so for ops with a ``SAMPLE``.
+    """
+    if graph.OPS[f"graph.{name}"].SAMPLE is not None:
+        return
     files = set(TESTS.glob("test_*.py")) - {Path(__file__)}
     assert [path for path in files if re.search(rf"\b{name}\b", path.read_text())]
 
