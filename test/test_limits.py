@@ -309,6 +309,17 @@ def test_view_of_another_dtype():
     assert eager_calls(conjugated, torch.ones(3, dtype=torch.complex64)) == {"import"}
 
 
+def test_written_base():
+    flat = torch.ones(6)
+    view = flat[:4]
+
+    def function(x):
+        flat.sub_(x)
+        return view * 2
+
+    assert eager_calls(function, torch.ones(6)) == {"overlap"}
+
+
 def steps(x):
     y = x.sin()
     yield y
