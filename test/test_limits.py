@@ -301,7 +301,23 @@ def test_view_of_another_dtype():
         y = x * 2
         return y[1:].view(torch.int32), y[:1]
 
+    def conjugated(x):
+        y = x * 2
+        return y.conj(), y.real
+
     assert eager_calls(function, torch.ones(3)) == {"import"}
+    assert eager_calls(conjugated, torch.ones(3, dtype=torch.complex64)) == {"import"}
+
+
+def test_written_base():
+    flat = torch.ones(6)
+    view = flat[:4]
+
+    def function(x):
+        flat.sub_(x)
+        return view * 2
+
+    assert eager_calls(function, torch.ones(6)) == {"overlap"}
 
 
 def steps(x):

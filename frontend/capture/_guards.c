@@ -13,7 +13,6 @@
  * one differs the region is walked again. */
 #include "_guards.h"
 
-
 /* ---- version tags ------------------------------------------------------------- */
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -168,15 +167,27 @@ static int contains(PyObject *value, PyObject *key) {
     return PySequence_Contains(value, key);
 }
 
+/* By the hash first, as dicts do: `==` of two tensors is no answer. */
+static int same_key(PyObject *key, PyObject *expected) {
+    if (key == expected) return 1;
+    if (Py_TYPE(key) != Py_TYPE(expected)) return 0;
+    Py_hash_t hash = PyObject_Hash(key), wanted = PyObject_Hash(expected);
+    if (hash == -1 || wanted == -1) return -1;
+    if (hash != wanted) return 0;
+    if (!PyTuple_CheckExact(key)) return equal_values(key, expected);
+    Py_ssize_t size = PyTuple_GET_SIZE(key);
+    int same = size == PyTuple_GET_SIZE(expected);
+    while (size-- && same == 1)
+        same = same_key(PyTuple_GET_ITEM(key, size), PyTuple_GET_ITEM(expected, size));
+    return same;
+}
+
 static int same_keys(PyObject *dict, PyObject *keys) {
     if (!PyDict_Check(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return 0;
     PyObject *key;
     Py_ssize_t position = 0, index = 0;
     while (index < PyTuple_GET_SIZE(keys) && PyDict_Next(dict, &position, &key, NULL)) {
-        PyObject *expected = PyTuple_GET_ITEM(keys, index++);
-        if (key == expected) continue;
-        if (Py_TYPE(key) != Py_TYPE(expected)) return 0;
-        int same = PyObject_RichCompareBool(key, expected, Py_EQ);
+        int same = same_key(key, PyTuple_GET_ITEM(keys, index++));
         if (same != 1) return same;
     }
     return 1;

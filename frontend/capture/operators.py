@@ -459,11 +459,12 @@ class Operators:
         if isinstance(left, DictValue) and isinstance(right, DictValue):
             mine, theirs = left.read_all(self), right.read_all(self)
             ordered = all(issubclass(d.cls, OrderedDict) for d in (left, right))
-            if ordered and list(mine) != list(theirs):
+            if mine.keys() != theirs.keys():
                 return False
-            return mine.keys() == theirs.keys() and all(
-                self.equal(value, theirs[key]) for key, value in mine.items()
-            )
+            pairs = [(value, theirs[key]) for key, value in mine.items()]
+            if ordered:  # the keys are compared again, in their order
+                pairs += [(a.value, b.value) for a, b in zip(mine, theirs, strict=True)]
+            return all(self.equal(*pair) for pair in pairs)
         left, right = self._as_set(left), self._as_set(right)
         if isinstance(left, SetValue) and isinstance(right, SetValue):
             return left.read_all(self).order == right.read_all(self).order

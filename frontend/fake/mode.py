@@ -536,7 +536,11 @@ def make_fake_mode(shape_env: object | None = None, **options) -> LightFakeTenso
         shape_env: The ``ShapeEnv`` of symbolic sizes, or None where all are static.
         **options: As for ``FakeTensorMode``.
     """
-    return LightFakeTensorMode(shape_env=shape_env, **options)
+    mode = LightFakeTensorMode(shape_env=shape_env, **options)
+    # Code in C++ that asks a tensor for its memory gets an error. With symbolic sizes a
+    # tensor counts as empty there, and the code would follow a null pointer.
+    mode._allow_unsafe_data_ptr_access = False
+    return mode
 
 
 def fake_like(

@@ -109,13 +109,29 @@ def _write_proxy(rebuilder, value: ProxyValue) -> ast.expr:
     return rebuilder.assign(value, made)
 
 
+class _Hashed:
+    """Has the place of a member in a set, and is equal to nothing else.
+
+    The ``==`` of the members is not asked: that of two tensors is no answer, and that
+    of an object runs the program's code.
+    """
+
+    __slots__ = ("hash",)
+
+    def __init__(self, item):
+        self.hash = hash(item)
+
+    def __hash__(self):
+        return self.hash
+
+
 @writes(SetValue)
 def _write_set(rebuilder, value: SetValue) -> ast.expr:
     items = [rebuilder.expression(item) for item in value.members()]
     display = list_of(items)
-    known = tuple(content_of(value.order))
+    known = [_Hashed(item) for item in content_of(value.order)]
     # Sets made of a list and of a set may differ in their order.
-    if tuple(value.cls(known)) != known:
+    if list(set(known)) != known:
         display = call(rebuilder.constant(frozenset), display)
     return rebuilder.assign(value, call(rebuilder.constant(value.cls), display))
 

@@ -119,6 +119,23 @@ def is_in(item: Any, container: Any) -> bool:
     return call_builtin(container, "__contains__", item)
 
 
+def is_same_key(key: Any, other: Any) -> bool:
+    """Whether two keys of dicts or sets are one key of one class.
+
+    Their hashes are compared first, as dicts do: ``==`` of two tensors is no answer.
+    """
+    if key is other:
+        return True
+    if type(key) is not type(other) or hash(key) != hash(other):
+        return False
+    if type(key) is tuple:
+        pairs = zip(key, other, strict=False)
+        return len(key) == len(other) and all(is_same_key(*pair) for pair in pairs)
+    if type(key) is float:  # tells -0.0 from 0.0
+        return repr(key) == repr(other)
+    return bool(key == other)
+
+
 def has_python_layer(cls: type) -> bool:
     """Whether a class statement made the class, or one of its bases."""
     marks = {"__slots__", "__dict__", "__weakref__"}

@@ -9,7 +9,7 @@ from typing import Any
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.key import Key, key_of
-from girih.frontend.capture.values.lookup import content_of, length_of
+from girih.frontend.capture.values.lookup import content_of, is_same_key, length_of
 from girih.frontend.capture.values.sequence import TupleValue
 
 _MISSING = object()
@@ -308,7 +308,9 @@ class KeyOrder:
 
     def __call__(self, value) -> bool:
         """Whether a container has them in that order."""
-        return content_of(value) == list(self.keys)
+        found = content_of(value)
+        pairs = zip(found, self.keys, strict=False)
+        return len(found) == len(self.keys) and all(is_same_key(*p) for p in pairs)
 
 
 class ProxyValue(DictValue):

@@ -54,6 +54,7 @@ class SetValue(Value):
         order, keys = _part_of(tracer, items)
         made.order = python_class(order)
         made.keys = _chosen(made.order, [keys])
+        made._take_order(tracer, [items])
         return made
 
     def python_type(self) -> type:
@@ -124,9 +125,23 @@ class SetValue(Value):
                 explanation=_HISTORY,
                 hints=("Iterate over sorted(...), or use a dict.",),
             )
+        self._guard_order(tracer, order)
+        return self.members()
+
+    def _guard_order(self, tracer, order: tuple) -> None:
         if self.source is not None:
             tracer.guards.add(self.source, "call", KeyOrder(order))
-        return self.members()
+
+    def _take_order(self, tracer, others: Iterable[Value]) -> None:
+        """Notes that the order of others decides the order of this set."""
+        for other in others:
+            part = getattr(other, "base", None)
+            part = part if isinstance(part, SetValue) else other
+            if isinstance(part, SetValue) and part is not self:
+                if part.before is None:
+                    part._guard_order(tracer, tuple(content_of(part.order)))
+                elif self.before is None:
+                    self.before = dict(self.keys)  # the order is not known
 
     def ordered_keys(self, tracer) -> list[Key]:
         """The keys of the members, in an order that is guarded."""
@@ -221,12 +236,13 @@ class SetValue(Value):
         made.keys = _chosen(
             made.order, [self.keys.values(), *(keys for _, keys in parts)]
         )
-        made.before = self.before
+        made._take_order(tracer, [self, *others])
         return made
 
     def _change_with(self, tracer, name: str, others) -> Value:
         parts = [_part_of(tracer, other) for other in others]
         order = self.change(tracer).order
+        self._take_order(tracer, others)
         try:
             getattr(order, name)(*(theirs for theirs, _ in parts))
         finally:  # what was done before an error stays

@@ -176,3 +176,36 @@ def test_a_size_that_turned_out_to_be_known_before_a_transform(function):
     compiled = girih.compile(function, dynamic=True, fullgraph=True)
     x = torch.randn(4)
     torch.testing.assert_close(compiled(x), function(x))
+
+
+_STATE = torch._sobol_engine_initialize_state_(torch.zeros(3, 30, dtype=torch.long), 3)
+_MATRICES = torch.ones(3, 30, 30, dtype=torch.long).tril()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda n, d: torch._sobol_engine_initialize_state_(
+            torch.zeros(d, 30, dtype=torch.long), d
+        ),
+        lambda n, d: torch._sobol_engine_draw(
+            torch.zeros(d, dtype=torch.long), n, _STATE[:d], d, 0, dtype=torch.float32
+        ),
+        lambda n, d: torch._sobol_engine_scramble_(
+            _STATE[:d].clone(), _MATRICES[:d], d
+        ),
+        lambda n, d: torch._sobol_engine_ff_(
+            torch.zeros(d, dtype=torch.long), n, _STATE[:d], d, 0
+        ),
+        lambda n, d: torch.quasirandom.SobolEngine(d).draw(n),
+    ],
+)
+def test_operations_that_take_the_address_of_memory(operation):
+    def function(x, n, d):
+        return x + 1, operation(n, d)
+
+    compiled = girih.compile(function, dynamic=True)
+    for n, d in ((6, 2), (5, 3), (7, 2)):
+        expected = function(torch.ones(n, d), n, d)
+        found = compiled(torch.ones(n, d), n, d)
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
