@@ -191,9 +191,16 @@ class Training:
         module: The module.
     """
 
-    def __init__(self, case: TrainingCase, compile_: Callable[[Callable], Callable]):
-        """Args: what to train, and an engine out of ``benchmarks.engines``."""
-        self.module, self._batch = case.build()
+    def __init__(
+        self,
+        case: TrainingCase,
+        compile_: Callable[[Callable], Callable],
+        device: str = "cpu",
+    ):
+        """Args: what to train, an engine out of ``benchmarks.engines``, and where."""
+        module, batch = case.build()
+        self.module = module.to(device)
+        self._batch = tuple(tensor.to(device) for tensor in batch)
         self._loss = compile_(self.module)
         self._is_girih = compile_ is ENGINES["girih"]
         parameters = self.module.parameters()
