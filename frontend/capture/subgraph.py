@@ -20,6 +20,7 @@ from torch.fx import Node
 from girih.errors import unsupported
 from girih.frontend.capture.effects import contents
 from girih.frontend.capture.graph_module import CapturedGraph
+from girih.frontend.capture.numpy_numbers import NUMBERS
 from girih.frontend.capture.registered import (
     RegisteredPlaces,
     flattening,
@@ -101,7 +102,8 @@ def template_of(
         template_of, tracer, leaves=leaves, takes_apart=takes_apart
     )
     if isinstance(value, NumberValue):
-        value = value.placed
+        is_numpy = isinstance(value.real, NUMBERS)  # the body sees the type
+        value = Constant(value.specialize()) if is_numpy else value.placed
     if isinstance(value, (TensorValue, SymbolValue)):
         leaves.append(value)
         return Leaf(len(leaves) - 1)
