@@ -420,7 +420,8 @@ def test_batch_of_a_registered_class():
         )
 
     def function(x):
-        return torch.vmap(lambda pair: pair.first + pair.second)(Pair(x, x))
+        out_dims = Pair(0, 1)
+        return torch.vmap(lambda y: Pair(y, y), out_dims=out_dims)(x).second
 
     assert eager_calls(function, torch.ones(2, 3)) == {"mode"}
 

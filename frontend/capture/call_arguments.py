@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
-from girih.frontend.capture.models.numpy_calls import NUMBERS, python_number
+from girih.frontend.capture.models.numpy_calls import python_number
 from girih.frontend.capture.models.torch_operations import is_operation
+from girih.frontend.capture.numpy_numbers import NUMBERS
 from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.mapping import DictValue
@@ -87,6 +88,8 @@ class CallArguments:
         self.has_numbers = True
         if self._fixes_numbers:
             return Constant(value.specialize())
+        if isinstance(value.real, NUMBERS):
+            python_number(value.real, self._target)  # refuses where types matter
         return value.placed if isinstance(value, NumberValue) else value
 
     def _sequence(self, value: SequenceValue) -> tuple[Any, Any]:

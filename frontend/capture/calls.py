@@ -16,13 +16,13 @@ from girih.errors import unsupported
 from girih.frontend.capture.finalizers import refuse_to_make
 from girih.frontend.capture.frame import Frame
 from girih.frontend.capture.models import families  # noqa: F401  (registers models)
-from girih.frontend.capture.models.numpy_calls import is_of_numpy, refused_warnings
 from girih.frontend.capture.models.registry import model_of, prepare
 from girih.frontend.capture.models.torch_operations import (
     TorchCalls,
     is_operation,
     is_tensor_method,
 )
+from girih.frontend.capture.numpy_numbers import is_of_numpy, refused_warnings
 from girih.frontend.capture.values.arity import arity_of
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.builtin import BuiltinValue
@@ -286,9 +286,10 @@ class Calls(TorchCalls):
 
     def fold(self, function, /, *args: Any, **kwargs: Any) -> Value:
         """The same, and makes the result a traced value."""
-        return self._folded(self.fold_raw(function, *args, **kwargs))
+        return self.folded(self.fold_raw(function, *args, **kwargs))
 
-    def _folded(self, result: Any) -> Value:
+    def folded(self, result: Any) -> Value:
+        """A traced value for what a function that ran while tracing gave."""
         value = self.from_python(result)
         if isinstance(value, OutsideValue):  # each call has to make its own
             unsupported(
@@ -307,7 +308,7 @@ class Calls(TorchCalls):
         items = [self.known(arg).as_python() for arg in args]
         named = {name: self.known(v).as_python() for name, v in kwargs.items()}
         result = self.fold_raw(function, *items, **named)
-        return self.held(result) if held else self._folded(result)
+        return self.held(result) if held else self.folded(result)
 
     # Making objects
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import torch
 from torch.fx import Graph as FxGraph
 from torch.fx import Node
@@ -171,6 +172,9 @@ class Graph:
         """What stands for a number in the graph."""
         if value.is_fixed:
             return Constant(value.real)
+        if isinstance(value.real, numpy.float64):  # to torch, as Python's
+            number = float(value.real)
+            return NumberValue(self.tracer, number, None, float, (value,)).placed
         if is_exact(value):
             function = function_of_sizes(value)
             placed = on_sizes(self.tracer, function, list(value.args))

@@ -9,14 +9,26 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+import numpy
 import torch
 
+from girih.errors import UnsupportedError
+from girih.frontend.capture.numpy_numbers import (
+    NUMBERS,
+    is_of_numpy,
+    is_quiet,
+    refused_warnings,
+)
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import SequenceValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
+
+# The types of numbers that may be others at the next call.
+_VARYING = (int, float, numpy.float64)
 
 # Beyond these a number is no input, and no size.
 LARGEST = 2**31
@@ -86,11 +98,13 @@ def _unless_fixed(value: Value) -> Value:
 def _is_number(value: Value) -> bool:
     if isinstance(value, SymbolValue):
         return True
-    return isinstance(value, Constant) and type(value.value) in (int, float, bool)
+    return isinstance(value, Constant) and type(value.value) in (*_VARYING, bool)
 
 
 def _fold(tracer, function, args: list[Value]) -> Value:
-    return tracer.fold(function, *(tracer.known(arg).as_python() for arg in args))
+    known = [tracer.known(arg).as_python() for arg in args]
+    result = tracer.fold_raw(function, *known)
+    return Constant(result) if isinstance(result, NUMBERS) else tracer.folded(result)
 
 
 def is_on_sizes(function: Callable, args: list[Value] | tuple[Value, ...]) -> bool:
@@ -136,15 +150,21 @@ def _in_python(tracer, function, args: list[Value]) -> Value:
     for arg in args:
         arg.python_type()
     reals = [_real_of(arg) for arg in args]
+    is_numpy = is_of_numpy(function, reals)
     try:
-        real = function(*reals)
+        with refused_warnings(function) if is_numpy else nullcontext():
+            real = function(*reals)
+    except UnsupportedError:
+        raise
     except Exception:  # the traced program has to raise it
         return _fold(tracer, function, args)
-    if function in _COMPARISONS:
-        tracer.graph.decide(function, tuple(args), real)
-        return tracer.constant(real)
-    if type(real) not in (int, float):
+    if function not in _COMPARISONS and type(real) not in _VARYING:
         return _fold(tracer, function, args)
+    if is_numpy:
+        tracer.graph.decide(is_quiet, (function, *args), True)
+    if function in _COMPARISONS:
+        tracer.graph.decide(function, tuple(args), bool(real))
+        return Constant(real)
     value = NumberValue(tracer, real, None, function, tuple(args))
     if function not in _TOTAL:
         tracer.graph.decide(is_of_type, (value, type(real)), True)
@@ -200,4 +220,4 @@ _INTS = ("int", "List[int]", "Optional[int]", "Optional[List[int]]")
 def _holds_float(value: Value) -> bool:
     if isinstance(value, SequenceValue):
         return any(map(_holds_float, value.items))
-    return isinstance(value, SymbolValue) and value.python_type() is float
+    return isinstance(value, SymbolValue) and issubclass(value.python_type(), float)

@@ -10,8 +10,8 @@ from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.models.library import IN_PLACE
-from girih.frontend.capture.models.numpy_calls import NUMBERS
 from girih.frontend.capture.numbers import number_operation
+from girih.frontend.capture.numpy_numbers import NUMBERS
 from girih.frontend.capture.operands import (
     CONTAINERS,
     PLAIN_NUMBERS,

@@ -9,6 +9,7 @@ argument of the operation. What the body uses from outside becomes inputs of it.
 from __future__ import annotations
 
 import collections
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,15 @@ from torch.fx import Node
 from girih.errors import unsupported
 from girih.frontend.capture.effects import contents
 from girih.frontend.capture.graph_module import CapturedGraph
+from girih.frontend.capture.numpy_numbers import NUMBERS
+from girih.frontend.capture.registered import (
+    RegisteredPlaces,
+    flattening,
+    is_registered,
+)
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.constant import Constant
+from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -79,38 +87,84 @@ torch.utils._pytree.register_pytree_node(
 )
 
 
-def template_of(tracer, value: Value, leaves: list[Value]) -> Any:
+def template_of(
+    tracer, value: Value, leaves: list[Value], *, takes_apart: bool = False
+) -> Any:
     """Containers and constants as Python has them, with a ``Leaf`` for each tensor.
 
     Args:
         tracer: The tracer.
         value: An argument or a result.
         leaves: Gets the tensors.
+        takes_apart: The operation takes apart what PyTorch has registered as a tree.
     """
+    part_of = functools.partial(
+        template_of, tracer, leaves=leaves, takes_apart=takes_apart
+    )
     if isinstance(value, NumberValue):
-        value = value.placed
+        is_numpy = isinstance(value.real, NUMBERS)  # the body sees the type
+        value = Constant(value.specialize()) if is_numpy else value.placed
     if isinstance(value, (TensorValue, SymbolValue)):
         leaves.append(value)
         return Leaf(len(leaves) - 1)
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, (TupleValue, ListValue)):
-        items = [template_of(tracer, item, leaves) for item in value.items]
+        items = [part_of(item) for item in value.items]
         if value.cls is torch.Size:  # a pytree would be filled to a tuple
             return SizePlaces(tuple(items))
         make = getattr(value.cls, "_make", value.cls)
         return make(items)
     if isinstance(value, DictValue):
         pairs = value.read_all(tracer).items()
-        made = {k.value.as_python(): template_of(tracer, v, leaves) for k, v in pairs}
+        made = {k.value.as_python(): part_of(v) for k, v in pairs}
         if value.cls is collections.defaultdict:
             return value.cls(_factory_of(tracer, value), made)
         return value.cls(made) if value.cls is not dict else made
+    if takes_apart and isinstance(value, DequeValue):
+        return collections.deque(map(part_of, value.items), value.maxlen)
+    is_object = isinstance(value, ObjectValue)
+    if takes_apart and is_object and is_registered(value.python_type()):
+        parts, context = _flattened(tracer, value)
+        return RegisteredPlaces(
+            value.python_type(), tuple(map(part_of, parts)), context
+        )
     unsupported(
         kind="argument of a function that an operation calls",
         context=repr(value),
         explanation="Only tensors, constants and containers of them can be passed.",
     )
+
+
+def _flattened(tracer, value: ObjectValue) -> tuple[list[Value], Any]:
+    """What the program's own function makes of an object: its parts, and the rest.
+
+    PyTorch calls the function several times, so it may change nothing.
+    """
+    cls = value.python_type()
+    function = tracer.held(flattening(cls))
+    reachable = _closure_of([value, function])
+    outer = tracer.effects.watch
+
+    def refuse(changed: Any) -> None:
+        if changed is None or changed.source is not None or id(changed) in reachable:
+            _refuse_change(changed)
+        if outer is not None:
+            outer(changed)
+
+    tracer.effects.watch = refuse
+    try:
+        children, context = tracer.iterate(tracer.call(function, [value], {}))
+        return list(tracer.iterate(children)), tracer.known(context).as_python()
+    except (NotConstant, Raised, ValueError):
+        unsupported(
+            kind="object that its registered function does not flatten while tracing",
+            context=cls.__name__,
+            explanation="The function has to give a list of parts, and a context that "
+            "is known while tracing.",
+        )
+    finally:
+        tracer.effects.watch = outer
 
 
 def _factory_of(tracer, value: DictValue) -> Any:
@@ -215,17 +269,22 @@ class BodyTracer:
             if before != after:  # values are compared by identity
                 _refuse_change(changed)
 
-    def finish(self, result: Value) -> Body:
-        """Cuts out what was traced; ``result`` is what the function returned."""
+    def finish(self, result: Value, *, takes_apart: bool = False) -> Body:
+        """Cuts out what was traced.
+
+        Args:
+            result: What the function returned.
+            takes_apart: As for ``template_of``.
+        """
         self._check_changes()
         if self.tracer.state.signature() != self._state:
             unsupported(
                 kind="state of torch switched by a function that an operation calls",
                 explanation="The function has to leave the state as it found it.",
             )
-        nodes = self._nodes()
         leaves: list[Value] = []
-        template = template_of(self.tracer, result, leaves)
+        template = template_of(self.tracer, result, leaves, takes_apart=takes_apart)
+        nodes = self._nodes()  # with those of what takes the result apart
         lifted = _free_nodes(nodes, leaves)
         module = _module_of(nodes, lifted, leaves, self.graph.modules)
         self._erase(nodes)

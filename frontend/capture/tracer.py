@@ -29,6 +29,7 @@ from girih.frontend.capture.names import Names
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.protocols import Protocols
 from girih.frontend.capture.refusals import CALLER_HAS_LOST, bug, not_known
+from girih.frontend.capture.registered import RegisteredPlaces
 from girih.frontend.capture.resume.liveness import is_observed, observe
 from girih.frontend.capture.resume.origin import original_code, original_position
 from girih.frontend.capture.source import Roots, Source
@@ -326,6 +327,10 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             made = SetValue([Key(self.from_python(item)) for item in value], cls)
             made.order = value if cls is frozenset else made.order
             return made
+        if cls is collections.deque:
+            return DequeValue([self.from_python(x) for x in value], value.maxlen)
+        if cls is RegisteredPlaces:
+            return value.put_together(self)
         if cls is slice:
             parts = (value.start, value.stop, value.step)
             return SliceValue(*(self.from_python(part) for part in parts))

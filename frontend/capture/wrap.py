@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from girih.frontend.capture import _frame
-from girih.frontend.capture.models.numpy_calls import FUNCTION_TYPES, NUMBERS
+from girih.frontend.capture.numpy_numbers import FUNCTION_TYPES, NUMBERS
 from girih.frontend.capture.resume.origin import origin_of
 from girih.frontend.capture.source import Source
 from girih.frontend.capture.values.base import Method, Value

@@ -7,8 +7,7 @@ shares its memory with whoever has it, so it can't be made while tracing.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -16,16 +15,11 @@ import torch
 
 from girih.errors import unsupported
 from girih.frontend.capture.evaluate import name_of
-from girih.frontend.capture.held_warnings import held
 from girih.frontend.capture.models.registry import models
-from girih.frontend.capture.values.base import NotConstant
+from girih.frontend.capture.numpy_numbers import FUNCTION_TYPES, NUMBERS
+from girih.frontend.capture.values.base import NotConstant, Value
 from girih.frontend.capture.values.constant import Constant
-
-FUNCTION_TYPES = (numpy.ufunc, type(numpy.prod))
-"""Types of NumPy's functions, which are no functions of Python."""
-
-NUMBERS = (numpy.number, numpy.bool_)
-"""Immutable numbers."""
+from girih.frontend.capture.values.symbol import SymbolValue
 
 # Functions that only look at their arguments; ufuncs are all like that.
 _PURE = (
@@ -75,49 +69,13 @@ def python_number(number: Any, target: Any) -> Any:
     )
 
 
-def is_of_numpy(function: Any, args: tuple) -> bool:
-    """Whether NumPy computes the result of a call."""
-    if isinstance(function, type):
-        return issubclass(function, NUMBERS)
-    if isinstance(function, FUNCTION_TYPES):
-        return True
-    return any(isinstance(arg, NUMBERS) for arg in args)
-
-
-@contextmanager
-def refused_warnings(function: Any) -> Iterator[None]:
-    """Has a call that NumPy would warn of end the graph.
-
-    A capture that gave the warning would give it while it tries programs that never
-    run, and later calls would give none.
-
-    Args:
-        function: What is called inside.
-
-    Raises:
-        UnsupportedError: NumPy would warn.
-    """
-    kinds: list[str] = []
-    modes = {kind: "call" for kind, mode in numpy.geterr().items() if mode == "warn"}
-    with held() as found:
-        try:
-            with numpy.errstate(call=lambda kind, _: kinds.append(kind), **modes):
-                yield
-        finally:
-            texts = kinds + [str(message) for message, _ in found]
-            if texts:
-                unsupported(
-                    kind="call that NumPy warns of",
-                    context=f"{name_of(function)}: {texts[0]}",
-                    explanation="A graph cannot issue the warning at each call.",
-                    hints=("Compute the number outside of compiled code.",),
-                )
-
-
 def _folding(function):
     name = f"numpy.{function.__name__}"
+    is_elementwise = isinstance(function, numpy.ufunc) and function.nout == 1
 
     def model(tracer, /, *args, **kwargs):
+        if is_elementwise and not kwargs and _is_of_varying(args):
+            return tracer.symbolic(function, list(args))
         try:
             items = [tracer.known(arg).as_python() for arg in args]
             named = {key: tracer.known(v).as_python() for key, v in kwargs.items()}
@@ -151,8 +109,17 @@ def _register() -> None:
 _register()
 
 
+def _is_of_varying(args: Sequence[Value]) -> bool:
+    """Whether all of some values are numbers, one of which may vary."""
+    return any(isinstance(arg, SymbolValue) for arg in args) and all(
+        isinstance(arg, SymbolValue) or isinstance(arg, Constant) for arg in args
+    )
+
+
 def _construct(cls: type):
     def model(tracer, *args):
+        if cls is numpy.float64 and len(args) == 1 and _is_of_varying(args):
+            return tracer.symbolic(cls, list(args))
         items = [tracer.known(arg).as_python() for arg in args]
         return Constant(tracer.fold_raw(cls, *items))
 

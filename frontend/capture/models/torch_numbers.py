@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.numpy_numbers import NUMBERS
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
@@ -40,7 +41,8 @@ for _function in (torch.tensor, torch.as_tensor, torch.asarray):
 
 
 def _is_varying(value: Value) -> bool:
-    return isinstance(value, SymbolValue) and value.real is not None
+    is_symbol = isinstance(value, SymbolValue) and value.real is not None
+    return is_symbol and not isinstance(value.real, NUMBERS)
 
 
 def _is_of_varying_floats(data: Value) -> bool:

@@ -105,7 +105,7 @@ class TorchCalls:
 
 def _is_varying_float(value: Value) -> bool:
     is_number = isinstance(value, NumberValue) and not value.is_fixed
-    return is_number and value.python_type() is float
+    return is_number and issubclass(value.python_type(), float)
 
 
 def _without_none(kwargs: dict[str, Value]) -> dict[str, Value]:

@@ -27,6 +27,7 @@ from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.models.torch_functions import under
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.refusals import OPERATION_FAILED
+from girih.frontend.capture.registered import holds_registered
 from girih.frontend.capture.subgraph import (
     Body,
     BodyTracer,
@@ -151,11 +152,16 @@ def _options(tracer, transform: Callable, args: tuple, kwargs: dict) -> dict:
 
 def _python(tracer, value: Value) -> Any:
     leaves: list[Value] = []
-    made = template_of(tracer, value, leaves)
+    made = template_of(tracer, value, leaves, takes_apart=True)
     if leaves:
         unsupported(
             kind="option of a transform that is a tensor",
             explanation="Options of transforms have to be known while tracing.",
+        )
+    if holds_registered(made):
+        unsupported(
+            kind="option of a transform that is of a registered class",
+            explanation="Only constants and containers of them can be options.",
         )
     return made
 
@@ -240,7 +246,7 @@ def _has_numbers(body: Body) -> bool:
 def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
     """The function's body, the template of the arguments, and their tensors."""
     leaves: list[Value] = []
-    template = tuple(template_of(tracer, arg, leaves) for arg in args)
+    template = tuple(template_of(tracer, arg, leaves, takes_apart=True) for arg in args)
     primals = template[0] if is_direct else template
     fakes = _fakes(tracer, value, primals, leaves)
     tensors: list[Value] = []
@@ -276,7 +282,7 @@ def _trace(tracer, value: TransformValue, primals, fakes: dict, numbers: dict) -
             result = tracer.call(value.function, args, {})
         finally:
             torch._C._set_grad_enabled(grad)
-    return body.finish(result)
+    return body.finish(result, takes_apart=True)
 
 
 def _fakes(tracer, value: TransformValue, primals, leaves) -> dict[int, torch.Tensor]:

@@ -2,12 +2,18 @@
 
 import collections
 import copy
+import dataclasses
 from typing import NamedTuple
 
 import pytest
 import torch
 from torch._higher_order_ops.associative_scan import associative_scan
-from torch.utils._pytree import tree_leaves, tree_structure
+from torch.utils._pytree import (
+    register_dataclass,
+    register_pytree_node,
+    tree_leaves,
+    tree_structure,
+)
 
 import girih
 from girih.errors import UnsupportedError
@@ -341,6 +347,39 @@ def _with_default(a, b):
     return made
 
 
+class Named:
+    """A class that the program registers; its name is no part."""
+
+    def __init__(self, a, b, name="given"):
+        self.a, self.b, self.name = a, b, name
+
+    def __iter__(self):
+        return iter((self.a, self.b, self.name))
+
+
+@dataclasses.dataclass
+class Fields:
+    a: object
+    b: object
+
+    def __iter__(self):
+        return iter((self.a, self.b))
+
+
+class Registered(dict):
+    """A subclass of a container that torch would take for a leaf."""
+
+
+register_pytree_node(
+    Named, lambda x: ((x.a, x.b), x.name), lambda parts, name: Named(*parts, name)
+)
+register_dataclass(Fields)
+register_pytree_node(
+    Registered,
+    lambda x: (list(x.values()), list(x)),
+    lambda parts, keys: Registered(zip(keys, parts, strict=True)),
+)
+
 # How a container is made, and its items.
 CONTAINERS = {
     "tuple": (lambda a, b: (a, b), tuple),
@@ -356,6 +395,17 @@ CONTAINERS = {
         lambda x: (x["a"], x["b"]),
     ),
     "NamedTuple": (Pair, tuple),
+    "deque": (lambda a, b: collections.deque([a, b], 3), tuple),
+    "registered": (lambda a, b: Named(a, b, "made"), lambda x: (x.a, x.b)),
+    "registered dataclass": (Fields, lambda x: (x.a, x.b)),
+    "registered dict": (
+        lambda a, b: Registered(b=b, a=a),
+        lambda x: (x["a"], x["b"]),
+    ),
+    "nested": (
+        lambda a, b: [Named(Fields(a, None), b)],
+        lambda x: (x[0].a.a, x[0].b),
+    ),
 }
 OF_CONTAINERS = {
     "grad": lambda one, many, x: torch.func.grad(one)(x),
@@ -373,7 +423,7 @@ OF_CONTAINERS = {
 
 def _plain(value):
     """What a result is made of, class by class."""
-    if isinstance(value, torch.Tensor):
+    if value is None or isinstance(value, (str, torch.Tensor)):
         return value
     if isinstance(value, dict):
         made = [(key, _plain(item)) for key, item in value.items()]
@@ -417,3 +467,54 @@ def test_a_factory_that_the_program_makes():
 
     with pytest.raises(UnsupportedError, match="factory of a defaultdict"):
         girih.compile(function, fullgraph=True)(ROWS, 2)
+
+
+def test_a_class_whose_registered_function_has_effects():
+    class Counted:
+        def __init__(self, x):
+            self.x = x
+
+    taken = []
+
+    def take_apart(counted):
+        taken.append(counted)
+        return (counted.x,), None
+
+    register_pytree_node(Counted, take_apart, lambda parts, _: Counted(*parts))
+
+    def function(x):
+        return torch.func.grad(lambda y: (y.x**2).sum())(Counted(x)).x
+
+    wanted = function(ROWS)
+    count = len(taken)
+    taken.clear()
+    compiled = girih.compile(function)
+    torch.testing.assert_close(compiled(ROWS), wanted)
+    assert len(taken) == count
+    with pytest.raises(UnsupportedError, match="side effect"):
+        girih.compile(function, fullgraph=True)(ROWS)
+
+
+def test_parts_that_a_registered_class_does_not_name_are_lost():
+    def function(x):
+        given = Named(x, x + 1)
+        given.other = 3
+        made = torch.vmap(lambda y: y)(given)
+        return made.a, hasattr(made, "other")
+
+    found = girih.compile(function, backend="eager", fullgraph=True)(ROWS)
+    assert found[1] is function(ROWS)[1] is False
+
+
+def test_a_checkpoint_returns_an_object_of_a_registered_class_as_it_is():
+    def one(x):
+        made = Named(x.sin(), x)
+        made.other = 3
+        return made
+
+    def function(x):
+        made = torch.utils.checkpoint.checkpoint(one, x, use_reentrant=False)
+        return made.a, made.other
+
+    found = girih.compile(function, backend="eager")(ROWS)
+    torch.testing.assert_close(found, function(ROWS))
