@@ -1,19 +1,17 @@
 """How much of a training step has a name in a trace of ``torch.profiler``.
 
 ``python -m benchmarks.traces --help``. A step is that of ``training_cases``: forward,
-loss, backward and eager's fused AdamW. An event's own time is what no event inside of
-it covers. Time has a name where it is a kernel's, a library call's or another
-operator's own time; what the frames around them take (a call of a graph, a node of
-autograd, the optimizer) is Python's and counts as the rest. On a GPU the same is asked
-of the device: which part of its busy time is in kernels whose name says what they
-compute.
+loss, backward and eager's fused AdamW. Time has a name where a kernel, a library call
+or another operator runs, on the host or on the device. What is left is time of the
+frames around them (a call of a graph, a node of autograd, the optimizer): Python, and
+on a GPU what the profiler itself takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -23,18 +21,26 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchmarks import svg
 from benchmarks.engines import ENGINES
-from benchmarks.training_cases import CASES, Training
+from benchmarks.training_cases import CASES, Training, TrainingCase, gpt2, tokens
 
 STEP = "training step"
 # What stands around operators, and takes time of Python alone.
 _FRAMES = ("autograd::", "Optimizer.", "girih::graph", STEP)
-_FRAME_ENDS = ("Backward", "Backward0", "AccumulateGrad")
+# The host waits for the device, whose kernels have names.
+_WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize")
+_FRAME_ENDS = ("CompiledFunction", "Backward", "Backward0", "AccumulateGrad")
 _WIDTH, _LEFT, _ROW, _TOP = 960, 12, 17, 64
+FRAME = "Python around them"
 _KINDS = {
     "a kernel of girih": "#1f6f8b",
-    "an operator of torch": "#d98032",
-    "a frame": "#c8d1da",
+    "a library call": "#d98032",
+    FRAME: "#c8d1da",
 }
+
+
+# A GPU is idle for most of the others' steps.
+LARGE = TrainingCase("gpt2-8x512", gpt2, tokens(8, 512, 50257))
+_CASES = CASES | {LARGE.name: LARGE}
 
 
 class Trace(NamedTuple):
@@ -42,43 +48,47 @@ class Trace(NamedTuple):
 
     Attributes:
         seconds: How long it took.
-        named: The part of it that is some operator's or kernel's own time.
-        device_named: The same of the device's busy time; None without one.
+        named: The part of it in which a kernel or an operator runs.
+        busy: The part of it in which the device is busy; None without one.
         events: The events of the step.
     """
 
     seconds: float
     named: float
-    device_named: float | None
+    busy: float | None
     events: list[Any]
 
 
 def kind_of(name: str) -> str:
     """What an event is, as the picture's legend says."""
     if name.startswith(_FRAMES) or name.endswith(_FRAME_ENDS):
-        return "a frame"
+        return FRAME
     is_kernel = name.startswith("girih::k")
-    return "a kernel of girih" if is_kernel else "an operator of torch"
+    return "a kernel of girih" if is_kernel else "a library call"
 
 
-def own_seconds(event: Any) -> float:
-    """What no event inside of an event covers."""
-    inside = sum(child.time_range.elapsed_us() for child in event.cpu_children)
-    return max(0.0, event.time_range.elapsed_us() - inside) / 1e6
+def covered(events: Iterable[Any]) -> float:
+    """The microseconds in which at least one event is under way."""
+    total = end = 0.0
+    ranges = (event.time_range for event in events)
+    for each in sorted(ranges, key=lambda each: each.start):
+        total += max(0.0, each.end - max(each.start, end))
+        end = max(end, each.end)
+    return total
 
 
 def record(name: str, device: str, warmup: int = 5) -> tuple[Trace, Any]:
     """Profiles a step of a training case.
 
     Args:
-        name: One of ``CASES``.
+        name: Of a case of training, or ``LARGE``.
         device: ``cpu`` or ``cuda``.
         warmup: Steps before it.
 
     Returns:
         The trace, and the profiler, which writes files.
     """
-    training = Training(CASES[name], ENGINES["girih"], device)
+    training = Training(_CASES[name], ENGINES["girih"], device)
     for _ in range(warmup):
         training.step()
     training.check_compiled()
@@ -86,24 +96,25 @@ def record(name: str, device: str, warmup: int = 5) -> tuple[Trace, Any]:
     if device == "cuda":
         activities.append(ProfilerActivity.CUDA)
         torch.cuda.synchronize()
-    with profile(activities=activities) as profiler, record_function(STEP):
-        training.step()
-        if device == "cuda":
-            torch.cuda.synchronize()
+    for _ in range(2):  # In its first cycle the profiler sets itself up.
+        with profile(activities=activities) as profiler, record_function(STEP):
+            training.step()
+            if device == "cuda":
+                torch.cuda.synchronize()
     events = [e for e in profiler.events() if e.device_type.name == "CPU"]
     (step,) = (event for event in events if event.name == STEP)
-    seconds = step.time_range.elapsed_us() / 1e6
-    named = sum(own_seconds(e) for e in events if kind_of(e.name) != "a frame")
-    return Trace(seconds, named / seconds, _on_device(profiler), events), profiler
+    whole = step.time_range.elapsed_us()
+    kernels = [e for e in profiler.events() if _is_on_device(e)]
+    named = [e for e in events if kind_of(e.name) != FRAME and e.name not in _WAITS]
+    share = covered([*named, *kernels]) / whole
+    busy = covered(kernels) / whole if kernels else None
+    return Trace(whole / 1e6, share, busy, events), profiler
 
 
-def _on_device(profiler: Any) -> float | None:
-    kernels = [e for e in profiler.events() if e.device_type.name == "CUDA"]
-    kernels = [e for e in kernels if e.name != STEP and "::" not in e.name[:9]]
-    busy = sum(e.time_range.elapsed_us() for e in kernels)
-    nameless = ("kernel", "triton_", "fused", "unknown")
-    named = [e for e in kernels if not e.name.startswith(nameless)]
-    return sum(e.time_range.elapsed_us() for e in named) / busy if busy else None
+def _is_on_device(event: Any) -> bool:
+    """Whether it is a kernel or a copy; marks of host events are there, too."""
+    is_mark = event.name.startswith((*_FRAMES, "aten::", "girih::"))
+    return event.device_type.name == "CUDA" and not is_mark
 
 
 def picture(trace: Trace) -> str:
@@ -157,7 +168,7 @@ def _bar(root: ET.Element, x: float, y: float, width: float, name: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser("benchmarks.traces", description=__doc__)
-    parser.add_argument("--case", action="append", choices=list(CASES), default=[])
+    parser.add_argument("--case", action="append", choices=list(_CASES), default=[])
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--svg", type=Path, help="draws the last case's step")
     parser.add_argument("--trace", type=Path, help="the last case's, for Perfetto")
@@ -168,9 +179,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trace, profiler = record(name, given.device)
         row = {"case": name, "ms": trace.seconds * 1e3, "named": trace.named}
         text = f"{name:12} {row['ms']:9.2f} ms, {trace.named:6.1%} of it named"
-        if trace.device_named is not None:
-            row["device named"] = trace.device_named
-            text += f"; {trace.device_named:6.1%} of the device's busy time"
+        if trace.busy is not None:
+            row["busy"] = trace.busy
+            text += f", the device busy for {trace.busy:6.1%}"
         print(text, flush=True)
         rows.append(row)
     if given.svg:

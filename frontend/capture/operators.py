@@ -35,6 +35,7 @@ from girih.frontend.capture.values.number import RunTimeNumber, object_is_gone
 from girih.frontend.capture.values.object import ObjectValue, builtin_part
 from girih.frontend.capture.values.outside import OutsideValue
 from girih.frontend.capture.values.protocols import (
+    as_integer,
     is_not_implemented,
     stand_in,
 )
@@ -578,6 +579,10 @@ class Operators:
             message = f"{owner}indices must be integers or slices, not {kind}"
             self.throw(TypeError, message)
         return operator.index(index)
+
+    def integer_of(self, value: Value) -> int:
+        """The int of an argument that has to be one."""
+        return self.known(as_integer(self, value)).as_python()
 
     def _slice_part(self, part: Value) -> int | None:
         if self.is_none(part):

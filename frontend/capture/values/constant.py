@@ -181,7 +181,7 @@ class ConstantMethod(Value):
             return tracer.call(tracer.held(descriptor), [*owner, *args], kwargs)
         if isinstance(self.owner.value, re.Pattern) and self.name in ("sub", "subn"):
             return self._substitute(tracer, args, kwargs)
-        if self.name == "join" and isinstance(self.owner.value, str) and args:
+        if self.name == "join" and isinstance(self.owner.value, str) and len(args) == 1:
             items = tracer.fast_sequence(args[0], "can only join an iterable")
             args = [tracer.list_of(items)]
         try:

@@ -162,7 +162,7 @@ class DequeValue(Value):
 
     def method_rotate(self, tracer, count=None):
         """``self.rotate(count)``."""
-        steps = 1 if count is None else tracer.index_of(count)
+        steps = 1 if count is None else tracer.integer_of(count)
         if len(self.items) > 1:
             self._mutate(tracer)
             middle = -steps % len(self.items)
@@ -184,7 +184,7 @@ class DequeValue(Value):
 
     def method_insert(self, tracer, index, item):
         """``self.insert(index, item)``."""
-        place = tracer.index_of(index)
+        place = tracer.integer_of(index)
         if self.maxlen is not None and len(self.items) >= self.maxlen:
             tracer.throw(IndexError, "deque already at its maximum size")
         self._mutate(tracer)
@@ -202,10 +202,9 @@ class DequeValue(Value):
         tracer.throw(ValueError, f"{text} is not in deque")
 
     def method_index(self, tracer, item, *bounds):
-        """``self.index(item)``."""
-        limits = [tracer.index_of(bound) for bound in bounds] or [0]
-        stop = limits[1] if len(limits) > 1 else len(self.items)
-        for index in range(*slice(limits[0], stop).indices(len(self.items))):
+        """``self.index(item, start, stop)``."""
+        start, stop, *_ = *(tracer.index_of(bound) for bound in bounds), None, None
+        for index in range(*slice(start, stop).indices(len(self.items))):
             if tracer.equal(self.items[index], item):
                 return tracer.constant(index)
         text = repr(item.as_python())

@@ -108,9 +108,9 @@ class SequenceValue(Value):
         return self._sibling(self.items * count, self._plain_class())
 
     def method_index(self, tracer, item, *bounds):
-        """``self.index(item)``."""
-        limits = [bound.as_python() for bound in bounds]
-        for index in range(*slice(*(limits or [None])).indices(len(self.items))):
+        """``self.index(item, start, stop)``."""
+        start, stop, *_ = *(tracer.index_of(bound) for bound in bounds), None, None
+        for index in range(*slice(start, stop).indices(len(self.items))):
             if tracer.equal(self.items[index], item):
                 return tracer.constant(index)
         if self.cls is not list:
@@ -280,14 +280,14 @@ class ListValue(SequenceValue):
     def method_insert(self, tracer, index, item):
         """``self.insert(index, item)``."""
         tracer.effects.change(self)
-        self.items.insert(tracer.index_of(index), item)
+        self.items.insert(tracer.integer_of(index), item)
         return tracer.constant(None)
 
     def method_pop(self, tracer, index=None):
         """``self.pop(index)``."""
         tracer.effects.change(self)
         try:
-            return self.items.pop(-1 if index is None else tracer.index_of(index))
+            return self.items.pop(-1 if index is None else tracer.integer_of(index))
         except IndexError:
             message = "pop index out of range" if self.items else "pop from empty list"
             tracer.throw(IndexError, message)
