@@ -415,13 +415,12 @@ def test_batch_of_a_registered_class():
     if Pair not in pytree.SUPPORTED_NODES:
         pytree.register_pytree_node(
             Pair,
-            lambda pair: ([pair.first, pair.second], None),
+            lambda pair: ([pair.first * 2, pair.second], None),
             lambda items, _: Pair(*items),
         )
 
     def function(x):
-        out_dims = Pair(0, 1)
-        return torch.vmap(lambda y: Pair(y, y), out_dims=out_dims)(x).second
+        return torch.vmap(lambda pair: pair.first + pair.second)(Pair(x, x))
 
     assert eager_calls(function, torch.ones(2, 3)) == {"mode"}
 

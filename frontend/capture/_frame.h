@@ -1,6 +1,7 @@
 /* Shared by the files of girih.frontend.capture._frame:
  *   _guards.c    the guard tree: evaluated per call, also fetches the graph's inputs
  *   _guard_tree.c  makes it from its description
+ *   _guard_values.c  says which values are the same
  *   _tensors.c   guards on tensors
  *   _dispatch.c  the compiled callable: binds arguments, tries the cache entries
  *   _tail.c      tail calls: how a segment that ends at a graph break goes on

@@ -151,16 +151,6 @@ static PyObject *reach(const Node *node, PyObject *parent) {
 
 /* ---- checks ------------------------------------------------------------------- */
 
-static int equal_values(PyObject *value, PyObject *expected) {
-    if (value == expected) return 1;
-    if (Py_TYPE(value) != Py_TYPE(expected)) return 0;
-    if (PyFloat_CheckExact(value)) {  /* bitwise: tells -0.0 from 0.0, and NaN is itself */
-        double a = PyFloat_AS_DOUBLE(value), b = PyFloat_AS_DOUBLE(expected);
-        return memcmp(&a, &b, sizeof a) == 0;
-    }
-    return PyObject_RichCompareBool(value, expected, Py_EQ);
-}
-
 static int contains(PyObject *value, PyObject *key) {
     if (PyDict_Check(value)) return PyDict_Contains(value, key);
     if (PyAnySet_Check(value)) return PySet_Contains(value, key);
@@ -174,7 +164,7 @@ static int same_key(PyObject *key, PyObject *expected) {
     Py_hash_t hash = PyObject_Hash(key), wanted = PyObject_Hash(expected);
     if (hash == -1 || wanted == -1) return -1;
     if (hash != wanted) return 0;
-    if (!PyTuple_CheckExact(key)) return equal_values(key, expected);
+    if (!PyTuple_CheckExact(key)) return girih_equal_values(key, expected);
     Py_ssize_t size = PyTuple_GET_SIZE(key);
     int same = size == PyTuple_GET_SIZE(expected);
     while (size-- && same == 1)
@@ -258,7 +248,7 @@ static int check_holds(Check *check, PyObject *value) {
     switch (check->kind) {
     case CHECK_IS: return value == check->operand;
     case CHECK_TYPE: return (PyObject *)Py_TYPE(value) == check->operand;
-    case CHECK_EQUALS: return equal_values(value, check->operand);
+    case CHECK_EQUALS: return girih_equal_values(value, check->operand);
     case CHECK_LENGTH: return has_length(value, check->number);
     case CHECK_CONTAINS: return contains(value, check->operand);
     case CHECK_ABSENT: return contains(value, check->operand) == 0;

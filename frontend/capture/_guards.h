@@ -121,6 +121,9 @@ int girih_has_check(const Node *node, int first, int last);
 int girih_read_guards(Guards *self, PyObject *roots, PyObject *relations, PyObject *sets);
 void girih_free_guards(Guards *self);
 
+/* Whether two values are the same, in type and in the sign of a zero, too. */
+int girih_equal_values(PyObject *value, PyObject *expected);
+
 /* Whether `check(*args)` is True; an exception counts as no, and stays set. */
 int girih_ask(PyObject *check, PyObject *const *args, Py_ssize_t count);
 

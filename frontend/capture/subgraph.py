@@ -9,7 +9,6 @@ argument of the operation. What the body uses from outside becomes inputs of it.
 from __future__ import annotations
 
 import collections
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +20,13 @@ from girih.errors import unsupported
 from girih.frontend.capture.effects import contents
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.numpy_numbers import NUMBERS
-from girih.frontend.capture.registered import (
-    RegisteredPlaces,
-    flattening,
+from girih.frontend.capture.registered_nodes import (
+    RegisteredNode,
     is_registered,
+    taken_apart,
 )
 from girih.frontend.capture.values.base import NotConstant, Raised, Value
 from girih.frontend.capture.values.constant import Constant
-from girih.frontend.capture.values.deque import DequeValue
 from girih.frontend.capture.values.function import CellValue
 from girih.frontend.capture.values.mapping import DictValue
 from girih.frontend.capture.values.object import ObjectValue
@@ -88,7 +86,7 @@ torch.utils._pytree.register_pytree_node(
 
 
 def template_of(
-    tracer, value: Value, leaves: list[Value], *, takes_apart: bool = False
+    tracer, value: Value, leaves: list[Value], *, is_pytree: bool = False
 ) -> Any:
     """Containers and constants as Python has them, with a ``Leaf`` for each tensor.
 
@@ -96,11 +94,9 @@ def template_of(
         tracer: The tracer.
         value: An argument or a result.
         leaves: Gets the tensors.
-        takes_apart: The operation takes apart what PyTorch has registered as a tree.
+        is_pytree: Objects of classes that are registered as nodes of pytrees are
+            taken apart, too. ``put_together`` is the way back.
     """
-    part_of = functools.partial(
-        template_of, tracer, leaves=leaves, takes_apart=takes_apart
-    )
     if isinstance(value, NumberValue):
         is_numpy = isinstance(value.real, NUMBERS)  # the body sees the type
         value = Constant(value.specialize()) if is_numpy else value.placed
@@ -109,62 +105,30 @@ def template_of(
         return Leaf(len(leaves) - 1)
     if isinstance(value, Constant):
         return value.value
+
+    def inner(item: Value) -> Any:
+        return template_of(tracer, item, leaves, is_pytree=is_pytree)
+
     if isinstance(value, (TupleValue, ListValue)):
-        items = [part_of(item) for item in value.items]
+        items = [inner(item) for item in value.items]
         if value.cls is torch.Size:  # a pytree would be filled to a tuple
             return SizePlaces(tuple(items))
         make = getattr(value.cls, "_make", value.cls)
         return make(items)
     if isinstance(value, DictValue):
         pairs = value.read_all(tracer).items()
-        made = {k.value.as_python(): part_of(v) for k, v in pairs}
+        made = {k.value.as_python(): inner(v) for k, v in pairs}
         if value.cls is collections.defaultdict:
             return value.cls(_factory_of(tracer, value), made)
         return value.cls(made) if value.cls is not dict else made
-    if takes_apart and isinstance(value, DequeValue):
-        return collections.deque(map(part_of, value.items), value.maxlen)
-    is_object = isinstance(value, ObjectValue)
-    if takes_apart and is_object and is_registered(value.python_type()):
-        parts, context = _flattened(tracer, value)
-        return RegisteredPlaces(
-            value.python_type(), tuple(map(part_of, parts)), context
-        )
+    if is_pytree and is_registered(value.python_type()):
+        cls, items, context = taken_apart(tracer, value)
+        return RegisteredNode(cls, [inner(item) for item in items], context)
     unsupported(
         kind="argument of a function that an operation calls",
         context=repr(value),
         explanation="Only tensors, constants and containers of them can be passed.",
     )
-
-
-def _flattened(tracer, value: ObjectValue) -> tuple[list[Value], Any]:
-    """What the program's own function makes of an object: its parts, and the rest.
-
-    PyTorch calls the function several times, so it may change nothing.
-    """
-    cls = value.python_type()
-    function = tracer.held(flattening(cls))
-    reachable = _closure_of([value, function])
-    outer = tracer.effects.watch
-
-    def refuse(changed: Any) -> None:
-        if changed is None or changed.source is not None or id(changed) in reachable:
-            _refuse_change(changed)
-        if outer is not None:
-            outer(changed)
-
-    tracer.effects.watch = refuse
-    try:
-        children, context = tracer.iterate(tracer.call(function, [value], {}))
-        return list(tracer.iterate(children)), tracer.known(context).as_python()
-    except (NotConstant, Raised, ValueError):
-        unsupported(
-            kind="object that its registered function does not flatten while tracing",
-            context=cls.__name__,
-            explanation="The function has to give a list of parts, and a context that "
-            "is known while tracing.",
-        )
-    finally:
-        tracer.effects.watch = outer
 
 
 def _factory_of(tracer, value: DictValue) -> Any:
@@ -269,12 +233,12 @@ class BodyTracer:
             if before != after:  # values are compared by identity
                 _refuse_change(changed)
 
-    def finish(self, result: Value, *, takes_apart: bool = False) -> Body:
-        """Cuts out what was traced.
+    def finish(self, result: Value, given: tuple[Any, list] | None = None) -> Body:
+        """Cuts out what was traced; ``result`` is what the function returned.
 
         Args:
-            result: What the function returned.
-            takes_apart: As for ``template_of``.
+            result: The result.
+            given: Its template and its tensors, where tracing had to make them.
         """
         self._check_changes()
         if self.tracer.state.signature() != self._state:
@@ -282,9 +246,12 @@ class BodyTracer:
                 kind="state of torch switched by a function that an operation calls",
                 explanation="The function has to leave the state as it found it.",
             )
+        nodes = self._nodes()
         leaves: list[Value] = []
-        template = template_of(self.tracer, result, leaves, takes_apart=takes_apart)
-        nodes = self._nodes()  # with those of what takes the result apart
+        if given is None:
+            template = template_of(self.tracer, result, leaves)
+        else:
+            template, leaves = given
         lifted = _free_nodes(nodes, leaves)
         module = _module_of(nodes, lifted, leaves, self.graph.modules)
         self._erase(nodes)
@@ -300,6 +267,11 @@ class BodyTracer:
         """Erases what was traced."""
         self._check_changes()
         self._erase(self._nodes())
+
+    def keep(self) -> None:
+        """Leaves what was traced in the graph that it is in."""
+        self._check_changes()
+        self.graph.fx.erase_node(self._marker)
 
     def _nodes(self) -> list[Node]:
         return self.graph.after(self._marker)

@@ -29,7 +29,6 @@ from girih.frontend.capture.names import Names
 from girih.frontend.capture.operators import Operators
 from girih.frontend.capture.protocols import Protocols
 from girih.frontend.capture.refusals import CALLER_HAS_LOST, bug, not_known
-from girih.frontend.capture.registered import RegisteredPlaces
 from girih.frontend.capture.resume.liveness import is_observed, observe
 from girih.frontend.capture.resume.origin import original_code, original_position
 from girih.frontend.capture.source import Roots, Source
@@ -87,6 +86,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         minds_finalizers: Whether the program is known to make such objects.
         transforms: Those of torch.func that the calls are traced for, outermost first.
         applied: Calls of autograd.Function whose methods are being shown.
+        contexts: Those of registered nodes of pytrees, which know their index.
         view_made: Where to break instead of returning a view that the first of these
             makes which makes one, or None.
         storages_shown: The memory of such views.
@@ -130,6 +130,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.caller: Frame | None = None
         self.transforms: list[Any] = []
         self.applied: list[Any] = []
+        self.contexts: list[Value] = []
         self.storages_shown: set[int] = set()
         self.backward_start: torch.fx.Node | None = None
         self.view_made: UnsupportedError | None = None
@@ -327,10 +328,6 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             made = SetValue([Key(self.from_python(item)) for item in value], cls)
             made.order = value if cls is frozenset else made.order
             return made
-        if cls is collections.deque:
-            return DequeValue([self.from_python(x) for x in value], value.maxlen)
-        if cls is RegisteredPlaces:
-            return value.put_together(self)
         if cls is slice:
             parts = (value.start, value.stop, value.step)
             return SliceValue(*(self.from_python(part) for part in parts))

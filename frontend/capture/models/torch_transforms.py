@@ -27,7 +27,7 @@ from girih.frontend.capture.models.registry import models
 from girih.frontend.capture.models.torch_functions import under
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.refusals import OPERATION_FAILED
-from girih.frontend.capture.registered import holds_registered
+from girih.frontend.capture.registered_nodes import put_together
 from girih.frontend.capture.subgraph import (
     Body,
     BodyTracer,
@@ -96,12 +96,20 @@ class TransformValue(Value):
         transform: The function of ``torch.func``.
         function: The function that it was given.
         options: Its other arguments.
+        given: These as traced values, where the program made the transform.
     """
 
-    def __init__(self, transform, function: Value, options: dict[str, Any]):
+    def __init__(
+        self,
+        transform,
+        function: Value,
+        options: dict[str, Any],
+        given: dict[str, Value] | None = None,
+    ):
         self.transform = transform
         self.function = function
         self.options = options
+        self.given = given
 
     def python_type(self) -> type:
         """Transforms give Python functions."""
@@ -125,8 +133,8 @@ class TransformValue(Value):
 @writes(TransformValue)
 def _write_transform(rebuilder, value: TransformValue) -> ast.expr:
     keywords = [
-        ast.keyword(name, rebuilder.constant(option))
-        for name, option in value.options.items()
+        ast.keyword(name, rebuilder.expression(option))
+        for name, option in value.given.items()
     ]
     function = rebuilder.expression(value.function)
     return ast.Call(rebuilder.constant(value.transform), [function], keywords)
@@ -136,33 +144,49 @@ def _transforming(transform: Callable):
     """The model of a transform that gives a function."""
 
     def model(tracer, /, func, *args, **kwargs):
-        return TransformValue(
-            transform, func, _options(tracer, transform, args, kwargs)
-        )
+        given = _options(transform, args, kwargs)
+        known = {name: _python(tracer, value) for name, value in given.items()}
+        return TransformValue(transform, func, known, given)
 
     return model
 
 
-def _options(tracer, transform: Callable, args: tuple, kwargs: dict) -> dict:
+def _options(transform: Callable, args: tuple, kwargs: dict) -> dict[str, Value]:
     code = transform.__code__
     names = code.co_varnames[1 : code.co_argcount]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    return {name: _python(tracer, value) for name, value in given.items()}
+    return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
 def _python(tracer, value: Value) -> Any:
     leaves: list[Value] = []
-    made = template_of(tracer, value, leaves, takes_apart=True)
+    made = _template(tracer, value, leaves)
     if leaves:
         unsupported(
             kind="option of a transform that is a tensor",
             explanation="Options of transforms have to be known while tracing.",
         )
-    if holds_registered(made):
-        unsupported(
-            kind="option of a transform that is of a registered class",
-            explanation="Only constants and containers of them can be options.",
-        )
+    return made
+
+
+def _template(tracer, value: Value, leaves: list[Value]) -> Any:
+    """The template of a pytree.
+
+    The transform may flatten it more often than the capture, so that this must have no
+    effect.
+    """
+    body = BodyTracer(tracer, [value])
+    with body:
+        made = template_of(tracer, value, leaves, is_pytree=True)
+    body.keep()
+    return made
+
+
+def _put_together(tracer, filled: Any) -> Value:
+    """The pytree that a transform gives; to make it must have no effect, either."""
+    body = BodyTracer(tracer, tracer.contexts)
+    with body:
+        made = put_together(tracer, filled)
+    body.keep()
     return made
 
 
@@ -246,7 +270,7 @@ def _has_numbers(body: Body) -> bool:
 def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
     """The function's body, the template of the arguments, and their tensors."""
     leaves: list[Value] = []
-    template = tuple(template_of(tracer, arg, leaves, takes_apart=True) for arg in args)
+    template = tuple(_template(tracer, arg, leaves) for arg in args)
     primals = template[0] if is_direct else template
     fakes = _fakes(tracer, value, primals, leaves)
     tensors: list[Value] = []
@@ -271,18 +295,20 @@ def _traced(tracer, value: TransformValue, args: list[Value], is_direct: bool):
 
 
 def _trace(tracer, value: TransformValue, primals, fakes: dict, numbers: dict) -> Body:
-    body = BodyTracer(tracer, [value.function])
+    body = BodyTracer(tracer, [value.function, *tracer.contexts])
     grad = torch.is_grad_enabled()
     with body, under(tracer, value.transform):
         try:
             torch._C._set_grad_enabled(grad or value.transform is not apis.vmap)
             made = {index: operand(tracer, fake) for index, fake in fakes.items()}
             made |= numbers
-            args = [tracer.from_python(fill(arg, made)) for arg in primals]
+            args = [put_together(tracer, fill(arg, made)) for arg in primals]
             result = tracer.call(value.function, args, {})
+            leaves: list[Value] = []
+            template = template_of(tracer, result, leaves, is_pytree=True)
         finally:
             torch._C._set_grad_enabled(grad)
-    return body.finish(result, takes_apart=True)
+    return body.finish(result, (template, leaves))
 
 
 def _fakes(tracer, value: TransformValue, primals, leaves) -> dict[int, torch.Tensor]:
@@ -455,7 +481,7 @@ def _call(
         raise
     node = graph.add_call(target, (body.node, *operands, *body.lifted))
     values = graph.wrap_result(node, result)
-    return tracer.from_python(tree_unflatten(values.items, target.structure))
+    return _put_together(tracer, tree_unflatten(values.items, target.structure))
 
 
 def _fake_operands(body: Body, tensors: list[Value]) -> list:

@@ -2,6 +2,7 @@
 
 import gc
 
+import numpy
 import pytest
 import torch
 from capture_differential import compile_eagerly
@@ -54,6 +55,23 @@ def test_values_and_types(roots):
 def test_nan_equals_itself(roots):
     _, guards = guards_of((roots.local(0), "equals", float("nan")))
     assert holds(guards, float("nan"), None)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        numpy.float16,
+        numpy.float32,
+        numpy.float64,
+        numpy.complex64,
+        complex,
+        lambda part: complex(0, part),
+    ],
+)
+def test_the_sign_of_a_zero_is_part_of_a_number(roots, make):
+    _, guards = guards_of((roots.local(0), "equals", make(0.0)))
+    assert holds(guards, make(0.0), None)
+    assert not holds(guards, make(-0.0), None)
 
 
 def test_a_type_is_part_of_a_value(roots):

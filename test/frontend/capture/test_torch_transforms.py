@@ -2,18 +2,13 @@
 
 import collections
 import copy
-import dataclasses
 from typing import NamedTuple
 
 import pytest
 import torch
+from pytree_classes import Fields, Registered, RegisteredDict
 from torch._higher_order_ops.associative_scan import associative_scan
-from torch.utils._pytree import (
-    register_dataclass,
-    register_pytree_node,
-    tree_leaves,
-    tree_structure,
-)
+from torch.utils._pytree import tree_leaves, tree_structure
 
 import girih
 from girih.errors import UnsupportedError
@@ -347,39 +342,6 @@ def _with_default(a, b):
     return made
 
 
-class Named:
-    """A class that the program registers; its name is no part."""
-
-    def __init__(self, a, b, name="given"):
-        self.a, self.b, self.name = a, b, name
-
-    def __iter__(self):
-        return iter((self.a, self.b, self.name))
-
-
-@dataclasses.dataclass
-class Fields:
-    a: object
-    b: object
-
-    def __iter__(self):
-        return iter((self.a, self.b))
-
-
-class Registered(dict):
-    """A subclass of a container that torch would take for a leaf."""
-
-
-register_pytree_node(
-    Named, lambda x: ((x.a, x.b), x.name), lambda parts, name: Named(*parts, name)
-)
-register_dataclass(Fields)
-register_pytree_node(
-    Registered,
-    lambda x: (list(x.values()), list(x)),
-    lambda parts, keys: Registered(zip(keys, parts, strict=True)),
-)
-
 # How a container is made, and its items.
 CONTAINERS = {
     "tuple": (lambda a, b: (a, b), tuple),
@@ -396,15 +358,15 @@ CONTAINERS = {
     ),
     "NamedTuple": (Pair, tuple),
     "deque": (lambda a, b: collections.deque([a, b], 3), tuple),
-    "registered": (lambda a, b: Named(a, b, "made"), lambda x: (x.a, x.b)),
-    "registered dataclass": (Fields, lambda x: (x.a, x.b)),
+    "dataclass": (Fields, lambda x: (x.a, x.b)),
+    "registered": (lambda a, b: Registered((a, b), ["b"]), lambda x: x.content),
     "registered dict": (
-        lambda a, b: Registered(b=b, a=a),
+        lambda a, b: RegisteredDict(b=b, a=a),
         lambda x: (x["a"], x["b"]),
     ),
     "nested": (
-        lambda a, b: [Named(Fields(a, None), b)],
-        lambda x: (x[0].a.a, x[0].b),
+        lambda a, b: Registered((Fields(a, None), {"b": b}), (1, None)),
+        lambda x: (x.content[0].a, x.content[1]["b"]),
     ),
 }
 OF_CONTAINERS = {
@@ -423,12 +385,16 @@ OF_CONTAINERS = {
 
 def _plain(value):
     """What a result is made of, class by class."""
-    if value is None or isinstance(value, (str, torch.Tensor)):
+    if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, dict):
         made = [(key, _plain(item)) for key, item in value.items()]
         return type(value), getattr(value, "default_factory", None), made
-    return type(value), [_plain(item) for item in value]
+    if isinstance(value, (Fields, Registered)):
+        return type(value), _plain(vars(value))
+    if isinstance(value, (tuple, list, collections.deque)):
+        return type(value), [_plain(item) for item in value]
+    return value
 
 
 @pytest.mark.parametrize("is_given", [False, True])
@@ -467,54 +433,3 @@ def test_a_factory_that_the_program_makes():
 
     with pytest.raises(UnsupportedError, match="factory of a defaultdict"):
         girih.compile(function, fullgraph=True)(ROWS, 2)
-
-
-def test_a_class_whose_registered_function_has_effects():
-    class Counted:
-        def __init__(self, x):
-            self.x = x
-
-    taken = []
-
-    def take_apart(counted):
-        taken.append(counted)
-        return (counted.x,), None
-
-    register_pytree_node(Counted, take_apart, lambda parts, _: Counted(*parts))
-
-    def function(x):
-        return torch.func.grad(lambda y: (y.x**2).sum())(Counted(x)).x
-
-    wanted = function(ROWS)
-    count = len(taken)
-    taken.clear()
-    compiled = girih.compile(function)
-    torch.testing.assert_close(compiled(ROWS), wanted)
-    assert len(taken) == count
-    with pytest.raises(UnsupportedError, match="side effect"):
-        girih.compile(function, fullgraph=True)(ROWS)
-
-
-def test_parts_that_a_registered_class_does_not_name_are_lost():
-    def function(x):
-        given = Named(x, x + 1)
-        given.other = 3
-        made = torch.vmap(lambda y: y)(given)
-        return made.a, hasattr(made, "other")
-
-    found = girih.compile(function, backend="eager", fullgraph=True)(ROWS)
-    assert found[1] is function(ROWS)[1] is False
-
-
-def test_a_checkpoint_returns_an_object_of_a_registered_class_as_it_is():
-    def one(x):
-        made = Named(x.sin(), x)
-        made.other = 3
-        return made
-
-    def function(x):
-        made = torch.utils.checkpoint.checkpoint(one, x, use_reentrant=False)
-        return made.a, made.other
-
-    found = girih.compile(function, backend="eager")(ROWS)
-    torch.testing.assert_close(found, function(ROWS))
