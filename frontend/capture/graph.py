@@ -8,6 +8,7 @@ vary, one ``output`` with a flat tuple.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Iterator
@@ -239,6 +240,8 @@ class Graph:
             # of all that have it: ``uniform_`` and ``random_``.
             kwargs = dict(kwargs)
             args = [*args, kwargs.pop("from")]
+        if target is operator.pow and _is_negative(args[0]):
+            target = torch.pow  # In Python -1.0 ** x is -(1.0 ** x).
         fixes = self.fixes_numbers or takes_int_for_float(target, args, kwargs)
         call = CallArguments(target, fixes)
         try:
@@ -457,6 +460,12 @@ def _known_int(fake: Any) -> int | None:
 
 def _is_known_number(value: Any) -> bool:
     return isinstance(value, _SYMBOLIC) and value.node.has_hint()
+
+
+def _is_negative(value: Value) -> bool:
+    """Whether it is a number that Python writes with a minus sign."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int | float) and math.copysign(1, number) < 0
 
 
 def runs_eager(node, why: str) -> None:
