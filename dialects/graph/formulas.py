@@ -88,6 +88,7 @@ class Promotes(Enum):
     SAME = "the operand's, which is the result's"
     WHOLE = "the operand's; integers are the result as they are"
     TO_FLOAT = "the promoted one, or the default float where that has integers"
+    SCALED = "as TO_FLOAT; the result lies as the operand does"
     COMMON = "the promoted one, which is the result's"
     COMPARES = "the promoted one; the result is bool"
     TRUTHS = "bool, as which operands are read"

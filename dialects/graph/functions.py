@@ -63,6 +63,7 @@ class HypotOp(Binary, name="hypot"):
 class Deg2radOp(RealFloatUnary, name="deg2rad"):
     """y = x * pi / 180."""
 
+    PROMOTES = Promotes.SCALED
     ROLE = Role.COMPOSITE
     VALUE = staticmethod(lambda f, x: x * (pi / 180))
     GRADIENT = of_operand(lambda f, g, x: g * (pi / 180))
@@ -72,6 +73,7 @@ class Deg2radOp(RealFloatUnary, name="deg2rad"):
 class Rad2degOp(RealFloatUnary, name="rad2deg"):
     """y = x * 180 / pi."""
 
+    PROMOTES = Promotes.SCALED
     ROLE = Role.COMPOSITE
     VALUE = staticmethod(lambda f, x: x * (180 / pi))
     GRADIENT = of_operand(lambda f, g, x: g * (180 / pi))

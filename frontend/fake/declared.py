@@ -11,9 +11,11 @@ from girih.dialects import graph
 from girih.dialects.definition import Op
 from girih.dialects.graph.formulas import Promotes
 from girih.frontend.fake.elementwise import elementwise_result
+from girih.frontend.fake.layout import preserved_strides
 from girih.frontend.fake.promotion import promote, promote_to_float
-from girih.frontend.fake.rules import RULES
+from girih.frontend.fake.rules import RULES, Result
 
+_TO_FLOAT = (Promotes.TO_FLOAT, Promotes.SCALED)
 _COMPLEX = ("any", "number", "float", "bool")
 
 
@@ -31,7 +33,9 @@ def overloads(cls: type[Op]) -> Iterator[tuple[str, torch.FunctionSchema]]:
     if cls.PROMOTES is None:
         return
     operator, _, named = cls.overload().partition(".")
-    packet = getattr(torch.ops.aten, operator)
+    packet = getattr(torch.ops.aten, operator, None)
+    if packet is None:  # an op of a user's, who derived it from a class of girih's
+        return
     for overload in [named] if cls.ATTRIBUTES else packet.overloads():
         schema = getattr(packet, overload)._schema
         is_pure = not any(each.alias_info for each in schema.arguments)
@@ -56,10 +60,13 @@ def _rule(cls: type[Op]) -> Callable:
         dtype = promote(*operands)
         if len(operands) != count or _is_refused(cls, dtype):
             return NotImplemented
-        if cls.PROMOTES is Promotes.TO_FLOAT:
+        if cls.PROMOTES in _TO_FLOAT:
             dtype = promote_to_float(*operands)
         elif cls.PROMOTES in (Promotes.COMPARES, Promotes.TRUTHS):
             dtype = torch.bool
+        if cls.PROMOTES is Promotes.SCALED:
+            (x,) = operands
+            return Result(tuple(x.size()), dtype, preserved_strides(x))
         return elementwise_result(tuple(operands), dtype)
 
     return rule
@@ -69,7 +76,7 @@ def _is_refused(cls: type[Op], dtype: torch.dtype) -> bool:
     """Whether torch's own rule has to decide, as eager may raise an error."""
     if dtype.is_complex and not takes_complex(cls):
         return True
-    if cls.PROMOTES is Promotes.TO_FLOAT or cls.ELEMENTS != "real float":
+    if cls.PROMOTES in _TO_FLOAT or cls.ELEMENTS != "real float":
         return cls.PROMOTES is Promotes.SAME and dtype == torch.bool
     is_whole = not dtype.is_floating_point and dtype != torch.bool
     return not (dtype.is_floating_point or cls.PROMOTES is Promotes.WHOLE and is_whole)

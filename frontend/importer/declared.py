@@ -39,6 +39,7 @@ _OPERANDS: dict[Promotes, Callable[..., list[Operand]]] = {
     Promotes.SAME: lambda b, *values: list(values),
     Promotes.WHOLE: lambda b, *values: list(values),
     Promotes.TO_FLOAT: promoted_to_float,
+    Promotes.SCALED: promoted_to_float,
     Promotes.COMMON: promoted_together,
     Promotes.COMPARES: _as_compared,
     Promotes.TRUTHS: lambda b, *values: [to_bool(b, value) for value in values],

@@ -32,12 +32,12 @@ COLUMN = torch.linspace(0.1, 1, 3).reshape(3, 1)
 _FUNCTIONS = """acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2 expm1 lgamma
 log log10 log1p log2 reciprocal rsqrt sigmoid sin sinc sinh sqrt tan tanh neg relu
 positive sign sgn conj_physical frac floor ceil trunc round abs logical_not isnan
-isinf""".split()
+isinf isposinf isneginf deg2rad rad2deg""".split()
 _ACTIVATIONS = (
     "silu mish hardsigmoid hardswish gelu elu celu leaky_relu softplus hardtanh"
 )
 _BINARY = """add sub mul div rsub maximum minimum fmax fmin pow floor_divide remainder
-fmod atan2 eq ne lt le gt ge logical_and logical_or logical_xor copysign
+fmod atan2 eq ne lt le gt ge logical_and logical_or logical_xor copysign hypot
 xlogy logaddexp logaddexp2""".split()
 _REDUCTIONS = "sum prod mean var std amax amin max min argmax argmin any all".split()
 _SCALAR_BINARY = [n for n in _BINARY if n not in ("maximum", "minimum", "fmax", "fmin")]
@@ -60,7 +60,7 @@ CALLS |= {
 CALLS |= {
     f"{name} with number": _with(getattr(torch, name), 2)
     for name in _SCALAR_BINARY
-    if not name.startswith(("atan2", "logaddexp", "logical_"))
+    if not name.startswith(("atan2", "hypot", "logaddexp", "logical_"))
 }
 CALLS |= {f"{name} of all": _with(getattr(torch, name)) for name in _REDUCTIONS}
 CALLS |= {
