@@ -38,6 +38,7 @@ from girih.frontend.capture.repeatable import is_repeatable, runs_again
 from girih.frontend.capture.resume.liveness import is_observed
 from girih.frontend.capture.resume.origin import original_code
 from girih.frontend.capture.sizes import Sizes
+from girih.frontend.capture.small_numbers import start_again_without_small
 from girih.frontend.capture.tensor_guard import tensor_checks
 from girih.frontend.capture.tracer import Tracer, root_function
 from girih.frontend.capture.values.base import Raised, Value
@@ -230,6 +231,7 @@ class _Capture:
     def _finish(self, result, frames, state_check) -> CapturedFrame:
         tracer = self.tracer
         tracer.sizes.hold(tracer.graph)
+        start_again_without_small(tracer)
         rebuilder, expression = self._rebuild(result, frames)
         graph = compiled = None
         for_now = False

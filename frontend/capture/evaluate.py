@@ -155,7 +155,7 @@ class Evaluator:
         """Sizes and strides to guard; None where any value will do."""
         return list(given.real.size()), list(given.real.stride())
 
-    def number(self, value: int | float, text: str):
+    def number(self, value: int | float, text: str, may_be_small: bool = False):
         """What stands for a number that is an input of the graph."""
         raise NeedsSymbols
 

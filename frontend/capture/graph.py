@@ -28,6 +28,7 @@ from girih.frontend.capture.numbers import (
     function_of_sizes,
     is_exact,
     is_input,
+    is_small,
     on_sizes,
     takes_int_for_float,
 )
@@ -61,6 +62,7 @@ class Input:
         real: The example.
         is_static: A parameter or a buffer: the same tensor at each call.
         number: The number, where it is one; without a source if Python computes it.
+        may_be_small: It stands for 0 and 1, too.
     """
 
     source: Source | None
@@ -68,6 +70,7 @@ class Input:
     real: Any
     is_static: bool
     number: NumberValue | None = None
+    may_be_small: bool = False
 
 
 class Graph:
@@ -182,18 +185,22 @@ class Graph:
             if isinstance(placed, SymbolValue):
                 self.evaluator.keep_small(placed.fake)
             return placed
-        if not is_input(value.real):
-            return Constant(value.specialize())
-        return self._add_number(value)
+        sizes, source = self.tracer.sizes, value.source
+        may_be_small = (
+            source is not None and value.real >= 0 and sizes.may_be_small(source)
+        )
+        if is_input(value.real) or is_small(value.real) and may_be_small:
+            return self._add_number(value, may_be_small)
+        return Constant(value.specialize())
 
-    def _add_number(self, value: NumberValue) -> Value:
+    def _add_number(self, value: NumberValue, may_be_small: bool) -> Value:
         text = str(value.source or f"number_{len(self.numbers)}")
         value.python_type()
-        fake = self.evaluator.number(value.real, text)
+        fake = self.evaluator.number(value.real, text, may_be_small)
         node = self._placeholder(text, self.numbers or self.tensors)
         node.meta["val"] = node.meta["example_value"] = fake
         placed = SymbolValue(node, fake)
-        given = Input(value.source, placed, value.real, False, value)
+        given = Input(value.source, placed, value.real, False, value, may_be_small)
         self.numbers.append(given)
         self.placed.append(given)
         return placed

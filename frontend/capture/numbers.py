@@ -183,13 +183,18 @@ def is_of_type(value: Any, cls: type) -> bool:
 def is_input(value: Any) -> bool:
     """Whether a number can be an input of a graph.
 
-    As under TorchDynamo, 0 and 1 never are: too much depends on them. Others have to
-    fit where torch and kernels compute with them. Of -0.0, sympy would lose the sign
-    where an operation needs the number.
+    As under TorchDynamo, 0 and 1 are none: too much depends on them. ``Sizes`` says
+    where they may be nevertheless. Others have to fit where torch and kernels compute
+    with them. Of -0.0, sympy would lose the sign where an operation needs the number.
     """
     if type(value) is float:
         return value - value == 0 and str(value) != "-0.0"  # finite
-    return type(value) is int and value not in (0, 1) and abs(value) < LARGEST
+    return type(value) is int and not is_small(value) and abs(value) < LARGEST
+
+
+def is_small(value: Any) -> bool:
+    """Whether a number is the int 0 or 1, of which sizes say more than of others."""
+    return type(value) is int and value in (0, 1)
 
 
 def takes_int_for_float(

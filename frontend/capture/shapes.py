@@ -104,10 +104,13 @@ class SymbolicEvaluator(Evaluator):
             meta = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
             return FakeTensor(self.mode, meta, tensor.device)
 
-    def number(self, value: int | float, text: str) -> torch.SymInt | torch.SymFloat:
-        """What stands for a number that is an input."""
+    def number(
+        self, value: int | float, text: str, may_be_small: bool = False
+    ) -> torch.SymInt | torch.SymFloat:
+        """What stands for a number that is an input; for 0 and 1, too, if asked for."""
         if isinstance(value, int):
-            bounds = (2, LARGEST - 1) if value > 0 else (1 - LARGEST, -1)
+            least = 0 if may_be_small else 2
+            bounds = (least, LARGEST - 1) if value >= 0 else (1 - LARGEST, -1)
             return self._symbol(value, text, bounds)
         source = SizeSource(text)
         symbol = self._create(value, source, is_positive=None)
@@ -115,7 +118,7 @@ class SymbolicEvaluator(Evaluator):
 
     def _symbol(self, value: int, text: str, bounds: tuple[int, int]) -> torch.SymInt:
         source = SizeSource(text)
-        symbol = self._create(value, source, is_positive=True if value > 0 else None)
+        symbol = self._create(value, source, is_positive=bounds[0] > 1 or None)
         known = self.environment.var_to_range[symbol]
         self.environment.var_to_range[symbol] = known & ValueRanges(*bounds)
         return self.environment.create_symintnode(symbol, hint=value, source=source)

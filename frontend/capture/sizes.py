@@ -16,7 +16,7 @@ import torch
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.failures import COMPUTED, Failure
-from girih.frontend.capture.numbers import is_input
+from girih.frontend.capture.numbers import is_input, is_small
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import is_literal
 
@@ -87,7 +87,9 @@ class Sizes:
         self._numbers: dict[str, int | float] = {}
         self._learned: list[tuple[Source, Any]] = []
         self._varying: set[str] = set()
-        self._fixed: set[tuple[str, bool]] = set()
+        self._fixed: set[tuple[str, int]] = set()
+        self._small: set[str] = set()
+        self._sizes: set[str] = set()
         self._differed: dict[str, tuple] = {}
         self.log = DynamicLog()
 
@@ -212,8 +214,11 @@ class Sizes:
         if seen is not None and type(seen) is type(number) and seen != number:
             self._varying.add(key)
             self._differed[key] = (seen, number)
-        is_fixed = (key, number < 0) in self._fixed and not self._is_spent(key)
-        if is_fixed or not is_input(number):
+            if is_small(seen) != is_small(number):
+                self._small.add(key)
+        is_fixed = (key, _kind_of(number)) in self._fixed and not self._is_spent(key)
+        takes = is_input(number) or is_small(number) and self.may_be_small(source)
+        if is_fixed or not takes:
             return False
         if key in self._varying or is_scheduled and type(number) is float:
             return True
@@ -227,7 +232,20 @@ class Sizes:
         """
         if self._spec is not None and self._spec.varies(number, source):
             raise spec_fixed(source, number)
-        self._fixed.add((_key(source), number < 0))
+        self._fixed.add((_key(source), _kind_of(number)))
+
+    def may_be_small(self, source: Source) -> bool:
+        """Whether one input stands for a number where it is 0 or 1, and where not.
+
+        Positions and counters are 0 and 1, too. Entries for these values of each item
+        of a list multiply.
+        """
+        key = _key(source)
+        return self._spec is None and key in self._small and key not in self._sizes
+
+    def becomes_size(self, source: Source) -> None:
+        """Sizes follow from a number, so 0 and 1 have entries of their own."""
+        self._sizes.add(_key(source))
 
     def begin(self, function: FunctionType) -> None:
         """Begins the capture of a call of a function."""
@@ -356,6 +374,13 @@ def _refuse_value(context: str):
             "In a loop, iterate over the items instead of their positions or names.",
         ),
     )
+
+
+def _kind_of(number: int | float) -> int:
+    """-1 for numbers below zero, 0 for the ints 0 and 1, 1 for others."""
+    if number < 0:
+        return -1
+    return 0 if is_small(number) else 1
 
 
 def _key(source: Source) -> str:

@@ -11,7 +11,7 @@ from girih.frontend.capture.numpy_numbers import NUMBERS
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import Constant
 from girih.frontend.capture.values.sequence import SequenceValue, TupleValue
-from girih.frontend.capture.values.symbol import SymbolValue
+from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
 # Options that ``torch.full`` has as well, with the same meaning.
 _SAME = frozenset(("dtype", "device"))
@@ -29,8 +29,9 @@ def _making(function):
                 return tracer.call_operation(
                     torch.full, [TupleValue([]), data], options
                 )
-            if _is_of_varying_floats(data):
-                return _stacked(tracer, data, options)
+            if _is_of_varying_numbers(data):
+                has_floats = not all(map(_is_int, _numbers(data)))
+                return _stacked(tracer, data, options, has_floats)
         return tracer.call_operation(function, [data], options)
 
     return model
@@ -45,18 +46,18 @@ def _is_varying(value: Value) -> bool:
     return is_symbol and not isinstance(value.real, NUMBERS)
 
 
-def _is_of_varying_floats(data: Value) -> bool:
-    """Whether numbers in lists make a tensor of floats, some of which vary.
+def _is_of_varying_numbers(data: Value) -> bool:
+    """Whether numbers in lists make a tensor of floats or of ints, some of which vary.
 
-    An int that varies may be a size, and a bool has a dtype of its own.
+    A size has to be known in lists, and a bool has a dtype of its own.
     """
     if not _is_list(data) or _shape(data) is None:
         return False
     numbers = list(_numbers(data))
     return (
         len(numbers) <= _MOST_NUMBERS
-        and all(map(_is_float_or_known, numbers))
         and any(map(_is_varying, numbers))
+        and (all(map(_is_float_or_known, numbers)) or all(map(_is_int, numbers)))
     )
 
 
@@ -68,6 +69,13 @@ def _is_float_or_known(value: Value) -> bool:
     if _is_varying(value):
         return value.python_type() is float
     return isinstance(value, Constant) and type(value.value) in (int, float)
+
+
+def _is_int(value: Value) -> bool:
+    """Whether a number is an int, and no size that varies."""
+    if _is_varying(value):
+        return isinstance(value, NumberValue) and value.python_type() is int
+    return isinstance(value, Constant) and type(value.value) is int
 
 
 def _shape(data: Value) -> tuple[int, ...] | None:
@@ -88,10 +96,10 @@ def _numbers(data: Value) -> Iterator[Value]:
         yield from _numbers(item)
 
 
-def _stacked(tracer, data: Value, options: dict[str, Value]) -> Value:
+def _stacked(tracer, data: Value, options: dict[str, Value], has_floats: bool) -> Value:
     if _is_list(data):
-        rows = [_stacked(tracer, item, options) for item in data.items]
+        rows = [_stacked(tracer, item, options, has_floats) for item in data.items]
         return tracer.call_operation(torch.stack, [TupleValue(rows)], {})
-    if isinstance(data, Constant) and "dtype" not in options:
-        data = Constant(float(data.value))  # beside a float
+    if isinstance(data, Constant) and "dtype" not in options and has_floats:
+        data = Constant(float(data.value))
     return tracer.call_operation(torch.full, [TupleValue([]), data], options)

@@ -15,6 +15,9 @@ from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.sequence import SequenceValue, SliceValue
 from girih.frontend.capture.values.symbol import NumberValue, SymbolValue
 
+# Each number of a list is a node.
+_MOST_NUMBERS = 64
+
 
 def expect_dims_for(tensor: Value, key: Value) -> None:
     """Refuses a number as index of a tensor without dims.
@@ -28,6 +31,35 @@ def expect_dims_for(tensor: Value, key: Value) -> None:
             kind="index of a tensor without dims",
             explanation="Eager raises an IndexError.",
         )
+
+
+def with_tensors(tracer, tensor: Value, key: Value) -> Value:
+    """The key with a tensor in place of each list of ints of which some vary.
+
+    C++ makes that tensor of the numbers, which would fix all of them.
+    """
+    items = _items_of(key)
+    found = [_tensor_of(tracer, tensor, item) for item in items]
+    if all(one is other for one, other in zip(items, found, strict=True)):
+        return key
+    return SequenceValue(found, tuple)
+
+
+def _tensor_of(tracer, tensor: Value, item: Value) -> Value:
+    if not isinstance(item, SequenceValue) or item.cls is not list:
+        return item
+    numbers = item.items
+    has_varying = any(isinstance(n, NumberValue) and _varies(n) for n in numbers)
+    if not has_varying or len(numbers) > _MOST_NUMBERS:
+        return item
+    if not all(_varies(n) or type(getattr(n, "value", None)) is int for n in numbers):
+        return item
+    graph = tracer.graph
+    options = {"dtype": torch.int64, "device": tensor.fake.device}
+    named = {name: tracer.constant(option) for name, option in options.items()}
+    none = SequenceValue([], tuple)
+    parts = [graph.call_function(torch.full, [none, n], named) for n in numbers]
+    return graph.call_function(torch.stack, [SequenceValue(parts, list)], {})
 
 
 def select_varying(tracer, tensor: Value, key: Value) -> tuple[Value, Value] | None:

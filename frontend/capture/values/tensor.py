@@ -16,6 +16,7 @@ from girih.frontend.capture.values.indexing import (
     is_everything,
     is_masked_fill,
     select_varying,
+    with_tensors,
 )
 from girih.frontend.capture.values.lookup import (
     FUNCTION_TYPES,
@@ -167,6 +168,7 @@ class TensorValue(Value):
         if own is not None:
             return own
         expect_dims_for(self, key)
+        key = with_tensors(tracer, self, key)
         selected = select_varying(tracer, self, key)
         if selected is None:
             return tracer.graph.call_function(operator.getitem, [self, key], {})
@@ -184,6 +186,7 @@ class TensorValue(Value):
             tracer.graph.call_method("masked_fill_", [self, key, value], {})
             return
         target = self
+        key = with_tensors(tracer, self, key)
         if isinstance(key, SequenceValue):  # C++ takes one symbol by itself
             target, key = select_varying(tracer, self, key) or (self, key)
         tracer.graph.call_function(operator.setitem, [target, key, value], {})
