@@ -230,11 +230,11 @@ class Rebuilder:
         target = self.source(container.source)
         if isinstance(container, SetValue):
             replay_set(self, container, target)
-        elif container.is_part:
-            fill_part(self, container, container.cls, target, clear=True)
-        elif isinstance(container, ListValue) and container.is_unread:
+        elif getattr(container, "is_unread", False):
             for item in container.added:
                 self.do(method(target, "append", self.expression(item)))
+        elif container.is_part:
+            fill_part(self, container, container.cls, target, clear=True)
         elif isinstance(container, ListValue):
             items = [self.expression(item) for item in container.items]
             everything = ast.Slice(None, None, None)

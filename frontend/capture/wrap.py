@@ -212,14 +212,17 @@ def _list(tracer, obj, source):
 
 def _deque(tracer, obj, source):
     tracer.guards.add(source, "type", deque)
-    tracer.guards.add(source, "length", length_of(obj))
     maxlen = tracer.wrap(obj.maxlen, source.attribute("maxlen")).as_python()
     value = DequeValue([], maxlen, source)
     tracer.remember(obj, value)  # a deque may hold itself
-    items = (
-        tracer.wrap(item, source.item(i)) for i, item in enumerate(content_of(obj))
-    )
-    value.items.extend(items)
+
+    def read() -> list[Value]:
+        tracer.sizes.check_length(source)
+        tracer.guards.add(source, "length", length_of(obj))
+        items = enumerate(content_of(obj))
+        return [tracer.wrap(item, source.item(i)) for i, item in items]
+
+    value.content.read_later(read)
     return value
 
 

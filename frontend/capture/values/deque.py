@@ -32,7 +32,25 @@ class DequeValue(Value):
     @property
     def items(self) -> list[Value]:
         """The items."""
+        if self.content.is_unread:
+            _ = self.content.items  # what was appended stands there from now on
+            self._trim_left()
         return self.content.items
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing has looked at the items."""
+        return self.content.is_unread
+
+    @property
+    def added(self) -> list[Value]:
+        """What was appended to one that was not read."""
+        return self.content.added
+
+    @property
+    def original(self) -> list[Value]:
+        """The items of one from outside, once they were read."""
+        return self.content.original
 
     def python_type(self) -> type:
         """``deque``."""
@@ -118,6 +136,11 @@ class DequeValue(Value):
 
     def method_append(self, tracer, item):
         """``self.append(item)``."""
+        if self.is_unread and self.maxlen is None:  # no item is given up
+            tracer.effects.append(self)
+            self.mutations += 1
+            self.added.append(item)
+            return tracer.constant(None)
         self._mutate(tracer)
         self.items.append(item)
         self._trim_left()
@@ -246,4 +269,4 @@ class DequeValue(Value):
         return self.method_extend(tracer, items)
 
     def __repr__(self) -> str:
-        return f"deque({len(self.items)} items)"
+        return "deque(...)" if self.is_unread else f"deque({len(self.items)} items)"
