@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 import girih
@@ -97,3 +98,38 @@ def test_explain_and_a_callable_that_reads_why_graphs_end():
 
     compiled = girih.compile(_broken, backend=ExplainWithBackend("eager"))
     assert girih.explain(compiled)(torch.ones(2)).graph_break_count == 1
+
+
+def test_errors_of_a_callable_come_as_they_are():
+    def backend(gm, inputs):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="^mine$"):
+        girih.compile(_sine, backend=backend)(torch.ones(2))
+
+
+def test_errors_of_girih_are_none_of_torchs_classes():
+    from torch._dynamo.exc import TorchDynamoException
+
+    with pytest.raises(RuntimeError) as caught:
+        girih.compile(_broken, fullgraph=True)(torch.ones(2))
+    assert type(caught.value) is girih.UnsupportedError
+    assert not isinstance(caught.value, TorchDynamoException)
+    assert issubclass(girih.RecompileError, RuntimeError)
+    with pytest.raises(ValueError, match="no_such_backend"):
+        girih.compile(_sine, backend="no_such_backend")
+
+
+@pytest.mark.parametrize("is_dynamos", [False, True])
+def test_which_of_torchs_resets_resets_girih(is_dynamos):
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    compiled = girih.compile(_sine, backend=backend)
+    compiled(torch.ones(2))
+    torch._dynamo.reset() if is_dynamos else torch.compiler.reset()
+    compiled(torch.ones(2))
+    assert len(graphs) == (1 if is_dynamos else 2)
