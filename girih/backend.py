@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from girih import config
@@ -20,6 +19,7 @@ from girih.options import CAPTURE_OPTIONS, Options, make_options
 from girih.reports import Reports
 from girih.torch_compiled import TorchReports
 from girih.twins import capture_modules_of_torch, hide_from_dynamo
+from girih.user_backend import UserBackend
 
 Backend = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 """``(gm, example_inputs) -> callable``, as for ``torch.compile``."""
@@ -139,7 +139,7 @@ def _with_keywords(backend: Backend, mode: str | None, options: dict) -> Backend
     if options:
         given["options"] = options
     if not given:
-        return backend
+        return UserBackend(backend, given)
     try:
         inspect.signature(backend).bind(None, None, **given)
     except TypeError as error:
@@ -147,7 +147,7 @@ def _with_keywords(backend: Backend, mode: str | None, options: dict) -> Backend
         raise TypeError(text) from None
     except ValueError:  # it has no signature
         pass
-    return partial(backend, **given)
+    return UserBackend(backend, given)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ _NOT_FOR_DYNAMO = tuple(
     "dialects errors evaluation exclusive explanation fallbacks frontend html_report "
     "loading log option_list options packaging passes plugins private_folder "
     "processors profiling registry reports running signals stance tally tools "
-    "torch_backend torch_compiled torch_options torch_switches twins".split()
+    "torch_backend torch_compiled torch_options torch_switches twins "
+    "user_backend".split()
 )
 
 

@@ -277,7 +277,7 @@ class Compiler:
         self.reason = error.summary()
         eager_decides = error.kind in _EAGER_DECIDES
         if error.kind == MARK_VIOLATED:
-            raise error
+            raise error if error.location else error.located(_definition(call))
         if error.kind == TOO_MANY_VALUES and not self.goes_on:
             return self._limit_reached(call, self._failures_at(call))
         is_strict = self.settings.fullgraph or error.is_final
@@ -498,6 +498,12 @@ def _goes_on_in_a_block(code: types.CodeType) -> bool:
     if origin is None or origin.kind != "resume":
         return False
     return plan_of(origin.code).handler_of(origin.standing) is not None
+
+
+def _definition(call: Call) -> SourceLocation:
+    """Where the function begins, for what is wrong with an argument."""
+    code = call.function.__code__
+    return SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def _raise(error: GirihError) -> None:

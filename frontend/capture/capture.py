@@ -86,6 +86,7 @@ class Call:
         may_break: Whether the segment may end before the function does.
         limits: How much one attempt may cost.
         says_compiling: What a program is told that asks whether it is compiled.
+        broken_by: What ends the graph before the function does, or None.
     """
 
     function: Any
@@ -96,6 +97,7 @@ class Call:
     may_break: bool = True
     limits: Limits = Limits()
     says_compiling: bool = True
+    broken_by: UnsupportedError | None = None
 
     @property
     def keeps_numbers(self) -> bool:
@@ -239,7 +241,8 @@ class _Capture:
             self._check_views(rebuilder.outputs)
             graph = self._graph_module(rebuilder.outputs)
             examples = tracer.graph.evaluator.example_inputs(tracer.graph.passed)
-            compiled = _compiled(self.call.backend, graph, examples)
+            inputs = [given.real for given in tracer.graph.passed]
+            compiled = _compiled(self.call, graph, examples, inputs)
             for_now = is_for_now(compiled)
             if tracer.state.has_effects:
                 compiled = state.restoring(compiled, tracer.state)
@@ -309,10 +312,14 @@ class _Capture:
         return module
 
 
-def _compiled(backend: Backend, graph, examples: list[Any]) -> Callable:
+def _compiled(call: Call, graph, examples: list, inputs: list) -> Callable:
     """What a backend makes of a graph, which has to be a callable."""
+    backend = call.backend
     try:
-        compiled = backend(graph, examples)
+        if hasattr(backend, "for_call"):  # one that the program gave
+            compiled = backend.for_call(graph, examples, inputs, call.broken_by)
+        else:
+            compiled = backend(graph, examples)
     except UnsupportedError as error:
         error.is_of_graph = True
         raise
@@ -384,7 +391,7 @@ def _broken(call: Call, error: UnsupportedError) -> CapturedFrame:
     points, refusal = error.break_points, None
     for point in dict.fromkeys((points[0], points[-1])):
         try:
-            captured = _attempt(call, point)
+            captured = _attempt(replace(call, broken_by=error), point)
         except UnsupportedError as obstacle:
             _LOG.debug("no break before %s: %s", point, obstacle.summary())
             if obstacle.is_of_graph:

@@ -50,11 +50,18 @@ class DynamicLog:
             _LOG.info("%s:\n  %s", place_of(call), "\n  ".join(lines))
 
 
-def note_places(tracer: Tracer) -> None:
-    """Has a symbolic capture note which lines fix sizes, if that is logged."""
+def note_places(tracer: Tracer, is_marked: bool) -> None:
+    """Has a symbolic capture note which lines fix sizes, if that may be told.
+
+    Args:
+        tracer: Knows the line that is being run.
+        is_marked: Whether it is an error if a size is fixed.
+    """
     environment = getattr(tracer.graph.evaluator, "environment", None)
-    if environment is not None and _LOG.isEnabledFor(logging.INFO):
-        environment.note_places(lambda: _text_of(tracer.location()))
+    if environment is None:
+        return
+    if is_marked or _LOG.isEnabledFor(logging.INFO):
+        environment.note_places(tracer.place)
 
 
 def _text_of(place: tuple) -> str:
@@ -109,8 +116,8 @@ def _why_fixed(environment: Any, node: Any, names: dict[Any, str]) -> str:
         if is_equality and symbol in guard.expr.free_symbols:
             text += f": the guard is {_guard_text(guard.expr, names)}"
             break
-    where = getattr(environment, "fixed_at", {}).get(symbol)
-    return f"{text}, at {where}" if where else text
+    where = environment.place_of(symbol)
+    return f"{text}, at {where.filename}:{where.line}" if where else text
 
 
 def _guard_text(relation: Any, names: dict[Any, str]) -> str:

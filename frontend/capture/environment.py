@@ -16,6 +16,8 @@ from typing import Any
 from torch._guards import SLoc
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from girih.errors import SourceLocation
+
 _VALIDATOR = "torch.fx.experimental.validator"
 _NOT_VALIDATED = types.SimpleNamespace(translation_validation_enabled=lambda: False)
 
@@ -51,11 +53,12 @@ class LightShapeEnv(ShapeEnv):
 
     Attributes:
         place: Where set, it says which line is being run when a symbol is fixed.
-        fixed_at: By symbol the line that fixed it.
     """
 
-    place: Callable[[], str] | None = None
-    fixed_at: dict[Any, str]
+    place: Callable[[], SourceLocation | None] | None = None
+    _fixed_at: dict[Any, SourceLocation | None]
+    _narrowed_at: dict[Any, SourceLocation | None]
+    _replaced_by: dict[Any, Any]
 
     __init__ = _light(ShapeEnv.__init__)
     _init = _light(ShapeEnv._init)
@@ -64,13 +67,38 @@ class LightShapeEnv(ShapeEnv):
 
     def _set_replacement(self, a: Any, tgt: Any, msg: str) -> None:
         self._replace(a, tgt, msg)
-        if self.place is not None and tgt.is_number:
-            self.fixed_at.setdefault(a, self.place())
-
-    def note_places(self, place: Callable[[], str]) -> None:
-        """From now on it notes the lines that fix symbols."""
         if self.place is None:
-            self.place, self.fixed_at = place, {}
+            return
+        if tgt.is_number:
+            self._fixed_at.setdefault(a, self.place())
+        else:
+            self._replaced_by.setdefault(a, tgt)
+
+    def _update_var_to_range(self, symbol: Any, *args: Any, **kwargs: Any) -> None:
+        before = self.var_to_range.get(symbol)
+        super()._update_var_to_range(symbol, *args, **kwargs)
+        if self.place is None or before is None:
+            return
+        if self.var_to_range[symbol] != before:
+            self._narrowed_at.setdefault(symbol, self.place())
+
+    def note_places(self, place: Callable[[], SourceLocation | None]) -> None:
+        """From now on it notes the lines that fix symbols, or bound them."""
+        if self.place is None:
+            self.place = place
+            self._fixed_at, self._narrowed_at, self._replaced_by = {}, {}, {}
+
+    def place_of(self, symbol: Any) -> SourceLocation | None:
+        """The line that fixed a symbol, or that bounded it first, where noted."""
+        if self.place is None:
+            return None
+        while symbol in self._replaced_by:  # by an expression of others, fixed later
+            others = self._replaced_by[symbol].free_symbols
+            known = [s for s in others if s in self._fixed_at or s in self._replaced_by]
+            if symbol in self._fixed_at or not known:
+                break
+            symbol = known[0]
+        return self._fixed_at.get(symbol) or self._narrowed_at.get(symbol)
 
     def _log_guard(self, *args, **kwargs) -> None:
         """No log: girih prints the guards of an entry."""

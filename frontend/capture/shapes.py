@@ -19,7 +19,7 @@ from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from girih.errors import unsupported
+from girih.errors import SourceLocation, unsupported
 from girih.frontend.capture import held_warnings
 from girih.frontend.capture.environment import LightShapeEnv
 from girih.frontend.capture.evaluate import Evaluator
@@ -178,14 +178,15 @@ class SymbolicEvaluator(Evaluator):
         """Raises where the program marked a dim whose size had to be fixed."""
         for size, text, how in self.marked:
             expression = size.node.expr
+            place = self.environment.place_of(size.node._expr)
             if expression.is_number:
-                _refuse_mark(text, f"the size {expression}")
+                _refuse_mark(text, f"the size {expression}", place)
             limits = self.environment.var_to_range.get(expression)
             if limits is not None and how.least is not None:
                 least, most = _bounds_of(how)
                 if limits.lower > least or limits.upper < most:
                     allowed = f"sizes from {limits.lower} to {limits.upper}"
-                    _refuse_mark(text, allowed)
+                    _refuse_mark(text, allowed, place)
 
 
 def _method(name: str) -> Callable:
@@ -199,7 +200,7 @@ def _wants_numbers(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and "concrete integers" in str(error)
 
 
-def _refuse_mark(text: str, allowed: str) -> None:
+def _refuse_mark(text: str, allowed: str, place: SourceLocation | None = None) -> None:
     unsupported(
         kind=MARK_VIOLATED,
         context=text,
@@ -209,6 +210,7 @@ def _refuse_mark(text: str, allowed: str) -> None:
             "Mark also the other tensors that have this size, remove the mark, or "
             "use maybe_mark_dynamic.",
         ),
+        location=place,
     )
 
 

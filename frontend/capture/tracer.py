@@ -240,7 +240,7 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         if dims and not self.graph.evaluator.is_symbolic:
             raise NeedsSymbols
         if dims:
-            note_places(self)
+            note_places(self, any(how.is_marked for how in dims.values()))
         return dims
 
     def learn_numbers(self) -> None:
@@ -552,6 +552,12 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
             if not frame.plan.is_library:
                 return frame.location()
         return self.frames[-1].location() if self.frames else ("", 0, "")
+
+    def place(self) -> SourceLocation | None:
+        """The user's line that is being run, with columns; None where none is."""
+        users = (f for f in reversed(self.frames) if not f.plan.is_library)
+        frame = next(users, self.frames[-1] if self.frames else None)
+        return None if frame is None else source_location(frame)
 
 
 def source_location(frame: Frame) -> SourceLocation:

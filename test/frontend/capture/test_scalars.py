@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 
 import pytest
@@ -409,6 +410,48 @@ def test_a_mark_that_does_not_hold_is_an_error(program, options, rows, fullgraph
     x = marked(torch.randn(rows, 3), "dynamic", **options)
     with pytest.raises(girih.UnsupportedError, match="a marked size has to be fixed"):
         function(x)
+
+
+def _asserts_a_size(x):
+    x = x.sin()
+    assert x.shape[0] == 8
+    return x + 1
+
+
+def _has_one_of_two_sizes(x):
+    y = torch.ones(8, 3)
+    return (x + 1) * y
+
+
+def _adds_both(x, y):
+    both = x + y
+    return both + torch.ones(8, 3)
+
+
+def _bounds_a_size(x):
+    if x.size(0) < 9:
+        x = x + 1
+    return x
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "marks", "line"),
+    [
+        (_asserts_a_size, {}, 1, "assert x.shape[0] == 8"),
+        (_has_one_of_two_sizes, {}, 1, "return (x + 1) * y"),
+        (_adds_both, {}, 2, "return both + torch.ones(8, 3)"),
+        (_bounds_a_size, {"min": 2, "max": 16}, 1, "if x.size(0) < 9:"),
+        (_bounds_a_size, {"min": 2, "max": 4}, 1, "def _bounds_a_size(x):"),
+    ],
+)
+def test_a_mark_that_does_not_hold_names_the_line(program, options, marks, line):
+    function = girih.compile(program, backend="eager")
+    inputs = [marked(torch.randn(8, 3), "dynamic", **options) for _ in range(marks)]
+    with pytest.raises(girih.UnsupportedError) as caught:
+        function(*inputs)
+    place = caught.value.location
+    assert linecache.getline(place.filename, place.line).strip() == line
+    assert line in str(caught.value)
 
 
 def test_marks_that_hold_with_bounds(backend):
