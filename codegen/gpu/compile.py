@@ -55,6 +55,10 @@ _VECTOR_FLAGS = re.compile(
 )
 
 
+THREADS_OF_PROGRAM = 1024
+"""What every GPU allows."""
+
+
 @dataclass(frozen=True)
 class KernelOptions:
     """What Triton is told besides the text.
@@ -199,8 +203,9 @@ def _parsed(text: str, ir: Any, context: Any) -> Any:
 
 def _options(backend: Any, options: KernelOptions, target: Target) -> Any:
     """Triton's own options of a kernel."""
+    most_warps = THREADS_OF_PROGRAM // target.warp_size
     given = {
-        "num_warps": options.num_warps,
+        "num_warps": min(options.num_warps, most_warps),
         "num_stages": options.num_stages,
         "enable_fp_fusion": options.contract,
     }

@@ -128,9 +128,11 @@ def _share(subject: Subject) -> Share:
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
     )
     share = policy.COSTLY if is_costly else policy.POINTWISE
-    share = policy.WITH_ERF if has_erf else share
+    if has_erf:
+        share, is_costly = policy.WITH_ERF, False
     points = product(known(c.size, policy.GUESSED_SIZE) for c in _ordered(subject))
-    return share.for_points(points // subject.options.processors)
+    of_processor = points // subject.options.processors
+    return share.for_points(of_processor, is_costly=is_costly)
 
 
 def _ordered(subject: Subject) -> Coordinates:

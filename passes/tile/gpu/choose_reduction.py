@@ -90,20 +90,7 @@ def _grid(subject: Subject, blocks: Blocks, share: Share) -> BlockGrid:
     axes = axes_of(formula.parallel, blocks)
     grid = make_grid(subject, axes, blocks, passes, share)
     grid = replace(grid, stores=final, peeling=_peeling(subject, blocks))
-    grid = replace(grid, residents=_residents(subject, grid))
     return replace(grid, group=_group(subject, grid))
-
-
-def _residents(subject: Subject, grid: BlockGrid) -> int:
-    """Programs that go through many blocks, where that keeps weights in registers."""
-    if grid.walks or not grid.blocks or grid.blocks[-1].is_looped:
-        return 0
-    columns = grid.blocks[-1].coordinate
-    if columns not in grid.reduced or not _is_short_with_weights(subject, columns):
-        return 0
-    programs = policy.RESIDENTS * subject.options.processors
-    count = product(axis.programs for axis in grid.axes)
-    return programs if is_at_least(count, 2 * programs + 1) else 0
 
 
 def _group(subject: Subject, grid: BlockGrid) -> int:
@@ -183,7 +170,10 @@ def _register_share(subject: Subject, columns: Coordinate) -> Share:
     if _results(subject) <= subject.options.processors:
         return policy.FEW_ROWS
     if _is_short_with_weights(subject, columns):
-        return policy.SHORT_WITH_WEIGHTS
+        fills = columns.size == policy.power_of_two(columns.size)
+        are_many = _results(subject) >= policy.MANY_SHORT * subject.options.processors
+        is_shared = fills and are_many
+        return policy.SHORT_THAT_FILL if is_shared else policy.SHORT_WITH_WEIGHTS
     if has_weights(subject, columns) and columns.size > policy.NARROW_ROW:
         return policy.WITH_WEIGHTS
     more = max(4 // _bytes_along(subject, columns), 1)
@@ -191,7 +181,7 @@ def _register_share(subject: Subject, columns: Coordinate) -> Share:
 
 
 def _is_short_with_weights(subject: Subject, columns: Coordinate) -> bool:
-    """True where programs that stay would keep a row's weights in registers."""
+    """True where rows that are combined with weights are for one warp."""
     is_short = is_at_least(policy.SHORT_ROW, columns.size)
     is_narrow = is_at_least(policy.NARROW_ROW, columns.size)
     return is_short and not is_narrow and has_weights(subject, columns)
@@ -205,8 +195,30 @@ def _row_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
     if is_walked_once:
         return policy.ROWS
-    shares = (share for least, share in policy.ROWS_AGAIN if columns.size >= least)
-    return next(shares)
+    table = _rows_again(subject)
+    is_long = columns.size >= table[0][0]
+    if is_long and has_weights(subject, columns) and not _is_aligned(subject, columns):
+        return policy.ROWS_AGAIN_ANYWHERE
+    return next(share for least, share in table if columns.size >= least)
+
+
+def _rows_again(subject: Subject) -> tuple[tuple[int, Share], ...]:
+    """Shares of rows that are walked more than once, by their lengths."""
+    if _has_exponentials(subject):
+        return policy.ROWS_OF_EXPONENTIALS
+    least, most = (n * subject.options.processors for n in policy.FEW_ROUNDS)
+    is_between = least < _results(subject) < most
+    return policy.ROWS_OF_FEW_ROUNDS if is_between else policy.ROWS_AGAIN
+
+
+def _has_exponentials(subject: Subject) -> bool:
+    return any(node.name == EXPONENTIALS for node in subject.reductions)
+
+
+def _is_aligned(subject: Subject, columns: Coordinate) -> bool:
+    """Whether most of what is read and written begins where a wide access may."""
+    own = Block(columns, policy.ROWS_AGAIN_ANYWHERE.elements, is_looped=True)
+    return _peeling(subject, (own,)) is None
 
 
 def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
@@ -220,12 +232,13 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     if _results(subject) <= subject.options.processors:
         return columns.size <= policy.REGISTER_ROW
     own = policy.power_of_two(columns.size)
-    has_exponentials = any(n.name == EXPONENTIALS for n in subject.reductions)
+    has_exponentials = _has_exponentials(subject)
     if columns.size >= policy.LEAST_WALKED and not has_exponentials:
         if (own - columns.size) * policy.OUTSIDE_SHARE >= own:
             return False
     arrays = {n.buffer for n in subject.loads if columns in n.coordinates}
-    return own * max(len(arrays), 1) <= policy.REGISTER_ROW
+    held = policy.REGISTER_EXPONENTIALS if has_exponentials else policy.REGISTER_ROW
+    return own * max(len(arrays), 1) <= held
 
 
 def _rows_in_registers(subject: Subject, own: Block, share: Share) -> Blocks:

@@ -77,8 +77,6 @@ class BlockGrid:
         work: elements touched by all programs.
         warps: warps of a program.
         stages: loads that a loop has in flight.
-        residents: programs there are, each of which takes one block after the other;
-            0 where each block has a program.
         group: neighbouring elements of a row that share an accumulator.
         peeling: how the innermost loop gets wide accesses, where rows start anywhere.
         closing: the coordinates that closing reductions run over. Then blocks hold all
@@ -97,7 +95,6 @@ class BlockGrid:
     work: Size
     warps: int
     stages: int
-    residents: int = field(default=0, kw_only=True)
     group: int = field(default=1, kw_only=True)
     peeling: Peeling | None = field(default=None, kw_only=True)
     closing: tuple[Coordinate, ...] = field(default=(), kw_only=True)

@@ -38,11 +38,21 @@ class Share:
             elements, of_thread = elements // 2, of_thread // 2
         return replace(self, elements=elements, of_thread=of_thread)
 
-    def for_points(self, of_processor: int) -> "Share":
-        """The share with fewer elements a thread, where threads would be idle else."""
+    def for_points(self, of_processor: int, *, is_costly: bool) -> "Share":
+        """The share with fewer elements a thread, where threads would be idle else.
+
+        Args:
+            of_processor: Points that a processor of the device has.
+            is_costly: Whether arithmetic, not memory, is what one waits for.
+        """
         elements, of_thread = self.elements, self.of_thread
         while of_thread > FEW_OF_THREAD and of_processor < THREADS_IDLE * of_thread:
             elements, of_thread = elements // 2, of_thread // 2
+        while (
+            is_costly and 1 < of_thread and of_processor < THREADS_IDLE * of_thread // 2
+        ):
+            of_thread //= 2
+            elements = of_thread * THREADS_OF_FEW
         return replace(self, elements=elements, of_thread=of_thread)
 
     def warps_for(self, elements: int) -> int:
@@ -60,9 +70,14 @@ LEAST_OF_THREAD = 8
 
 # Few points for each processor: with so few threads at work, what counts is how long
 # one takes. An estimate from 128 rows of SiLU and product to float8, 2880 columns: 5.6
-# us with 16 elements a thread, where a copy takes 2.5 (H100, 2026-11-27).
+# us with 16 elements a thread, where a copy takes 2.5 (H100, 2026-11-27). Much
+# arithmetic: fewer still, in blocks of 4 warps, where a processor would have half of
+# these threads: ten operations of 65,536 f32 1.78 us, with 4 elements a thread 2.16;
+# gelu by tanh in bf16 1.58 (1.83). Of 262,144: 2.38 with 2 elements, 2.52 with 1 (H100,
+# 2026-11-28). Little arithmetic, as of a sum in bf16: no difference, or slower.
 FEW_OF_THREAD = 4
 THREADS_IDLE = 1024
+THREADS_OF_FEW = 128
 
 # Pointwise, little arithmetic: one access of 16 bytes a thread (16-bit), or two (f32).
 # Rotary embedding: 0.97, with 16 elements a thread 0.92.
@@ -113,15 +128,16 @@ FEW_ROWS = Share(1024, 8)
 # rows. Layer norm of rows of 4096 in bf16: 0.91, with a row for each program 0.82;
 # where the weights are loaded after the sums 0.89.
 WITH_WEIGHTS = Share(8192, 32)
-# Short ones: so many programs for each processor stay for many rows, whose loads are in
-# flight, and keep the weights. Layer norm of rows of 768 in bf16: 0.87, with programs
-# of their own 0.81, in blocks of 8192 0.69. (Longer rows: 0.83 instead of 0.91.)
+# Short ones: a warp for each row. Layer norm of rows of 768 in f16 (H100, 2026-11-28):
+# of 65536 68.5 us, with two warps 73.5, with programs that stay for many rows and keep
+# the weights 74.0; of 4096 6.1 (6.8, 7.0). Where rows fill their block, four share a
+# program: 4096 of 1024 7.2 us, each by itself 7.8; but not where there are few: RMS
+# norm of 2048 rows of 1024 in bf16 4.25, in fours 4.56.
 SHORT_ROW = 1024
-SHORT_WITH_WEIGHTS = Share(2048, 16, stages=3)
-RESIDENTS = 8
-# Shorter ones have many rows for each program anyway. 65536 rows of 256 in f16 (H100,
-# 2026-11-27): layer norm 25.6 us, with programs that stay 30.3; rms norm of 589824 rows
-# of 256 in bf16: 201, with those 214.
+SHORT_WITH_WEIGHTS = Share(1024, 32)
+SHORT_THAT_FILL = Share(4096, 32)
+MANY_SHORT = 24
+# Shorter ones have many rows for each program.
 NARROW_ROW = 512
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
@@ -131,12 +147,32 @@ ROWS = Share(2048, 16)
 # their threads are larger. 4096 rows in f16 (H100, 2026-11-27): layer norm of 5120 with
 # blocks of 2048 32.2 us, of 4096 46.2, with 4 steps in flight 44.6; of 9216 with 4096
 # 57.0 us, with 2048 62.1, with 4 steps in flight 83.0; of 3072 with 1024 20.0, with
-# 2048 24.0. 2048 rows of softmax of 32768 with blocks of 8192 119 us, with 4096 124.
+# 2048 24.0. From 16384 on with 32 warps, which leaves one or two rows on a processor,
+# whose second walk finds all in the cache (2026-11-28): RMS norm of 2048 x 32768 in
+# bf16 92.0 us, with 16 warps 102; of 2048 x 16384 in f32 91.4 (99.2); layer norm of
+# 2048 x 24576 in f16 72.2 (80.5).
 ROWS_AGAIN = (
-    (32768, Share(8192, 16, stages=1)),
+    (16384, Share(8192, 8, warps=32, stages=1)),
     (8192, Share(4096, 8, stages=1)),
     (4096, Share(2048, 8, stages=1)),
     (0, Share(1024, 8, stages=1)),
+)
+# But not where a few of them are left for a last round of programs, each of which takes
+# longer: from so many rows for each processor on to so many. Layer norm in bf16 of 300
+# x 100000 66.5 us, with 32 warps 75.8; of 1024 x 20000 35.9 (40.0); of 1152 x 36864 in
+# f16 77.8 (82.7). Of 100 x 32768 8.7 (7.7).
+FEW_ROUNDS = (2, 12)
+ROWS_OF_FEW_ROUNDS = ((32768, Share(8192, 16, stages=1)), *ROWS_AGAIN[1:])
+# Such rows, with weights, that start anywhere: less is peeled off. 1024 x 50257: RMS
+# norm in bf16 109 us, with blocks of 8192 123 to 129; layer norm in f16 176 (174 to
+# 186). The gradient of a softmax, which has no weights, takes a fifth longer.
+ROWS_AGAIN_ANYWHERE = Share(4096, 8, stages=1)
+# Sums of exponentials along long rows, whose running maximum is compared once a block.
+# Softmax of f32 (same run): 512 x 65536 109 us, with blocks of 8192 125 to 141; 256 x
+# 131072 133 (138 to 142). Of 1024 x 50257 in f16 119 us with 8192, with 16384 168.
+ROWS_OF_EXPONENTIALS = (
+    (65536, Share(16384, 32, stages=1)),
+    *ROWS_OF_FEW_ROUNDS,
 )
 # Rows whose length is not known before they are there: many are short. Long ones:
 # cross entropy 0.87, softmax of f32 0.65 and of bf16 0.59 (0.63).
@@ -202,6 +238,10 @@ RESULTS = 64
 # norm of 4096 x 8192 46 us, as when it is walked, of 2048 x 16384 walked 50, in
 # registers 55; layer norm of 4096 x 8192 walked 49 us, in registers 55.
 REGISTER_ROW = 16384
+# Those with sums of exponentials up to this many, as each walk takes them anew: softmax
+# of 2048 x 24576 in f16 70.6 us, walked 79.2; of 1024 x 32768 in f32 95.9 (120), of
+# 1024 x 50257 in f16 127 to 135 (119) (H100, 2026-11-28).
+REGISTER_EXPONENTIALS = 32768
 # Where several dims are reduced together, only short rows are loaded whole: longer ones
 # leave much of a block outside, and nothing of them is held for the next walk. Group
 # norm of 4 x 256 x 112 x 112 in f16: 46 us, with whole rows 65; batch norm of 8 x 256 x

@@ -53,7 +53,7 @@ class BlockProgram:
         self.values.substitutes = {n.number: other for n, other in grid.substitutes}
         count = product(axis.programs for axis in grid.axes)
         operands = [
-            self.indices.size(grid.residents or count),
+            self.indices.size(count),
             self.indices.size(grid.work),
         ]
         b = self.indices.at(0)
@@ -67,22 +67,8 @@ class BlockProgram:
         for own in grid.blocks:
             if own.coordinate in grid.reduced and not own.is_looped:
                 self._bind_block(own, self.indices.size(0))
-        if grid.residents:
-            self._reside(block.arguments[0], count)
-        else:
-            self._run(block.arguments[0])
+        self._run(block.arguments[0])
         self.stack.pop()
-
-    def _reside(self, number: ir.Value, count: Size) -> None:
-        """Blocks ``number``, ``number + residents``, and so on.
-
-        What all blocks share, such as weights, is loaded before the loop.
-        """
-        bounds = (number, self.indices.size(count))
-        step = self.indices.size(self.grid.residents)
-        op, _ = self._open_for((*bounds, step), [], is_innermost=True)
-        self._run(op.regions[0].blocks[0].arguments[0])
-        self._close_for(op, [])
 
     def _run(self, number: ir.Value) -> None:
         """All that is done for one block."""

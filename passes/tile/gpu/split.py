@@ -218,7 +218,6 @@ class BlockSplitter(Splitter):
             self.grid,
             axes=tuple(Axis(c, sizes.get(c)) for c in self.parallel),
             blocks=blocks,
-            residents=0,
             group=1,
             peeling=None,
             loops=(),

@@ -425,10 +425,10 @@ def test_measured_sizes():
     assert "2 warps" in text
 
 
-@pytest.mark.parametrize("shape", [(37, 40), (9, 3, 100), (64, 7)])
-def test_programs_that_stay(shape, monkeypatch):
-    monkeypatch.setattr(policy, "RESIDENTS", 1)
+@pytest.mark.parametrize("shape", [(37, 40), (9, 3, 100), (64, 7), (40, 64)])
+def test_short_rows_with_weights(shape, monkeypatch):
     monkeypatch.setattr(policy, "NARROW_ROW", 0)
+    monkeypatch.setattr(policy, "MANY_SHORT", 1)
     monkeypatch.setattr(policy, "SHORT_WITH_WEIGHTS", policy.Share(64, 8))
 
     def make():
@@ -441,11 +441,31 @@ def test_programs_that_stay(shape, monkeypatch):
 
     last = len(shape) - 1
     x = torch.randn(shape)
-    module = make()
-    schedule(module, "tile{target=gpu processors=2}")
-    assert "scf.for" in str(module)
     options = "tile{target=gpu processors=2}"
     check(make, [x, torch.randn(shape[-1])], [x], options=options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"),
+    [
+        (4096, 20000, "8192 along d1 of 20000 in a loop, 32 warps"),
+        (100, 20000, "8192 along d1 of 20000 in a loop, 32 warps"),
+        (1024, 20000, "4096 along d1 of 20000 in a loop, 16 warps"),
+        (4096, 20001, "4096 along d1 of 20001 in a loop, 16 warps"),
+    ],
+)
+def test_long_rows_with_weights_by_their_number(rows, columns, expected):
+    def body(build, x, weight):
+        largest = build("reduce_max", x, dims=[1])
+        return [build("mul", build("sub", x, largest), weight)]
+
+    module = build_kernel(
+        [((rows, columns), "f32"), ((columns,), "f32")],
+        (rows, columns),
+        body,
+        reduced=[1],
+    )
+    assert expected in schedule(module, GPU)
 
 
 @pytest.mark.parametrize("shape", [(3, 1031), (5, 7, 333), (1000, 3), (1, 77), (64, 1)])
@@ -487,7 +507,6 @@ def small_sizes(rng, monkeypatch):
     monkeypatch.setattr(policy, "REGISTER_ROW", rng.choice([16, 64, 16384]))
     monkeypatch.setattr(policy, "SINGLE_ROW", rng.choice([8, 64, 8192]))
     monkeypatch.setattr(policy, "WHOLE_COLUMN", rng.choice([4, 1024]))
-    monkeypatch.setattr(policy, "RESIDENTS", 1)
     monkeypatch.setattr(policy, "NARROW_ROW", 0)
     monkeypatch.setattr(policy, "LEAST_WALKED", rng.choice([16, 2048]))
     for name in ("ROWS", "ROWS_AGAIN", "COLUMNS"):
