@@ -1,4 +1,4 @@
-/* What guards take for the same value. */
+/* What guards take for the same value, and how they find values of dicts by place. */
 #include "_guards.h"
 
 /* Numbers of NumPy show their memory: `==` of theirs takes -0.0 for 0.0. */
@@ -33,4 +33,24 @@ int girih_equal_values(PyObject *value, PyObject *expected) {
     int same = PyObject_RichCompareBool(value, expected, Py_EQ);
     if (same != 1 || !PyObject_CheckBuffer(value)) return same;
     return equal_memory(value, expected);
+}
+
+PyObject *girih_key_at(PyObject *dict, Py_ssize_t index) {
+    if (!PyDict_CheckExact(dict) && !PyODict_CheckExact(dict)) return NULL;
+    PyObject *keys = PyObject_GetIter(dict), *key = NULL;
+    for (Py_ssize_t i = 0; keys && i <= index; i++) {
+        Py_XDECREF(key);
+        key = PyIter_Next(keys);
+        if (!key) break;
+    }
+    Py_XDECREF(keys);
+    return key;
+}
+
+PyObject *girih_value_at(PyObject *dict, Py_ssize_t index) {
+    PyObject *key = girih_key_at(dict, index);
+    if (!key) return NULL;
+    PyObject *value = Py_XNewRef(PyDict_GetItemWithError(dict, key));
+    Py_DECREF(key);
+    return value;
 }

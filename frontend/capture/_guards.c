@@ -145,6 +145,8 @@ static PyObject *reach(const Node *node, PyObject *parent) {
     case ACCESS_TYPE_LOOKUP: return type_lookup(parent, node->key);
     case ACCESS_CLOSURE: return closure_cell(parent, node->index);
     case ACCESS_REFERENT: return referent(parent);
+    case ACCESS_KEY_AT: return girih_key_at(parent, node->index);
+    case ACCESS_VALUE_AT: return girih_value_at(parent, node->index);
     default: return NULL;
     }
 }

@@ -7,7 +7,8 @@
 enum Access {
     ACCESS_LOCAL, ACCESS_CONSTANT, ACCESS_FUNCTION, ACCESS_ATTRIBUTE, ACCESS_DICT,
     ACCESS_DICT_ITEM, ACCESS_INDEX, ACCESS_ITEM, ACCESS_CELL, ACCESS_TYPE,
-    ACCESS_TYPE_LOOKUP, ACCESS_CLOSURE, ACCESS_REFERENT, ACCESS_COUNT
+    ACCESS_TYPE_LOOKUP, ACCESS_CLOSURE, ACCESS_REFERENT, ACCESS_KEY_AT, ACCESS_VALUE_AT,
+    ACCESS_COUNT
 };
 
 enum CheckKind {
@@ -123,6 +124,10 @@ void girih_free_guards(Guards *self);
 
 /* Whether two values are the same, in type and in the sign of a zero, too. */
 int girih_equal_values(PyObject *value, PyObject *expected);
+
+/* New references to what stands at a place in the order of a dict, or NULL. */
+PyObject *girih_key_at(PyObject *dict, Py_ssize_t index);
+PyObject *girih_value_at(PyObject *dict, Py_ssize_t index);
 
 /* Whether `check(*args)` is True; an exception counts as no, and stays set. */
 int girih_ask(PyObject *check, PyObject *const *args, Py_ssize_t count);

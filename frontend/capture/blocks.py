@@ -44,13 +44,14 @@ class Blocks:
         may_break: Whether the graph may be broken.
 
     Attributes:
+        may_break: The same.
         stray: An operation that may fail, and whose error other blocks see, or None.
         place: Where something may fail, first: in which of the frames that go on, and
             the index of the instruction; or None.
     """
 
     def __init__(self, function, arguments: tuple, may_break: bool):
-        self._may_break = may_break
+        self.may_break = may_break
         self._begun: list[tuple[types.CodeType, Handler | None]] = []
         self._is_leaving = False
         self.stray: torch.fx.Node | None = None
@@ -89,7 +90,7 @@ class Blocks:
         if errors:
             if self._is_elsewhere(Passing(tracer, errors), tracer.frames):
                 self.stray = node
-            if self._may_break:
+            if self.may_break:
                 self._note_place(tracer.frames)
         if self.stray is not None and not is_repeatable(tracer.graph):
             self._refuse(node)
@@ -99,7 +100,7 @@ class Blocks:
         if self.stray is node:
             changes = "the graph writes a tensor that existed before it"
         way_out = "Write, and draw random numbers, on the other side of the `try`."
-        if not self._may_break:
+        if not self.may_break:
             way_out += " Without fullgraph=True the graph breaks here."
         unsupported(
             kind="error of a graph inside a `try` or `with` block",
@@ -131,7 +132,7 @@ class Blocks:
         begun = [h for _, h in self._begun] + [None] * len(frames)
         sees = any(map(functools.partial(_sees, passing), frames, begun))
         # What is being handled becomes the context of the error.
-        handled = passing.tracer.handled_exception() if self._may_break else None
+        handled = passing.tracer.handled_exception() if self.may_break else None
         is_new = handled is not None and handled.source is None
         return self._is_leaving or sees or is_new
 

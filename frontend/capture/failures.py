@@ -6,6 +6,7 @@ import ast
 import re
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -322,6 +323,11 @@ def _cell(function: types.FunctionType, index: int) -> types.CellType:
     return types.FunctionType.__closure__.__get__(function)[index]
 
 
+def _key_at(base: dict, index: int) -> Any:
+    is_plain = type(base) is dict or type(base) is OrderedDict
+    return list(base)[index] if is_plain else _MISSING
+
+
 # As reach() in _guards.c. Those of items of a dict and a sequence run no method of a
 # subclass: a defaultdict would get a key.
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -330,6 +336,8 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "dict_item": lambda base, key: dict.get(base, key, _MISSING),
     "index": _index,
     "item": lambda base, key: base[key],
+    "key_at": _key_at,
+    "value_at": lambda base, key: dict.get(base, _key_at(base, key), _MISSING),
     "cell": lambda base, key: types.CellType.cell_contents.__get__(base),
     "closure": _cell,
     "referent": lambda base, key: weakref.ref.__call__(base),

@@ -130,6 +130,10 @@ class GuardSet:
         return sum(1 for _ in self)
 
 
+# Accesses whose key is a number of the C side.
+_BY_PLACE = ("local", "index", "closure", "key_at", "value_at")
+
+
 class _Node:
     """A source in the tree that is being built."""
 
@@ -142,7 +146,7 @@ class _Node:
     def spec(self) -> tuple:
         """The tuple that ``read_node`` in ``_guards.c`` reads."""
         key = self.source.key
-        index = key if self.source.access in ("local", "index", "closure") else 0
+        index = key if self.source.access in _BY_PLACE else 0
         children = tuple(child.spec() for child in self.children)
         access = ACCESS[self.source.access]
         return (access, key, index, self.slot, tuple(self.checks), children)

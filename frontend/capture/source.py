@@ -30,6 +30,8 @@ ACCESS = {
             "type_lookup",
             "closure",
             "referent",
+            "key_at",
+            "value_at",
         )
     )
 }
@@ -45,6 +47,8 @@ _FORMATS = {
     "type_lookup": "{base}.{key}",
     "closure": "{base}.__closure__[{key}]",
     "referent": "{base}()",
+    "key_at": "list({base})[{key}]",
+    "value_at": "list({base}.values())[{key}]",
 }
 
 
@@ -106,6 +110,21 @@ class Source:
     def referent(self) -> Source:
         """What a weak reference refers to."""
         return self._child("referent", None)
+
+    def key_at(self, index: int) -> Source:
+        """The key of a dict that stands at a place in its order."""
+        return self._child("key_at", index)
+
+    def value_at(self, index: int) -> Source:
+        """The value of a dict that stands at a place in its order."""
+        return self._child("value_at", index)
+
+    def is_in_dict_order(self) -> bool:
+        """Whether the path leads through a value that was found by its place."""
+        source = self
+        while source is not None and source.access != "value_at":
+            source = source.base
+        return source is not None
 
     def type(self) -> Source:
         """``type(self)``."""

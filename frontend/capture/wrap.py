@@ -281,7 +281,8 @@ def _cell(tracer, obj, source):
 def _is_made_anew(obj, source: Source) -> bool:
     """Whether each call may bring another function of the same code."""
     is_inner = "<locals>" in obj.__qualname__ or origin_of(obj.__code__) is not None
-    return is_inner and source.root().access == "local"
+    is_given = source.root().access == "local" or source.is_in_dict_order()
+    return is_inner and is_given
 
 
 def _compiled(tracer, obj, source):

@@ -31,6 +31,7 @@ from girih.frontend.capture.values.iterator.containers import (
     DequeIterator,
     DictIterator,
     IndexIterator,
+    OrderIterator,
     SequenceIterator,
     SetIterator,
 )
@@ -195,7 +196,7 @@ def _write_constant_iterator(rebuilder, value: ConstantIterator) -> ast.expr:
     return rebuilder.assign(value, made)
 
 
-@writes(DictIterator)
+@writes(DictIterator, OrderIterator)
 def _write_dict_iterator(rebuilder, value: DictIterator) -> ast.expr:
     _check_settled(rebuilder, value.mapping)
     view = _of_builtin(rebuilder, value.owner, value.kind)

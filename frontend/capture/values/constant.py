@@ -55,6 +55,11 @@ class Constant(Value):
         tracer.guards.add(self.source, kind, self._value)
 
     @property
+    def unguarded(self) -> Any:
+        """The value, for one who guards what is found out about it."""
+        return self._value
+
+    @property
     def is_guarded(self) -> bool:
         """Whether the value is fixed for this cache entry."""
         return self._unguarded is None

@@ -8,6 +8,7 @@ from typing import Any
 
 from girih.errors import unsupported
 from girih.frontend.capture.values.base import Value
+from girih.frontend.capture.values.hooks import holds_key
 from girih.frontend.capture.values.key import Key, key_of
 from girih.frontend.capture.values.lookup import content_of, is_same_key, length_of
 from girih.frontend.capture.values.sequence import TupleValue
@@ -111,6 +112,9 @@ class DictValue(Value):
 
     def contains(self, tracer, item) -> bool:
         """Whether a key is there."""
+        found = holds_key(tracer, self, item)
+        if found is not None:
+            return found
         if key_of(tracer, item) in self.items:
             return True
         if self.real is None:

@@ -107,6 +107,8 @@ PATHS = {
     "cell": lambda source: source.cell(),
     "closure": lambda source: source.closure(0),
     "referent": lambda source: source.referent(),
+    "key_at": lambda source: source.key_at(0),
+    "value_at": lambda source: source.value_at(0),
     "type": lambda source: source.type().type_lookup("x"),
 }
 

@@ -110,7 +110,7 @@ class DictIterator(IteratorValue):
             return None
         key = self.keys[self.index]
         self.index += 1
-        return self._item(key, items[key])
+        return self._item(key.value, items[key])
 
     @property
     def is_unchanged(self) -> bool:
@@ -122,14 +122,44 @@ class DictIterator(IteratorValue):
         is_dict = self.cls.__name__.startswith("dict")
         return "dictionary changed size" if is_dict else "OrderedDict mutated"
 
-    def _item(self, key, value: Value) -> Value:
+    def _item(self, key: Value, value: Value) -> Value:
         if self.kind == "keys":
-            return key.value
+            return key
         if self.kind == "values":
             return value
         from girih.frontend.capture.values.sequence import TupleValue
 
-        return TupleValue([key.value, value])
+        return TupleValue([key, value])
+
+
+class OrderIterator(DictIterator):
+    """An iterator over a dict whose keys are not guarded, but their number and places.
+
+    Once something else asks for a key by its value, all of them are guarded, and the
+    iterator goes on like any other.
+
+    Attributes:
+        entries: The traced keys and values, in the order in which it goes.
+    """
+
+    def __init__(self, owner, mapping, kind, keys, cls, entries, is_reversed=False):
+        super().__init__(owner, mapping, kind, keys, cls, is_reversed)
+        self.entries = entries
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the dict is as it was: whatever changes it reads all of it."""
+        return self.mapping.real is not None or super().is_unchanged
+
+    def next(self, tracer):
+        """The next key, value or pair."""
+        if self.mapping.real is None:
+            return super().next(tracer)
+        if not 0 <= self.index < len(self.entries):
+            self.index = -1
+            return None
+        self.index += 1
+        return self._item(*self.entries[self.index - 1])
 
 
 class SetIterator(ItemsIterator):

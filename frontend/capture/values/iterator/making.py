@@ -8,16 +8,19 @@ import types
 from girih.frontend.capture.values.base import Value
 from girih.frontend.capture.values.constant import LITERALS, Constant
 from girih.frontend.capture.values.deque import DequeValue
+from girih.frontend.capture.values.hooks import entries_of, goes_by_order
 from girih.frontend.capture.values.iterator.base import ItemsIterator, IteratorValue
 from girih.frontend.capture.values.iterator.containers import (
     ConstantIterator,
     DequeIterator,
     DictIterator,
     IndexIterator,
+    OrderIterator,
     SequenceIterator,
     SetIterator,
 )
-from girih.frontend.capture.values.lookup import MISSING
+from girih.frontend.capture.values.key import Key
+from girih.frontend.capture.values.lookup import MISSING, content_of
 from girih.frontend.capture.values.mapping import DictValue, ViewValue
 from girih.frontend.capture.values.object import ObjectValue
 from girih.frontend.capture.values.sequence import ListValue, SequenceValue
@@ -116,10 +119,15 @@ def _iterable(tracer, value):
 
 
 def _of_dict(tracer, owner: Value, mapping: DictValue, kind: str, step=1) -> Value:
-    keys = list(mapping.read_all(tracer))[::step]
+    by_order = goes_by_order(mapping)
     is_ordered = issubclass(mapping.cls, collections.OrderedDict)
     view = getattr((collections.OrderedDict if is_ordered else dict)(), kind)()
     cls = type(iter(view) if step > 0 else reversed(view))
+    if by_order:
+        keys = [Key(Constant(key)) for key in content_of(mapping.real)][::step]
+        entries = entries_of(tracer, mapping)[::step]
+        return OrderIterator(owner, mapping, kind, keys, cls, entries, step < 0)
+    keys = list(mapping.read_all(tracer))[::step]
     return DictIterator(owner, mapping, kind, keys, cls, step < 0)
 
 
