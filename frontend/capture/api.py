@@ -107,6 +107,7 @@ class Compiler:
         self.reason = ""
         self.left = ""
         self.pause = Pause()
+        self.idle = Pause()
 
     def _most_values(self) -> int | None:
         """How many values of one number or text get entries of their own.
@@ -148,6 +149,8 @@ class Compiler:
         if self.pause.holds():
             tally.add("eager_calls", "resources")
             return None
+        if self.idle.has_begun and (self._forbids_more() or self.idle.holds()):
+            return None
         # Where a function that torch compiled calls this one, torch's compiler would
         # capture girih itself.
         torchs = set_eval_frame(None)
@@ -177,6 +180,9 @@ class Compiler:
 
     def _is_over_limit(self, dispatcher) -> bool:
         return self.left == "recompile limit" and self._is_full(dispatcher)
+
+    def _forbids_more(self) -> bool:
+        return stance.current() == FAIL or self.settings.fails_at_recompile
 
     def _is_full(self, dispatcher) -> bool:
         of_stance = sum(map(self.is_of_stance, dispatcher.entries))
@@ -268,8 +274,10 @@ class Compiler:
         if captured.broken is not None:
             self._note_break(call, captured.broken)
         if self.is_callee and not is_worth_it(captured, call.function):
-            self.failures = MAXIMAL_FAILURES
+            # Nothing was computed (`if done: return`), but another call may compute.
+            self.idle.lengthen()
             return None
+        self.idle = Pause()
         log_capture(call, captured)
         return captured
 

@@ -118,10 +118,11 @@ OVER_BUDGET = "capture takes too long"
 
 
 class Pause:
-    """How long what failed for lack of memory, stack or files is not tried again.
+    """How long what brought nothing is not tried again.
 
-    The next call may be the one that has enough; where none has, each attempt is
-    followed by twice as many calls without one.
+    It failed for lack of memory, stack or files, or computed nothing. The next call may
+    be another one; where none is, each attempt is followed by twice as many calls
+    without one.
     """
 
     _MOST = 1 << 12
@@ -131,9 +132,14 @@ class Pause:
         self._left = 0
 
     def lengthen(self) -> None:
-        """Notes that an attempt failed."""
+        """Notes that an attempt brought nothing."""
         self._left = self._length
         self._length = min(2 * self._length + 1, self._MOST)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an attempt brought nothing."""
+        return self._length > 0
 
     def holds(self) -> bool:
         """Whether a call goes without an attempt."""

@@ -18,7 +18,7 @@ from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.failures import COMPUTED, Failure
 from girih.frontend.capture.numbers import is_input, is_small
 from girih.frontend.capture.source import Roots, Source
-from girih.frontend.capture.values.constant import is_literal
+from girih.frontend.capture.values.constant import limited_value
 
 if TYPE_CHECKING:
     from girih.frontend.capture.guard import Guard
@@ -270,9 +270,9 @@ class Sizes:
     def learn(self, guards: Iterable) -> None:
         """Notes the values that an entry holds for."""
         self._learned += [
-            (guard.source, guard.operand)
+            (guard.source, limited_value(guard))
             for guard in guards
-            if guard.kind == "equals" and is_literal(guard.operand)
+            if limited_value(guard) is not None
         ]
         if self._most_values is None:
             return
@@ -280,7 +280,7 @@ class Sizes:
             checked = _CHECKED.get(guard.kind)
             if checked and checked(guard.source) in self._asked:
                 self._hold(checked(guard.source), guard.operand)
-            elif guard.kind != "equals" or not is_literal(guard.operand):
+            elif limited_value(guard) is None:
                 continue
             self._limited.add((guard.kind, str(guard.source)))
 

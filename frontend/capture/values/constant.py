@@ -142,8 +142,9 @@ class TextConstant(Constant):
 
     def add_guard(self, tracer) -> None:
         """Guards the text."""
+        tracer.sizes.check_value(self.source)
         tracer.guards.add(self.source, "type", type(self._value))
-        tracer.guards.add(self.source, "call", HasText(repr(self._value)))
+        tracer.guards.add(self.source, "call", IsText(repr(self._value)))
 
 
 class HasText:
@@ -156,6 +157,21 @@ class HasText:
     def __call__(self, value: Any) -> bool:
         """Whether it is."""
         return repr(value) == self.text
+
+
+class IsText(HasText):
+    """The same for a value that is its text: there is no end of others."""
+
+
+def limited_value(guard: Any) -> Any:
+    """What a guard holds a number, a text or the like to; None for other guards.
+
+    There is no end of such values, so only so many of them get entries of their own.
+    """
+    if guard.kind == "call" and isinstance(guard.operand, IsText):
+        return guard.operand.text
+    is_value = guard.kind == "equals" and is_literal(guard.operand)
+    return guard.operand if is_value else None
 
 
 class ConstantMethod(Value):
