@@ -41,6 +41,14 @@ def compilation() -> Iterator[bool]:
         yield waited
 
 
+def is_elsewhere() -> bool:
+    """Whether another thread compiles now, so that a compilation here would wait."""
+    if not _lock.acquire(blocking=False):
+        return True
+    _lock.release()
+    return False
+
+
 @contextmanager
 def _has_lock() -> Iterator[bool]:
     lock = _lock

@@ -149,7 +149,7 @@ class Compiler:
         if self.pause.holds():
             tally.add("eager_calls", "resources")
             return None
-        if self.idle.has_begun and (self._forbids_more() or self.idle.holds()):
+        if self.idle.has_begun and self._rests():
             return None
         # Where a function that torch compiled calls this one, torch's compiler would
         # capture girih itself.
@@ -181,8 +181,10 @@ class Compiler:
     def _is_over_limit(self, dispatcher) -> bool:
         return self.left == "recompile limit" and self._is_full(dispatcher)
 
-    def _forbids_more(self) -> bool:
-        return stance.current() == FAIL or self.settings.fails_at_recompile
+    def _rests(self) -> bool:
+        """Whether a call runs as it was, since the last one computed nothing."""
+        is_forbidden = stance.current() == FAIL or self.settings.fails_at_recompile
+        return is_forbidden or self.idle.holds() or exclusive.is_elsewhere()
 
     def _is_full(self, dispatcher) -> bool:
         of_stance = sum(map(self.is_of_stance, dispatcher.entries))

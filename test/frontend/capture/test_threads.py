@@ -64,8 +64,9 @@ def test_calls_do_not_wait_for_compilations():
         compile_eagerly(refused, fullgraph=False),
     )
     ready(torch.ones(2)), failing(torch.ones(2))
+    results = []
     slow = compile_eagerly(lambda x: x * 2, backend=waits)
-    thread = threading.Thread(target=slow, args=(torch.ones(2),))
+    thread = threading.Thread(target=lambda: results.append(slow(torch.ones(2))))
     thread.start()
     try:
         assert started.wait(60)
@@ -74,6 +75,8 @@ def test_calls_do_not_wait_for_compilations():
     finally:
         finish.set()
         thread.join(60)
+    # Where a call above waited, the compilation gave up, and with it this thread.
+    assert [y.tolist() for y in results] == [[2, 2]]
 
 
 def torch_add(x):
