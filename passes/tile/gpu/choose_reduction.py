@@ -225,6 +225,8 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     """True where a row can be held, and held for something."""
     if not isinstance(columns.size, int):
         return False
+    if "held" in subject.source.tuning:
+        return bool(subject.source.tuning["held"])
     if len(subject.formula.reduced) > 1:
         return columns.size <= policy.WHOLE_OF_SEVERAL
     if rounds(subject.formula, subject.reductions) == 1:

@@ -28,7 +28,8 @@ class Share:
 
     def tuned(self, tuning: Mapping[str, int]) -> "Share":
         """The share with what was measured for a kernel in place of its numbers."""
-        given = {name: tuning[name] for name in ("elements", "warps") if name in tuning}
+        names = ("elements", "warps", "stages")
+        given = {name: tuning[name] for name in names if name in tuning}
         return replace(self, **given)
 
     def for_accesses(self, count: int) -> "Share":

@@ -185,15 +185,12 @@
   "tile.write"(%7, %y) : (tensor<4096x1xf32>, !tile.buffer<f32, [4096, 1], [1, 1]>) -> ()
 }) {domain = [4096, 50000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "apart", symbols = []} : () -> ()
 
-// Short rows with weights: programs stay for many rows; weights are loaded before.
+// Short rows with weights: a warp for each, and weights are loaded before the sums.
 // CHECK-LABEL: "tile.kernel"
-// CHECK: "tile.grid"(%c1056
-// CHECK: "tile.load"(%arg1, {{.*}} -> vector<1x1024xf16>
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c16384 step %c1056
-// CHECK-NOT: "tile.load"(%arg1
-// CHECK: "tile.load"(%arg0, {{.*}} -> vector<2x1024xf16>
-// CHECK: {stages = 3 : i64}
-// CHECK: sym_name = "weighted"
+// CHECK: "tile.load"(%arg1, {{.*}} -> vector<1024xf16>
+// CHECK: vector.reduction
+// CHECK: schedule = "registers: {{.*}}1024 along d1 of 768, 1 warps of 32 elements
+// CHECK-SAME: sym_name = "weighted"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f16, [32768, 768], [768, 1]>, %w: !tile.buffer<f16, [768], [1]>, %y: !tile.buffer<f16, [32768, 768], [768, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f16, [32768, 768], [768, 1]>) -> tensor<32768x768xf16>

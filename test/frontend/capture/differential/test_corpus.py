@@ -50,6 +50,11 @@ COMPARED_BY_PYTHON = {
 if sys.version_info < (3, 13):
     COMPARED_BY_PYTHON.clear()
 
+# One graph serves two numbers, 0 among them.
+SERVES_MORE = {"breaks_loops.over_a_user_iterator_that_breaks": 1}
+# Python removes a hook: graphs that contain its number would serve one call.
+LEFT_TO_PYTHON = {"module_state.hook_is_added_and_removed": 1}
+
 
 def _parameters():
     for name, program in PROGRAMS.items():
@@ -89,5 +94,7 @@ def test_graphs(program):
         assert program.name in GRAPHS, "not in one graph"
         known, found = GRAPHS[program.name], session.count_graphs(program)
         coverage.note_graphs(found)
-        assert found.operations >= known[1] - COMPARED_BY_PYTHON.get(program.name, 0)
-        assert found.graphs <= known[0] or not known[0]
+        fewer = COMPARED_BY_PYTHON | SERVES_MORE
+        assert found.operations >= known[1] - fewer.get(program.name, 0)
+        more = LEFT_TO_PYTHON.get(program.name, 0)
+        assert found.graphs <= known[0] + more or not known[0]
