@@ -91,6 +91,7 @@ class Op(ir.OpView):
         COST: what computing an element costs.
         INSTRUCTIONS: how many vector instructions of a CPU that takes, roughly.
         ZERO_IF: groups of operands; where all of one group are zero, so is the result.
+            An op that multiplies two operands has several groups.
         EFFECTS: what the op does besides computing; see ``effects_of``.
         GRADIENT: the derivative, or why there is none; see ``graph/formulas.py``. None
             leaves it to a rule of ``passes/autograd``.

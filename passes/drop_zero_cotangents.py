@@ -30,6 +30,8 @@ After::
       return %0
 
 It does not look at numbers: a tensor that happens to be full of zeros is computed with.
+Only where an op adds or chooses is a 0 in the text of the program as good as a zero by
+structure, if there is one beside it: ``where(x > 0, h, 0)``.
 """
 
 from collections.abc import Callable, Collection
@@ -42,6 +44,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of, rule_name
+from girih.dialects.graph.creation import ConstantOp, FullOp
 from girih.dialects.rule_table import RuleTable
 from girih.passes.autograd.extern import VJP
 from girih.passes.autograd.joint import Attributes, Signature
@@ -124,10 +127,15 @@ def _is_used(value: ir.Value) -> bool:
 
 
 class _Zeros:
-    """The values that are known to be zero, in program order."""
+    """The values that are known to be zero, in program order.
+
+    What the program itself writes out as 0 is not one of them, as that times infinity
+    is NaN. It is remembered for ops that add or choose.
+    """
 
     def __init__(self, values: Any):
         self._zeros = set(values)
+        self._written: set[ir.Value] = set()
 
     def __contains__(self, value: ir.Value | None) -> bool:
         """Whether a value is zero; an operand that is left out is not."""
@@ -136,6 +144,8 @@ class _Zeros:
     def visit(self, op: ir.OpView) -> None:
         """Decides what zero operands make of an op."""
         if not any(value in self._zeros for value in op.operands):
+            if self._is_written_zero(op):
+                self._written.update(op.results)
             return
         found = None
         if effects_of(op) is Effects.PURE:
@@ -151,12 +161,31 @@ class _Zeros:
         """Whether the result is zero, by what the op's class says of its operands."""
         cls = graph.OPS.get(op.operation.name)
         groups = () if cls is None else cls.ZERO_IF
-        return any(all(self._is_nothing(getattr(op, x)) for x in g) for g in groups)
+        return any(self._are_nothing(op, group, len(groups)) for group in groups)
 
-    def _is_nothing(self, operand: Any) -> bool:
-        """Whether an operand is left out or zero; a list, whether all in it are."""
-        values = operand if isinstance(operand, list | tuple) else [operand]
-        return all(value is None or value in self._zeros for value in values)
+    def _are_nothing(self, op: ir.OpView, group: tuple[str, ...], count: int) -> bool:
+        """Whether the operands of one of so many groups are left out or zero."""
+        operands = []
+        for name in group:
+            found = getattr(op, name)
+            operands.extend(found if isinstance(found, list | tuple) else [found])
+        others = [v for v in operands if v is not None and v not in self._zeros]
+        if not others:
+            return True
+        # An op with several groups multiplies: there a written zero is a number.
+        is_linear = count == 1 and any(value in self for value in operands)
+        return is_linear and self._written.issuperset(others)
+
+    def _is_written_zero(self, op: ir.OpView) -> bool:
+        """Whether an op makes a tensor of zeros of a number in the program, or a view.
+
+        Views and conversions are the ops of one operand that is zero where they are.
+        """
+        if isinstance(op, ConstantOp | FullOp):
+            return op.value == 0
+        cls = graph.OPS.get(op.operation.name)
+        is_alike = cls is not None and bool(cls.ZERO_IF) and len(op.operands) == 1
+        return is_alike and op.operands[0] in self._written
 
     def _simplified(self, op: ir.OpView) -> Any:
         rule = _RULES.get(rule_name(op))
@@ -271,11 +300,14 @@ def _cotangents(name: str, arguments: tuple) -> list[int]:
 _LINEAR_IN_THE_FIRST = frozenset(
     {
         "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
-        "_log_softmax_backward_data", "_scaled_dot_product_flash_attention_backward",
+        "_embedding_bag_backward", "_log_softmax_backward_data",
+        "_scaled_dot_product_flash_attention_backward",
         "_scaled_dot_product_flash_attention_for_cpu_backward",
         "_softmax_backward_data", "avg_pool2d_backward", "avg_pool3d_backward",
-        "convolution_backward", "embedding_dense_backward", "masked_scatter_backward",
+        "convolution_backward", "embedding_dense_backward", "grid_sampler_2d_backward",
+        "grid_sampler_3d_backward", "masked_scatter_backward",
         "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
+        "multi_margin_loss_backward", "multilabel_margin_loss_backward",
         "native_dropout_backward",
     }
 )  # fmt: skip

@@ -258,7 +258,9 @@ class Kept:
         chosen = range(len(private)) if program.private is None else program.private
         boxed = [private[i] for i in chosen]
         if any(value is None for value in boxed):
-            raise RuntimeError(_FREED)
+            # Dropped, as no gradient needs it: this program computes with it and with
+            # zeros. What eager keeps is there, or _come_to would have raised.
+            return self._differentiable(given, (), (), cotangents, freed)
         others = [*tracked, *self.plain]
         inputs = [others[i] for i in program.others]
         del tracked, private, others

@@ -120,3 +120,41 @@ def test_op(case: str) -> None:
         left = [op.operation.name for op in body.operations]
     assert (left == ["graph.full", "func.return"] and not places) == becomes_zero
     torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+# What is done with a zero by structure, %h, and a written number, %n.
+WRITTEN = {
+    "where": ("0.0", '"graph.where"(%c, %n, %h)', "i1", True),
+    "where_other": ("0.0", '"graph.where"(%c, %h, %n)', "i1", True),
+    "where_one": ("1.0", '"graph.where"(%c, %n, %h)', "i1", False),
+    "add": ("0.0", '"graph.add"(%n, %h)', "", True),
+    "mul": ("0.0", '"graph.mul"(%n, %x)', "", False),
+    "addmm": ("0.0", '"graph.addmm"(%h, %n, %x) {alpha = 1, beta = 1}', "", False),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_written_zero(case: str) -> None:
+    number, op, condition, becomes_zero = WRITTEN[case]
+    count = op.partition("(")[2].partition(")")[0].count(",") + 1
+    types = ["tensor<2x2xi1>"] * bool(condition)
+    types += [MATRIX] * (count - len(types))
+    text = f"""
+    func.func @backward(%x: {MATRIX} {{graph.saved = "arg0"}},
+        %h: {MATRIX} {{graph.cotangent = 0}}, %g: {MATRIX} {{graph.cotangent = 1}})
+        -> ({MATRIX} {{graph.gradient = 0}}) {{
+      %c = "graph.isnan"(%x) : ({MATRIX}) -> tensor<2x2xi1>
+      %s = "graph.constant"() {{value = {number} : f64}} : () -> tensor<f64>
+      %n = "graph.broadcast_to"(%s) : (tensor<f64>) -> {MATRIX}
+      %0 = {op} : ({", ".join(types)}) -> {MATRIX}
+      %1 = "graph.mul"(%0, %x) : ({MATRIX}, {MATRIX}) -> {MATRIX}
+      %2 = "graph.add"(%1, %g) : ({MATRIX}, {MATRIX}) -> {MATRIX}
+      return %2 : {MATRIX}
+    }}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        run_pipeline(module, "drop-zero-cotangents{cotangents=0}")
+        verifier.verify(module)
+        saved, cotangents = saved_and_cotangents(module)
+    assert cotangents == [1]
+    assert (not saved) == becomes_zero
