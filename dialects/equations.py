@@ -9,6 +9,7 @@ other sizes, too::
 Symbols are not replaced but by numbers and by other symbols: inputs bring their values.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import gcd, prod
 
@@ -29,21 +30,41 @@ class Equations:
         whole: Sums of symbols that are replaced as they stand: ``s0 + s1`` by ``s2``.
         rules: Products that are replaced wherever they stand.
         definitions: Symbols that other ones say; not for ``simplest``.
+        noted: The equations as they were added.
     """
 
     def __init__(self) -> None:
         self.whole: dict[Size, Size] = {}
         self.rules: list[Rule] = []
         self.definitions: list[Rule] = []
+        self.noted: list[tuple[Size, Size]] = []
 
     def add(self, one: Size, other: Size) -> None:
         """Notes that two sizes are equal."""
-        pending = [(one, other)]
+        self.add_all([(one, other)])
+
+    def add_all(self, pairs: Iterable[tuple[Size, Size]]) -> None:
+        """Notes that the two sizes of each pair are equal.
+
+        What rules say is not all that follows from them: ``s0*s1 // s2`` is 2 where
+        ``2*s2`` stands for ``s0*s1``, but not where ``s0*s1`` stands for ``2*s2``. So a
+        later rule may hide an equation, which is then noted in the words of that rule.
+        """
+        pending = [*pairs]
+        self.noted += pending
+        # A list: each of them is added.
+        while any([self._add(pair) for pair in pending]):
+            pending = [pair for pair in self.noted if not self.are_equal(*pair)]
+
+    def _add(self, pair: tuple[Size, Size]) -> bool:
+        """Notes one equation; whether it says more than is known."""
+        is_new, pending = False, [pair]
         while pending:
             light, heavy = sorted(map(self.simplest, pending.pop()), key=_weight)
             rule = _solved(_replaced(heavy - light, self.rules))
             if rule is None:
                 continue
+            is_new = True
             if _is_symbol(rule[0][0]) and not _is_atom(rule[1]):
                 self.definitions.append(rule)
                 # Lighter in an order that is another than rules'.
@@ -51,6 +72,7 @@ class Equations:
             else:
                 pending += self._outdated(rule)
                 self.rules.append(rule)
+        return is_new
 
     def _outdated(self, rule: Rule) -> list[tuple[Size, Size]]:
         """Takes out what the rule writes in another way, to be noted in that."""
@@ -76,7 +98,8 @@ class Equations:
 
     def are_equal(self, one: Size, other: Size) -> bool:
         """Whether two sizes are known to be equal."""
-        if one == other:
+        # Definitions may hide what rules alone say.
+        if one == other or self.simplest(one) == self.simplest(other):
             return True
         rules = [*self.rules, *self.definitions]
         return _replaced(one - other, rules) == 0

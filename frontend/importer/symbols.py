@@ -174,8 +174,9 @@ class EqualSizes:
             # Sizes have been written already when importing brings another guard; the
             # graph is imported again then.
             constants = self._constants(shape_env)
-            for guard in _equalities(shape_env):
-                self._add(guard.expr.args, constants, shape_env)
+            guards = _equalities(shape_env)
+            sides = [self._sizes(g.expr.args, constants, shape_env) for g in guards]
+            self._equations.add_all(pair for pair in sides if pair is not None)
         size = _convert(expression, shape_env)
         if size == 1 and not (expression.is_Integer or expression.is_Symbol):
             # What it is part of will be written without it.
@@ -197,20 +198,24 @@ class EqualSizes:
             and _are_in(guard.expr.args[0].free_symbols, self._numbers)
         }
 
-    def _add(self, sides: tuple, constants: dict, shape_env: object) -> None:
+    def _sizes(
+        self, sides: tuple, constants: dict, shape_env: object
+    ) -> tuple[Size, Size] | None:
+        """The two sides of a guard; None where it says nothing about sizes."""
         one, other = (shape_env.replace(side).xreplace(constants) for side in sides)
         if one.is_Symbol and other.is_Symbol:
-            return  # PyTorch has put one of them in place of the other
+            return None  # PyTorch has put one of them in place of the other
         symbols = one.free_symbols | other.free_symbols
         if any(str(symbol)[0] == "u" for symbol in symbols):
-            return  # it has no value where a call begins
+            return None  # it has no value where a call begins
         if any(str(symbol) in self._numbers for symbol in symbols):
-            return  # it is no size
+            return None  # it is no size
         try:
-            self._equations.add(*(_convert(each, shape_env) for each in (one, other)))
+            sizes = _convert(one, shape_env), _convert(other, shape_env)
         except UnsupportedError:
-            return
+            return None
         self.symbols |= symbols
+        return sizes
 
 
 def values_of_symbols(shape_env: object) -> dict:

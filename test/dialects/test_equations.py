@@ -1,5 +1,8 @@
 """Sizes that are known to be equal."""
 
+import itertools
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,13 +79,38 @@ def test_sums_of_symbols_are_equal_though_none_is_replaced():
     assert not equations.are_equal(parse("s0"), parse("s1"))
 
 
+VIEWED = (
+    ("s2*s3*((s0*s1) // (s2*s3))", "s0*s1"),
+    ("(s0*s1) // (s2*s3)", "2"),
+    ("s3*max(1, (s0*s1) // (s2*s3))", "s3*((s0*s1) // (s2*s3))"),
+    ("s1*s2", "s2*s3*((s0*s1) // (s2*s3))"),
+)
+"""What guards of a view say: a size that the view found is a number elsewhere."""
+
+
+@pytest.mark.parametrize("pairs", itertools.permutations(VIEWED))
+@pytest.mark.parametrize("names", itertools.permutations("0123"))
+def test_no_later_equation_hides_an_earlier_one(pairs, names):
+    """Names of symbols decide which of two products stands for the other."""
+    renamed = {f"s{old}": f"s{new}" for old, new in enumerate(names)}
+    said = [
+        tuple(re.sub(r"s\d", lambda name: renamed[name[0]], side) for side in pair)
+        for pair in pairs
+    ]
+    equations = knowing(*said)
+    for one, other in said:
+        assert equations.simplest(parse(one)) == equations.simplest(parse(other))
+
+
 @settings(deadline=None)
 @given(st.lists(st.tuples(EXPRESSIONS, EXPRESSIONS), max_size=3), EXPRESSIONS, VALUES)
 def test_the_simplest_is_equal_where_what_is_known_holds(pairs, expression, values):
     """Any size plus the difference to its value is a known equation."""
-    equations = Equations()
+    equations, noted = Equations(), []
     for one, other in pairs:
         offset = one.compute(values) - other.compute(values)
-        equations.add(one.size, other.size + offset)
+        noted.append((one.size, other.size + offset))
+        equations.add(*noted[-1])
+    assert all(equations.are_equal(*pair) for pair in noted)
     simplest = equations.simplest(expression.size)
     assert dims.evaluate(simplest, values) == expression.compute(values)
